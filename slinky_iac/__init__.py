@@ -1,0 +1,6 @@
+"""What this project knows about hybrid Slurm clusters: plain values in, plain values out.
+
+Nothing here touches a Pulumi ``Output``; that is what ``components/`` is for. Importing this package (or any module
+of it) creates no resource, reads no configuration and opens no connection: Pulumi's dynamic provider process imports
+it to carry out a ``destroy`` when no program runs.
+"""

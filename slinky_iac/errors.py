@@ -1,0 +1,114 @@
+"""Every exception of this project, in one tree.
+
+SlinkyError
+├── ConfigError             the stack's configuration has faults; carries all of them
+├── HostlistError           a Slurm node expression can't be read
+├── KeyMaterialError        a slurm.key or JWT key that Slurm would refuse or misread; never carries the key
+├── SlurmrestError          slurmrestd could not be asked, or what it said is not an answer
+│   ├── SlurmrestUnreachable    no connection, no answer in time, or a proxy's 502/503/504 that isn't Slurm's
+│   ├── SlurmrestAuthError      token refused (HTTP 511 / Slurm error 1007) or missing (401)
+│   ├── SlurmrestVersionError   none of the REST versions we speak is served
+│   ├── SlurmrestRefused        Slurm understood and said no: carries ``error_number``
+│   └── SlurmrestGarbage        an answer that isn't the JSON Slurm documents: nothing may be concluded from it
+├── KubeError               the Kubernetes API could not be asked, or said no: carries ``status``
+│   ├── KubeUnreachable
+│   ├── KubeNotFound
+│   ├── KubeConflict
+│   └── KubeForbidden
+└── DrainError              a drain did not end with free nodes
+    ├── DrainBlocked        something that isn't ours stands in the way: nothing was changed
+    └── DrainDeadline       the bound of the wait is over and jobs still run: nothing was killed
+
+Messages say what was got, where, what is allowed, what follows from it and what to do next. Constructors do nothing
+but keep their arguments; no message ever holds a secret.
+"""
+
+from __future__ import annotations
+
+
+class SlinkyError(Exception):
+    """Root of all errors that this project raises on purpose."""
+
+
+class ConfigError(SlinkyError):
+    """The configuration of a stack has faults.
+
+    ``faults`` holds one sentence a fault, each beginning with the path of the setting, e.g. ``nodesets.gpu.replicas: …``.
+    """
+
+    def __init__(self, faults: tuple[str, ...]) -> None:
+        self.faults = faults
+        many = "fault" if len(faults) == 1 else "faults"
+        super().__init__(f"the stack's configuration has {len(faults)} {many}:\n" + "\n".join(f"  {f}" for f in faults))
+
+
+class HostlistError(SlinkyError):
+    """A Slurm node expression such as ``gpu-[0-3,7]`` can't be read."""
+
+
+class KeyMaterialError(SlinkyError):
+    """A key that Slurm would refuse or misread. The message describes the key and never contains it."""
+
+
+class SlurmrestError(SlinkyError):
+    """slurmrestd could not be asked, or what it said is not an answer."""
+
+
+class SlurmrestUnreachable(SlurmrestError):
+    """No connection to slurmrestd (or from it to slurmctld), or no answer within the time given."""
+
+
+class SlurmrestAuthError(SlurmrestError):
+    """The token was refused; wrong key, expired token and version skew look alike (HTTP 511, Slurm error 1007)."""
+
+
+class SlurmrestVersionError(SlurmrestError):
+    """slurmrestd serves none of the REST versions that this program speaks."""
+
+
+class SlurmrestRefused(SlurmrestError):
+    """Slurm understood the request and refused it. ``error_number`` is Slurm's own (slurm_errno.h)."""
+
+    def __init__(self, message: str, *, error_number: int) -> None:
+        self.error_number = error_number
+        super().__init__(message)
+
+
+class SlurmrestGarbage(SlurmrestError):
+    """The answer is not what Slurm documents, so nothing may be concluded from it."""
+
+
+class KubeError(SlinkyError):
+    """The Kubernetes API could not be asked, or said no. ``status`` is the HTTP status, 0 where there was none."""
+
+    def __init__(self, message: str, *, status: int = 0) -> None:
+        self.status = status
+        super().__init__(message)
+
+
+class KubeUnreachable(KubeError):
+    """No connection to the Kubernetes API server, no answer in time, or no readable kubeconfig."""
+
+
+class KubeNotFound(KubeError):
+    """The object isn't there (404)."""
+
+
+class KubeConflict(KubeError):
+    """Somebody changed the object between our look and our write (409): look again, never overwrite."""
+
+
+class KubeForbidden(KubeError):
+    """The API server refuses this user the call (401 or 403)."""
+
+
+class DrainError(SlinkyError):
+    """A drain did not end with free nodes."""
+
+
+class DrainBlocked(DrainError):
+    """Something that isn't ours stands in the way of a drain; nothing was changed."""
+
+
+class DrainDeadline(DrainError):
+    """The wait's bound is over and jobs still run on the nodes; nothing was killed that policy didn't name."""

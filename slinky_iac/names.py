@@ -1,0 +1,135 @@
+"""Every Kubernetes and Slurm name this project uses, derived here and nowhere else.
+
+Sources: slurm-operator ``api/v1beta1/*_keys.go`` (names of children) and ``well_known.go`` (labels, annotations).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+GROUP = "slinky.slurm.net"
+"""API group of the operator's custom resources."""
+API_VERSION = f"{GROUP}/v1beta1"
+
+TYPE_PREFIX = "slinky:slurm"
+"""Pulumi type tokens are ``slinky:slurm:<Class>``: part of every URN, so a change needs an alias."""
+
+REASON_PREFIX = "slinky-iac:"
+"""Every drain of ours begins with this. It must not begin with ``slurm-operator:``: that prefix makes the operator
+think a drain its own and undo it (slurmcontrol.go, IsNodeReasonOurs)."""
+OPERATOR_REASON_PREFIX = "slurm-operator:"
+"""NOTE: set by the operator's NodeSet controller, never by us."""
+
+ANNOTATION_DELETION_COST = "nodeset.slinky.slurm.net/pod-deletion-cost"
+"""Set by us on the pods a scale-in gives up: the lower, the sooner the operator deletes (ActivePods.Less, step 4)."""
+ANNOTATION_POD_CORDON = "nodeset.slinky.slurm.net/pod-cordon"
+"""NOTE: set by the operator; set by us only after our own drain, so that ``whenScaled: Delete`` claims are freed."""
+ANNOTATION_POD_DEADLINE = "nodeset.slinky.slurm.net/pod-deadline"
+"""NOTE: written by the operator on every sync from the running jobs' end; never by us."""
+ANNOTATION_GATE = "slinky-iac/scale-in"
+"""Set by us on the pods we picked: the owner tag of the gate, so that a cancel finds what is ours."""
+
+LABEL_CLUSTER = "slinky.slurm.net/cluster"
+"""NOTE: set by the operator on every child: the Controller's name."""
+LABEL_INSTANCE = "app.kubernetes.io/instance"
+"""NOTE: set by the operator on every pod: the custom resource's name."""
+LABEL_COMPONENT = "app.kubernetes.io/component"
+LABEL_POD_INDEX = "nodeset.slinky.slurm.net/pod-index"
+"""NOTE: set by the operator on NodeSet pods: the ordinal."""
+
+SLURMCTLD_PORT = 6817
+SLURMD_PORT = 6818
+SLURMDBD_PORT = 6819
+SLURMRESTD_PORT = 6820
+
+SLURM_KEY_FILE = "slurm.key"
+JWT_KEY_FILE = "jwt_hs256.key"
+
+_DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
+MAX_LABEL = 63
+
+
+def is_dns_label(name: str) -> bool:
+    """Whether ``name`` is an RFC 1123 label, as Kubernetes wants for Services and pod host names (1 to 63 characters)."""
+    return len(name) <= MAX_LABEL and _DNS_LABEL.fullmatch(name) is not None
+
+
+def shorten(name: str, limit: int = MAX_LABEL) -> str:
+    """``name`` itself, or its beginning and a hash of all of it where it is longer than ``limit``: never a silent cut."""
+    if len(name) <= limit:
+        return name
+    tail = hashlib.sha256(name.encode()).hexdigest()[:8]
+    return f"{name[: limit - 9].rstrip('-')}-{tail}"
+
+
+def controller_service(controller: str) -> str:
+    """Service of an in-cluster slurmctld (6817)."""
+    return f"{controller}-controller"
+
+
+def controller_fqdn(controller: str, namespace: str) -> str:
+    """Name under which hosts outside reach an in-cluster slurmctld, where their DNS or /etc/hosts says so."""
+    return f"{controller_service(controller)}.{namespace}"
+
+
+def restapi_service(restapi: str) -> str:
+    """Service of slurmrestd (6820); the operator builds its URL from exactly this name."""
+    return f"{restapi}-restapi"
+
+
+def accounting_service(accounting: str) -> str:
+    """Service of slurmdbd (6819). The operator writes this name into slurm.conf also for an external Accounting, whose
+    ``externalConfig`` it never reads (controller_config.go), so for those we make the Service."""
+    return f"{accounting}-accounting"
+
+
+def slurmctld_shim_service(controller: str) -> str:
+    """Service that leads 6817 to an external slurmctld on another port (the operator writes 6817 always)."""
+    return shorten(f"{controller}-slurmctld-shim")
+
+
+def slurm_key_secret(cluster: str) -> str:
+    """Secret that holds slurm.key."""
+    return shorten(f"{cluster}-auth-slurm")
+
+
+def jwt_key_secret(cluster: str) -> str:
+    """Secret that holds the JWT HS256 key."""
+    return shorten(f"{cluster}-auth-jwths256")
+
+
+def nodeset_resource(cluster: str, nodeset: str) -> str:
+    """Name of the NodeSet custom resource; pods are ``<this>-<ordinal>``."""
+    return shorten(f"{cluster}-worker-{nodeset}", 52)
+
+
+def nodeset_hostname(nodeset: str) -> str:
+    """``template.spec.hostname`` of a NodeSet: the trailing dash makes Slurm nodes ``gpu-0…`` and the feature ``gpu``."""
+    return f"{nodeset}-"
+
+
+def loginset_resource(cluster: str, loginset: str) -> str:
+    """Name of the LoginSet custom resource, its Deployment and its Service."""
+    return shorten(f"{cluster}-login-{loginset}", 52)
+
+
+def drain_reason(stack: str, nodeset: str, why: str) -> str:
+    """Reason of a drain of ours: ``slinky-iac:<stack>/<nodeset>: <why>``, ASCII, at most 255 bytes.
+
+    Longer reasons wedge slurmdbd (MariaDB packet limit), and Slurm appends to a reason when a node dies, so ownership
+    is told by the beginning of the text only (see :func:`owns_reason`).
+    """
+    text = f"{drain_owner(stack, nodeset)}: {why}".encode("ascii", "replace").decode()
+    return text[:255]
+
+
+def drain_owner(stack: str, nodeset: str) -> str:
+    """The part of a reason that says whose drain it is: ``slinky-iac:<stack>/<nodeset>``."""
+    return f"{REASON_PREFIX}{stack}/{nodeset}"
+
+
+def owns_reason(reason: str, stack: str, nodeset: str) -> bool:
+    """Whether a node's reason says that the drain is this stack's, for this NodeSet."""
+    owner = drain_owner(stack, nodeset)
+    return reason == owner or reason.startswith(f"{owner}:")
