@@ -33,7 +33,7 @@ class SlinkyError(Exception):
 class ConfigError(SlinkyError):
     """The configuration of a stack has faults.
 
-    ``faults`` holds one sentence a fault, each beginning with the path of the setting, e.g. ``nodesets.gpu.replicas: …``.
+    ``faults`` holds one sentence a fault, each beginning with its path: ``nodesets.gpu.replicas: …``.
     """
 
     def __init__(self, faults: tuple[str, ...]) -> None:

@@ -51,12 +51,12 @@ MAX_LABEL = 63
 
 
 def is_dns_label(name: str) -> bool:
-    """Whether ``name`` is an RFC 1123 label, as Kubernetes wants for Services and pod host names (1 to 63 characters)."""
+    """Whether ``name`` is an RFC 1123 label, as Kubernetes wants for Services and pod host names."""
     return len(name) <= MAX_LABEL and _DNS_LABEL.fullmatch(name) is not None
 
 
 def shorten(name: str, limit: int = MAX_LABEL) -> str:
-    """``name`` itself, or its beginning and a hash of all of it where it is longer than ``limit``: never a silent cut."""
+    """``name`` itself, or its beginning and a hash of all of it where it is over ``limit``: never a silent cut."""
     if len(name) <= limit:
         return name
     tail = hashlib.sha256(name.encode()).hexdigest()[:8]
@@ -105,7 +105,7 @@ def nodeset_resource(cluster: str, nodeset: str) -> str:
 
 
 def nodeset_hostname(nodeset: str) -> str:
-    """``template.spec.hostname`` of a NodeSet: the trailing dash makes Slurm nodes ``gpu-0…`` and the feature ``gpu``."""
+    """``template.spec.hostname`` of a NodeSet: the dash makes nodes ``gpu-0…`` and the feature ``gpu``."""
     return f"{nodeset}-"
 
 
