@@ -1,0 +1,221 @@
+"""Detached processes that outlive the command that started them, and that are found again without guessing.
+
+A process records itself (pid and kernel start time) *before* it becomes the wanted program, so no crash of the
+lab can leave one behind unrecorded, and a pid that the kernel has given to somebody else since is never signalled.
+Every process also carries MARKER in its environment, by which `sweep` finds what left its process group.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import paths
+from lab.errors import LabError
+
+MARKER = "SLINKY_LAB_PROCESS"
+TAIL_LINES = 15
+POLL_SECONDS = 0.1
+
+# stdout is a pipe to the starter until `exec` replaces it: end of file there means that the record is written.
+# Field 22 of /proc/PID/stat is the start time in clock ticks since boot (proc_pid_stat(5)).
+_RECORD_THEN_BECOME = """
+record=$1; log=$2; shift 2
+set -e
+read -r stat < /proc/$$/stat
+rest=${stat##*) }
+start=$(echo $rest | cut -d' ' -f20)
+printf '{"pid": %d, "start": %d}\\n' $$ "$start" > "$record.new"
+mv "$record.new" "$record"
+exec "$@" >> "$log" 2>&1 < /dev/null
+"""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A process as it was when it started. `start` is in clock ticks since boot."""
+
+    pid: int
+    start: int
+
+
+@dataclass(frozen=True)
+class Supervisor:
+    """Keeps the records under `run` and the output under `logs`."""
+
+    run: Path
+    logs: Path
+
+    def start(
+        self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+    ) -> None:
+        """Start `argv` in a session of its own, unless `name` is alive. Raises LabError if it can't be recorded."""
+        if self.alive(name):
+            return
+        self.run.mkdir(parents=True, exist_ok=True)
+        self.logs.mkdir(parents=True, exist_ok=True)
+        self._record_path(name).unlink(missing_ok=True)
+        shell = ["sh", "-c", _RECORD_THEN_BECOME, name, str(self._record_path(name)), str(self.log_path(name)), *argv]
+        done = subprocess.run(
+            ["setsid", "--fork", *shell],
+            env={**os.environ, **(env or {}), MARKER: self._marker(name)},
+            cwd=cwd,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            check=False,
+        )
+        if not self._record_path(name).exists():
+            raise LabError(f"{name}: could not be started: {done.stdout.strip()}; look at {self.log_path(name)}")
+
+    def stop(self, name: str, timeout: float = 10.0) -> None:
+        """Ask the process group to end, kill it after `timeout` seconds; nothing happens to a reused pid."""
+        record = self._record(name)
+        if record is not None:
+            for sign, wait in ((signal.SIGTERM, timeout), (signal.SIGKILL, 5.0)):
+                if not _signal_group(record, sign):
+                    break
+                deadline = time.monotonic() + wait
+                while _group(record) and time.monotonic() < deadline:
+                    time.sleep(POLL_SECONDS / 2)
+            if _group(record):
+                raise LabError(f"{name}: process group {record.pid} survives SIGKILL; see `ps -o pid,stat,wchan,args`")
+        self._record_path(name).unlink(missing_ok=True)
+
+    def alive(self, name: str) -> bool:
+        """Is exactly the process that was started under this name still running?"""
+        record = self._record(name)
+        return record is not None and _is_running(record)
+
+    def running(self) -> list[str]:
+        """Names of the living processes, sorted."""
+        return sorted(path.stem for path in self.run.glob("*.json") if self.alive(path.stem))
+
+    def recorded(self) -> list[str]:
+        """Names that were started and not stopped, dead or alive, sorted."""
+        return sorted(path.stem for path in self.run.glob("*.json"))
+
+    def sweep(self) -> list[int]:
+        """Kill every process that bears this supervisor's marker, whatever group it fled to; returns their pids."""
+        killed = []
+        for _ in range(3):  # a dying parent may have forked in between
+            found = [pid for pid, mark in _marked() if mark.startswith(f"{self.run}:")]
+            for pid in found:
+                _kill(pid, signal.SIGKILL)
+            killed += found
+            if not found:
+                break
+            time.sleep(POLL_SECONDS)
+        return killed
+
+    def await_true(self, what: str, check: Callable[[], bool], timeout: float, *, log: str | None = None) -> None:
+        """Poll `check` until it holds. Raises LabError after `timeout` seconds, or at once when process `log` died."""
+        begun = time.monotonic()
+        while not check():
+            if log is not None and not self.alive(log):
+                raise LabError(f"{what}: {log} ended before that; its last words:\n{self.tail(log)}")
+            if time.monotonic() - begun > timeout:
+                last = f"; last words of {log}:\n{self.tail(log)}" if log else ""
+                raise LabError(f"{what}: not so after {timeout:.0f} s{last}")
+            time.sleep(POLL_SECONDS)
+
+    def tail(self, name: str, lines: int = TAIL_LINES) -> str:
+        """The last lines of a process's log, indented."""
+        try:
+            text = self.log_path(name).read_text(errors="replace")
+        except FileNotFoundError:
+            return f"  (no log at {self.log_path(name)})"
+        return "\n".join(f"  {line}" for line in text.splitlines()[-lines:])
+
+    def log_path(self, name: str) -> Path:
+        """Where the output of `name` goes."""
+        return self.logs / f"{name}.log"
+
+    def _record_path(self, name: str) -> Path:
+        return self.run / f"{name}.json"
+
+    def _record(self, name: str) -> Record | None:
+        try:
+            return Record(**json.loads(self._record_path(name).read_text()))
+        except FileNotFoundError:
+            return None
+
+    def _marker(self, name: str) -> str:
+        return f"{self.run}:{name}"
+
+
+def _stat(pid: int) -> tuple[str, int, int] | None:
+    """State letter, process group and start time of a process, None if there is no such process."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text(errors="replace").rpartition(") ")[2].split()
+    except (FileNotFoundError, ProcessLookupError):
+        return None
+    return fields[0], int(fields[2]), int(fields[19])
+
+
+def _is_running(record: Record) -> bool:
+    stat = _stat(record.pid)
+    return stat is not None and stat[2] == record.start and stat[0] not in "ZX"
+
+
+def _pids() -> Iterator[int]:
+    return (int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdecimal())
+
+
+def _group(record: Record) -> list[int]:
+    """Living members of the process group that the record's process leads or led.
+
+    The kernel gives no new process the number of a group that still has members, so a stranger under the
+    leader's number means that our group is empty.
+    """
+    leader = _stat(record.pid)
+    if leader is not None and leader[2] != record.start:
+        return []
+    members = ((pid, _stat(pid)) for pid in _pids())
+    return [pid for pid, stat in members if stat is not None and stat[1] == record.pid and stat[0] not in "ZX"]
+
+
+def _signal_group(record: Record, sign: signal.Signals) -> bool:
+    if not _group(record):
+        return False
+    try:
+        os.killpg(record.pid, sign)
+    except ProcessLookupError:
+        return False
+    return True
+
+
+def _marked() -> Iterator[tuple[int, str]]:
+    prefix = f"{MARKER}=".encode()
+    for pid in _pids():
+        try:
+            environ = Path(f"/proc/{pid}/environ").read_bytes()
+        except OSError:  # gone, or a kernel thread
+            continue
+        for entry in environ.split(b"\0"):
+            if entry.startswith(prefix):
+                yield pid, entry.removeprefix(prefix).decode(errors="replace")
+
+
+def _kill(pid: int, sign: signal.Signals) -> None:
+    try:
+        os.kill(pid, sign)
+    except ProcessLookupError:
+        return
+
+
+LAB = Supervisor(paths.RUN, paths.LOGS)
+start = LAB.start
+stop = LAB.stop
+alive = LAB.alive
+running = LAB.running
+recorded = LAB.recorded
+sweep = LAB.sweep
+await_true = LAB.await_true
+tail = LAB.tail
+log_path = LAB.log_path

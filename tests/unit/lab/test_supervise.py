@@ -1,0 +1,95 @@
+"""Supervised processes: found again, ended whole, and never somebody else's."""
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab.errors import LabError
+from lab.supervise import Supervisor
+
+
+@pytest.fixture
+def supervisor(tmp_path: Path) -> Iterator[Supervisor]:
+    made = Supervisor(tmp_path / "run", tmp_path / "logs")
+    yield made
+    for name in made.recorded():
+        made.stop(name)
+    made.sweep()
+
+
+def pid_of(supervisor: Supervisor, name: str) -> int:
+    return int(json.loads((supervisor.run / f"{name}.json").read_text())["pid"])
+
+
+def test_started_process_is_alive_and_leads_its_own_session(supervisor: Supervisor) -> None:
+    supervisor.start("sleeper", ["sleep", "60"])
+    pid = pid_of(supervisor, "sleeper")
+    assert supervisor.alive("sleeper")
+    assert supervisor.running() == ["sleeper"]
+    assert os.getsid(pid) == pid != os.getsid(0)
+
+
+def test_start_of_a_living_process_changes_nothing(supervisor: Supervisor) -> None:
+    supervisor.start("sleeper", ["sleep", "60"])
+    before = pid_of(supervisor, "sleeper")
+    supervisor.start("sleeper", ["sleep", "60"])
+    assert pid_of(supervisor, "sleeper") == before
+
+
+def test_stop_ends_the_whole_group_even_when_it_ignores_term(supervisor: Supervisor) -> None:
+    supervisor.start("stubborn", ["sh", "-c", "trap '' TERM; sleep 61 & echo $!; while :; do wait; done"])
+    log = supervisor.log_path("stubborn")
+    supervisor.await_true("child reported", lambda: log.exists() and log.read_text().strip() != "", 5)
+    child = int(log.read_text())
+    supervisor.stop("stubborn", timeout=0.2)
+    assert not supervisor.alive("stubborn")
+    assert supervisor.recorded() == []
+    supervisor.await_true("child gone", lambda: not Path(f"/proc/{child}/cmdline").exists(), 5)
+
+
+def test_reused_pid_is_neither_alive_nor_killed(supervisor: Supervisor) -> None:
+    stranger = subprocess.Popen(["sleep", "62"], start_new_session=True)
+    try:
+        supervisor.run.mkdir(parents=True)
+        (supervisor.run / "old.json").write_text(json.dumps({"pid": stranger.pid, "start": 1}))
+        assert not supervisor.alive("old")
+        supervisor.stop("old", timeout=0.1)
+        assert stranger.poll() is None
+        assert supervisor.recorded() == []
+    finally:
+        stranger.kill()
+        stranger.wait()
+
+
+def test_sweep_finds_what_left_the_group_and_only_that(supervisor: Supervisor, tmp_path: Path) -> None:
+    other = Supervisor(tmp_path / "other", tmp_path / "logs")
+    other.start("mine-not", ["sleep", "63"])
+    supervisor.start("parent", ["setsid", "--fork", "sleep", "64"])
+    supervisor.await_true("parent left", lambda: not supervisor.alive("parent"), 5)
+    assert len(supervisor.sweep()) == 1
+    assert other.alive("mine-not")
+    other.stop("mine-not")
+
+
+def test_await_true_names_what_and_shows_the_log_when_time_is_up(supervisor: Supervisor) -> None:
+    supervisor.start("talker", ["sh", "-c", "echo cannot bind; exec sleep 60"])
+    log = supervisor.log_path("talker")
+    supervisor.await_true("talked", lambda: log.exists() and "bind" in log.read_text(), 5)
+    with pytest.raises(LabError, match=r"etcd answers: not so after 0 s(.|\n)*cannot bind"):
+        supervisor.await_true("etcd answers", lambda: False, 0.1, log="talker")
+
+
+def test_await_true_does_not_wait_for_a_dead_process(supervisor: Supervisor) -> None:
+    supervisor.start("dying", ["sh", "-c", "echo no such option; exit 2"])
+    with pytest.raises(LabError, match=r"dying ended before that(.|\n)*no such option"):
+        supervisor.await_true("answers", lambda: False, 30, log="dying")
+
+
+def test_missing_program_is_told_by_await_true(supervisor: Supervisor) -> None:
+    supervisor.start("typo", ["no-such-program-here"])
+    with pytest.raises(LabError, match=r"no-such-program-here"):
+        supervisor.await_true("answers", lambda: False, 30, log="typo")
