@@ -1,0 +1,18 @@
+"""The program that `pulumi up` runs: read the stack's settings, build the cluster, export what the next person needs."""
+
+import pulumi
+
+from components import HybridCluster, HybridClusterArgs
+from slinky_iac.config.reader import read_stack
+
+settings = read_stack()
+cluster = HybridCluster(settings.config.cluster.name, HybridClusterArgs(settings=settings))
+
+pulumi.export("slurmrestdUrl", cluster.slurmrestd_url)
+pulumi.export("slurmdJoin", cluster.slurmd_join)
+pulumi.export("sackdJoin", cluster.sackd_join)
+pulumi.export("slurmKeyFingerprint", cluster.slurm_key_fingerprint)
+pulumi.export("jwtKeyFingerprint", cluster.jwt_key_fingerprint)
+pulumi.export("outsideSlurmConf", cluster.outside_slurm_conf)
+pulumi.export("nodesets", cluster.nodesets)
+pulumi.export("findings", cluster.findings)

@@ -1,0 +1,47 @@
+"""slurmdbd: in Kubernetes with the password of its database, or the operator's picture of an outside one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.core.v1 import Secret
+
+from components.resources import child, custom_resource, metadata, token
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
+
+
+@dataclass(frozen=True, kw_only=True)
+class AccountingArgs:
+    """``database_password``: the secret of an in-cluster slurmdbd's database."""
+
+    config: StackConfig
+    database_password: pulumi.Output[str] | None = None
+
+
+class Accounting(pulumi.ComponentResource):
+    """The Accounting custom resource."""
+
+    host: pulumi.Output[str]
+    port: pulumi.Output[int]
+
+    def __init__(self, name: str, args: AccountingArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("Accounting"), name, None, opts)
+        config = args.config
+        secret = None
+        if args.database_password is not None and config.accounting.database is not None:
+            secret = Secret(
+                f"{name}-database",
+                metadata=metadata(config, database_secret(config)),
+                string_data={DATABASE_PASSWORD_ENTRY: args.database_password},
+                opts=child(self, additional_secret_outputs=["data", "stringData"]),
+            )
+        base = config.cluster.resource_name
+        self.resource = custom_resource("Accounting", base, config, accounting_spec(config), child(self, secret))
+        outside = config.accounting.external
+        service = f"{names.accounting_service(base)}.{config.cluster.namespace}"
+        self.host = pulumi.Output.from_input(outside.host if outside else service)
+        self.port = pulumi.Output.from_input(outside.port if outside else names.SLURMDBD_PORT)
+        self.register_outputs({"host": self.host, "port": self.port})

@@ -1,0 +1,92 @@
+"""slurm.key and the JWT key as immutable, protected Secrets; what leaves this component is fingerprints and names."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_random
+from pulumi_kubernetes.core.v1 import Secret
+
+from components.resources import child, metadata, token
+from slinky_iac import keys
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import key_references
+
+
+@dataclass(frozen=True, kw_only=True)
+class AuthKeysArgs:
+    """``slurm_key`` and ``jwt_key``: base64 of the raw bytes as secret outputs, with ``keys.source: imported`` only."""
+
+    config: StackConfig
+    slurm_key: pulumi.Output[str] | None = None
+    jwt_key: pulumi.Output[str] | None = None
+    fingerprints: tuple[str, str] | None = None
+
+
+class AuthKeys(pulumi.ComponentResource):
+    """The two keys of a cluster.
+
+    Generated keys are RandomPassword results: its ID is ``none``, while the ID of RandomBytes is the value itself and
+    would stand in plain text in state and previews.
+    """
+
+    slurm_key_fingerprint: pulumi.Output[str]
+    jwt_key_fingerprint: pulumi.Output[str]
+    secret_names: pulumi.Output[list[str]]
+
+    def __init__(self, name: str, args: AuthKeysArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("AuthKeys"), name, None, opts)
+        config = args.config
+        references = key_references(config)
+        places = [references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]]
+        given = [args.slurm_key, args.jwt_key]
+        self.secrets: list[Secret] = []
+        prints: list[pulumi.Output[str]] = []
+        for index, which in enumerate(("slurm-key", "jwt-key")):
+            value = self._value(name, which, config, given[index])
+            if value is None:
+                prints.append(pulumi.Output.from_input("not known: the Secret was made outside this stack"))
+                continue
+            self.secrets.append(self._secret(name, which, config, places[index], value))
+            known = None if args.fingerprints is None else args.fingerprints[index]
+            prints.append(_fingerprint(value) if known is None else pulumi.Output.from_input(known))
+        self.slurm_key_fingerprint, self.jwt_key_fingerprint = prints
+        self.secret_names = pulumi.Output.from_input([place["name"] for place in places])
+        self.register_outputs(
+            {
+                "slurm_key_fingerprint": self.slurm_key_fingerprint,
+                "jwt_key_fingerprint": self.jwt_key_fingerprint,
+                "secret_names": self.secret_names,
+            }
+        )
+
+    def _value(
+        self, name: str, which: str, config: StackConfig, given: pulumi.Output[str] | None
+    ) -> pulumi.Output[str] | None:
+        if config.keys.source != "generated":
+            return given
+        random = pulumi_random.RandomPassword(
+            f"{name}-{which}",
+            length=keys.GENERATED_LENGTH,
+            special=False,
+            opts=child(self, protect=config.keys.protect),
+        )
+        return random.result.apply(lambda text: keys.to_secret_data(text.encode()))
+
+    def _secret(
+        self, name: str, which: str, config: StackConfig, place: dict[str, str], value: pulumi.Output[str]
+    ) -> Secret:
+        return Secret(
+            f"{name}-{which}-secret",
+            metadata=metadata(config, place["name"]),
+            immutable=True,
+            data={place["key"]: value},
+            opts=child(self, protect=config.keys.protect, additional_secret_outputs=["data", "stringData"]),
+        )
+
+
+def _fingerprint(data: pulumi.Output[str]) -> pulumi.Output[str]:
+    # A hash of 6,000 random bits tells nothing about them, and its whole purpose is to be compared by eye.
+    return pulumi.Output.unsecret(data.apply(lambda text: keys.fingerprint(base64.b64decode(text))))

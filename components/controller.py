@@ -1,0 +1,43 @@
+"""slurmctld: in Kubernetes with its scripts and files, or the operator's picture of an outside one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.core.v1 import ConfigMap
+
+from components.resources import child, custom_resource, metadata, token
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.daemons import controller_spec, script_maps
+from slinky_iac.manifests.endpoints import join_target
+
+
+@dataclass(frozen=True, kw_only=True)
+class ControllerArgs:
+    """All that a Controller is made of is in the configuration."""
+
+    config: StackConfig
+
+
+class Controller(pulumi.ComponentResource):
+    """The Controller custom resource; ``join_host`` and ``join_port`` are what outside daemons connect to."""
+
+    join_host: pulumi.Output[str]
+    join_port: pulumi.Output[int]
+
+    def __init__(self, name: str, args: ControllerArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("Controller"), name, None, opts)
+        config = args.config
+        files = [
+            ConfigMap(f"{name}-{map_name}", metadata=metadata(config, map_name), data=data, opts=child(self))
+            for _, map_name, data in script_maps(config)
+            if data and config.controller.external is None
+        ]
+        self.resource = custom_resource(
+            "Controller", config.cluster.resource_name, config, controller_spec(config), child(self, *files)
+        )
+        target = join_target(config)
+        self.join_host = pulumi.Output.from_input(target.host)
+        self.join_port = pulumi.Output.from_input(target.port)
+        self.register_outputs({"join_host": self.join_host, "join_port": self.join_port})

@@ -1,0 +1,56 @@
+"""Services inside Kubernetes that lead to slurmctld and slurmdbd outside, under the names that the operator writes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.core.v1 import Service
+from pulumi_kubernetes.discovery.v1 import EndpointSlice
+
+from components.resources import child, metadata, token
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExternalEndpointsArgs:
+    """The configuration says which daemons are outside."""
+
+    config: StackConfig
+
+
+class ExternalEndpoints(pulumi.ComponentResource):
+    """What the operator leaves out: it never reads an external Accounting's host, and writes port 6817 always."""
+
+    service_names: pulumi.Output[list[str]]
+
+    def __init__(self, name: str, args: ExternalEndpointsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("ExternalEndpoints"), name, None, opts)
+        found = [e for e in (slurmdbd_endpoint(args.config), slurmctld_endpoint(args.config)) if e is not None]
+        for endpoint in found:
+            self._serve(name, args.config, endpoint)
+        self.service_names = pulumi.Output.from_input([endpoint.name for endpoint in found])
+        self.register_outputs({"service_names": self.service_names})
+
+    def _serve(self, name: str, config: StackConfig, endpoint: Endpoint) -> None:
+        # Without endpoints of its own at first, an awaited Service would never become ready.
+        unawaited = {"pulumi.com/skipAwait": "true"}
+        service = Service(
+            f"{name}-{endpoint.name}",
+            metadata=metadata(config, endpoint.name, unawaited),
+            spec=endpoint.service,
+            opts=child(self),
+        )
+        if endpoint.slice is None:
+            return
+        meta = metadata(config, f"{endpoint.name}-outside")
+        meta["labels"] = {**meta["labels"], "kubernetes.io/service-name": endpoint.name}
+        EndpointSlice(
+            f"{name}-{endpoint.name}-outside",
+            metadata=meta,
+            address_type=endpoint.slice["addressType"],
+            endpoints=endpoint.slice["endpoints"],
+            ports=endpoint.slice["ports"],
+            opts=child(self, service),
+        )

@@ -1,0 +1,133 @@
+"""The whole hybrid cluster, composed in an order that holds on the way up and, reversed, on the way down."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes import Provider
+from pulumi_kubernetes.core.v1 import Namespace
+
+from components.accounting import Accounting, AccountingArgs
+from components.auth_keys import AuthKeys, AuthKeysArgs
+from components.controller import Controller, ControllerArgs
+from components.external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
+from components.login_set import LoginSet, LoginSetArgs
+from components.node_set import NodeSet, NodeSetArgs
+from components.operator import Operator, OperatorArgs
+from components.resources import child, token
+from components.rest_api import RestApi, RestApiArgs
+from slinky_iac.config.findings import Level
+from slinky_iac.config.reader import StackSettings
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import labels
+from slinky_iac.slurmconf import outside_slurm_conf
+
+
+@dataclass(frozen=True, kw_only=True)
+class HybridClusterArgs:
+    """What :func:`slinky_iac.config.reader.read_stack` returns."""
+
+    settings: StackSettings
+
+
+class HybridCluster(pulumi.ComponentResource):
+    """Operator, keys, outside endpoints, slurmdbd, slurmctld, slurmrestd, then NodeSets and login sets.
+
+    slurmrestd stands before the NodeSets and outlives them on destroy: without it the operator takes every node for
+    drained. Attributes are what the next person needs: addresses, join commands, fingerprints, slurm.conf lines.
+    """
+
+    slurmrestd_url: pulumi.Output[str]
+    slurmd_join: pulumi.Output[str]
+    sackd_join: pulumi.Output[str]
+    slurm_key_fingerprint: pulumi.Output[str]
+    jwt_key_fingerprint: pulumi.Output[str]
+    outside_slurm_conf: pulumi.Output[str]
+    nodesets: pulumi.Output[dict[str, int]]
+    findings: pulumi.Output[list[str]]
+
+    def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("HybridCluster"), name, None, opts)
+        settings, config = args.settings, args.settings.config
+        self._say(settings)
+        kube = Provider(
+            f"{name}-kubernetes",
+            kubeconfig=config.kubernetes.kubeconfig,
+            context=config.kubernetes.context,
+            opts=child(self),
+        )
+        operator = None
+        if config.operator.install:
+            operator = Operator(f"{name}-operator", OperatorArgs(config=config), child(self, provider=kube))
+        namespace = self._namespace(name, config, kube)
+        keys_args = AuthKeysArgs(
+            config=config,
+            slurm_key=settings.slurm_key,
+            jwt_key=settings.jwt_key,
+            fingerprints=settings.key_fingerprints,
+        )
+        keys = AuthKeys(f"{name}-keys", keys_args, child(self, namespace, provider=kube))
+        endpoints = ExternalEndpoints(
+            f"{name}-endpoints", ExternalEndpointsArgs(config=config), child(self, namespace, provider=kube)
+        )
+        first = (operator, namespace, keys, endpoints)
+        accounting = self._accounting(name, settings, kube, first)
+        controller = Controller(
+            f"{name}-controller", ControllerArgs(config=config), child(self, *first, accounting, provider=kube)
+        )
+        restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config), child(self, *first, controller, provider=kube))
+        self._workers(name, config, kube, (*first, controller, restapi))
+        self._outputs(config, keys, controller, restapi, settings)
+
+    def _say(self, settings: StackSettings) -> None:
+        for finding in settings.findings:
+            say = pulumi.log.warn if finding.level is Level.WARNING else pulumi.log.info
+            say(str(finding), resource=self)
+
+    def _namespace(self, name: str, config: StackConfig, kube: Provider) -> Namespace | None:
+        if not config.cluster.create_namespace:
+            return None
+        meta = {"name": config.cluster.namespace, "labels": labels(config)}
+        return Namespace(f"{name}-namespace", metadata=meta, opts=child(self, provider=kube))
+
+    def _accounting(
+        self, name: str, settings: StackSettings, kube: Provider, after: tuple[pulumi.Resource | None, ...]
+    ) -> Accounting | None:
+        if not settings.config.accounting.enabled:
+            return None
+        args = AccountingArgs(config=settings.config, database_password=settings.database_password)
+        return Accounting(f"{name}-accounting", args, child(self, *after, provider=kube))
+
+    def _workers(self, name: str, config: StackConfig, kube: Provider, after: tuple[pulumi.Resource | None, ...]) -> None:
+        for nodeset in config.nodesets:
+            NodeSet(f"{name}-{nodeset}", NodeSetArgs(config=config, nodeset=nodeset), child(self, *after, provider=kube))
+        for login in config.logins:
+            LoginSet(
+                f"{name}-login-{login}", LoginSetArgs(config=config, loginset=login), child(self, *after, provider=kube)
+            )
+
+    def _outputs(
+        self, config: StackConfig, keys: AuthKeys, controller: Controller, restapi: RestApi, settings: StackSettings
+    ) -> None:
+        join = pulumi.Output.format("{0}:{1}", controller.join_host, controller.join_port)
+        self.slurmrestd_url = restapi.url
+        self.slurmd_join = pulumi.Output.concat("slurmd --conf-server ", join)
+        self.sackd_join = pulumi.Output.concat("sackd --conf-server ", join)
+        self.slurm_key_fingerprint = keys.slurm_key_fingerprint
+        self.jwt_key_fingerprint = keys.jwt_key_fingerprint
+        self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(config))
+        self.nodesets = pulumi.Output.from_input({n: s.replicas for n, s in config.nodesets.items()})
+        self.findings = pulumi.Output.from_input([f"{f.level}: {f}" for f in settings.findings])
+        self.register_outputs(
+            {
+                "slurmrestd_url": self.slurmrestd_url,
+                "slurmd_join": self.slurmd_join,
+                "sackd_join": self.sackd_join,
+                "slurm_key_fingerprint": self.slurm_key_fingerprint,
+                "jwt_key_fingerprint": self.jwt_key_fingerprint,
+                "outside_slurm_conf": self.outside_slurm_conf,
+                "nodesets": self.nodesets,
+                "findings": self.findings,
+            }
+        )

@@ -1,0 +1,77 @@
+"""slurm-operator itself: namespace, CRDs and chart, ready before anything that needs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+import pulumi
+from pulumi_kubernetes.apiextensions.v1 import CustomResourceDefinition
+from pulumi_kubernetes.core.v1 import Namespace
+from pulumi_kubernetes.helm.v3 import Release
+
+from components.resources import child, token
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.operator import chart, operator_values, service_monitor_stub
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorArgs:
+    """What the operator is deployed from."""
+
+    config: StackConfig
+
+
+class Operator(pulumi.ComponentResource):
+    """The operator, deployed as real Helm releases so that Helm's own waiting and hooks hold.
+
+    Client-side rendering would sign a new webhook certificate in every preview (chart function genCA). The CRDs are a
+    release of their own, made first, removed last and protected: they hold the NodeSets of all stacks.
+    """
+
+    version: pulumi.Output[str]
+    namespace: pulumi.Output[str]
+
+    def __init__(self, name: str, args: OperatorArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("Operator"), name, None, opts)
+        settings = args.config.operator
+        self.version = pulumi.Output.from_input(settings.version)
+        namespace = self._namespace(name, args.config)
+        self.namespace = pulumi.Output.from_input(settings.namespace) if namespace is None else namespace.metadata.name
+        stub = self._stub(name, args.config)
+        crds = self._release(name, "slurm-operator-crds", args.config, child(self, namespace, protect=settings.protect_crds))
+        operator = child(self, namespace, crds, stub)
+        self.release = self._release(name, "slurm-operator", args.config, operator)
+        self.register_outputs({"version": self.version, "namespace": self.namespace})
+
+    def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
+        if not config.operator.create_namespace:
+            return None
+        return Namespace(f"{name}-namespace", metadata={"name": config.operator.namespace}, opts=child(self))
+
+    def _stub(self, name: str, config: StackConfig) -> CustomResourceDefinition | None:
+        wanted = config.operator.service_monitor_stub
+        if not (config.operator_version.needs_service_monitor_crd if wanted is None else wanted):
+            return None
+        stub = service_monitor_stub()
+        return CustomResourceDefinition(
+            f"{name}-service-monitor-stub", metadata=stub["metadata"], spec=stub["spec"], opts=child(self)
+        )
+
+    def _release(self, name: str, which: str, config: StackConfig, opts: pulumi.ResourceOptions) -> Release | None:
+        settings = config.operator
+        crds = which == "slurm-operator-crds"
+        if crds and not settings.install_crds:
+            return None
+        reference, version = chart(config, which)
+        local = settings.chart.path is not None
+        return Release(
+            f"{name}-{which}",
+            name=which,
+            chart=str(Path(reference).resolve()) if local else reference,
+            version=version,
+            namespace=settings.namespace,
+            values={} if crds else operator_values(config),
+            timeout=settings.timeout,
+            opts=opts,
+        )

@@ -1,0 +1,48 @@
+"""How every component makes its Kubernetes resources: tokens, metadata, and custom resources of the operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.apiextensions import CustomResource
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import labels
+
+
+def token(kind: str) -> str:
+    """Type token of a component: part of the URN, pinned by a test; a rename needs an alias."""
+    return f"{names.TYPE_PREFIX}:{kind}"
+
+
+def metadata(config: StackConfig, name: str, annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
+    """ObjectMeta of a resource in the cluster's namespace, under exactly this name."""
+    meta: dict[str, Any] = {"name": name, "namespace": config.cluster.namespace, "labels": labels(config)}
+    return meta | ({"annotations": dict(annotations)} if annotations else {})
+
+
+def custom_resource(
+    kind: str,
+    name: str,
+    config: StackConfig,
+    spec: Mapping[str, Any],
+    opts: pulumi.ResourceOptions,
+) -> CustomResource:
+    """A ``slinky.slurm.net`` custom resource; ``name`` is its Kubernetes name and its logical name."""
+    return CustomResource(
+        f"{config.cluster.namespace}-{name}-{kind.lower()}",
+        api_version=names.API_VERSION,
+        kind=kind,
+        metadata=metadata(config, name),
+        spec=dict(spec),
+        opts=opts,
+    )
+
+
+def child(parent: pulumi.Resource, *after: pulumi.Resource | None, **more: Any) -> pulumi.ResourceOptions:  # noqa: ANN401
+    """Options of a child: parented, and made after (so removed before) the resources given."""
+    waits: Sequence[pulumi.Resource] = [resource for resource in after if resource is not None]
+    return pulumi.ResourceOptions(parent=parent, depends_on=waits, **more)

@@ -1,0 +1,36 @@
+"""slurmrestd in Kubernetes: made before every NodeSet, removed after the last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+
+from components.resources import child, custom_resource, token
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.daemons import restapi_spec
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestApiArgs:
+    """All that a RestApi is made of is in the configuration."""
+
+    config: StackConfig
+
+
+class RestApi(pulumi.ComponentResource):
+    """The RestApi custom resource; ``url`` is its address inside Kubernetes."""
+
+    url: pulumi.Output[str]
+    service: pulumi.Output[str]
+
+    def __init__(self, name: str, args: RestApiArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("RestApi"), name, None, opts)
+        config = args.config
+        base = config.cluster.resource_name
+        self.resource = custom_resource("RestApi", base, config, restapi_spec(config), child(self))
+        service = names.restapi_service(base)
+        self.service = pulumi.Output.from_input(service)
+        self.url = pulumi.Output.from_input(f"http://{service}.{config.cluster.namespace}:{names.SLURMRESTD_PORT}")
+        self.register_outputs({"url": self.url, "service": self.service})

@@ -1,0 +1,166 @@
+"""The words of the configuration: reusable field types, each with the rule it holds and where the rule comes from."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from ipaddress import ip_address
+from typing import Annotated
+
+from pydantic import AfterValidator, BeforeValidator, Field
+
+from slinky_iac.names import is_dns_label
+from slinky_iac.operator_version import OperatorVersion
+
+_SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
+_CLUSTER_NAME = re.compile(r"[0-9A-Za-z$_]+")
+_QUANTITY = re.compile(r"\d+(\.\d+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
+_DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_NODE_VALUE = re.compile(r"[^\s=,'\"#]+(,[^\s=,'\"#]+)*")
+_PARTITION_VALUE = re.compile(r"[^\s#]+")
+_CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
+
+
+def _dns_label(value: str) -> str:
+    if not is_dns_label(value):
+        raise ValueError(
+            f"got {value!r}; Kubernetes allows lower-case letters, digits and inner dashes, at most 63 characters"
+        )
+    return value
+
+
+def _nodeset_name(value: str) -> str:
+    _dns_label(value)
+    if len(value) > 30:
+        raise ValueError(
+            f"got {value!r} ({len(value)} characters); at most 30 are allowed, since pods, Slurm nodes and the feature"
+            " are named after it"
+        )
+    if value in {"all", "default"}:
+        raise ValueError(f"got {value!r}; Slurm gives this word a meaning of its own in NodeSet= and PartitionName= lines")
+    return value
+
+
+def _slurm_name(value: str) -> str:
+    if _SLURM_NAME.fullmatch(value) is None or len(value) > 64:
+        raise ValueError(f"got {value!r}; Slurm names are letters, digits, '_', '-' and '.', without spaces or commas")
+    if value.lower() == "default":
+        raise ValueError(f"got {value!r}; DEFAULT sets defaults for the lines after it and can't be a name (slurm.conf(5))")
+    return value
+
+
+def _cluster_name(value: str) -> str:
+    if _CLUSTER_NAME.fullmatch(value) is None or len(value) > 40:
+        raise ValueError(
+            f"got {value!r} ({len(value)} characters); ClusterName is 1 to 40 of letters, digits, '_' and '$',"
+            " since slurmdbd names its tables after it"
+        )
+    return value
+
+
+def _host(value: str) -> str:
+    try:
+        ip_address(value)
+    except ValueError:
+        labels = value.rstrip(".").split(".")
+        if len(value) <= 253 and all(is_dns_label(label) for label in labels):
+            return value
+        raise ValueError(
+            f"got {value!r}; a host is an IP address or a DNS name in lower case, without scheme, port or path"
+        ) from None
+    return value
+
+
+def _quantity(value: str) -> str:
+    if _QUANTITY.fullmatch(value) is None:
+        raise ValueError(f"got {value!r}; a Kubernetes quantity is a number with a unit, for example 500m, 4 or 16Gi")
+    return value
+
+
+def _image(value: str) -> str:
+    if not value or any(c.isspace() for c in value) or ":" not in value.rsplit("/", 1)[-1]:
+        raise ValueError(
+            f"got {value!r}; an image is repository:tag or repository@sha256:…; without a tag two pods may run two versions"
+        )
+    return value
+
+
+def parse_duration(value: str) -> int:
+    """Seconds of ``1d2h3m4s`` (any part may be left out). Raises ValueError with the form."""
+    match = _DURATION.fullmatch(value)
+    if match is None or not value:
+        raise ValueError(f"got {value!r}; a duration is days, hours, minutes and seconds, for example 90s, 30m or 2d12h")
+    days, hours, minutes, seconds = (int(g or 0) for g in match.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def _duration(value: object) -> object:
+    return parse_duration(value) if isinstance(value, str) else value
+
+
+def _operator_version(value: str) -> str:
+    return str(OperatorVersion.parse(value))
+
+
+def _conf_keys(value: dict[str, str]) -> None:
+    for key in value:
+        if _CONF_KEY.fullmatch(key) is None:
+            raise ValueError(f"got the key {key!r}; slurm.conf parameters are letters and digits, for example Weight")
+
+
+def _node_conf(value: dict[str, str]) -> dict[str, str]:
+    _conf_keys(value)
+    for key, text in value.items():
+        if _NODE_VALUE.fullmatch(text) is None:
+            raise ValueError(
+                f"{key}: the value may hold no space, '=', quote or '#', since the operator splits the line at these"
+                " (an item it can't split makes it panic)"
+            )
+    return value
+
+
+def _partition_conf(value: dict[str, str]) -> dict[str, str]:
+    _conf_keys(value)
+    for key, text in value.items():
+        if _PARTITION_VALUE.fullmatch(text) is None:
+            raise ValueError(f"{key}: the value may hold no white space or '#': it stands on a PartitionName= line")
+    return value
+
+
+def _as_text(value: object) -> object:
+    if isinstance(value, bool):
+        return "YES" if value else "NO"
+    return str(value) if isinstance(value, int | float) else value
+
+
+def _text_map(value: object) -> object:
+    return {k: _as_text(v) for k, v in value.items()} if isinstance(value, dict) else value
+
+
+def _gres(value: str) -> str:
+    parts = value.split(":")
+    if not 2 <= len(parts) <= 3 or not all(_SLURM_NAME.fullmatch(p) for p in parts) or not parts[-1].isdigit():
+        raise ValueError(f"got {value!r}; a GRES is name:count or name:type:count, for example gpu:a100:8")
+    return value
+
+
+def _checked(check: Callable[[str], str]) -> AfterValidator:
+    return AfterValidator(check)
+
+
+DnsLabel = Annotated[str, _checked(_dns_label)]
+NodeSetName = Annotated[str, _checked(_nodeset_name)]
+SlurmName = Annotated[str, _checked(_slurm_name)]
+ClusterName = Annotated[str, _checked(_cluster_name)]
+Host = Annotated[str, _checked(_host)]
+Quantity = Annotated[str, BeforeValidator(_as_text), _checked(_quantity)]
+Image = Annotated[str, _checked(_image)]
+Version = Annotated[str, _checked(_operator_version)]
+Gres = Annotated[str, _checked(_gres)]
+Seconds = Annotated[int, BeforeValidator(_duration), Field(ge=0)]
+"""Seconds; a text such as ``30m`` is accepted."""
+Port = Annotated[int, Field(ge=1, le=65535)]
+NodeConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_node_conf)]
+"""Node parameters of slurmd's ``--conf``; numbers and booleans become text (true is YES)."""
+PartitionConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_partition_conf)]
+"""Parameters of a PartitionName= line; numbers and booleans become text (true is YES)."""

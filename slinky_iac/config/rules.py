@@ -1,0 +1,318 @@
+"""Rules across sections: what the operator, Slurm and Kubernetes would refuse, or do in silence, told before they do.
+
+Each rule is a generator of findings over one frozen configuration; ``findings`` runs them all. What the operator's
+webhook refuses (``internal/webhook``) is an error here, so that preview says it and a missing webhook changes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from ipaddress import ip_address
+
+from slinky_iac import names
+from slinky_iac.config.findings import Finding, Level, error, info, warning
+from slinky_iac.config.sections import ExternalHost
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import ConfigError
+from slinky_iac.operator_version import MINIMUM_SLURM
+from slinky_iac.slurmconf import OWNED, node_parameters
+
+Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
+
+_CONFIG_FILES = frozenset(
+    [
+        "acct_gather.conf",
+        "burst_buffer.conf",
+        "cgroup.conf",
+        "cli_filter.lua",
+        "gres.conf",
+        "helpers.conf",
+        "job_container.conf",
+        "job_submit.lua",
+        "mpi.conf",
+        "oci.conf",
+        "plugstack.conf",
+        "topology.conf",
+        "topology.yaml",
+    ]
+)
+_OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
+
+
+def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
+    keys = config.keys
+    if keys.auth == "auth/munge":
+        yield error(
+            "keys.auth",
+            "auth/munge: Slinky's NodeSets start slurmd with slurm.key and without munged, so they can't join a munge"
+            " cluster. Move to auth/slurm: make /etc/slurm/slurm.key on every outside host, drain, stop all daemons, set"
+            " AuthType=auth/slurm and CredType=cred/slurm, start them, then set keys.auth: auth/slurm here",
+        )
+    outside = config.controller.external is not None or (
+        config.accounting.enabled and config.accounting.external is not None
+    )
+    if outside and keys.source == "generated":
+        yield error(
+            "keys.source",
+            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with other keys could talk to none of"
+            " them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and `jwtKey`",
+        )
+    if keys.source == "imported":
+        for name in ("slurmKey", "jwtKey"):
+            if name not in secrets:
+                yield error(
+                    "keys.source",
+                    f'imported, but {name} is not set; run `pulumi config set --secret {name} "$(base64 -w0 FILE)"`',
+                )
+    if keys.source == "existing":
+        for path, value in (("slurmKeySecret", keys.slurm_key_secret), ("jwtKeySecret", keys.jwt_key_secret)):
+            if value is None:
+                yield error(f"keys.{path}", "is needed with keys.source: existing, to know which Secret is meant")
+    same = (keys.slurm_key_secret, keys.slurm_key_entry) == (keys.jwt_key_secret, keys.jwt_key_entry)
+    if same and keys.slurm_key_secret is not None:
+        yield error("keys", "both keys are the same entry of the same Secret; a leaked token key would open auth/slurm too")
+
+
+def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
+    accounting = config.accounting
+    if not accounting.enabled:
+        return
+    if accounting.external is None and accounting.database is None:
+        yield error(
+            "accounting",
+            "needs external (an outside slurmdbd) or database (for one in Kubernetes); or set accounting.enabled: false",
+        )
+    if accounting.external is not None and accounting.database is not None:
+        yield error("accounting", "has external and database; an outside slurmdbd has its own database: remove one")
+    if accounting.database is not None and "databasePassword" not in secrets:
+        yield error("accounting.database", "needs a password; run `pulumi config set --secret databasePassword`")
+    if accounting.external is not None:
+        yield from _reachable("accounting.external", accounting.external, names.SLURMDBD_PORT)
+
+
+def _reachable(path: str, outside: ExternalHost, operator_port: int) -> Iterator[Finding]:
+    try:
+        ip_address(outside.host)
+    except ValueError:
+        if outside.port != operator_port:
+            yield error(
+                path,
+                f"port {outside.port} with a host name: the operator always writes port {operator_port}, and only an address"
+                " can be led from there to another port (EndpointSlice). Give the IP address, or let the daemon listen on"
+                f" {operator_port}",
+            )
+
+
+def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    controller = config.controller
+    if controller.external is not None:
+        yield from _ignored_outside(config)
+        yield from _reachable("controller.external", controller.external, names.SLURMCTLD_PORT)
+        return
+    for key in controller.extra_conf:
+        if key.lower() in OWNED:
+            yield error(
+                f"controller.extraConf.{key}",
+                f"is written by this program or the operator; set {OWNED[key.lower()]} instead",
+            )
+    for name in controller.config_files:
+        if name in {"slurm.conf", "slurmdbd.conf"}:
+            yield error(
+                f"controller.configFiles.{name}", "is reserved for the operator (its webhook refuses it); use extraConf"
+            )
+        elif name not in _CONFIG_FILES:
+            yield warning(
+                f"controller.configFiles.{name}", "is a file that Slurm doesn't read by itself; include it from another"
+            )
+    if not controller.persistence.enabled:
+        yield warning(
+            "controller.persistence", "is off: when slurmctld's pod restarts, the queue and all running jobs are forgotten"
+        )
+    if config.external.slurmd_hosts or config.external.login_hosts:
+        if controller.service.type == "ClusterIP":
+            yield info(
+                "controller.service.type",
+                "ClusterIP: outside slurmd and sackd hosts reach slurmctld only where the pod network is routed to them",
+            )
+
+
+def _ignored_outside(config: StackConfig) -> Iterator[Finding]:
+    controller = config.controller
+    for name in ("extra_conf", "config_files", "prolog", "epilog", "metrics", "persistence", "service", "pod"):
+        if name in controller.model_fields_set:
+            alias = type(controller).model_fields[name].alias or name
+            yield warning(
+                f"controller.{alias}",
+                "is ignored: slurmctld is outside, and the operator writes nothing there. Its admin must set it",
+            )
+    needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]
+    if needed or config.partitions:
+        yield info(
+            "controller.external",
+            "the outside slurm.conf must hold the NodeSet= and PartitionName= lines of the stack output outsideSlurmConf"
+            f" (partitions: {', '.join([*needed, *config.partitions])}); the operator sets no partition there",
+        )
+
+
+def _host_network(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    for path, pod in (("controller.pod", config.controller.pod), ("accounting.pod", config.accounting.pod)):
+        if pod.host_network:
+            yield error(
+                f"{path}.hostNetwork",
+                "isn't supported: Slurm reads its host names before Kubernetes has settled them (hybrid guide, Host Network)",
+            )
+    users = [(f"nodesets.{n}", s.pod) for n, s in config.nodesets.items()]
+    users += [(f"logins.{n}", s.pod) for n, s in config.logins.items()] + [("restapi", config.restapi.pod)]
+    for path, pod in users:
+        if pod.host_network:
+            yield warning(
+                f"{path}.pod.hostNetwork",
+                "the pod shares its node's network: all its ports are open there in plain text, one such pod fits on a node,"
+                " and Kubernetes node names must be short host names (hostname -s), else slurmd registers under another name",
+            )
+    if config.restapi.pod.host_network:
+        yield warning(
+            "restapi.pod.hostNetwork", "slurmrestd speaks plain HTTP: whoever reaches the node's port 6820 sees tokens"
+        )
+
+
+def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    total = 0
+    for name, nodeset in config.nodesets.items():
+        path = f"nodesets.{name}"
+        total += max(nodeset.replicas, nodeset.max_replicas or 0)
+        if nodeset.ssh.enabled and not config.operator_version.has_ssh:
+            yield error(f"{path}.ssh", f"needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}")
+        if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_secret is None:
+            yield error(f"{path}.ssh.sssdConfSecret", "is needed with ssh.enabled: the operator mounts sssd.conf from it")
+        if nodeset.owner == "autoscaler" and nodeset.max_replicas is None:
+            yield error(f"{path}.maxReplicas", "is needed with owner: autoscaler; without it nothing bounds the node count")
+        if nodeset.owner == "stack" and nodeset.max_replicas is not None:
+            yield error(
+                f"{path}.maxReplicas", "goes with owner: autoscaler; with owner: stack, replicas is the number itself"
+            )
+        keys = {key.lower() for key in nodeset.extra_conf}
+        for key in nodeset.extra_conf:
+            if key.lower() in _OPERATOR_NODE_KEYS:
+                yield error(
+                    f"{path}.extraConf.{key}", "is set by the operator from the pod; another value splits the node in two"
+                )
+        if nodeset.features and keys & {"feature", "features"}:
+            yield error(f"{path}.extraConf", "sets Features beside the setting features; use features only")
+        if nodeset.gres and "gres" in keys:
+            yield error(f"{path}.extraConf", "sets Gres beside the setting gres; use gres only")
+        if "Gres" in node_parameters(nodeset) and not nodeset.resources.extended:
+            yield warning(
+                f"{path}.gres", "names devices, but resources.extended asks Kubernetes for none: slurmd will see none"
+            )
+        if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
+            yield error(f"{path}.volumes", "has two volumes of one name; Kubernetes refuses such a pod")
+    if total > config.cluster.max_node_count - len(config.external.slurmd_hosts):
+        yield error(
+            "nodesets",
+            f"{total} pods and {len(config.external.slurmd_hosts)} outside hosts are more than cluster.maxNodeCount"
+            f" {config.cluster.max_node_count}; slurmctld refuses nodes beyond it. Raise it (outside: in slurm.conf too)",
+        )
+
+
+def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    own = {name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled}
+    for name, partition in config.partitions.items():
+        if name in own:
+            yield error(
+                f"partitions.{name}",
+                f"is also the partition of nodesets.{name}; rename it or set partition.enabled: false there",
+            )
+        for member in partition.nodesets:
+            if member != "ALL" and member not in config.nodesets:
+                known = ", ".join(config.nodesets) or "none"
+                yield error(
+                    f"partitions.{name}.nodesets",
+                    f"names the NodeSet {member}, which doesn't exist (NodeSets: {known}); slurmctld refuses its whole"
+                    " configuration over one such line",
+                )
+
+
+def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    if config.cluster.name != config.cluster.name.lower():
+        yield warning(
+            "cluster.name", "has capital letters; slurmdbd's tables may then be found on one system and not on another"
+        )
+    seen: dict[str, str] = {}
+    hosts = [(f"external.slurmdHosts.{i}", h.name) for i, h in enumerate(config.external.slurmd_hosts)]
+    hosts += [(f"external.loginHosts.{i}", h.name) for i, h in enumerate(config.external.login_hosts)]
+    for path, name in hosts:
+        if name in seen:
+            yield error(f"{path}.name", f"{name} is also {seen[name]}; Slurm knows a host by its name")
+        seen.setdefault(name, path)
+    for nodeset in config.nodesets:
+        for host, path in seen.items():
+            if host.startswith(f"{nodeset}-") and host[len(nodeset) + 1 :].isdigit():
+                yield error(f"{path}.name", f"{host} is what a pod of nodesets.{nodeset} is called; rename the host")
+
+
+def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    release = tuple(int(part) for part in config.slurm_release.split("."))
+    if release < MINIMUM_SLURM:
+        yield error(
+            "cluster.slurmVersion",
+            f"{config.slurm_release}: slurm-operator speaks REST v0.0.44, which slurmrestd has since 25.11; update slurmdbd,"
+            " slurmctld, slurmrestd and slurmd to 25.11 or newer, in this order",
+        )
+    images = config.operator_version.slurm_release
+    if config.cluster.slurm_version is not None and release < tuple(int(p) for p in images.split(".")):
+        for name in ("slurmrestd", "slurmd"):
+            if getattr(config.cluster.images, name) is None and not (name == "slurmd" and not config.nodesets):
+                yield error(
+                    f"cluster.images.{name}",
+                    f"is Slinky's {images} by default, newer than the cluster's {config.slurm_release}; a newer {name} is refused"
+                    " by an older slurmctld. Set an image of the cluster's release",
+                )
+
+
+def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    operator = config.operator
+    if operator.webhook.enabled and operator.parsed.binding_webhook_is_cluster_wide:
+        yield error(
+            "operator.webhook.enabled",
+            "with 1.1.0 its webhook stands before every pod of the cluster and can stop all scheduling (slurm-operator issue"
+            " 189); use 1.1.1 or newer, or leave it off: this program checks the same",
+        )
+    if operator.install and operator.namespace == config.cluster.namespace:
+        yield error("operator.namespace", "is the cluster's namespace too; on destroy one would take the other with it")
+
+
+def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    if config.external.slurmd_hosts and config.nodesets:
+        yield warning(
+            "external.slurmdHosts",
+            "bare-metal slurmd beside slurmd in pods: Slurm assumes one cgroup.conf for all nodes, and pods need"
+            " IgnoreSystemd=yes, which may not suit the hosts (hybrid guide, Slurm Configuration)",
+        )
+
+
+RULES: tuple[Rule, ...] = (
+    _keys,
+    _accounting,
+    _controller,
+    _host_network,
+    _nodesets,
+    _partitions,
+    _names,
+    _versions,
+    _operator,
+    _mixed,
+)
+
+
+def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
+    """All findings about ``config``; ``secrets`` are the names of the secret configuration values that are set."""
+    return tuple(found for rule in RULES for found in rule(config, secrets))
+
+
+def require_sound(found: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings that are no errors. Raises :class:`ConfigError` with all errors where there is one."""
+    errors = tuple(str(f) for f in found if f.level is Level.ERROR)
+    if errors:
+        raise ConfigError(errors)
+    return found

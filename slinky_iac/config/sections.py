@@ -1,0 +1,273 @@
+"""Sections of a stack's configuration that occur once: cluster, operator, keys, controller, accounting, restapi.
+
+What a field may do when it changes is told in ``changes.py``; rules across sections are in ``rules.py``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from slinky_iac import names
+from slinky_iac.config.base import Section
+from slinky_iac.config.fields import ClusterName, DnsLabel, Host, Image, PartitionConf, Port, Quantity, Seconds, Version
+from slinky_iac.operator_version import OperatorVersion
+
+
+class Images(Section):
+    """Container images. The operator defaults none, so each is set explicitly in every custom resource."""
+
+    slurmctld: Image | None = None
+    """slurmctld and its reconfigure sidecar; by default Slinky's image for the operator's release."""
+    slurmdbd: Image | None = None
+    """slurmdbd; by default Slinky's image for the operator's release."""
+    slurmrestd: Image | None = None
+    """slurmrestd; by default Slinky's image for the operator's release. Never newer than slurmctld."""
+    slurmd: Image | None = None
+    """slurmd of all NodeSets that name no image of their own."""
+    login: Image | None = None
+    """Login pods (sackd and sshd)."""
+    sidecar: Image = "docker.io/library/alpine:3.22"
+    """Log and init sidecars: any image with a POSIX shell, tail and ls."""
+    pull_policy: Literal["IfNotPresent", "Always", "Never"] = "IfNotPresent"
+    """imagePullPolicy of every container."""
+    pull_secrets: tuple[DnsLabel, ...] = ()
+    """Names of image pull secrets in the cluster's namespace."""
+
+
+class Cluster(Section):
+    """The Slurm cluster and the namespace that holds its Kubernetes half."""
+
+    name: ClusterName
+    """ClusterName: must equal the outside slurm.conf's. Can't change after the first `pulumi up`."""
+    namespace: DnsLabel = "slurm"
+    """Namespace of all custom resources of this cluster; references never cross namespaces."""
+    create_namespace: bool = True
+    """Whether this stack makes (and on destroy removes) the namespace."""
+    resource_name: DnsLabel = "slurm"
+    """Name of the Controller, RestApi and Accounting resources; Services are `<this>-restapi` and so on."""
+    slurm_version: str | None = Field(default=None, pattern=r"^\d\d\.\d\d$")
+    """Slurm release of the outside daemons, e.g. 26.05; by default the release of Slinky's images."""
+    max_node_count: int = Field(default=1024, ge=1, le=65533)
+    """MaxNodeCount of slurm.conf: the sum of all NodeSets' replicas may not exceed it."""
+    images: Images = Images()
+    """Container images."""
+
+
+class ChartSource(Section):
+    """Where the operator's Helm charts come from."""
+
+    oci: str | None = Field(default=None, pattern=r"^oci://\S+$")
+    """OCI folder that holds `slurm-operator` and `slurm-operator-crds`."""
+    path: str | None = None
+    """Local folder that holds `slurm-operator` and `slurm-operator-crds`, absolute or relative to Pulumi.yaml."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> ChartSource:
+        if self.oci is not None and self.path is not None:
+            raise ValueError("give either oci or path, not both: it would be unclear which chart is deployed")
+        return self
+
+
+class Webhook(Section):
+    """The operator's admission webhook. What it would refuse this program refuses in preview already."""
+
+    enabled: bool = False
+    """Deploy it. Without it the CRD schemas still guard the resources, and so do this program's own checks."""
+    cert_manager: bool = True
+    """Let cert-manager issue its certificate; otherwise Helm signs one itself at each release."""
+
+
+class Operator(Section):
+    """slurm-operator: CRDs, chart, namespace. One a Kubernetes cluster; other stacks set `install: false`."""
+
+    install: bool = True
+    """Whether this stack deploys the operator; false where another stack or team already has."""
+    version: Version = "1.2.1"
+    """Release of slurm-operator: decides chart version, images and the shape of all specs."""
+    namespace: DnsLabel = "slinky"
+    """Namespace of the operator's own pods."""
+    create_namespace: bool = True
+    """Whether this stack makes that namespace."""
+    chart: ChartSource = ChartSource()
+    """Chart source; by default Slinky's published charts."""
+    install_crds: bool = True
+    """Whether this stack, where it deploys the operator, installs the CRDs too."""
+    protect_crds: bool = True
+    """Protect the CRDs: removing them removes every NodeSet of every stack in this Kubernetes cluster."""
+    service_monitor_stub: bool | None = None
+    """Make a stand-in for Prometheus' ServiceMonitor CRD, which operators up to 1.0.4 and 1.1.0 can't do without; by
+    default where the release needs it. Set false where Prometheus' operator is installed."""
+    webhook: Webhook = Webhook()
+    """Admission webhook."""
+    values: dict[str, Any] = Field(default_factory=dict)
+    """More Helm values, merged over ours."""
+    timeout: Seconds = 600
+    """How long to wait for the operator to become ready, in seconds or as 10m."""
+
+    @property
+    def parsed(self) -> OperatorVersion:
+        """The release as a value that knows what it can do."""
+        return OperatorVersion.parse(self.version)
+
+
+class Keys(Section):
+    """slurm.key and the JWT key. Values are given by `pulumi config set --secret slurmKey` and `jwtKey`, never here."""
+
+    source: Literal["generated", "imported", "existing"] = "generated"
+    """generated: made by this stack. imported: from the secret configuration values slurmKey and jwtKey (base64 of the
+    files, byte for byte), as an outside slurmctld or slurmdbd needs. existing: Secrets that are in the namespace."""
+    auth: Literal["auth/slurm", "auth/munge"] = "auth/slurm"
+    """AuthType of the cluster. auth/munge is recognised and refused: Slinky's NodeSets need auth/slurm."""
+    slurm_key_secret: DnsLabel | None = None
+    """Name of the Secret with slurm.key; by default derived from the cluster's resource name."""
+    slurm_key_entry: str = names.SLURM_KEY_FILE
+    """Entry of that Secret."""
+    jwt_key_secret: DnsLabel | None = None
+    """Name of the Secret with the JWT HS256 key."""
+    jwt_key_entry: str = names.JWT_KEY_FILE
+    """Entry of that Secret."""
+    allow_trailing_newline: bool = False
+    """Accept an imported key that is text ending in a line break. Slurm reads the break as part of the key, so this is
+    right only where the outside file ends with it as well."""
+    protect: bool = True
+    """Protect the Secrets: `pulumi destroy` leaves them (with --exclude-protected) or stops."""
+
+
+class ExternalHost(Section):
+    """A daemon outside Kubernetes."""
+
+    host: Host
+    """Address under which pods reach it."""
+    port: Port
+    """TCP port."""
+
+
+class ExternalSlurmctld(ExternalHost):
+    """slurmctld outside Kubernetes."""
+
+    port: Port = names.SLURMCTLD_PORT
+    """SlurmctldPort."""
+
+
+class ExternalSlurmdbd(ExternalHost):
+    """slurmdbd outside Kubernetes."""
+
+    port: Port = names.SLURMDBD_PORT
+    """DbdPort."""
+
+
+class Service(Section):
+    """How a Service is offered. The operator applies it at creation only, so a change replaces the resource."""
+
+    type: Literal["ClusterIP", "NodePort", "LoadBalancer"] = "ClusterIP"
+    """Service type; NodePort or LoadBalancer where hosts outside must reach it."""
+    node_port: int | None = Field(default=None, ge=30000, le=32767)
+    """Node port (NodePort and LoadBalancer only)."""
+    annotations: dict[str, str] = Field(default_factory=dict)
+    """Annotations, e.g. for a load balancer."""
+
+    @model_validator(mode="after")
+    def _port_needs_type(self) -> Service:
+        if self.node_port is not None and self.type == "ClusterIP":
+            raise ValueError("nodePort needs type NodePort or LoadBalancer; a ClusterIP Service has none")
+        return self
+
+
+class Persistence(Section):
+    """slurmctld's StateSaveLocation: the job queue lives here."""
+
+    enabled: bool = True
+    """Keep the state in a volume; without it a pod restart forgets every job."""
+    existing_claim: DnsLabel | None = None
+    """Use this claim instead of making one."""
+    storage_class: str | None = None
+    """StorageClass of the claim."""
+    size: Quantity = "4Gi"
+    """Size of the claim."""
+
+
+class PodSettings(Section):
+    """Where and how pods of one kind run."""
+
+    node_selector: dict[str, str] = Field(default_factory=dict)
+    """Kubernetes nodes to use."""
+    tolerations: tuple[dict[str, Any], ...] = ()
+    """Tolerations, as in a PodSpec."""
+    affinity: dict[str, Any] = Field(default_factory=dict)
+    """Affinity, as in a PodSpec."""
+    priority_class: str | None = None
+    """priorityClassName."""
+    annotations: dict[str, str] = Field(default_factory=dict)
+    """Pod annotations."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """Pod labels."""
+    termination_grace: Seconds | None = None
+    """terminationGracePeriodSeconds: a number of seconds or a text such as 30s."""
+    host_network: bool = False
+    """Use the Kubernetes node's network (hybrid guide, Host Network). Refused for controller and accounting."""
+
+
+class Controller(Section):
+    """slurmctld: in Kubernetes, or an outside host (`external`)."""
+
+    external: ExternalSlurmctld | None = None
+    """The outside slurmctld. Then all other settings here are the outside admin's business."""
+    extra_conf: PartitionConf = Field(default_factory=dict)
+    """More slurm.conf parameters (in Kubernetes only). Those this program or the operator owns are refused."""
+    config_files: dict[str, str] = Field(default_factory=dict)
+    """More files for /etc/slurm by name, e.g. cgroup.conf (in Kubernetes only)."""
+    prolog: dict[str, str] = Field(default_factory=dict)
+    """Prolog scripts by name (in Kubernetes only)."""
+    epilog: dict[str, str] = Field(default_factory=dict)
+    """Epilog scripts by name (in Kubernetes only)."""
+    persistence: Persistence = Persistence()
+    """State volume (in Kubernetes only)."""
+    service: Service = Service()
+    """Service of slurmctld (in Kubernetes only); outside slurmd and sackd hosts need to reach it."""
+    metrics: bool = False
+    """Serve /metrics for Prometheus (in Kubernetes only)."""
+    pod: PodSettings = PodSettings()
+    """Placement (in Kubernetes only)."""
+
+
+class Database(Section):
+    """The MariaDB or MySQL server of an in-cluster slurmdbd. It needs DDL rights on its database."""
+
+    host: Host
+    """Host name of the server."""
+    port: Port = 3306
+    """Port of the server."""
+    name: str = Field(default="slurm_acct_db", pattern=r"^[0-9A-Za-z_]+$")
+    """Database."""
+    username: str = Field(default="slurm", min_length=1)
+    """User. The password is the secret configuration value databasePassword."""
+
+
+class Accounting(Section):
+    """slurmdbd: none, in Kubernetes with its database, or an outside host (`external`)."""
+
+    enabled: bool = True
+    """Whether the cluster has accounting at all."""
+    external: ExternalSlurmdbd | None = None
+    """The outside slurmdbd."""
+    database: Database | None = None
+    """Database of an in-cluster slurmdbd."""
+    extra_conf: PartitionConf = Field(default_factory=dict)
+    """More slurmdbd.conf parameters (in Kubernetes only)."""
+    service: Service = Service()
+    """Service of slurmdbd (in Kubernetes only)."""
+    pod: PodSettings = PodSettings()
+    """Placement (in Kubernetes only)."""
+
+
+class RestApi(Section):
+    """slurmrestd in Kubernetes: always there, since the operator drains nothing without it."""
+
+    replicas: int = Field(default=1, ge=1)
+    """Pods of slurmrestd. Never 0: without an answer the operator deletes busy pods undrained."""
+    service: Service = Service()
+    """Service of slurmrestd."""
+    pod: PodSettings = PodSettings()
+    """Placement."""

@@ -1,0 +1,114 @@
+"""A stack's whole configuration as one frozen value, and its JSON schema."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import Field
+
+from slinky_iac.config.base import Section
+from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Operator, RestApi
+from slinky_iac.config.workers import Drain, External, LoginSets, NodeSets, Partitions
+from slinky_iac.operator_version import OperatorVersion
+
+PROJECT = "slinky-iac"
+"""Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
+SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword")
+"""Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
+
+
+class Access(Section):
+    """How drains reach slurmrestd from where `pulumi` runs."""
+
+    url: str | None = Field(default=None, pattern=r"^https?://[^\s/]+(/\S*)?$")
+    """A direct address of slurmrestd. By default the Kubernetes API server's service proxy, so a kubeconfig is enough."""
+    ca_file: str | None = None
+    """Certificate authority of a direct https address, as a file."""
+
+
+class Kubernetes(Section):
+    """Which Kubernetes cluster. Resources and drains use the same one: that is why it is said here, once."""
+
+    kubeconfig: str | None = None
+    """Path of a kubeconfig file; by default $KUBECONFIG or the usual place."""
+    context: str | None = None
+    """Context of it; by default the current one."""
+
+
+class StackConfig(Section):
+    """Everything that one stack says about its hybrid cluster."""
+
+    cluster: Cluster
+    """The Slurm cluster and its namespace."""
+    operator: Operator = Operator()
+    """slurm-operator."""
+    keys: Keys = Keys()
+    """slurm.key and JWT key."""
+    controller: Controller = Controller()
+    """slurmctld."""
+    accounting: Accounting = Accounting()
+    """slurmdbd."""
+    restapi: RestApi = RestApi()
+    """slurmrestd."""
+    nodesets: NodeSets = Field(default_factory=dict)
+    """NodeSets by name."""
+    partitions: Partitions = Field(default_factory=dict)
+    """Partitions over several NodeSets, by name."""
+    logins: LoginSets = Field(default_factory=dict)
+    """Login sets by name."""
+    external: External = External()
+    """What lives outside Kubernetes."""
+    drain: Drain | None = None
+    """Drain settings for all NodeSets that have none of their own."""
+    kubernetes: Kubernetes = Kubernetes()
+    """Which Kubernetes cluster."""
+    slurmrest: Access = Access()
+    """How this program reaches slurmrestd."""
+
+    @property
+    def operator_version(self) -> OperatorVersion:
+        """The operator's release, which decides the shape of every spec."""
+        return self.operator.parsed
+
+    @property
+    def slurm_release(self) -> str:
+        """Slurm release of the cluster's daemons, e.g. ``26.05``."""
+        return self.cluster.slurm_version or self.operator_version.slurm_release
+
+    def drain_of(self, nodeset: str) -> Drain:
+        """Drain settings that hold for a NodeSet: its own, else the stack's, else the defaults."""
+        own = self.nodesets[nodeset]
+        if "drain" in own.model_fields_set or self.drain is None:
+            return own.drain
+        return self.drain
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON schema (draft 2020-12) of ``Pulumi.<stack>.yaml`` for editors: every section with its descriptions."""
+    model = StackConfig.model_json_schema(by_alias=True)
+    definitions = model.pop("$defs")
+    config = {f"{PROJECT}:{name}": schema for name, schema in model["properties"].items()}
+    secret = {
+        "description": "Secret: set it by `pulumi config set --secret`.",
+        "type": "object",
+        "properties": {"secure": {"type": "string"}},
+        "required": ["secure"],
+        "additionalProperties": False,
+    }
+    config |= {f"{PROJECT}:{name}": secret for name in SECRET_KEYS}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"Pulumi.<stack>.yaml of {PROJECT}",
+        "type": "object",
+        "properties": {
+            "config": {
+                "type": "object",
+                "properties": config,
+                "required": [f"{PROJECT}:{name}" for name in model["required"]],
+                "patternProperties": {f"^(?!{PROJECT}:)": {}},
+                "additionalProperties": False,
+            }
+        },
+        "required": ["config"],
+        "$defs": definitions,
+    }

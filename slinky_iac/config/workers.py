@@ -1,0 +1,241 @@
+"""Sections that occur many times: NodeSets, login sets, partitions, outside hosts; and how drains wait."""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import Field, model_validator
+
+from slinky_iac.config.base import Section
+from slinky_iac.config.fields import (
+    DnsLabel,
+    Gres,
+    Host,
+    Image,
+    NodeConf,
+    NodeSetName,
+    PartitionConf,
+    Quantity,
+    Seconds,
+    SlurmName,
+)
+from slinky_iac.config.sections import PodSettings, Service
+
+
+class Resources(Section):
+    """What a slurmd container gets. Requests equal limits, so that Slurm's and the kernel's view agree."""
+
+    cpus: Quantity | None = None
+    """CPUs; whole numbers where Slurm shares cores among jobs."""
+    memory: Quantity | None = None
+    """Memory; jobs of users count against it, and beyond it the whole slurmd pod is killed."""
+    extended: dict[str, int] = Field(default_factory=dict)
+    """Device plugin resources, e.g. nvidia.com/gpu: 8."""
+
+
+class NodeSetPartition(Section):
+    """The partition of a NodeSet, named after it. With an outside slurmctld it is rendered for its admin instead."""
+
+    enabled: bool = True
+    """Whether the NodeSet has a partition of its own."""
+    config: PartitionConf = Field(default_factory=dict)
+    """Parameters of the PartitionName= line, e.g. MaxTime: UNLIMITED."""
+
+
+class RollingUpdate(Section):
+    """How pods are replaced when their template changes."""
+
+    type: Literal["RollingUpdate", "OnDelete"] = "RollingUpdate"
+    """RollingUpdate drains and replaces; OnDelete waits until a pod is deleted."""
+    max_unavailable: int | str = "25%"
+    """Pods that may be away at once: a number above 0 or a percentage."""
+
+    @model_validator(mode="after")
+    def _above_zero(self) -> RollingUpdate:
+        value = self.max_unavailable
+        if isinstance(value, str):
+            if not value.endswith("%") or not value[:-1].isdigit() or not 0 < int(value[:-1]) <= 100:
+                raise ValueError("maxUnavailable is a number above 0 or a percentage from 1% to 100%")
+        elif value < 1:
+            raise ValueError("maxUnavailable must be above 0, else no pod is ever updated (the webhook refuses it)")
+        return self
+
+
+class Volume(Section):
+    """A volume in the slurmd container."""
+
+    name: DnsLabel
+    """Volume name."""
+    mount_path: str = Field(pattern=r"^/\S*$")
+    """Where it is mounted."""
+    source: dict[str, Any]
+    """Volume source as in a PodSpec, e.g. {hostPath: {path: /scratch}} or {persistentVolumeClaim: {claimName: home}}."""
+    read_only: bool = False
+    """Mount read-only."""
+
+
+class Ssh(Section):
+    """sshd in worker pods (operator 1.1 or newer)."""
+
+    enabled: bool = False
+    """Run sshd beside slurmd."""
+    sssd_conf_secret: DnsLabel | None = None
+    """Secret with sssd.conf for it."""
+    sssd_conf_entry: str = "sssd.conf"
+    """Entry of that Secret."""
+    extra_sshd_config: str = ""
+    """More lines for sshd_config."""
+
+
+class DrainLimits(Section):
+    """What a scale-in may touch at the most; beyond it already the preview fails."""
+
+    max_share: float | None = Field(default=None, gt=0, le=1)
+    """Share of the NodeSet given up at once, above 0 to 1."""
+    max_jobs: int | None = Field(default=None, ge=0)
+    """Jobs on the nodes given up."""
+    max_job_age: Seconds | None = None
+    """No job that has run longer than this may be on them."""
+
+
+class Drain(Section):
+    """How long and how a scale-in, a removal or a destroy waits for jobs."""
+
+    deadline: Seconds = 1800
+    """Longest wait of one `pulumi up` for the jobs of this NodeSet, in seconds or as 30m, 2h."""
+    on_deadline: Literal["keep", "undo", "requeue", "cancel"] = "keep"
+    """keep: fail, leave the nodes drained, the next `pulumi up` goes on. undo: fail and return them. requeue: requeue the
+    jobs. cancel: signal them, then cancel after `grace`. Only the last two touch jobs."""
+    grace: Seconds = 60
+    """Between the signal and the cancel, with onDeadline: cancel."""
+    signal: Literal["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT"] = "SIGTERM"
+    """Signal sent at the deadline, with onDeadline: cancel."""
+    max_at_once: int | None = Field(default=None, ge=1)
+    """Nodes drained at the same time; the others follow when these are gone. By default all."""
+    register_deadline: Seconds = 300
+    """How long new nodes may take to register with slurmctld after a scale-out."""
+    limits: DrainLimits = DrainLimits()
+    """What blocks a preview."""
+
+
+class NodeSet(Section):
+    """Slurm compute nodes as pods, all alike."""
+
+    replicas: int = Field(ge=0)
+    """Number of pods, each on a Kubernetes node of its own. Lowered only after the nodes given up are drained."""
+    owner: Literal["stack", "autoscaler"] = "stack"
+    """Who sets replicas after creation: this stack, or an autoscaler (HPA, KEDA), which then this program leaves alone."""
+    max_replicas: int | None = Field(default=None, ge=0)
+    """With owner: autoscaler, the most it may ask for; counted against MaxNodeCount."""
+    image: Image | None = None
+    """slurmd image; by default cluster.images.slurmd."""
+    resources: Resources = Resources()
+    """CPUs, memory and devices."""
+    partition: NodeSetPartition = NodeSetPartition()
+    """The partition named after this NodeSet."""
+    features: tuple[SlurmName, ...] = ()
+    """Slurm features besides the NodeSet's name, which every node has."""
+    gres: tuple[Gres, ...] = ()
+    """Generic resources, e.g. gpu:a100:8."""
+    extra_conf: NodeConf = Field(default_factory=dict)
+    """More node parameters for slurmd --conf, e.g. Weight: 10."""
+    pod: PodSettings = PodSettings()
+    """Placement, grace period, host network."""
+    privileged: bool | None = None
+    """Run slurmd privileged; by default what the operator sets."""
+    env: dict[str, str] = Field(default_factory=dict)
+    """Environment of the slurmd container. No secrets: pod specs are readable."""
+    volumes: tuple[Volume, ...] = ()
+    """Volumes in the slurmd container."""
+    update_strategy: RollingUpdate = RollingUpdate()
+    """How changed pods are replaced."""
+    ssh: Ssh = Ssh()
+    """sshd in worker pods."""
+    drain: Drain = Drain()
+    """How scale-in waits for jobs."""
+
+    @model_validator(mode="after")
+    def _maximum(self) -> NodeSet:
+        if self.max_replicas is not None and self.max_replicas < self.replicas:
+            raise ValueError(
+                f"maxReplicas: got {self.max_replicas}, below replicas {self.replicas}; the autoscaler would begin above its"
+                " own limit"
+            )
+        return self
+
+
+class Partition(Section):
+    """A partition over several NodeSets or outside hosts."""
+
+    nodesets: tuple[str, ...] = Field(min_length=1)
+    """Names of NodeSets, or ALL for every node of the cluster."""
+    config: PartitionConf = Field(default_factory=dict)
+    """Parameters of the PartitionName= line."""
+
+
+class LoginSet(Section):
+    """Login pods: sackd and sshd."""
+
+    replicas: int = Field(default=1, ge=0)
+    """Number of pods."""
+    image: Image | None = None
+    """Login image; by default cluster.images.login."""
+    root_authorized_keys: str = ""
+    """Public keys that may log in as root."""
+    extra_sshd_config: str = ""
+    """More lines for sshd_config."""
+    sssd_conf_secret: DnsLabel
+    """Secret with sssd.conf. It holds directory credentials, so it is made outside this program."""
+    sssd_conf_entry: str = "sssd.conf"
+    """Entry of that Secret."""
+    service: Service = Service()
+    """Service of sshd."""
+    pod: PodSettings = PodSettings()
+    """Placement."""
+
+
+class SlurmdHost(Section):
+    """A bare-metal slurmd host that belongs to the same cluster."""
+
+    name: SlurmName
+    """NodeName."""
+    address: Host | None = None
+    """NodeAddr where the name doesn't resolve on slurmctld's host."""
+    config: NodeConf = Field(default_factory=dict)
+    """Parameters of its NodeName= line, e.g. CPUs: 64."""
+    state: Literal["active", "drained"] = "active"
+    """active: may run jobs. drained: held for maintenance; `pulumi up` waits until its jobs have ended."""
+
+
+class LoginHost(Section):
+    """A login host outside Kubernetes (sackd)."""
+
+    name: SlurmName
+    """Host name."""
+    address: Host | None = None
+    """Address."""
+
+
+class ExternalSlurmrestd(Section):
+    """A slurmrestd outside Kubernetes, for users; the operator always uses the one inside."""
+
+    url: str = Field(pattern=r"^https?://[^\s/]+(/\S*)?$")
+    """Base address, e.g. https://slurmrestd.example.org:6820."""
+    ca_file: str | None = None
+    """Certificate authority of an https address, as a file."""
+
+
+class External(Section):
+    """What of the cluster lives outside Kubernetes besides slurmctld and slurmdbd."""
+
+    slurmrestd: ExternalSlurmrestd | None = None
+    """An outside slurmrestd."""
+    slurmd_hosts: tuple[SlurmdHost, ...] = ()
+    """Bare-metal slurmd hosts."""
+    login_hosts: tuple[LoginHost, ...] = ()
+    """Login hosts."""
+
+
+NodeSets = dict[NodeSetName, NodeSet]
+LoginSets = dict[DnsLabel, LoginSet]
+Partitions = dict[SlurmName, Partition]

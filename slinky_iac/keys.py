@@ -1,0 +1,67 @@
+"""Form and checks of slurm.key and the JWT HS256 key. Values go through; they never enter a message, a name or an ID.
+
+Slurm reads the raw bytes of both files: a trailing line break counts, base64 text is not decoded (auth/slurm and
+auth/jwt pages of Slurm's documentation; run on 24.11 and 26.05).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+import string
+
+from slinky_iac.errors import KeyMaterialError
+
+GENERATED_LENGTH = 1024
+"""Characters of a generated key: letters and digits, about 6,000 bits; Slinky's chart makes keys of the same length."""
+MINIMUM_BYTES = 32
+"""RFC 7518 section 3.2 asks for 32 bytes for HS256; Slurm itself would take a single byte."""
+MAXIMUM_BYTES = 65536
+"""The largest key that was seen to work."""
+
+_TEXT = frozenset((string.ascii_letters + string.digits + string.punctuation + " \t").encode())
+
+
+def decode(name: str, text: str, *, allow_trailing_newline: bool) -> bytes:
+    """The bytes of a key given as base64 in the secret configuration value ``name``.
+
+    Raises :class:`KeyMaterialError`, which describes the fault without showing any of the key.
+    """
+    how = f'pulumi config set --secret {name} "$(base64 -w0 FILE)"'
+    try:
+        raw = base64.b64decode("".join(text.split()), validate=True)
+    except (binascii.Error, ValueError):
+        raise KeyMaterialError(
+            f"{name}: is not base64. The key's raw bytes must arrive unchanged, so they are given as base64: {how}"
+        ) from None
+    check(name, raw, allow_trailing_newline=allow_trailing_newline)
+    return raw
+
+
+def check(name: str, raw: bytes, *, allow_trailing_newline: bool) -> None:
+    """Refuse a key that is too short, too long, or text with a stray line break at its end."""
+    if not MINIMUM_BYTES <= len(raw) <= MAXIMUM_BYTES:
+        raise KeyMaterialError(
+            f"{name}: has {len(raw)} bytes; {MINIMUM_BYTES} to {MAXIMUM_BYTES} are allowed. A shorter key can be guessed;"
+            " make a new one on the outside hosts, for example of 1024 random bytes, and import that"
+        )
+    if raw.endswith(b"\n") and not allow_trailing_newline and _TEXT.issuperset(raw.rstrip(b"\r\n")):
+        raise KeyMaterialError(
+            f"{name}: is text that ends with a line break, as an editor or echo leaves it. Slurm reads the break as part of"
+            " the key, so it must be the same on every host. If the outside file really ends with it, set"
+            " keys.allowTrailingNewline: true; else encode the file itself with base64 -w0"
+        )
+
+
+def fingerprint(raw: bytes) -> str:
+    """``SHA256:`` and the base64 of the hash, as ssh-keygen prints it: safe to show, made to be compared.
+
+    On a host: ``openssl dgst -sha256 -binary /etc/slurm/slurm.key | base64``.
+    """
+    return "SHA256:" + base64.b64encode(hashlib.sha256(raw).digest()).decode().rstrip("=")
+
+
+def to_secret_data(raw: bytes) -> str:
+    """The value of a Kubernetes Secret's ``data`` entry."""
+    return base64.b64encode(raw).decode()

@@ -1,0 +1,5 @@
+"""From a stack's configuration to the specs of custom resources, per release of slurm-operator. Plain dicts, no Output.
+
+``shared`` holds what all specs have in common, ``daemons`` Controller, Accounting and RestApi, ``workers`` NodeSet and
+LoginSet, ``endpoints`` the Services that lead to outside daemons, ``operator`` the Helm values.
+"""

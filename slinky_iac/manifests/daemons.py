@@ -1,0 +1,128 @@
+"""Specs of Controller (slurmctld), Accounting (slurmdbd) and RestApi (slurmrestd)."""
+
+from __future__ import annotations
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.endpoints import slurmctld_target
+from slinky_iac.manifests.shared import (
+    Spec,
+    container,
+    key_references,
+    reference,
+    service,
+    sidecar,
+    slinky_image,
+    template,
+)
+from slinky_iac.slurmconf import controller_extra_conf
+
+DATABASE_PASSWORD_ENTRY = "password"  # noqa: S105 - the entry's name, not a password
+
+
+def controller_spec(config: StackConfig) -> Spec:
+    """Spec of the Controller. Both key references are there for an outside slurmctld too: the pods mount slurm.key and
+    the operator signs its token with the JWT key (slurmclient_sync.go), though the schema asks for neither."""
+    spec: Spec = {"clusterName": config.cluster.name, **key_references(config)}
+    if config.accounting.enabled:
+        spec["accountingRef"] = reference(config)
+    target = slurmctld_target(config)
+    if target is not None:
+        return spec | {"external": True, "externalConfig": {"host": target.host, "port": target.port}}
+    return spec | _inside_controller(config)
+
+
+def _inside_controller(config: StackConfig) -> Spec:
+    controller, images = config.controller, config.cluster.images
+    slurmctld = images.slurmctld or slinky_image(config, "slurmctld")
+    spec: Spec = {
+        "slurmctld": container(config, slurmctld),
+        "reconfigure": container(config, slurmctld),
+        "logfile": sidecar(config),
+        "persistence": _persistence(config),
+        "service": service(controller.service, names.SLURMCTLD_PORT),
+    }
+    if text := controller_extra_conf(config):
+        spec["extraConf"] = text
+    if pod := template(config, controller.pod):
+        spec["template"] = pod
+    for field, name, files in script_maps(config):
+        if files:
+            spec[field] = [{"name": name} | _namespace(config)]
+    if controller.metrics:
+        spec["metrics"] = {"enabled": True, "serviceMonitor": {"enabled": False}}
+    return spec
+
+
+def _namespace(config: StackConfig) -> Spec:
+    return {"namespace": config.cluster.namespace} if config.operator_version.refs_have_namespace else {}
+
+
+def script_maps(config: StackConfig) -> tuple[tuple[str, str, dict[str, str]], ...]:
+    """Field of the Controller, name of the ConfigMap and its files: configuration files, prolog, epilog scripts."""
+    controller, base = config.controller, config.cluster.resource_name
+    return (
+        ("configFileRefs", names.shorten(f"{base}-config-files"), dict(controller.config_files)),
+        ("prologScriptRefs", names.shorten(f"{base}-prolog"), dict(controller.prolog)),
+        ("epilogScriptRefs", names.shorten(f"{base}-epilog"), dict(controller.epilog)),
+    )
+
+
+def _persistence(config: StackConfig) -> Spec:
+    settings = config.controller.persistence
+    spec: Spec = {"enabled": settings.enabled}
+    if not settings.enabled:
+        return spec
+    if settings.existing_claim:
+        return spec | {"existingClaim": settings.existing_claim}
+    spec |= {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": settings.size}}}
+    if settings.storage_class:
+        spec["storageClassName"] = settings.storage_class
+    return spec
+
+
+def accounting_spec(config: StackConfig) -> Spec:
+    """Spec of the Accounting. For an outside slurmdbd the operator reads none of it: the Service does the work."""
+    accounting = config.accounting
+    if accounting.external is not None:
+        outside = accounting.external
+        return {"external": True, "externalConfig": {"host": outside.host, "port": outside.port}}
+    database = accounting.database
+    if database is None:
+        raise ValueError("an Accounting needs external or database; rules.findings says so before this is called")
+    spec: Spec = {
+        **key_references(config),
+        "slurmdbd": container(config, config.cluster.images.slurmdbd or slinky_image(config, "slurmdbd")),
+        "storageConfig": {
+            "host": database.host,
+            "port": database.port,
+            "database": database.name,
+            "username": database.username,
+            "passwordKeyRef": {"name": database_secret(config), "key": DATABASE_PASSWORD_ENTRY},
+        },
+        "service": service(accounting.service, names.SLURMDBD_PORT),
+    }
+    if accounting.extra_conf:
+        spec["extraConf"] = "\n".join(f"{key}={value}" for key, value in accounting.extra_conf.items())
+    if pod := template(config, accounting.pod):
+        spec["template"] = pod
+    return spec
+
+
+def database_secret(config: StackConfig) -> str:
+    """Name of the Secret with the database password."""
+    return names.shorten(f"{config.cluster.resource_name}-database")
+
+
+def restapi_spec(config: StackConfig) -> Spec:
+    """Spec of the RestApi. One stands beside every Controller, an outside one too: the operator asks it before it
+    deletes a pod, and with no answer to ask for it deletes busy pods (IsNodeDrained, fail-open)."""
+    spec: Spec = {
+        "controllerRef": reference(config),
+        "replicas": config.restapi.replicas,
+        "slurmrestd": container(config, config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")),
+        "service": service(config.restapi.service, names.SLURMRESTD_PORT),
+    }
+    if pod := template(config, config.restapi.pod):
+        spec["template"] = pod
+    return spec

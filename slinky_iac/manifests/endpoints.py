@@ -1,0 +1,96 @@
+"""Services inside Kubernetes that lead to daemons outside, under the names and ports that the operator writes.
+
+The operator writes ``AccountingStorageHost=<accounting>-accounting``, port 6819, whatever the Accounting's
+``externalConfig`` says, and ``SlurmctldPort=6817`` for every outside slurmctld (controller_config.go, up to 1.2.1).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from ipaddress import ip_address
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import Spec
+
+
+@dataclass(frozen=True)
+class Target:
+    """Where something is reached."""
+
+    host: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A Service that leads to an outside daemon.
+
+    ``service`` is the Service's spec; ``slice`` the EndpointSlice's body without metadata, or None for an ExternalName.
+    """
+
+    name: str
+    service: Spec
+    slice: Spec | None
+
+
+def endpoint(name: str, port_name: str, port: int, outside: Target) -> Endpoint:
+    """The Service ``name`` whose ``port`` leads to ``outside``: an ExternalName for a DNS name (which can't change the
+    port), a selector-less Service with an EndpointSlice for an address."""
+    try:
+        family = ip_address(outside.host).version
+    except ValueError:
+        if outside.port != port:
+            raise ValueError(f"{name}: a DNS name can't be led from port {port} to {outside.port}") from None
+        service: Spec = {"type": "ExternalName", "externalName": outside.host}
+        return Endpoint(name, service | {"ports": [_port(port_name, port)]}, None)
+    slice_: Spec = {
+        "addressType": f"IPv{family}",
+        "endpoints": [{"addresses": [outside.host], "conditions": {"ready": True}}],
+        "ports": [{"name": port_name, "port": outside.port, "protocol": "TCP"}],
+    }
+    # Headless, the name would resolve to the outside address with the outside port; the port change needs a ClusterIP.
+    return Endpoint(name, {"type": "ClusterIP", "ports": [_port(port_name, port, outside.port)]}, slice_)
+
+
+def _port(name: str, port: int, target: int | None = None) -> Spec:
+    return {"name": name, "port": port, "targetPort": target or port, "protocol": "TCP"}
+
+
+def slurmdbd_endpoint(config: StackConfig) -> Endpoint | None:
+    """The Service under the name that the operator writes for slurmdbd, where slurmdbd is outside."""
+    outside = config.accounting.external if config.accounting.enabled else None
+    if outside is None:
+        return None
+    name = names.accounting_service(config.cluster.resource_name)
+    return endpoint(name, "slurmdbd", names.SLURMDBD_PORT, Target(outside.host, outside.port))
+
+
+def slurmctld_endpoint(config: StackConfig) -> Endpoint | None:
+    """The Service that leads 6817 to an outside slurmctld on another port; None where none is needed."""
+    outside = config.controller.external
+    if outside is None or outside.port == names.SLURMCTLD_PORT:
+        return None
+    name = names.slurmctld_shim_service(config.cluster.resource_name)
+    return endpoint(name, "slurmctld", names.SLURMCTLD_PORT, Target(outside.host, outside.port))
+
+
+def slurmctld_target(config: StackConfig) -> Target | None:
+    """What the Controller's ``externalConfig`` says: the outside host itself, or the shim that leads to its port."""
+    outside = config.controller.external
+    if outside is None:
+        return None
+    shim = slurmctld_endpoint(config)
+    if shim is not None:
+        return Target(f"{shim.name}.{config.cluster.namespace}", names.SLURMCTLD_PORT)
+    return Target(outside.host, outside.port)
+
+
+def join_target(config: StackConfig) -> Target:
+    """Where outside slurmd and sackd hosts fetch their configuration: ``--conf-server host:port``."""
+    outside = config.controller.external
+    if outside is not None:
+        return Target(outside.host, outside.port)
+    service = config.controller.service
+    host = names.controller_fqdn(config.cluster.resource_name, config.cluster.namespace)
+    return Target(host, service.node_port or names.SLURMCTLD_PORT)

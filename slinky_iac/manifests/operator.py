@@ -1,0 +1,64 @@
+"""Chart references and Helm values of slurm-operator."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import PurePosixPath
+from typing import Any
+
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import SLINKY_REGISTRY, Spec
+
+CHARTS = f"oci://{SLINKY_REGISTRY}/charts"
+
+
+def chart(config: StackConfig, name: str) -> tuple[str, str | None]:
+    """Reference and version of a chart: ``slurm-operator`` or ``slurm-operator-crds``. A local folder has no version."""
+    source = config.operator.chart
+    if source.path is not None:
+        return str(PurePosixPath(source.path) / name), None
+    return f"{source.oci or CHARTS}/{name}", config.operator.version
+
+
+def operator_values(config: StackConfig) -> Spec:
+    """Helm values: the CRDs come from their own chart, the webhook only where it is asked for."""
+    webhook = config.operator.webhook
+    ours: Spec = {
+        "crds": {"enabled": False},
+        "webhook": {"enabled": webhook.enabled},
+        "certManager": {"enabled": webhook.enabled and webhook.cert_manager},
+    }
+    return merge(ours, config.operator.values)
+
+
+def merge(base: Mapping[str, Any], over: Mapping[str, Any]) -> Spec:
+    """``over`` laid over ``base``: mappings are merged, all else is replaced."""
+    merged: Spec = dict(base)
+    for key, value in over.items():
+        known = merged.get(key)
+        both = isinstance(known, Mapping) and isinstance(value, Mapping)
+        merged[key] = merge(known, value) if both else value  # type: ignore[arg-type]
+    return merged
+
+
+def service_monitor_stub() -> Spec:
+    """A CRD that lets operators up to 1.0.4 and 1.1.0 reconcile where Prometheus' own operator is absent.
+
+    Every reconcile of a Controller asks for its ServiceMonitor and fails where the kind doesn't exist.
+    """
+    group, plural = "monitoring.coreos.com", "servicemonitors"
+    anything: Spec = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    return {
+        "metadata": {"name": f"{plural}.{group}", "labels": {"app.kubernetes.io/managed-by": "slinky-iac"}},
+        "spec": {
+            "group": group,
+            "scope": "Namespaced",
+            "names": {
+                "plural": plural,
+                "singular": "servicemonitor",
+                "kind": "ServiceMonitor",
+                "listKind": "ServiceMonitorList",
+            },
+            "versions": [{"name": "v1", "served": True, "storage": True, "schema": {"openAPIV3Schema": anything}}],
+        },
+    }

@@ -1,0 +1,96 @@
+"""Pieces that all specs share: references, containers, pod templates, Services, labels."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from slinky_iac import names
+from slinky_iac.config.sections import PodSettings, Service
+from slinky_iac.config.stack import StackConfig
+
+Spec = dict[str, Any]
+"""A JSON object as Kubernetes takes it."""
+
+SLINKY_REGISTRY = "ghcr.io/slinkyproject"
+"""Where Slinky publishes its images and charts."""
+
+
+def labels(config: StackConfig) -> dict[str, str]:
+    """Labels of everything this program makes in the cluster's namespace."""
+    return {
+        "app.kubernetes.io/managed-by": "slinky-iac",
+        "app.kubernetes.io/part-of": "slurm",
+        names.LABEL_CLUSTER: config.cluster.resource_name,
+    }
+
+
+def reference(config: StackConfig) -> Spec:
+    """A reference to a resource of this cluster (Controller and Accounting have the same name), by operator release."""
+    spec: Spec = {"name": config.cluster.resource_name}
+    if config.operator_version.refs_have_namespace:
+        spec["namespace"] = config.cluster.namespace
+    return spec
+
+
+def key_references(config: StackConfig) -> Spec:
+    """``slurmKeyRef`` and the JWT key's reference: both are needed for outside daemons as well."""
+    keys, base = config.keys, config.cluster.resource_name
+    return {
+        "slurmKeyRef": {"name": keys.slurm_key_secret or names.slurm_key_secret(base), "key": keys.slurm_key_entry},
+        config.operator_version.jwt_ref_field: {
+            "name": keys.jwt_key_secret or names.jwt_key_secret(base),
+            "key": keys.jwt_key_entry,
+        },
+    }
+
+
+def slinky_image(config: StackConfig, name: str) -> str:
+    """Slinky's own image for the operator's release."""
+    return f"{SLINKY_REGISTRY}/{name}:{config.operator_version.image_tag}"
+
+
+def container(config: StackConfig, image: str, more: Mapping[str, Any] | None = None) -> Spec:
+    """A container of a custom resource. The operator adds name, command, ports and probes, but never an image."""
+    return {"image": image, "imagePullPolicy": config.cluster.images.pull_policy, **(more or {})}
+
+
+def sidecar(config: StackConfig) -> Spec:
+    """A log or init sidecar."""
+    return container(config, config.cluster.images.sidecar)
+
+
+def template(config: StackConfig, pod: PodSettings, more: Mapping[str, Any] | None = None) -> Spec:
+    """``spec.template``: metadata and the PodSpec fields that the user sets; the operator merges its own under it."""
+    spec: Spec = dict(more or {})
+    if pod.host_network:
+        # Without this policy a pod on the host's network asks the host's DNS and finds no Service (hybrid guide).
+        spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    if pod.node_selector:
+        spec["nodeSelector"] = dict(pod.node_selector)
+    if pod.tolerations:
+        spec["tolerations"] = [dict(t) for t in pod.tolerations]
+    if pod.affinity:
+        spec["affinity"] = dict(pod.affinity)
+    if pod.priority_class:
+        spec["priorityClassName"] = pod.priority_class
+    if pod.termination_grace is not None:
+        spec["terminationGracePeriodSeconds"] = pod.termination_grace
+    if config.cluster.images.pull_secrets:
+        spec["imagePullSecrets"] = [{"name": name} for name in config.cluster.images.pull_secrets]
+    metadata: Spec = {}
+    if pod.annotations:
+        metadata["annotations"] = dict(pod.annotations)
+    if pod.labels:
+        metadata["labels"] = dict(pod.labels)
+    return {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
+
+
+def service(settings: Service, port: int) -> Spec:
+    """``spec.service``. The operator applies it when it makes the Service and never again (before 1.3)."""
+    spec: Spec = {"port": port, "spec": {"type": settings.type}}
+    if settings.node_port is not None:
+        spec["nodePort"] = settings.node_port
+    if settings.annotations:
+        spec["metadata"] = {"annotations": dict(settings.annotations)}
+    return spec

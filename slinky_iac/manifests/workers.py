@@ -1,0 +1,137 @@
+"""Specs of NodeSet (slurmd pods) and LoginSet (sackd and sshd pods)."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import NodeSet, Resources
+from slinky_iac.manifests.shared import Spec, container, reference, service, sidecar, slinky_image, template
+from slinky_iac.slurmconf import node_parameters, pairs
+
+_UNITS = {
+    "": 1,
+    "k": 1e3,
+    "Ki": 2**10,
+    "M": 1e6,
+    "Mi": 2**20,
+    "G": 1e9,
+    "Gi": 2**30,
+    "T": 1e12,
+    "Ti": 2**40,
+    "P": 1e15,
+    "Pi": 2**50,
+}
+_QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
+
+
+def nodeset_spec(config: StackConfig, name: str, replicas: Any) -> Spec:  # noqa: ANN401 - a number or an Output of one
+    """Spec of one NodeSet. ``replicas`` is passed through: it comes from the scale-in gate, not from the configuration."""
+    nodeset = config.nodesets[name]
+    pod: Spec = {"hostname": names.nodeset_hostname(name)}
+    if nodeset.volumes:
+        pod["volumes"] = [{"name": v.name, **v.source} for v in nodeset.volumes]
+    image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
+    spec: Spec = {
+        "controllerRef": reference(config),
+        "replicas": replicas,
+        "slurmd": container(config, image, _slurmd(nodeset)),
+        "logfile": sidecar(config),
+        "template": template(config, nodeset.pod, pod),
+        "partition": _partition(config, nodeset),
+        "updateStrategy": _update_strategy(nodeset),
+    }
+    if conf := pairs(node_parameters(nodeset)):
+        spec["extraConf"] = conf
+    if nodeset.ssh.enabled:
+        ssh = nodeset.ssh
+        spec["ssh"] = {
+            "enabled": True,
+            "extraSshdConfig": ssh.extra_sshd_config,
+            "sssdConfRef": {"name": ssh.sssd_conf_secret, "key": ssh.sssd_conf_entry},
+        }
+    return spec
+
+
+def _slurmd(nodeset: NodeSet) -> Spec:
+    more: Spec = {}
+    env = [{"name": key, "value": value} for key, value in nodeset.env.items()]
+    limits = _limits(nodeset.resources)
+    if limits:
+        more["resources"] = {"requests": dict(limits), "limits": dict(limits)}
+    if nodeset.resources.cpus:
+        env.append({"name": "POD_CPUS", "value": str(whole_cpus(nodeset.resources.cpus))})
+    if nodeset.resources.memory:
+        env.append({"name": "POD_MEMORY", "value": str(mebibytes(nodeset.resources.memory))})
+    if env:
+        more["env"] = env
+    if nodeset.privileged is not None:
+        more["securityContext"] = {"privileged": nodeset.privileged}
+    if nodeset.volumes:
+        more["volumeMounts"] = [
+            {"name": v.name, "mountPath": v.mount_path, "readOnly": v.read_only} for v in nodeset.volumes
+        ]
+    return more
+
+
+def _limits(resources: Resources) -> dict[str, str]:
+    limits = {key: value for key, value in (("cpu", resources.cpus), ("memory", resources.memory)) if value}
+    return limits | {key: str(count) for key, count in resources.extended.items()}
+
+
+def _number(quantity: str) -> float:
+    match = _QUANTITY.fullmatch(quantity)
+    if match is None:
+        raise ValueError(f"{quantity!r} is no Kubernetes quantity")
+    unit = match[2] or ""
+    return float(match[1]) * (0.001 if unit == "m" else _UNITS[unit])
+
+
+def whole_cpus(quantity: str) -> int:
+    """CPUs of a quantity, rounded up: what slurmd is told it has (Slinky's chart rounds the same way)."""
+    value = _number(quantity)
+    return max(1, int(-(-value // 1)))
+
+
+def mebibytes(quantity: str) -> int:
+    """Mebibytes of a quantity, rounded down, as RealMemory counts."""
+    return int(_number(quantity) // 2**20)
+
+
+def _partition(config: StackConfig, nodeset: NodeSet) -> Spec:
+    # ``enabled`` is always said: its default is true in 1.0 and false from 1.1 on. Outside slurmctlds never see it.
+    if config.controller.external is not None:
+        return {"enabled": False}
+    spec: Spec = {"enabled": nodeset.partition.enabled}
+    if nodeset.partition.enabled and nodeset.partition.config:
+        spec["config"] = pairs(nodeset.partition.config)
+    return spec
+
+
+def _update_strategy(nodeset: NodeSet) -> Spec:
+    strategy = nodeset.update_strategy
+    if strategy.type == "OnDelete":
+        return {"type": "OnDelete"}
+    return {"type": strategy.type, "rollingUpdate": {"maxUnavailable": strategy.max_unavailable}}
+
+
+def loginset_spec(config: StackConfig, name: str) -> Spec:
+    """Spec of one LoginSet."""
+    login = config.logins[name]
+    spec: Spec = {
+        "controllerRef": reference(config),
+        "replicas": login.replicas,
+        "login": container(config, login.image or config.cluster.images.login or slinky_image(config, "login")),
+        "initconf": sidecar(config),
+        "sssdConfRef": {"name": login.sssd_conf_secret, "key": login.sssd_conf_entry},
+        "service": service(login.service, 22),
+    }
+    if login.root_authorized_keys:
+        spec["rootSshAuthorizedKeys"] = login.root_authorized_keys
+    if login.extra_sshd_config:
+        spec["extraSshdConfig"] = login.extra_sshd_config
+    if pod := template(config, login.pod):
+        spec["template"] = pod
+    return spec

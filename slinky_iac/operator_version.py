@@ -1,0 +1,115 @@
+"""What each release of slurm-operator can do, from its version number.
+
+The custom resources are ``slinky.slurm.net/v1beta1`` in every release while their schema changed in place, so the
+version, not the apiVersion, decides the shape of a spec. Sources: ``api/v1beta1`` and CHANGELOG of the tags named.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+SUPPORTED = ("1.0", "1.1", "1.2")
+"""Minor releases this program writes specs for."""
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
+
+
+@dataclass(frozen=True, order=True)
+class OperatorVersion:
+    """A release of slurm-operator, e.g. ``OperatorVersion(1, 2, 1)``."""
+
+    major: int
+    minor: int
+    patch: int
+
+    @classmethod
+    def parse(cls, text: str) -> OperatorVersion:
+        """Read ``1.2.1`` or ``v1.2.1``. Raises ValueError with the allowed form and the supported releases."""
+        match = _VERSION.fullmatch(text)
+        if match is None:
+            raise ValueError(f"got {text!r}; a release of slurm-operator is three numbers, for example 1.2.1")
+        version = cls(int(match[1]), int(match[2]), int(match[3]))
+        if version.line not in SUPPORTED:
+            raise ValueError(
+                f"got {text!r}; this program writes specs for slurm-operator {', '.join(SUPPORTED)} "
+                "and would guess for any other: choose one of these"
+            )
+        return version
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+    @property
+    def line(self) -> str:
+        """Major and minor, e.g. ``1.2``."""
+        return f"{self.major}.{self.minor}"
+
+    @property
+    def refs_have_namespace(self) -> bool:
+        """Whether ``controllerRef`` and its kin carry ``namespace``.
+
+        1.0.0 to 1.0.3 and 1.1.0 match on it and default nothing, so it must be there; from 1.0.4, 1.1.1 and 1.2.0 on the
+        schema has lost the field and strict validation refuses it.
+        """
+        return self < OperatorVersion(1, 0, 4) or self == OperatorVersion(1, 1, 0)
+
+    @property
+    def jwt_ref_field(self) -> str:
+        """Name of the field that refers to the JWT key: ``jwtKeyRef`` from 1.1.0 on."""
+        return "jwtHs256KeyRef" if self.minor == 0 else "jwtKeyRef"
+
+    @property
+    def has_ssh(self) -> bool:
+        """Whether NodeSet has ``ssh`` (1.1.0 on)."""
+        return self.minor >= 1
+
+    @property
+    def has_scaling_mode(self) -> bool:
+        """Whether NodeSet has ``scalingMode``, ``ordinalPadding`` and ``workloadDisruptionProtection`` (1.1.0 on)."""
+        return self.minor >= 1
+
+    @property
+    def has_login_strategy(self) -> bool:
+        """Whether LoginSet has ``strategy`` (1.1.0 on)."""
+        return self.minor >= 1
+
+    @property
+    def has_scheduled_update(self) -> bool:
+        """Whether NodeSet knows ScheduledUpdate, ``pinToNode`` and ``oversubscribeNode`` (1.2.0 on)."""
+        return self.minor >= 2
+
+    @property
+    def has_taint_kube_nodes(self) -> bool:
+        """Whether ``taintKubeNodes`` is in the schema and works (1.0.0 to 1.0.3 and 1.1.0)."""
+        return self < OperatorVersion(1, 0, 4) or self == OperatorVersion(1, 1, 0)
+
+    @property
+    def has_inplace_reconfigure(self) -> bool:
+        """Whether Controller has ``inplaceReconfigure`` (1.2.0 on)."""
+        return self.minor >= 2
+
+    @property
+    def needs_service_monitor_crd(self) -> bool:
+        """Whether the operator's reconcile fails where the ServiceMonitor CRD is absent (up to 1.0.4 and 1.1.0)."""
+        return self <= OperatorVersion(1, 0, 4) or self == OperatorVersion(1, 1, 0)
+
+    @property
+    def binding_webhook_is_cluster_wide(self) -> bool:
+        """Whether its webhook can block all pod scheduling (1.1.0, slurm-operator issue 189)."""
+        return self == OperatorVersion(1, 1, 0)
+
+    @property
+    def slurm_release(self) -> str:
+        """The Slurm release of the images that Slinky ships with this operator."""
+        return "26.05" if self.minor >= 2 else "25.11"
+
+    @property
+    def image_tag(self) -> str:
+        """Tag of Slinky's images that goes with this operator."""
+        return "26.05-ubuntu26.04" if self.minor >= 2 else "25.11-ubuntu24.04"
+
+
+MINIMUM_SLURM = (25, 11)
+"""All 1.x operators speak REST v0.0.44 only, which slurmrestd has since 25.11 (chart annotation
+``slinky.slurm.net/minimum-slurm-version``)."""

@@ -1,0 +1,125 @@
+"""Lines of slurm.conf: those this program owns, those it adds inside Kubernetes, those the outside admin must hold.
+
+Source: slurm.conf(5), the hybrid guide (Slurm Configuration), slurm-operator ``controller_config.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import NodeSet
+
+OWNED = {
+    "accountingstoragehost": "accounting",
+    "accountingstorageport": "accounting",
+    "accountingstoragetype": "accounting.enabled",
+    "authalttypes": "keys",
+    "authaltparameters": "keys",
+    "authinfo": "keys",
+    "authtype": "keys.auth",
+    "clustername": "cluster.name",
+    "credtype": "keys",
+    "include": "controller.configFiles",
+    "maxnodecount": "cluster.maxNodeCount",
+    "nodename": "external.slurmdHosts",
+    "nodeset": "nodesets",
+    "partitionname": "partitions",
+    "slurmctldhost": "controller",
+    "slurmctldport": "controller",
+    "slurmduser": "cluster.images.slurmd",
+    "slurmuser": "cluster.images.slurmctld",
+    "statesavelocation": "controller.persistence",
+}
+"""slurm.conf parameters that may not stand in ``controller.extraConf``, in lower case, and where they are set instead."""
+
+OPERATOR_MAX_NODE_COUNT = 1024
+"""What the operator writes by itself (controller_config.go)."""
+
+
+def node_parameters(nodeset: NodeSet) -> dict[str, str]:
+    """Parameters after ``slurmd --conf`` besides the feature that the operator adds: features, GRES, extraConf."""
+    parameters = dict(nodeset.extra_conf)
+    if nodeset.features:
+        parameters["Features"] = ",".join(nodeset.features)
+    if nodeset.gres:
+        parameters["Gres"] = ",".join(nodeset.gres)
+    return parameters
+
+
+def pairs(parameters: Mapping[str, str]) -> str:
+    """``KEY=VALUE`` pairs on one line, in the order given."""
+    return " ".join(f"{key}={value}" for key, value in parameters.items())
+
+
+def partition_line(name: str, nodes: str, parameters: Mapping[str, str]) -> str:
+    """A PartitionName= line."""
+    return " ".join(filter(None, [f"PartitionName={name}", f"Nodes={nodes}", pairs(parameters)]))
+
+
+def shared_partitions(config: StackConfig) -> Iterator[str]:
+    """The PartitionName= lines of partitions that name several NodeSets."""
+    for name, partition in config.partitions.items():
+        yield partition_line(name, ",".join(partition.nodesets), partition.config)
+
+
+def controller_extra_conf(config: StackConfig) -> str:
+    """``spec.extraConf`` of a Controller in Kubernetes: its tail of slurm.conf, or nothing."""
+    lines = [f"{key}={value}" for key, value in config.controller.extra_conf.items()]
+    if config.cluster.max_node_count != OPERATOR_MAX_NODE_COUNT:
+        lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
+    lines.extend(host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts)
+    lines.extend(shared_partitions(config))
+    return "\n".join(lines)
+
+
+def host_line(name: str, address: str | None, parameters: Mapping[str, str]) -> str:
+    """The NodeName= line of a bare-metal host."""
+    where = f"NodeAddr={address}" if address else ""
+    return " ".join(filter(None, [f"NodeName={name}", where, pairs(parameters)]))
+
+
+def gres_types(config: StackConfig) -> tuple[str, ...]:
+    """Names of the generic resources that NodeSets have, for GresTypes=."""
+    return tuple(sorted({item.split(":", 1)[0] for n in config.nodesets.values() for item in n.gres}))
+
+
+def outside_slurm_conf(config: StackConfig) -> str:
+    """The lines that slurm.conf of an outside slurmctld must hold for this stack's NodeSets, with the reason of each.
+
+    An outside slurmctld learns nothing from the operator (no partition, no NodeSet line, no extraConf), so what is
+    missing here is missing. The text holds no secret.
+    """
+    lines = [
+        f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need",
+        f"ClusterName={config.cluster.name}",
+        "AuthType=auth/slurm",
+        "CredType=cred/slurm",
+        "AuthInfo=use_client_ids",
+        "AuthAltTypes=auth/jwt",
+        f"AuthAltParameters=jwt_key=/etc/slurm/{names.JWT_KEY_FILE}",
+        "# pods fetch their configuration; add to other SlurmctldParameters with a comma",
+        "SlurmctldParameters=enable_configless",
+        f"MaxNodeCount={config.cluster.max_node_count}",
+        "# a pod that comes back may run jobs again without an admin",
+        "ReturnToService=2",
+    ]
+    if types := gres_types(config):
+        lines.append(f"GresTypes={','.join(types)}")
+    if config.accounting.enabled and config.accounting.external is not None:
+        outside = config.accounting.external
+        lines += [
+            "AccountingStorageType=accounting_storage/slurmdbd",
+            f"AccountingStorageHost={outside.host}",
+            f"AccountingStoragePort={outside.port}",
+        ]
+    lines.extend(host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts)
+    lines.extend(f"NodeSet={name} Feature={name}" for name in config.nodesets)
+    lines.extend(
+        partition_line(name, name, nodeset.partition.config)
+        for name, nodeset in config.nodesets.items()
+        if nodeset.partition.enabled
+    )
+    lines.extend(shared_partitions(config))
+    return "\n".join(lines) + "\n"
