@@ -1,0 +1,162 @@
+"""The root file system of the lab's Slurm hosts: Debian sid with Slurm 26.05, made once per recipe.
+
+`ensure` returns CACHE/rootfs/<key>, where the key is a digest of the recipe below: a warm machine returns at once.
+A build happens in a folder beside it and is renamed when it is complete and judged good (lab.slurm.needs), so a
+half-made one is never used. All of it runs in mount and pid namespaces of its own: whatever kills it, no mount and
+no process stays. The mirror is read from the machine's apt configuration and is not part of the key.
+"""
+
+import fcntl
+import hashlib
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from lab import paths
+from lab.errors import LabError
+from lab.slurm import mirror, needs
+
+APT_FRAGMENTS = Path("/etc/apt/apt.conf.d")
+Say = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class User:
+    """An account that every host and image has, with the same uid everywhere."""
+
+    name: str
+    uid: int
+
+
+@dataclass(frozen=True)
+class Recipe:
+    """All that decides what is in the root file system."""
+
+    suite: str = "sid"
+    packages: tuple[str, ...] = (
+        "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "sackd", "slurm-client", "slurm-wlm-basic-plugins",
+        "slurm-wlm-jwt-plugin", "slurm-wlm-mysql-plugin", "mariadb-server", "openssh-server", "procps", "iproute2",
+        "curl", "tini", "adduser",
+    )  # fmt: skip
+    slurm_uid: int = needs.SLURM_UID
+    users: tuple[User, ...] = (User("alice", 2001), User("bob", 2002), User("drainop", 2031), User("drainadm", 2032))
+    edition: int = 1
+    """Raise it when `script` changes what it makes."""
+
+    def key(self) -> str:
+        """Twelve hex digits, the same for the same recipe on every machine."""
+        return hashlib.sha256(repr(self).encode()).hexdigest()[:12]
+
+
+RECIPE = Recipe()
+
+
+def install_script(recipe: Recipe) -> str:
+    """What runs inside the new root, after debootstrap and before the check.
+
+    User slurm is made before Debian's packages would make it with another uid. The documentation, translations
+    and manual pages are left out by dpkg itself, and no service starts from an installation (policy-rc.d).
+    """
+    users = "\n".join(f"useradd -m -u {user.uid} -s /bin/bash {user.name}" for user in recipe.users)
+    return f"""set -e
+export DEBIAN_FRONTEND=noninteractive LC_ALL=C
+printf '#!/bin/sh\\nexit 101\\n' > /usr/sbin/policy-rc.d
+chmod 755 /usr/sbin/policy-rc.d
+cat > /etc/dpkg/dpkg.cfg.d/lab <<'END'
+path-exclude=/usr/share/doc/*
+path-exclude=/usr/share/man/*
+path-exclude=/usr/share/info/*
+path-exclude=/usr/share/locale/*
+path-exclude=/usr/share/lintian/*
+force-unsafe-io
+END
+groupadd -g {recipe.slurm_uid} slurm
+useradd -u {recipe.slurm_uid} -g slurm -d /var/lib/slurm -M -s /usr/sbin/nologin slurm
+{users}
+apt-get update -qq
+apt-get install -y -qq --no-install-recommends {" ".join(recipe.packages)}
+apt-get clean
+rm -rf /var/lib/apt/lists/* /var/cache/debconf/*-old /usr/share/doc/* /usr/share/man/* /usr/share/locale/*
+rm -f /etc/ssh/ssh_host_* /etc/machine-id
+install -d -o slurm -g slurm -m 755 /var/log/slurm /var/lib/slurm /var/spool/slurmctld
+install -d -m 755 /etc/slurm /var/spool/slurmd
+"""
+
+
+def ensure(recipe: Recipe = RECIPE, *, say: Say = print) -> Path:
+    """The root file system for `recipe`, built if it is not there. Raises LabError if Debian has not what is needed."""
+    folder = paths.CACHE / "rootfs"
+    ready = folder / recipe.key()
+    if ready.is_dir():
+        return ready
+    folder.mkdir(parents=True, exist_ok=True)
+    with _alone(folder / "lock"):
+        if ready.is_dir():
+            return ready
+        for leftover in folder.glob("*.part"):
+            shutil.rmtree(leftover)
+        part = folder / f"{recipe.key()}.part"
+        say("slurm: Debian sid with Slurm for the lab's hosts is being installed (about 3 minutes, 700 MB)")
+        _build(recipe, part, folder / f"{recipe.key()}.log")
+        found = needs.faults(needs.look(part))
+        if found:
+            raise LabError(
+                f"Debian {recipe.suite} has not what the lab needs: {'; '.join(found)}. It was built in {part}; "
+                "take a mirror (or a snapshot of it) that has, in this machine's apt configuration, and try again"
+            )
+        part.rename(ready)
+    return ready
+
+
+def _build(recipe: Recipe, root: Path, log: Path) -> None:
+    if shutil.which("debootstrap") is None:
+        _install_debootstrap(log)
+    command = ["debootstrap", "--variant=minbase", "--include=ca-certificates", recipe.suite, str(root), mirror.read()]
+    _sealed(command, log)
+    for fragment in sorted(APT_FRAGMENTS.glob("99*")):  # what a mirror needs: dates of a snapshot, a proxy
+        shutil.copy(fragment, root / "etc/apt/apt.conf.d")
+    inside = 'mount -t proc proc "$1/proc" && exec chroot "$1" sh -c "$2"'
+    _sealed(["sh", "-c", inside, "install", str(root), install_script(recipe)], log)
+
+
+def _sealed(argv: list[str], log: Path) -> None:
+    """Run in namespaces that die with the command, so that neither a mount nor a postinst daemon outlives it."""
+    seal = [
+        "setpriv",
+        "--pdeathsig",
+        "KILL",
+        "nice",
+        "unshare",
+        "--mount",
+        "--pid",
+        "--fork",
+        "--kill-child",
+        "--mount-proc",
+    ]
+    with log.open("a") as out:
+        done = subprocess.run([*seal, *argv], stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False)
+    if done.returncode:
+        tail = "\n".join(f"  {line}" for line in log.read_text(errors="replace").splitlines()[-8:])
+        raise LabError(f"{argv[0]} ended with {done.returncode} while making the Slurm hosts; {log} ends with:\n{tail}")
+
+
+def _install_debootstrap(log: Path) -> None:
+    apt = ["nice", "apt-get", "-qq", "-y", "--no-install-recommends"]
+    env = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    with log.open("a") as out:
+        for argv in ([*apt, "update"], [*apt, "install", "debootstrap"]):
+            subprocess.run(argv, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out, check=False)
+    if shutil.which("debootstrap") is None:
+        raise LabError(f"debootstrap is not installed and apt-get could not install it; see {log}")
+
+
+@contextmanager
+def _alone(lock: Path) -> Iterator[None]:
+    """Hold a file lock; the kernel gives it back when the process ends, however it ends."""
+    with lock.open("w") as handle:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
