@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from ipaddress import ip_address
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import AfterValidator, BeforeValidator, Field
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.names import is_dns_label
 from slinky_iac.operator_version import OperatorVersion
@@ -153,14 +153,23 @@ NodeSetName = Annotated[str, _checked(_nodeset_name)]
 SlurmName = Annotated[str, _checked(_slurm_name)]
 ClusterName = Annotated[str, _checked(_cluster_name)]
 Host = Annotated[str, _checked(_host)]
-Quantity = Annotated[str, BeforeValidator(_as_text), _checked(_quantity)]
+_TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["string", "number", "boolean"]}}
+
+Quantity = Annotated[str, BeforeValidator(_as_text), _checked(_quantity), WithJsonSchema({"type": ["string", "number"]})]
 Image = Annotated[str, _checked(_image)]
 Version = Annotated[str, _checked(_operator_version)]
 Gres = Annotated[str, _checked(_gres)]
-Seconds = Annotated[int, BeforeValidator(_duration), Field(ge=0)]
+Seconds = Annotated[
+    int,
+    Field(ge=0),
+    BeforeValidator(_duration),
+    WithJsonSchema({"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^{_DURATION.pattern}$"}]}),
+]
 """Seconds; a text such as ``30m`` is accepted."""
 Port = Annotated[int, Field(ge=1, le=65535)]
-NodeConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_node_conf)]
+NodeConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_node_conf), WithJsonSchema(_TEXTS)]
 """Node parameters of slurmd's ``--conf``; numbers and booleans become text (true is YES)."""
-PartitionConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_partition_conf)]
+PartitionConf = Annotated[
+    dict[str, str], BeforeValidator(_text_map), AfterValidator(_partition_conf), WithJsonSchema(_TEXTS)
+]
 """Parameters of a PartitionName= line; numbers and booleans become text (true is YES)."""

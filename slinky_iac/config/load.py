@@ -32,6 +32,17 @@ _KINDS = {
     "model_attributes_type": "must be a mapping of settings",
     "recursion_loop": "refers to itself",
 }
+_BOUNDS = {
+    "value_error": ("error", ""),
+    "literal_error": ("expected", "must be one of"),
+    "greater_than_equal": ("ge", "must be at least"),
+    "less_than_equal": ("le", "must be at most"),
+    "greater_than": ("gt", "must be above"),
+    "less_than": ("lt", "must be below"),
+    "string_pattern_mismatch": ("pattern", "must have the form"),
+    "too_short": ("min_length", "must have this many elements or more:"),
+    "string_too_short": ("min_length", "must have this many characters or more:"),
+}
 
 
 def load(data: Mapping[str, object]) -> StackConfig:
@@ -72,18 +83,9 @@ def _fault(error: ErrorDetails) -> str:
     where, kind, context = _path(error["loc"]), error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         return f"{where}: is not a setting{_near(error['loc'])}"
-    if kind == "value_error":
-        return f"{where}: {context.get('error', 'is not allowed')}"
-    if kind == "literal_error":
-        return f"{where}: must be one of {context.get('expected', '')}"
-    bounds = {"greater_than_equal": "ge", "less_than_equal": "le", "greater_than": "gt", "less_than": "lt"}
-    if kind in bounds:
-        words = {"ge": "at least", "le": "at most", "gt": "above", "lt": "below"}[bounds[kind]]
-        return f"{where}: must be {words} {context.get(bounds[kind])}"
-    if kind == "string_pattern_mismatch":
-        return f"{where}: must have the form {context.get('pattern')}"
-    if kind in {"too_short", "string_too_short"}:
-        return f"{where}: must have at least {context.get('min_length')} element(s)"
+    bound, words = _BOUNDS.get(kind, ("", ""))
+    if bound:
+        return f"{where}: {words} {context.get(bound)}".replace(":  ", ": ")
     return f"{where}: {_KINDS.get(kind, 'has the wrong type or form')}"
 
 

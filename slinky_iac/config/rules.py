@@ -20,21 +20,8 @@ from slinky_iac.slurmconf import OWNED, node_parameters
 Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
 
 _CONFIG_FILES = frozenset(
-    [
-        "acct_gather.conf",
-        "burst_buffer.conf",
-        "cgroup.conf",
-        "cli_filter.lua",
-        "gres.conf",
-        "helpers.conf",
-        "job_container.conf",
-        "job_submit.lua",
-        "mpi.conf",
-        "oci.conf",
-        "plugstack.conf",
-        "topology.conf",
-        "topology.yaml",
-    ]
+    {"acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "cli_filter.lua", "gres.conf", "helpers.conf"}
+    | {"job_container.conf", "job_submit.lua", "mpi.conf", "oci.conf", "plugstack.conf", "topology.conf", "topology.yaml"}
 )
 _OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
 
@@ -54,8 +41,8 @@ def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if outside and keys.source == "generated":
         yield error(
             "keys.source",
-            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with other keys could talk to none of"
-            " them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and `jwtKey`",
+            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with others could talk to none of them."
+            " Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and `jwtKey`",
         )
     if keys.source == "imported":
         for name in ("slurmKey", "jwtKey"):
@@ -128,12 +115,11 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield warning(
             "controller.persistence", "is off: when slurmctld's pod restarts, the queue and all running jobs are forgotten"
         )
-    if config.external.slurmd_hosts or config.external.login_hosts:
-        if controller.service.type == "ClusterIP":
-            yield info(
-                "controller.service.type",
-                "ClusterIP: outside slurmd and sackd hosts reach slurmctld only where the pod network is routed to them",
-            )
+    if (config.external.slurmd_hosts or config.external.login_hosts) and controller.service.type == "ClusterIP":
+        yield info(
+            "controller.service.type",
+            "ClusterIP: outside slurmd and sackd hosts reach slurmctld only where the pod network is routed to them",
+        )
 
 
 def _ignored_outside(config: StackConfig) -> Iterator[Finding]:
@@ -159,7 +145,7 @@ def _host_network(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if pod.host_network:
             yield error(
                 f"{path}.hostNetwork",
-                "isn't supported: Slurm reads its host names before Kubernetes has settled them (hybrid guide, Host Network)",
+                "isn't supported: Slurm would read host names before Kubernetes has settled them (hybrid guide)",
             )
     users = [(f"nodesets.{n}", s.pod) for n, s in config.nodesets.items()]
     users += [(f"logins.{n}", s.pod) for n, s in config.logins.items()] + [("restapi", config.restapi.pod)]
@@ -168,7 +154,7 @@ def _host_network(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield warning(
                 f"{path}.pod.hostNetwork",
                 "the pod shares its node's network: all its ports are open there in plain text, one such pod fits on a node,"
-                " and Kubernetes node names must be short host names (hostname -s), else slurmd registers under another name",
+                " and Kubernetes node names must be short (hostname -s), else slurmd registers under another name",
             )
     if config.restapi.pod.host_network:
         yield warning(
@@ -191,6 +177,17 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield error(
                 f"{path}.maxReplicas", "goes with owner: autoscaler; with owner: stack, replicas is the number itself"
             )
+    if total > config.cluster.max_node_count - len(config.external.slurmd_hosts):
+        yield error(
+            "nodesets",
+            f"{total} pods and {len(config.external.slurmd_hosts)} outside hosts are more than cluster.maxNodeCount"
+            f" {config.cluster.max_node_count}; slurmctld refuses nodes beyond it. Raise it (outside: in slurm.conf too)",
+        )
+
+
+def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    for name, nodeset in config.nodesets.items():
+        path = f"nodesets.{name}"
         keys = {key.lower() for key in nodeset.extra_conf}
         for key in nodeset.extra_conf:
             if key.lower() in _OPERATOR_NODE_KEYS:
@@ -207,12 +204,6 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
         if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
             yield error(f"{path}.volumes", "has two volumes of one name; Kubernetes refuses such a pod")
-    if total > config.cluster.max_node_count - len(config.external.slurmd_hosts):
-        yield error(
-            "nodesets",
-            f"{total} pods and {len(config.external.slurmd_hosts)} outside hosts are more than cluster.maxNodeCount"
-            f" {config.cluster.max_node_count}; slurmctld refuses nodes beyond it. Raise it (outside: in slurm.conf too)",
-        )
 
 
 def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -265,8 +256,8 @@ def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if getattr(config.cluster.images, name) is None and not (name == "slurmd" and not config.nodesets):
                 yield error(
                     f"cluster.images.{name}",
-                    f"is Slinky's {images} by default, newer than the cluster's {config.slurm_release}; a newer {name} is refused"
-                    " by an older slurmctld. Set an image of the cluster's release",
+                    f"is Slinky's {images} by default, newer than the cluster's {config.slurm_release}; an older slurmctld"
+                    f" refuses a newer {name}. Set an image of the cluster's release",
                 )
 
 
@@ -297,6 +288,7 @@ RULES: tuple[Rule, ...] = (
     _controller,
     _host_network,
     _nodesets,
+    _node_parameters,
     _partitions,
     _names,
     _versions,

@@ -17,7 +17,7 @@ from slinky_iac.manifests.shared import (
 )
 from slinky_iac.slurmconf import controller_extra_conf
 
-DATABASE_PASSWORD_ENTRY = "password"  # noqa: S105 - the entry's name, not a password
+DATABASE_PASSWORD_ENTRY = "password"
 
 
 def controller_spec(config: StackConfig) -> Spec:

@@ -1,0 +1,188 @@
+"""The configuration becomes one value, or all its faults are told at once, and no fault shows a value that was a secret."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from slinky_iac.config.load import load
+from slinky_iac.config.rules import findings
+from slinky_iac.config.stack import PROJECT, StackConfig, json_schema
+from slinky_iac.errors import ConfigError
+
+ROOT = Path(__file__).resolve().parents[3]
+EXAMPLES = sorted(ROOT.glob("examples/Pulumi.*.yaml")) + [ROOT / "Pulumi.dev.yaml"]
+SECRETS = frozenset({"slurmKey", "jwtKey", "databasePassword"})
+SENTINEL = "tops3cret"
+
+
+def sections(path: Path) -> dict[str, Any]:
+    config: dict[str, Any] = yaml.safe_load(path.read_text())["config"]
+    return {key.split(":", 1)[1]: value for key, value in config.items()}
+
+
+def minimal(**more: object) -> dict[str, object]:
+    return {"cluster": {"name": "lab"}, "accounting": {"enabled": False}, **more}
+
+
+def faults(data: dict[str, Any]) -> list[str]:
+    with pytest.raises(ConfigError) as caught:
+        load(data)
+    return list(caught.value.faults)
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
+def test_every_example_stack_is_sound(path: Path) -> None:
+    config = load(sections(path))
+    assert [str(f) for f in findings(config, SECRETS) if f.level == "error"] == []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
+def test_every_example_stack_fits_the_editor_schema(path: Path) -> None:
+    import jsonschema
+
+    jsonschema.Draft202012Validator(json_schema()).validate(yaml.safe_load(path.read_text()))
+
+
+def test_the_committed_editor_schema_is_current() -> None:
+    committed = json.loads((ROOT / "docs" / "stack.schema.json").read_text())
+    assert committed == json_schema(), "run `venv/bin/python -m slinky_iac schema > docs/stack.schema.json`"
+
+
+def test_every_setting_has_a_description() -> None:
+    schema = StackConfig.model_json_schema()
+    bare = [
+        f"{name}.{field}"
+        for name, part in [*schema["$defs"].items(), ("StackConfig", schema)]
+        for field, value in part.get("properties", {}).items()
+        if "description" not in value
+    ]
+    assert bare == []
+
+
+def test_all_faults_come_at_once_each_with_its_path() -> None:
+    found = faults(
+        {
+            "cluster": {"nam": "lab"},
+            "nodesets": {"gpu": {"replicas": "many"}, "GPU": {"replicas": 1}},
+            "controller": {"external": {"host": "http://x", "port": 0}},
+            "operator": {"version": "0.9.0"},
+        }
+    )
+    assert [f.split(":")[0] for f in found] == [
+        "cluster.name",
+        "cluster.nam",
+        "operator.version",
+        "controller.external.host",
+        "controller.external.port",
+        "nodesets.gpu.replicas",
+        "nodesets.GPU",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("data", "fault"),
+    [
+        (minimal(nodeset={}), "nodeset: is not a setting; did you mean nodesets?"),
+        (
+            minimal(nodesets={"gpu": {"replicas": 1, "replica": 2}}),
+            "nodesets.gpu.replica: is not a setting; did you mean replicas?",
+        ),
+        (minimal(nodesets={"gpu": {"replicas": 1.5}}), "nodesets.gpu.replicas: must be a whole number"),
+        (minimal(nodesets={"gpu": {"replicas": -1}}), "nodesets.gpu.replicas: must be at least 0"),
+        (minimal(nodesets=[1]), "nodesets: must be a mapping of names to settings"),
+        (minimal(nodesets={"gpu": 3}), "nodesets.gpu: must be a mapping of settings"),
+        ({}, "cluster: is missing and has no default"),
+        (minimal(keys={"source": "made"}), "keys.source: must be one of 'generated', 'imported' or 'existing'"),
+        (
+            minimal(slurmKey=SENTINEL),
+            "slurmKey: is a secret and must not stand in plain text; run `pulumi config set --secret slurmKey`",
+        ),
+    ],
+)
+def test_a_fault_names_its_place_and_what_is_allowed(data: dict[str, Any], fault: str) -> None:
+    assert faults(data) == [fault]
+
+
+@pytest.mark.parametrize("name", ["Gpu", "gpu_1", "-gpu", "gpu-", "", "g" * 31, "all", "gpu.a", "gpu 1"])
+def test_a_nodeset_name_that_slurm_or_kubernetes_cannot_hold_is_refused(name: str) -> None:
+    (fault,) = faults(minimal(nodesets={name: {"replicas": 1}}))
+    assert fault.startswith(f"nodesets.{name}" if name else "nodesets")
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("90s", 90), ("30m", 1800), ("2d12h", 216000), (7, 7)])
+def test_durations_are_seconds(text: object, seconds: int) -> None:
+    config = load(minimal(nodesets={"gpu": {"replicas": 1, "drain": {"deadline": text}}}))
+    assert config.nodesets["gpu"].drain.deadline == seconds
+
+
+def test_a_nodesets_own_drain_settings_win_over_the_stacks() -> None:
+    config = load(
+        minimal(drain={"deadline": 5}, nodesets={"a": {"replicas": 1}, "b": {"replicas": 1, "drain": {"deadline": 7}}})
+    )
+    assert (config.drain_of("a").deadline, config.drain_of("b").deadline) == (5, 7)
+
+
+def test_the_value_is_frozen() -> None:
+    config = load(minimal())
+    with pytest.raises(Exception, match="frozen"):
+        config.cluster.name = "other"  # type: ignore[misc]
+
+
+_PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=12),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=8,
+)
+_PATHS = [
+    ("cluster", "name"),
+    ("cluster", "images"),
+    ("operator", "version"),
+    ("operator", "values"),
+    ("keys", "source"),
+    ("controller", "external"),
+    ("controller", "extraConf"),
+    ("accounting", "database"),
+    ("nodesets", "gpu"),
+    ("partitions", "all"),
+    ("external", "slurmdHosts"),
+    ("logins", "main"),
+    ("drain", "deadline"),
+]
+
+
+@settings(max_examples=1500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(where=st.sampled_from(_PATHS), value=_PLAIN)
+def test_a_broken_configuration_is_never_a_traceback(where: tuple[str, str], value: object) -> None:
+    data = minimal()
+    section = dict(data.get(where[0], {}))  # type: ignore[call-overload]
+    data[where[0]] = section | {where[1]: value}
+    try:
+        config = load(data)
+    except ConfigError as error:
+        assert all(": " in fault for fault in error.faults)
+        return
+    findings(config, frozenset())
+
+
+@settings(max_examples=500, deadline=None)
+@given(where=st.sampled_from(_PATHS), wrap=st.sampled_from([lambda s: s, lambda s: [s], lambda s: {"x": s}]))
+def test_a_value_of_a_wrong_type_is_not_shown(where: tuple[str, str], wrap: Any) -> None:
+    """Texts of our own validators show names and hosts, so only shapes that no validator reads are promised silence."""
+    value = wrap({"deep": SENTINEL})
+    data = minimal()
+    data[where[0]] = dict(data.get(where[0], {})) | {where[1]: value}  # type: ignore[call-overload]
+    try:
+        load(data)
+    except ConfigError as error:
+        assert SENTINEL not in str(error)
+
+
+def test_the_project_name_is_the_namespace_of_the_configuration() -> None:
+    assert yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["name"] == PROJECT
