@@ -71,7 +71,10 @@ SLURMRESTD = Daemon(
     Ready.TCP,
     conf.REST_PORT,
 )  # fmt: skip
-SACKD = Daemon("login-1", "sackd", ("sackd", "-D", "--conf-server", f"ctl:{conf.CTLD_PORT}"), Ready.SACK)
+# sackd wants a folder of SlurmUser's own; slurmd, on its hosts, wants the same folder to be root's.
+_SACKD = f"""install -d -o slurm -g slurm -m 755 /run/slurm
+exec setpriv --reuid=slurm --regid=slurm --clear-groups sackd -D --conf-server ctl:{conf.CTLD_PORT}"""
+SACKD = Daemon("login-1", "sackd", ("sh", "-c", _SACKD), Ready.SACK)
 
 
 def is_ready(hosts: Hosts, daemon: Daemon, address: str) -> bool:

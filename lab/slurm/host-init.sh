@@ -35,7 +35,7 @@ hostname "$name"
 ip link set lo up
 chroot "$root" sh -c '
     for folder in slurmctld slurmdbd slurmrestd; do install -d -o slurm -g slurm -m 755 /run/$folder; done
-    install -d -m 755 /run/slurm /run/sshd
+    install -d -m 755 /run/sshd
     install -d -o mysql -g mysql -m 755 /run/mariadbd
     ln -s mariadbd /run/mysqld'
 
