@@ -1,0 +1,216 @@
+"""The Kubernetes calls of a drain. Each returns plain frozen values or raises a :class:`slinky_iac.errors.KubeError`.
+
+Reads are repeated on passing trouble, within a budget. The one write, annotations on a pod, carries the pod's UID and
+resourceVersion, so that it lands on the pod we looked at and only if nobody changed it since.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import TypeVar
+
+import httpx
+from pydantic import BaseModel
+
+from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
+from slinky_iac.kube import models
+from slinky_iac.kube.connection import KubeTransport
+from slinky_iac.kube.kubeconfig import KubeAccess
+from slinky_iac.kube.schema import CrdSchema, read_crd
+from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts, quote
+from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
+
+PAGE = 500
+"""Pods a page, as kubectl asks."""
+PASSING = frozenset({429, 500, 502, 503, 504})
+Body = TypeVar("Body", bound=BaseModel)
+
+
+class _Status(BaseModel):
+    """Kubernetes' own error body (metav1.Status)."""
+
+    kind: str = ""
+    message: str = ""
+    reason: str = ""
+
+
+class KubeClient:
+    """One user of one API server; opens nothing until the first call. Close it, or use ``with``."""
+
+    def __init__(
+        self,
+        access: KubeAccess,
+        *,
+        clock: Clock | None = None,
+        timeouts: Timeouts | None = None,
+        retry: Retry | None = None,
+        budget_s: float = 60.0,
+        transport: httpx.BaseTransport | None = None,
+    ) -> None:
+        """``budget_s``: seconds that any one call may take, tries and pauses together."""
+        clock = clock or Clock()
+        inner = transport or KubeTransport(access, clock=clock)
+        bounded = BoundedTransport(inner, clock=clock, timeouts=timeouts or Timeouts())
+        headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "slinky-iac"}
+        client = httpx.Client(base_url=access.server, transport=bounded, headers=headers, trust_env=False)
+        self._access = access
+        self._sender = Sender(client, clock, retry or Retry())
+        self._budget_s = budget_s
+
+    def __repr__(self) -> str:
+        return f"KubeClient({self._access.server!r})"
+
+    def __enter__(self) -> KubeClient:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._sender.client.close()
+
+    def nodeset(self, namespace: str, name: str) -> models.NodeSetState:
+        """The NodeSet, with its status and replicas. :raises KubeNotFound: it isn't there."""
+        path = f"{_custom(namespace, 'nodesets')}/{_label(name)}"
+        return self._get(path, models.NodeSetBody, f"NodeSet {namespace}/{name}").value()
+
+    def controller(self, namespace: str, name: str) -> models.ControllerState:
+        """The Controller custom resource."""
+        path = f"{_custom(namespace, 'controllers')}/{_label(name)}"
+        return self._get(path, models.ControllerBody, f"Controller {namespace}/{name}").value()
+
+    def restapis(self, namespace: str) -> tuple[models.RestApiState, ...]:
+        """All RestApis of a namespace: the operator takes the one(s) whose controllerRef names the Controller."""
+        found = self._get(_custom(namespace, "restapis"), models.RestApiList, f"RestApis of {namespace}")
+        return tuple(item.value() for item in found.items)
+
+    def deployment_available(self, namespace: str, name: str) -> int:
+        """Pods of a Deployment that serve now, such as of ``<restapi>-restapi``; 0 where there is no such Deployment."""
+        path = f"/apis/apps/v1/namespaces/{_label(namespace)}/deployments/{_label(name)}"
+        try:
+            return self._get(path, models.DeploymentBody, f"Deployment {namespace}/{name}").status.available
+        except KubeNotFound:
+            return 0
+
+    def pods_of(self, namespace: str, nodeset: models.NodeSetState) -> tuple[models.Pod, ...]:
+        """All pods that the NodeSet controls, terminating and failed ones too, by ordinal."""
+        path = f"/api/v1/namespaces/{_label(namespace)}/pods"
+        what = f"pods of NodeSet {namespace}/{nodeset.name}"
+        selector = nodeset.selector or f"app.kubernetes.io/name=slurmd,{LABEL_INSTANCE}={nodeset.name}"
+        pods: list[models.Pod] = []
+        proceed = ""
+        while True:
+            params = {"labelSelector": selector, "limit": str(PAGE)} | ({"continue": proceed} if proceed else {})
+            try:
+                page = self._get(path, models.PodList, what, params)
+            except KubeError as error:
+                # 410: etcd has compacted the snapshot that the pages came from; begin again with a new one.
+                if error.status != 410 or not proceed:
+                    raise
+                pods, proceed = [], ""
+                continue
+            pods.extend(models.pods_owned(page, nodeset.uid))
+            proceed = page.metadata.proceed
+            if not proceed:
+                return tuple(sorted(pods, key=lambda p: (p.index if p.index is not None else 1 << 31, p.name)))
+
+    def annotate_pod(self, namespace: str, pod: models.Pod, annotations: Mapping[str, str | None]) -> None:
+        """Set (or with None remove) annotations on exactly the pod that was looked at.
+
+        :raises KubeConflict: it was changed or replaced since: look again.
+        :raises KubeUnreachable: no answer: it may have been done or not, so look again.
+        """
+        path = f"/api/v1/namespaces/{_label(namespace)}/pods/{_label(pod.name)}"
+        test = {"uid": pod.uid, "resourceVersion": pod.resource_version}
+        body = {"metadata": {**test, "annotations": dict(annotations)}}
+        merge = {"content-type": "application/merge-patch+json"}
+        what = f"annotations of pod {namespace}/{pod.name}"
+        self._answer("PATCH", path, what, json=body, headers=merge)
+
+    def scalers_of(self, namespace: str, nodeset: str) -> tuple[models.Scaler, ...]:
+        """Autoscalers that write the NodeSet's replicas: HPAs, and ScaledObjects where KEDA is installed.
+
+        :raises KubeForbidden: they can't be seen, which isn't the same as none.
+        """
+        where = f"of {namespace}"
+        hpas = f"/apis/autoscaling/v2/namespaces/{_label(namespace)}/horizontalpodautoscalers"
+        found = self._get(hpas, models.ScalerList, f"HorizontalPodAutoscalers {where}")
+        scalers = found.of_nodeset(nodeset, GROUP, "HorizontalPodAutoscaler")
+        keda = f"/apis/keda.sh/v1alpha1/namespaces/{_label(namespace)}/scaledobjects"
+        try:
+            objects = self._get(keda, models.ScalerList, f"ScaledObjects {where}")
+        except KubeNotFound:
+            return scalers
+        return scalers + objects.of_nodeset(nodeset, GROUP, "ScaledObject")
+
+    def crd(self, plural: str) -> CrdSchema:
+        """The installed schema of a Slinky resource, to tell which fields this operator knows (``nodesets`` …)."""
+        name = f"{plural}.{GROUP}"
+        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
+        return read_crd(self._answer("GET", path, f"CRD {name}").content, name)
+
+    def _get(self, path: str, model: type[Body], what: str, params: dict[str, str] | None = None) -> Body:
+        return models.read(self._answer("GET", path, what, params=params).content, model, what)
+
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        what: str,
+        *,
+        params: dict[str, str] | None = None,
+        json: object = None,
+        headers: dict[str, str] | None = None,
+    ) -> httpx.Response:
+        try:
+            response = self._sender.send(
+                method,
+                path,
+                budget_s=self._budget_s,
+                repeatable=method == "GET",
+                again=lambda answer: answer.status_code in PASSING,
+                params=params,
+                json=json,
+                headers=headers,
+            )
+        except NoAnswer as error:
+            unsure = " It may have been done or not: look again." if method != "GET" and error.maybe_done else ""
+            raise KubeUnreachable(
+                f"{what}: no answer from {self._access.server} ({self._access.origin}): {error}.{unsure}"
+            ) from None
+        if response.status_code != 200:
+            raise self._refusal(response, what)
+        return response
+
+    def _refusal(self, response: httpx.Response, what: str) -> KubeError:
+        """The error for anything but 200, by status; Kubernetes' own words where there are any."""
+        code = response.status_code
+        try:
+            status = _Status.model_validate_json(response.content)
+        except ValueError:
+            status = _Status()
+        said = quote(status.message) if status.kind == "Status" else ""
+        text = f"{what}: HTTP {code} from {self._access.server}" + (f": {said}" if said else "")
+        if code == 404:
+            return KubeNotFound(f"{text}: it isn't there", status=code)
+        if code == 409:
+            return KubeConflict(f"{text}: somebody changed it since we looked. Look again", status=code)
+        if code in (401, 403):
+            cause = "the credentials are unknown or expired" if code == 401 else "this user may not"
+            return KubeForbidden(f"{text}: {cause} ({self._access.origin}). Log in again or grant it", status=code)
+        if code in PASSING:
+            return KubeUnreachable(f"{text}: the API server or a proxy before it is in trouble. Try later", status=code)
+        return KubeError(f"{text}: not an answer that may be used", status=code)
+
+
+def _custom(namespace: str, plural: str) -> str:
+    return f"/apis/{API_VERSION}/namespaces/{_label(namespace)}/{plural}"
+
+
+def _label(name: str) -> str:
+    """A path segment. Names come from config and state; one with ``/`` or ``..`` would address something else."""
+    if not all(is_dns_label(part) for part in name.split(".")) or len(name) > 253:
+        raise ValueError(f"{name!r} can't be the name of a Kubernetes object (RFC 1123): nothing was sent")
+    return name

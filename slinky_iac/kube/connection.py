@@ -1,0 +1,257 @@
+"""A transport that speaks to one API server as one user: TLS, client certificates, tokens, exec plugins, proxies.
+
+The Kubernetes client and slurmrestd's service-proxy endpoint both stand on it. Credentials are added here, below the
+clients, so that their code never sees them.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import ssl
+import subprocess
+import tempfile
+import threading
+import urllib.request
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import httpx
+
+from slinky_iac.errors import KubeUnreachable
+from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess
+from slinky_iac.kube.wire import Clock, quote
+
+EXEC_TIMEOUT_S = 60.0
+"""Seconds that a credential plugin may take; cloud CLIs need up to ten."""
+TOKEN_FILE_LIFE_S = 60.0
+"""A token file is read again after this long: the kubelet rotates projected tokens (client-go does the same)."""
+EXPIRY_MARGIN_S = 10.0
+
+Command = Callable[[list[str], Mapping[str, str]], "subprocess.CompletedProcess[bytes]"]
+
+
+def run_command(argv: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+    """Run a credential plugin without a terminal, bounded in time."""
+    return subprocess.run(
+        argv, env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, timeout=EXEC_TIMEOUT_S, check=False
+    )
+
+
+@dataclass(frozen=True)
+class Credential:
+    """What goes with a request: an Authorization header, a client certificate, both or nothing."""
+
+    header: str | None = field(default=None, repr=False)
+    cert: bytes | None = field(default=None, repr=False)
+    key: bytes | None = field(default=None, repr=False)
+    expires: float | None = None
+    """Wall seconds after which it has to be asked for again; None: never."""
+
+
+def tls_context(
+    *, ca: bytes | None, insecure: bool = False, cert: bytes | None = None, key: bytes | None = None, where: str
+) -> ssl.SSLContext:
+    """TLS as kubectl does it: the CA given, or the system's; ``cert`` and ``key`` are PEM, and never reach a message.
+
+    Raises :class:`KubeUnreachable` naming ``where`` the bad material came from.
+    """
+    try:
+        context = ssl.create_default_context(cadata=ca.decode("ascii") if ca else None)
+    except (ssl.SSLError, ValueError) as error:
+        raise KubeUnreachable(f"{where}: the certificate authority isn't PEM ({type(error).__name__})") from None
+    if insecure:
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    if cert is not None and key is not None:
+        # The ssl module loads certificates only from files; the folder is 0700 and gone at once.
+        with tempfile.TemporaryDirectory(prefix="slinky-") as folder:
+            pem = Path(folder) / "client.pem"
+            pem.touch(mode=0o600)
+            pem.write_bytes(cert.rstrip() + b"\n" + key)
+            try:
+                context.load_cert_chain(pem, password="")
+            except (ssl.SSLError, OSError, ValueError) as error:
+                raise KubeUnreachable(
+                    f"{where}: client certificate and key don't fit or aren't plain PEM ({type(error).__name__})"
+                ) from None
+    return context
+
+
+class KubeTransport(httpx.BaseTransport):
+    """Sends requests to ``access.server`` with its user's credentials; on 401 asks for fresh ones, once.
+
+    Opens nothing until the first request. ``connect`` makes the transport below for a TLS context (tests pass their
+    own); None stands for httpx's.
+    """
+
+    def __init__(
+        self,
+        access: KubeAccess,
+        *,
+        clock: Clock,
+        env: Mapping[str, str] | None = None,
+        command: Command = run_command,
+        connect: Callable[[ssl.SSLContext], httpx.BaseTransport] | None = None,
+    ) -> None:
+        self._access = access
+        self._clock = clock
+        self._env = os.environ if env is None else env
+        self._command = command
+        self._connect = connect or self._http
+        self._lock = threading.Lock()
+        self._credential: Credential | None = None
+        self._inner: httpx.BaseTransport | None = None
+
+    def __repr__(self) -> str:
+        return f"KubeTransport({self._access.server!r})"
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        inner = self._prepare(request, fresh=False)
+        response = inner.handle_request(request)
+        user = self._access.user
+        # slurmrestd behind the service proxy has a 401 of its own, in plain text: that one isn't about us.
+        ours = response.status_code == 401 and "json" in response.headers.get("content-type", "")
+        if ours and (user.exec is not None or user.token_file is not None):
+            response.close()
+            response = self._prepare(request, fresh=True).handle_request(request)
+        return response
+
+    def close(self) -> None:
+        if self._inner is not None:
+            self._inner.close()
+
+    def _prepare(self, request: httpx.Request, *, fresh: bool) -> httpx.BaseTransport:
+        with self._lock:
+            known = self._credential
+            over = known is None or (known.expires is not None and self._clock.wall() >= known.expires)
+            if known is None or fresh or over:
+                new = self._ask()
+                if self._inner is None or known is None or (new.cert, new.key) != (known.cert, known.key):
+                    self.close()
+                    self._inner = self._connect(self._tls(new))
+                self._credential = known = new
+            inner = self._inner
+        if known.header is not None:
+            request.headers["authorization"] = known.header
+        if self._access.tls_server_name is not None:
+            request.extensions = {**request.extensions, "sni_hostname": self._access.tls_server_name}
+        if inner is None:
+            raise KubeUnreachable(f"{self._access.origin}: no connection was made")
+        return inner
+
+    def _tls(self, credential: Credential) -> ssl.SSLContext:
+        access = self._access
+        return tls_context(
+            ca=access.ca, insecure=access.insecure, cert=credential.cert, key=credential.key, where=access.origin
+        )
+
+    def _http(self, tls: ssl.SSLContext) -> httpx.BaseTransport:
+        proxy = self._access.proxy_url or proxy_of(self._access.server)
+        try:
+            return httpx.HTTPTransport(verify=tls, proxy=proxy, trust_env=False)
+        except (ValueError, ImportError, httpx.InvalidURL):
+            raise KubeUnreachable(
+                f"{self._access.origin}: the proxy-url is none that can be used; allowed are http:// and https://"
+            ) from None
+
+    def _ask(self) -> Credential:
+        """Credentials in client-go's order: certificate with any of token, token file, basic; exec only without."""
+        user = self._access.user
+        cert, key = user.client_cert, user.client_key
+        if user.token_file is not None:
+            return Credential(f"Bearer {self._token_from(user.token_file)}", cert, key, self._soon())
+        if user.token is not None:
+            return Credential(f"Bearer {_header_safe(user.token, self._access.origin)}", cert, key)
+        if user.username is not None:
+            pair = f"{user.username}:{user.password or ''}".encode()
+            return Credential(f"Basic {base64.b64encode(pair).decode()}", cert, key)
+        if user.exec is not None and cert is None:
+            return self._from_plugin(user.exec)
+        return Credential(None, cert, key)
+
+    def _soon(self) -> float:
+        return self._clock.wall() + TOKEN_FILE_LIFE_S
+
+    def _token_from(self, path: Path) -> str:
+        try:
+            token = path.read_text(encoding="ascii").strip()
+        except (OSError, UnicodeDecodeError) as error:
+            raise KubeUnreachable(f"token file {path} can't be read ({type(error).__name__})") from None
+        if not token:
+            raise KubeUnreachable(f"token file {path} is empty")
+        return _header_safe(token, f"token file {path}")
+
+    def _from_plugin(self, plugin: ExecPlugin) -> Credential:
+        """Raises :class:`KubeUnreachable`; the plugin's stdout (a credential) is never quoted, its stderr is."""
+        name = Path(plugin.command).name
+        if plugin.interactive_always:
+            raise KubeUnreachable(f"credential plugin {name} wants a terminal (interactiveMode: Always): none here")
+        env = {**self._env, **dict(plugin.env), "KUBERNETES_EXEC_INFO": json.dumps(self._exec_info(plugin))}
+        try:
+            done = self._command([plugin.command, *plugin.args], env)
+        except (OSError, subprocess.TimeoutExpired, ValueError) as error:
+            raise KubeUnreachable(
+                f"credential plugin {name} of {self._access.origin} didn't run ({type(error).__name__}): "
+                "install it, put it on PATH, or log in again"
+            ) from None
+        if done.returncode != 0:
+            said = quote(done.stderr.decode("utf-8", "replace"))
+            raise KubeUnreachable(f"credential plugin {name} ended with {done.returncode}: {said}. Log in again")
+        credential = _exec_credential(done.stdout, name)
+        if credential.expires is not None and credential.expires <= self._clock.wall():
+            raise KubeUnreachable(f"credential plugin {name} gave a credential that has already expired: log in again")
+        return credential
+
+    def _exec_info(self, plugin: ExecPlugin) -> dict[str, object]:
+        spec: dict[str, object] = {"interactive": False}
+        if plugin.provide_cluster_info:
+            access = self._access
+            cluster: dict[str, object] = {"server": access.server, "insecure-skip-tls-verify": access.insecure}
+            if access.ca is not None:
+                cluster["certificate-authority-data"] = base64.b64encode(access.ca).decode()
+            spec["cluster"] = cluster
+        return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+
+
+def _exec_credential(stdout: bytes, name: str) -> Credential:
+    try:
+        data = json.loads(stdout)
+        status = data["status"]
+        token = status.get("token")
+        cert, key = status.get("clientCertificateData"), status.get("clientKeyData")
+        stamp = status.get("expirationTimestamp")
+        expires = datetime.fromisoformat(stamp).timestamp() - EXPIRY_MARGIN_S if stamp else None
+        credential = Credential(
+            header=f"Bearer {_header_safe(token, name)}" if token else None,
+            cert=cert.encode() if cert else None,
+            key=key.encode() if key else None,
+            expires=expires,
+        )
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError, OverflowError):
+        credential = Credential()
+    if credential.header is None and (credential.cert is None or credential.key is None):
+        raise KubeUnreachable(
+            f"credential plugin {name} printed no ExecCredential with a token or certificate: "
+            "run it by hand and log in again"
+        )
+    return credential
+
+
+def _header_safe(token: str, where: str) -> str:
+    """A token with a line break or non-ASCII letters would end up, quoted, in an error of the HTTP library."""
+    if not token.isascii() or not token.isprintable():
+        raise KubeUnreachable(f"{where}: the token has characters that can't be in a header. Make a new one")
+    return token
+
+
+def proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for ``url`` (HTTPS_PROXY, NO_PROXY), as kubectl honours it."""
+    parts = urlsplit(url)
+    if urllib.request.proxy_bypass(parts.hostname or ""):
+        return None
+    return urllib.request.getproxies().get(parts.scheme)

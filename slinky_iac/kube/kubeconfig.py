@@ -1,0 +1,308 @@
+"""Kubeconfig files as kubectl reads them: where from, merged how, and what they say about one context.
+
+Source: https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/ and client-go's
+``tools/clientcmd/api/v1`` types. No network and no command here; :mod:`slinky_iac.kube.connection` acts on the result.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from slinky_iac.errors import KubeUnreachable
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+"""Where the kubelet puts a pod's own token, CA and namespace."""
+
+
+@dataclass(frozen=True)
+class KubeSource:
+    """Where the user says the kubeconfig is. All None: $KUBECONFIG, then ~/.kube/config, then the pod's own account.
+
+    ``content`` is the file's text; a single line without ``:`` or ``{`` is taken as a path, as Pulumi's provider does.
+    """
+
+    content: str | None = field(default=None, repr=False)
+    path: Path | None = None
+    context: str | None = None
+
+
+@dataclass(frozen=True)
+class ExecPlugin:
+    """A command that prints an ExecCredential (client-go credential plugins)."""
+
+    command: str
+    args: tuple[str, ...]
+    env: tuple[tuple[str, str], ...] = field(repr=False)
+    api_version: str
+    interactive_always: bool
+    provide_cluster_info: bool
+
+
+@dataclass(frozen=True)
+class KubeUser:
+    """How to say who we are. Bytes and texts here are secrets and stay out of ``repr``."""
+
+    token: str | None = field(default=None, repr=False)
+    token_file: Path | None = None
+    client_cert: bytes | None = field(default=None, repr=False)
+    client_key: bytes | None = field(default=None, repr=False)
+    username: str | None = None
+    password: str | None = field(default=None, repr=False)
+    exec: ExecPlugin | None = None
+
+
+@dataclass(frozen=True)
+class KubeAccess:
+    """One API server and one user of it."""
+
+    server: str
+    ca: bytes | None
+    insecure: bool
+    tls_server_name: str | None
+    proxy_url: str | None = field(repr=False)
+    namespace: str
+    user: KubeUser
+    origin: str
+    """Where this was read, for messages: a path and context, never content."""
+
+
+class _Raw(BaseModel):
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
+
+
+class _Cluster(_Raw):
+    server: str = ""
+    ca_data: str | None = Field(None, alias="certificate-authority-data")
+    ca_file: str | None = Field(None, alias="certificate-authority")
+    insecure: bool = Field(default=False, alias="insecure-skip-tls-verify")
+    tls_server_name: str | None = Field(None, alias="tls-server-name")
+    proxy_url: str | None = Field(None, alias="proxy-url")
+
+
+class _EnvVar(_Raw):
+    name: str
+    value: str
+
+
+class _Exec(_Raw):
+    command: str
+    args: list[str] | None = None
+    env: list[_EnvVar] | None = None
+    api_version: str = Field("client.authentication.k8s.io/v1", alias="apiVersion")
+    interactive_mode: str = Field("IfAvailable", alias="interactiveMode")
+    provide_cluster_info: bool = Field(default=False, alias="provideClusterInfo")
+
+
+class _User(_Raw):
+    token: str | None = None
+    token_file: str | None = Field(None, alias="tokenFile")
+    cert_data: str | None = Field(None, alias="client-certificate-data")
+    cert_file: str | None = Field(None, alias="client-certificate")
+    key_data: str | None = Field(None, alias="client-key-data")
+    key_file: str | None = Field(None, alias="client-key")
+    username: str | None = None
+    password: str | None = None
+    exec: _Exec | None = None
+    auth_provider: object = Field(None, alias="auth-provider")
+
+
+class _Context(_Raw):
+    cluster: str
+    user: str = ""
+    namespace: str | None = None
+
+
+class _NamedCluster(_Raw):
+    name: str
+    cluster: _Cluster
+
+
+class _NamedUser(_Raw):
+    name: str
+    user: _User | None = None
+
+
+class _NamedContext(_Raw):
+    name: str
+    context: _Context
+
+
+class _File(_Raw):
+    clusters: list[_NamedCluster] | None = None
+    users: list[_NamedUser] | None = None
+    contexts: list[_NamedContext] | None = None
+    current_context: str | None = Field(None, alias="current-context")
+
+
+@dataclass(frozen=True)
+class _Doc:
+    """One file read: what it says, the folder its relative paths start from, and its name for messages."""
+
+    raw: _File
+    folder: Path
+    name: str
+
+
+Named = TypeVar("Named", _NamedCluster, _NamedUser, _NamedContext)
+
+
+def load(source: KubeSource, *, env: Mapping[str, str], home: Path, service_account: Path = SERVICE_ACCOUNT) -> KubeAccess:
+    """The API server and user that ``source`` names.
+
+    An explicit content or path is the only thing tried; else the order of kubectl, then the pod's own service account.
+    Raises :class:`KubeUnreachable` naming everything that was tried.
+    """
+    path = source.path
+    if source.content is not None:
+        text = source.content.strip()
+        if "\n" in text or ":" in text or "{" in text:
+            return _pick([_parse(source.content, Path(), "the kubeconfig given as text")], source.context)
+        path = Path(text)
+    if path is not None:
+        return _pick([_read(path.expanduser())], source.context)
+    listed = [Path(p).expanduser() for p in env.get("KUBECONFIG", "").split(":") if p]
+    candidates = listed or [home / ".kube" / "config"]
+    docs = [_read(p) for p in candidates if p.exists()]
+    if docs:
+        return _pick(docs, source.context)
+    tried = [f"{p} (no such file)" for p in candidates]
+    host, port = env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT", "443")
+    if host and (service_account / "token").exists():
+        return _in_cluster(host, port, service_account)
+    tried.append(f"the pod's own account at {service_account} (not in a pod)")
+    raise KubeUnreachable(
+        f"no kubeconfig: tried {', '.join(tried)}. Set the stack's kubeconfig, $KUBECONFIG, or run inside the cluster"
+    )
+
+
+def _in_cluster(host: str, port: str, account: Path) -> KubeAccess:
+    namespace = account / "namespace"
+    return KubeAccess(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        ca=_bytes_of(account / "ca.crt", "the pod's CA"),
+        insecure=False,
+        tls_server_name=None,
+        proxy_url=None,
+        namespace=namespace.read_text().strip() if namespace.exists() else "default",
+        user=KubeUser(token_file=account / "token"),
+        origin=f"the pod's own account at {account}",
+    )
+
+
+def _read(path: Path) -> _Doc:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        why = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
+        raise KubeUnreachable(f"kubeconfig {path} can't be read: {why}. Give a readable file") from None
+    return _parse(text, path.parent, f"kubeconfig {path}")
+
+
+def _parse(text: str, folder: Path, name: str) -> _Doc:
+    """YAML's and pydantic's own messages quote the text, which holds keys: only places and kinds are passed on."""
+    try:
+        data = yaml.safe_load(text)
+    except (yaml.YAMLError, RecursionError, ValueError) as error:
+        mark = getattr(error, "problem_mark", None)
+        place = f" at line {mark.line + 1}" if mark is not None else ""
+        raise KubeUnreachable(f"{name} isn't YAML{place}: not read. Repair it or make a new one") from None
+    if not isinstance(data, dict):
+        raise KubeUnreachable(f"{name} is {'empty' if not data else 'not a mapping'}: not a kubeconfig")
+    try:
+        return _Doc(_File.model_validate(data), folder, name)
+    except ValidationError as error:
+        faults = "; ".join(
+            f"{'.'.join(str(p) for p in e['loc'])}: {e['msg']}"
+            for e in error.errors(include_input=False, include_url=False, include_context=False)[:5]
+        )
+        raise KubeUnreachable(f"{name} isn't a kubeconfig: {faults}") from None
+
+
+def _find(kind: str, name: str, entries: list[tuple[Named, _Doc]], where: str) -> tuple[Named, _Doc]:
+    for entry, doc in entries:
+        if entry.name == name:
+            return entry, doc
+    known = ", ".join(sorted(entry.name for entry, _ in entries)) or "none"
+    raise KubeUnreachable(f"{where}: {kind} {name!r} isn't in it; it has: {known}")
+
+
+def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
+    """The first file that defines a name wins, as with kubectl."""
+    where = " and ".join(doc.name for doc in docs)
+    name = wanted or next((d.raw.current_context for d in docs if d.raw.current_context), None)
+    if name is None:
+        raise KubeUnreachable(f"{where}: no current-context, and none was asked for. Set one in the stack's config")
+    entry, _ = _find("context", name, [(c, d) for d in docs for c in d.raw.contexts or ()], where)
+    context = entry.context
+    clusters = [(c, d) for d in docs for c in d.raw.clusters or ()]
+    found, cluster_doc = _find("cluster", context.cluster, clusters, where)
+    cluster = found.cluster
+    if not cluster.server.startswith(("http://", "https://")):
+        raise KubeUnreachable(f"{where}: cluster {context.cluster!r} has no http(s) server")
+    user = KubeUser()
+    if context.user:
+        users = [(u, d) for d in docs for u in d.raw.users or ()]
+        named, user_doc = _find("user", context.user, users, where)
+        user = _user(named.user or _User.model_validate({}), user_doc, context.user)
+    return KubeAccess(
+        server=cluster.server.rstrip("/"),
+        ca=_material(cluster.ca_data, cluster.ca_file, cluster_doc, "certificate-authority"),
+        insecure=cluster.insecure,
+        tls_server_name=cluster.tls_server_name or None,
+        proxy_url=cluster.proxy_url or None,
+        namespace=context.namespace or "default",
+        user=user,
+        origin=f"{where}, context {name!r}",
+    )
+
+
+def _user(raw: _User, doc: _Doc, name: str) -> KubeUser:
+    if raw.auth_provider is not None:
+        raise KubeUnreachable(
+            f"{doc.name}: user {name!r} uses auth-provider, which Kubernetes removed in 1.26: use an exec plugin"
+        )
+    plugin = None
+    if raw.exec is not None:
+        relative = "/" in raw.exec.command and not raw.exec.command.startswith("/")
+        plugin = ExecPlugin(
+            command=str(doc.folder / raw.exec.command) if relative else raw.exec.command,
+            args=tuple(raw.exec.args or ()),
+            env=tuple((e.name, e.value) for e in raw.exec.env or ()),
+            api_version=raw.exec.api_version,
+            interactive_always=raw.exec.interactive_mode == "Always",
+            provide_cluster_info=raw.exec.provide_cluster_info,
+        )
+    return KubeUser(
+        token=raw.token or None,
+        token_file=doc.folder / raw.token_file if raw.token_file else None,
+        client_cert=_material(raw.cert_data, raw.cert_file, doc, "client-certificate"),
+        client_key=_material(raw.key_data, raw.key_file, doc, "client-key"),
+        username=raw.username or None,
+        password=raw.password or None,
+        exec=plugin,
+    )
+
+
+def _material(data: str | None, file: str | None, doc: _Doc, what: str) -> bytes | None:
+    """Bytes of a certificate or key: ``…-data`` (base64) wins over the file, as in client-go."""
+    if data:
+        try:
+            return base64.b64decode(data, validate=True)
+        except (binascii.Error, ValueError):
+            raise KubeUnreachable(f"{doc.name}: {what}-data isn't base64. Make a new kubeconfig") from None
+    return _bytes_of(doc.folder / file, f"{doc.name}: {what}") if file else None
+
+
+def _bytes_of(path: Path, what: str) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise KubeUnreachable(f"{what} {path} can't be read: {error.strerror}") from None

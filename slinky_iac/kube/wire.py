@@ -1,0 +1,207 @@
+"""How every request is sent: bounded in time, in size and in tries, and without its secrets in what comes back.
+
+Used by the Kubernetes client and by the slurmrestd client. Pulumi's provider process never hears of Ctrl-C and has
+four threads for all resources, so a call without a bound would hold a quarter of the update for ever.
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import httpx
+
+from slinky_iac.errors import SlinkyError
+
+DEADLINE = "slinky_deadline"
+"""Request extension: the monotonic second after which nobody waits for this request any more."""
+SECRET_HEADERS = ("x-slurm-user-token", "authorization")
+HIDDEN = "[hidden]"
+MAX_QUOTE = 300
+"""Characters of an answer that an error message may quote."""
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Everything that isn't a function of its arguments; tests put their own in."""
+
+    wall: Callable[[], float] = time.time
+    """Seconds since 1970, for claims in tokens: slurmctld compares them with its own clock."""
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
+    random: Callable[[], float] = random.random
+    """Uniform in [0, 1), for the jitter of retries."""
+
+
+@dataclass(frozen=True)
+class Timeouts:
+    """Seconds that one try may wait. The read time must exceed twice Slurm's MessageTimeout (default 10 s): slurmrestd
+    itself waits that long for slurmctld before it answers 502 or 504."""
+
+    connect_s: float = 5.0
+    read_s: float = 30.0
+    write_s: float = 30.0
+
+
+@dataclass(frozen=True)
+class Retry:
+    """Up to ``tries`` tries; pauses are a random part of first_s, 2·first_s, 4·first_s … but at most ``most_s``."""
+
+    tries: int = 4
+    first_s: float = 0.5
+    most_s: float = 8.0
+
+    def pause_s(self, tries_done: int, dice: float) -> float:
+        """Seconds to wait after ``tries_done`` tries; ``dice`` in [0, 1). Never less than half, so that it does wait."""
+        return float(min(self.most_s, self.first_s * 2 ** (tries_done - 1)) * (0.5 + dice / 2))
+
+
+class NoAnswer(SlinkyError):
+    """No answer, and further tries were useless or not allowed; the clients turn it into an error of their own.
+
+    ``maybe_done`` is False only where the request certainly didn't reach the server.
+    """
+
+    def __init__(self, why: str, *, maybe_done: bool, tries: int) -> None:
+        self.why = why
+        self.maybe_done = maybe_done
+        self.tries = tries
+        super().__init__(f"{why} ({tries} {'try' if tries == 1 else 'tries'})")
+
+
+class AnswerTooLargeError(httpx.TransportError):
+    """The answer is larger than we are willing to hold in memory."""
+
+
+def secrets_of(request: httpx.Request) -> tuple[str, ...]:
+    """The values in a request that may be shown to nobody: whole header values, and a bearer token by itself."""
+    values = (request.headers.get(name, "") for name in SECRET_HEADERS)
+    return tuple(part for value in values for part in (value, value.partition(" ")[2]) if part)
+
+
+def quote(text: str, request: httpx.Request | None = None) -> str:
+    """``text`` fit for an error message: without the request's secrets, on one line, printable, short."""
+    for secret in secrets_of(request) if request is not None else ():
+        text = text.replace(secret, HIDDEN)
+    line = "".join(c if c.isprintable() else " " for c in text[: 4 * MAX_QUOTE])
+    line = " ".join(line.split())
+    return line if len(line) <= MAX_QUOTE else f"{line[:MAX_QUOTE]}…"
+
+
+def describe(error: Exception, request: httpx.Request | None = None) -> str:
+    """One clause about a failure below HTTP, such as ``ConnectError: Connection refused``."""
+    text = quote(str(error), request)
+    return f"{type(error).__name__}: {text}" if text else type(error).__name__
+
+
+class BoundedTransport(httpx.BaseTransport):
+    """Reads the whole answer within the request's deadline and a size, and takes the request's secrets out of it.
+
+    Proxies and debug pages echo requests; what an answer echoes would else end in a message, a log or a state file.
+    """
+
+    def __init__(self, inner: httpx.BaseTransport, *, clock: Clock, timeouts: Timeouts, max_bytes: int = 1 << 29) -> None:
+        self._inner = inner
+        self._clock = clock
+        self._timeouts = timeouts
+        self._max_bytes = max_bytes
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        deadline = float(request.extensions.get(DEADLINE, self._clock.monotonic() + 600))
+        left = deadline - self._clock.monotonic()
+        if left <= 0:
+            raise httpx.ConnectTimeout("the time given for the whole call is over", request=request)
+        limits = self._timeouts
+        request.extensions = {
+            **request.extensions,
+            "timeout": {
+                "connect": min(left, limits.connect_s),
+                "pool": min(left, limits.connect_s),
+                "read": min(left, limits.read_s),
+                "write": min(left, limits.write_s),
+            },
+        }
+        response = self._inner.handle_request(request)
+        try:
+            body = b"".join(self._chunks(response, request, deadline))
+        finally:
+            response.close()
+        return self._without_secrets(response, body, request)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def _chunks(self, response: httpx.Response, request: httpx.Request, deadline: float) -> Iterator[bytes]:
+        size = 0
+        if not isinstance(response.stream, httpx.SyncByteStream):
+            raise httpx.ReadError("the answer has no body to read", request=request)
+        for chunk in response.stream:
+            size += len(chunk)
+            if size > self._max_bytes:
+                raise AnswerTooLargeError(f"the answer is over {self._max_bytes} bytes", request=request)
+            if self._clock.monotonic() > deadline:
+                raise httpx.ReadTimeout("the answer was still coming when the time was over", request=request)
+            yield chunk
+
+    @staticmethod
+    def _without_secrets(response: httpx.Response, body: bytes, request: httpx.Request) -> httpx.Response:
+        coding = response.headers.get("content-encoding", "identity").strip().lower()
+        if coding not in ("", "identity"):
+            raise httpx.DecodingError("the answer is compressed, which wasn't asked for", request=request)
+        for secret in secrets_of(request):
+            body = body.replace(secret.encode(), HIDDEN.encode())
+        drop = {"content-encoding", "content-length", "transfer-encoding", "set-cookie"}
+        kept = [(k, quote(v, request)) for k, v in response.headers.multi_items() if k.lower() not in drop]
+        headers = [(k.encode("latin-1", "replace"), v.encode("utf-8", "replace")) for k, v in kept]
+        return httpx.Response(response.status_code, headers=headers, content=body)
+
+
+@dataclass(frozen=True)
+class Sender:
+    """An httpx client with its bounds; one for each endpoint."""
+
+    client: httpx.Client
+    clock: Clock
+    retry: Retry
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        *,
+        budget_s: float,
+        repeatable: bool,
+        again: Callable[[httpx.Response], bool],
+        params: dict[str, str] | None = None,
+        json: object = None,
+        headers: dict[str, str] | None = None,
+    ) -> httpx.Response:
+        """Send until there is an answer that ``again`` doesn't call passing trouble.
+
+        ``repeatable`` False: only what certainly did not reach the server is sent again, and a troubled answer is
+        handed to the caller at once. Raises :class:`NoAnswer` after the last try or when the next pause would pass
+        the budget (seconds for all tries together).
+        """
+        deadline = self.clock.monotonic() + budget_s
+        tries = 0
+        while True:
+            tries += 1
+            request = self.client.build_request(
+                method, path, params=params, json=json, headers=headers, extensions={DEADLINE: deadline}
+            )
+            pause = self.retry.pause_s(tries, self.clock.random())
+            last = tries >= self.retry.tries or self.clock.monotonic() + pause >= deadline
+            try:
+                response = self.client.send(request)
+            except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
+                unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
+                trouble = NoAnswer(describe(error, request), maybe_done=not unsent, tries=tries)
+                lasting = isinstance(error, AnswerTooLargeError | httpx.DecodingError | httpx.UnsupportedProtocol)
+                if last or lasting or not (repeatable or unsent):
+                    raise trouble from None
+            else:
+                if last or not repeatable or not again(response):
+                    return response
+            self.clock.sleep(pause)
