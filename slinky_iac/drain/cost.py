@@ -1,0 +1,245 @@
+"""What giving up a pod costs, and the cheapest choice of pods.
+
+**The stated cost** of a set of pods, compared in this order (smaller is better):
+
+1. Its members' keys, dearest first: ``(kind, expected end, number of jobs)``; :class:`Kind` is the order of dislike. So
+   a busy node is taken only when no idle one is left, the node that is free last decides, then the one before it, …
+2. The number of distinct *holders*. A node's holder is the job that keeps it longest (of several, the one on most nodes,
+   then the lowest id). Nodes of one multi-node job have one holder: its end frees them all.
+
+Ties go to the job that is covered whole, then to higher ordinals. Why holders and not all jobs: choosing nodes so that
+their jobs' union is smallest is NP-hard (minimum k-union), whereas every node has one holder, so taking the largest
+groups first is exactly minimal. Jobs that end earlier on the same nodes make nobody wait longer, and their number counts
+in the key.
+
+The operator's own ranking comes first: unscheduled, not running and not ready pods go before any that we could name, so
+a choice exists only inside the class of pods that the cut divides (:func:`slinky_iac.drain.ranking.class_of`).
+
+Choosing takes O(n log n) in pods and one look at each job.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
+from itertools import groupby
+from typing import Final
+
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.ranking import Class, class_of
+from slinky_iac.drain.view import CALM_BASES, ClusterView, JobView, NodeView, PodView
+
+RESERVATION_HORIZON_S: Final = 24 * 3600
+"""A reservation that begins within this time counts as if it had begun."""
+
+_SYSTEM_REASONS: Final = (
+    "Not responding",
+    "Node unexpectedly rebooted",
+    "Node silently failed and came back",
+    "ResumeTimeout reached",
+    "Pod is terminating",
+)
+"""Beginnings of reasons that slurmctld or the operator's preStop hook writes by itself: no person stands behind them."""
+
+
+class Kind(IntEnum):
+    """What Slurm knows of a pod's node, in the order in which it is given up."""
+
+    LEAVING = 0
+    """The pod is being deleted already."""
+    OURS = 1
+    """We have drained it before: the choice is kept, so that drains don't wander."""
+    UNREGISTERED = 2
+    """slurmctld has no record of it: no job can be there."""
+    DOWN = 3
+    """It is down without anybody's having said so, and runs nothing."""
+    HELD = 4
+    """A person or the operator drains it and no job is on it: no capacity is lost."""
+    IDLE = 5
+    BUSY = 6
+    """Jobs run and all have an expected end."""
+    RESERVED = 7
+    """A reservation counts on it, now or within a day."""
+    ENDLESS = 8
+    """A job without a known end is on it: no time limit, or suspended."""
+    BLOCKED = 9
+    """Its state isn't understood, or a person took it out without draining it: can't be made free by us."""
+
+
+Key = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """One pod and what giving it up means."""
+
+    pod: PodView
+    kind: Kind
+    jobs: tuple[JobView, ...] = ()
+    """Active jobs on its node."""
+    end: int = 0
+    """When its last job ends; 0 with no job, or when nobody knows (``kind`` tells which)."""
+    holder: int | None = None
+    """Id of the job that keeps it longest."""
+    record: NodeView | None = None
+    reservations: tuple[str, ...] = ()
+    trouble: str = ""
+    """Why it is BLOCKED."""
+
+    @property
+    def key(self) -> Key:
+        """The first part of the stated cost."""
+        return int(self.kind), self.end, len(self.jobs)
+
+    @property
+    def foreign_hold(self) -> bool:
+        """A person or the operator drains it: it counts, and its reason is left alone."""
+        return self.record is not None and self.record.drained_flag and self.kind is not Kind.OURS
+
+    @property
+    def endless(self) -> bool:
+        """Whether nobody can say when its jobs end."""
+        return any(job.expected_end is None for job in self.jobs)
+
+
+def assess(pods: Iterable[PodView], cluster: ClusterView, now: int, owner: Owner) -> tuple[Candidate, ...]:
+    """A candidate for each pod, in the order given."""
+    reserved: dict[str, list[str]] = {}
+    for reservation in cluster.reservations:
+        if reservation.end > now and reservation.start <= now + RESERVATION_HORIZON_S:
+            for node in reservation.nodes:
+                reserved.setdefault(node, []).append(reservation.name)
+    return tuple(_candidate(pod, cluster, reserved, owner) for pod in pods)
+
+
+def choose(candidates: Sequence[Candidate], target: int) -> tuple[Candidate, ...]:
+    """The cheapest pods to give up for ``target`` to be left, in the order in which to give them up.
+
+    Whole classes that the operator takes before all others come first; of the class that the cut divides, the set with
+    the smallest stated cost.
+    """
+    wanted = len(candidates) - target
+    chosen: list[Candidate] = []
+    by_class: dict[Class, list[Candidate]] = {}
+    for candidate in candidates:
+        by_class.setdefault(class_of(candidate.pod), []).append(candidate)
+    for _, group in sorted(by_class.items()):
+        if wanted <= len(chosen):
+            break
+        chosen.extend(_cheapest(group, wanted - len(chosen)))
+    return tuple(chosen)
+
+
+def stated_cost(chosen: Iterable[Candidate]) -> tuple[tuple[Key, ...], int]:
+    """The cost that :func:`choose` makes smallest."""
+    members = tuple(chosen)
+    keys = tuple(sorted((member.key for member in members), reverse=True))
+    return keys, len({member.holder for member in members} - {None})
+
+
+def drainable(record: NodeView, owner: Owner) -> bool:
+    """Whether a drain of ours would overwrite no person's words.
+
+    slurmctld replaces reason, user and time on every DRAIN with a reason (slurmrestd.md trap 7), so a node that carries
+    somebody's note, drained or not, is left alone.
+    """
+    return (
+        not record.reason
+        or owner.owns(record.reason)
+        or record.held_by_operator()
+        or record.reason.lstrip(" :").startswith(_SYSTEM_REASONS)
+    )
+
+
+def _candidate(pod: PodView, cluster: ClusterView, reserved: Mapping[str, list[str]], owner: Owner) -> Candidate:
+    record = cluster.nodes.get(pod.node)
+    jobs = cluster.jobs(pod.node)
+    reservations = tuple(reserved.get(pod.node, ()))
+    trouble = _trouble(record, jobs, owner)
+    if pod.terminating:
+        kind = Kind.LEAVING
+    elif record is not None and record.drained_flag and owner.owns(record.reason):
+        kind = Kind.OURS
+    elif trouble:
+        kind = Kind.BLOCKED
+    else:
+        kind = _kind(record, jobs)
+        if reservations and kind in {Kind.HELD, Kind.IDLE, Kind.BUSY}:
+            kind = Kind.RESERVED
+    ends = [job.expected_end for job in jobs]
+    known = [end for end in ends if end is not None]
+    return Candidate(
+        pod=pod,
+        kind=kind,
+        jobs=jobs,
+        end=max(known, default=0) if len(known) == len(ends) else 0,
+        holder=_holder(jobs),
+        record=record,
+        reservations=reservations,
+        trouble=trouble,
+    )
+
+
+def _trouble(record: NodeView | None, jobs: Sequence[JobView], owner: Owner) -> str:
+    """Why we couldn't make the node free, ``""`` when nothing is in the way."""
+    if record is None:
+        return "jobs are listed on it though slurmctld has no record of it" if jobs else ""
+    if not record.known:
+        return f"its state {'+'.join(sorted(record.states)) or '(empty)'} is not understood"
+    if not record.drained_flag and not drainable(record, owner):
+        return f"{record.reason_user or 'somebody'} marked it without draining it: {record.reason!r}"
+    return ""
+
+
+def _kind(record: NodeView | None, jobs: Sequence[JobView]) -> Kind:
+    """The kind of a node that nothing is wrong with, and that isn't ours yet."""
+    if record is None:
+        return Kind.UNREGISTERED
+    if any(job.expected_end is None for job in jobs):
+        return Kind.ENDLESS
+    if jobs or not record.states & CALM_BASES:
+        return Kind.BUSY
+    if record.drained_flag:
+        return Kind.HELD
+    return Kind.DOWN if "DOWN" in record.states else Kind.IDLE
+
+
+def _holder(jobs: Sequence[JobView]) -> int | None:
+    if not jobs:
+        return None
+    longest = max(jobs, key=lambda job: (job.expected_end is None, job.expected_end or 0, len(job.nodes), -job.job_id))
+    return longest.job_id
+
+
+def _cheapest(group: Sequence[Candidate], wanted: int) -> list[Candidate]:
+    """``wanted`` candidates of one class with the smallest stated cost, cheapest first."""
+    ranked = sorted(group, key=lambda each: (each.key, -each.pod.ordinal, each.pod.name))
+    if wanted >= len(ranked):
+        return ranked
+    edge = ranked[wanted - 1].key
+    sure = [each for each in ranked if each.key < edge]
+    tied = [each for each in ranked if each.key == edge]
+    return sure + _fewest_holders(tied, wanted - len(sure), {each.holder for each in sure} | {None})
+
+
+def _fewest_holders(tied: Sequence[Candidate], wanted: int, paid: set[int | None]) -> list[Candidate]:
+    """``wanted`` of equally dear candidates with the fewest holders besides those ``paid`` for already.
+
+    Largest groups first needs the fewest of them; the last group may be any that suffices, so it is the smallest: the
+    job that is then covered whole, or most nearly so.
+    """
+    taken = [each for each in tied if each.holder in paid][:wanted]
+    rest = sorted((each for each in tied if each.holder not in paid), key=lambda each: each.holder or 0)
+    groups = [list(members) for _, members in groupby(rest, key=lambda each: each.holder)]
+    groups.sort(key=lambda members: (-len(members), -max(each.pod.ordinal for each in members)))
+    while len(taken) < wanted:
+        missing = wanted - len(taken)
+        largest = groups[0]
+        if len(largest) >= missing:
+            fitting = [members for members in groups if len(members) >= missing]
+            smallest = min(len(members) for members in fitting)
+            largest = next(members for members in fitting if len(members) == smallest)
+        groups.remove(largest)
+        taken.extend(largest[:missing])
+    return taken

@@ -1,0 +1,85 @@
+"""Is a Slurm node free? Stricter than the operator's own question, and never by guess.
+
+The rule is section 4 of slurmrestd.md: the record from the node *list* says DRAIN and nothing else that works, and the
+job list asked for *after* it names no job that holds the node. The second half matters: a suspended job leaves its node
+``IDLE+DRAIN`` with no CPU allocated, so slurm-operator's IsNodeDrained calls it drained and the job would die.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac.drain.text import iso
+from slinky_iac.drain.view import BUSY_STATES, CALM_BASES, ClusterView, JobView, NodeView
+
+HOLD_MARGIN_S: Final = 60
+"""A drain that ends by itself within this many seconds holds nothing."""
+
+_UNDERSTOOD: Final = (
+    BUSY_STATES
+    | CALM_BASES
+    | {"DRAIN", "UNDRAIN", "RESUME", "NOT_RESPONDING", "FAIL", "RESERVED", "MAINTENANCE", "PLANNED", "BLOCKED"}
+    | {"DYNAMIC_NORM", "DYNAMIC_FUTURE", "CLOUD", "EXTERNAL", "INVALID_REG"}
+    | {"POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DRAIN", "POWER_DOWN", "POWER_UP"}
+    | {"REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT_CANCELED"}
+)
+_MOVING: Final = frozenset({"UNDRAIN", "RESUME", "REBOOT_ISSUED", "POWERING_UP"})
+"""The node is on its way back to work."""
+
+
+@dataclass(frozen=True)
+class Free:
+    """No job is on the node and none can start there."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Busy:
+    """Work is on the node. ``jobs`` may be empty: then the node says so and no job of the list explains it."""
+
+    jobs: tuple[JobView, ...]
+    why: str
+
+
+@dataclass(frozen=True)
+class NotHeld:
+    """No job is on the node, and nothing keeps one from starting there."""
+
+    why: str
+
+
+@dataclass(frozen=True)
+class Unknown:
+    """The record says something this program doesn't understand: never free."""
+
+    why: str
+
+
+Verdict = Free | Busy | NotHeld | Unknown
+
+
+def verdict(node: str, cluster: ClusterView, now: int) -> Verdict:
+    """What the two lists say of ``node``. A node without a record is free: no job can be placed on what isn't there."""
+    jobs = cluster.jobs(node)
+    if jobs:
+        return Busy(jobs, f"{len(jobs)} job(s) hold it")
+    record = cluster.nodes.get(node)
+    if record is None:
+        return Free("slurmctld has no record of it")
+    return _of_record(record, now)
+
+
+def _of_record(record: NodeView, now: int) -> Verdict:
+    """What the node's own record says, when no job of the list is on it."""
+    state = "+".join(sorted(record.states)) or "empty"
+    if record.states - _UNDERSTOOD or not record.known:
+        return Unknown(f"its state is {state}")
+    if record.states & BUSY_STATES or record.alloc_cpus:
+        return Busy((), f"its state is {state}, though no job of the list is on it")
+    if not record.drained_flag or record.states & _MOVING:
+        return NotHeld(f"its state is {state}: jobs may start on it")
+    if record.resume_after is not None and record.resume_after < now + HOLD_MARGIN_S:
+        return NotHeld(f"its drain ends by itself at {iso(record.resume_after)}")
+    return Free("drained, and no job is on it")

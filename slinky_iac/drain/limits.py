@@ -1,0 +1,34 @@
+"""Limits that block a preview: how much of a NodeSet, how many jobs, how old a job a scale-in may touch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from slinky_iac.drain.cost import Candidate
+from slinky_iac.drain.policy import Limits
+from slinky_iac.drain.text import jobs_in_words
+
+
+def limit_findings(chosen: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[tuple[str, str]]:
+    """Code and text of each limit that ``chosen`` exceeds. A job whose start isn't known is older than any limit."""
+    if limits.max_share is not None and current > 0 and len(chosen) / current > limits.max_share:
+        yield (
+            "limit-share",
+            f"{len(chosen)} of {current} pods would be given up, more than the share {limits.max_share:g} that "
+            "drain.limits allows: go in smaller steps, or raise maxShare on purpose",
+        )
+    jobs = sorted({job.job_id: job for each in chosen for job in each.jobs}.values(), key=lambda job: job.job_id)
+    if limits.max_jobs is not None and len(jobs) > limits.max_jobs:
+        yield (
+            "limit-jobs",
+            f"{jobs_in_words(jobs)}: more than the {limits.max_jobs} that drain.limits allows; wait, or raise maxJobs",
+        )
+    if limits.max_job_age_s is not None:
+        oldest = now - limits.max_job_age_s
+        old = [job for job in jobs if job.start is None or job.start < oldest]
+        if old:
+            yield (
+                "limit-age",
+                f"{jobs_in_words(old)}: drain.limits allows no job that has run longer than {limits.max_job_age_s} s; "
+                "wait for its end, or raise maxJobAge",
+            )

@@ -1,0 +1,125 @@
+"""The marks we leave on pods: a deletion cost that puts them first, and a tag that says whose mark it is.
+
+The tag (names.ANNOTATION_GATE) carries all that a later run, with no memory of this one, needs to go on or to undo:
+the owner, the cost we set and the one that was there before, and when jobs were signalled. Compact JSON, a wire format:
+``{"cost":-1000000000,"owner":"dev/gpu","signal_at":null,"was":null}``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, replace
+from typing import Final
+
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.ranking import INT32_MIN
+from slinky_iac.drain.view import PodView
+
+BASE_COST: Final = -1_000_000_000
+"""Deletion cost of pods we give up; lower still where a kept pod has been given so low a cost by somebody."""
+
+
+@dataclass(frozen=True)
+class Tag:
+    """What our annotation on a pod says."""
+
+    owner: str
+    """``stack/nodeset``."""
+    cost: int
+    """The deletion cost that we set."""
+    was: str | None = None
+    """The deletion cost annotation as it was before, None when there was none."""
+    signal_at: int | None = None
+    """When the jobs on its node were sent the policy's signal."""
+
+    def text(self) -> str:
+        """The annotation's value."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def read(cls, text: str) -> Tag | None:
+        """The tag in an annotation's value; None where it isn't one that this program wrote."""
+        try:
+            raw = json.loads(text)
+        except ValueError:
+            return None
+        if not isinstance(raw, dict) or raw.keys() != {"owner", "cost", "was", "signal_at"}:
+            return None
+        cost, was, signal_at = raw["cost"], raw["was"], raw["signal_at"]
+        if not isinstance(raw["owner"], str) or type(cost) is not int:
+            return None
+        if not isinstance(was, str | None) or (signal_at is not None and type(signal_at) is not int):
+            return None
+        return cls(owner=raw["owner"], cost=cost, was=was, signal_at=signal_at)
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Annotations to set on a pod, so that the operator takes it and everybody can see why."""
+
+    pod: str
+    cost: int
+    tag: str
+
+
+@dataclass(frozen=True)
+class Unmark:
+    """Annotations to take back from a pod: our tag always, the cost and the cordon where they are ours."""
+
+    pod: str
+    restore_cost: bool
+    """Whether the cost is still the one we set; somebody's newer value is left alone."""
+    was: str | None
+    """What to put back; None to remove the annotation."""
+    uncordon: bool
+
+
+def tag_of(pod: PodView, owner: Owner) -> Tag | None:
+    """Our tag on ``pod``; None when there is none, or it is somebody else's."""
+    tag = Tag.read(pod.gate) if pod.gate else None
+    return tag if tag is not None and tag.owner == owner.text else None
+
+
+def foreign_tags(pods: Iterable[PodView], owner: Owner) -> tuple[PodView, ...]:
+    """Pods that carry a gate tag that isn't ours: another stack, or text we never wrote."""
+    return tuple(pod for pod in pods if pod.gate and tag_of(pod, owner) is None)
+
+
+def cost_below(kept: Iterable[PodView]) -> int | None:
+    """A cost under that of every kept pod; None when one has the lowest there is."""
+    lowest = min((pod.deletion_cost for pod in kept), default=0)
+    cost = min(BASE_COST, lowest - 1)
+    return cost if cost >= INT32_MIN else None
+
+
+def mark(pod: PodView, owner: Owner, cost: int) -> Mark:
+    """The mark that ``pod`` must carry; a cost found before our first mark is remembered, and kept over renewals."""
+    tag = tag_of(pod, owner)
+    if tag is None:
+        ours = pod.cost_text == str(cost)  # somebody took the tag and left the cost: not a value to put back
+        tag = Tag(owner=owner.text, cost=cost, was=None if ours else pod.cost_text)
+    return Mark(pod=pod.name, cost=cost, tag=replace(tag, cost=cost).text())
+
+
+def is_marked(pod: PodView, wanted: Mark) -> bool:
+    """Whether ``pod`` carries exactly this mark."""
+    return pod.gate == wanted.tag and pod.deletion_cost == wanted.cost
+
+
+def signalled(pod: PodView, owner: Owner, at: int) -> Mark | None:
+    """The mark of ``pod`` with the time of the signal; None for a pod without our tag."""
+    tag = tag_of(pod, owner)
+    if tag is None:
+        return None
+    return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, signal_at=at).text())
+
+
+def unmark(pod: PodView, tag: Tag, *, uncordon: bool) -> Unmark:
+    """What to take back from a pod that carries our ``tag``."""
+    return Unmark(
+        pod=pod.name,
+        restore_cost=pod.cost_text == str(tag.cost),
+        was=tag.was,
+        uncordon=uncordon,
+    )

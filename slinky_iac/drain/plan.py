@@ -1,0 +1,255 @@
+"""The plan of a scale-in: which pods are given up, what runs on them, until when, and what stands in the way.
+
+Pure: the same views give the same plan, so that a preview and the `up` after it agree unless the cluster changed. The
+choice is :func:`slinky_iac.drain.cost.choose`'s; the prediction of what the operator will delete is
+:func:`slinky_iac.drain.ranking.predicted_victims`'s, with and without the costs that the gate will set.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from slinky_iac.drain import mark
+from slinky_iac.drain.cost import Candidate, Kind, assess, choose, stated_cost
+from slinky_iac.drain.limits import limit_findings
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.ranking import Prediction, class_of, predicted_victims
+from slinky_iac.drain.text import jobs_in_words
+from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
+from slinky_iac.operator_version import OperatorVersion
+
+_HEALTHY: Final = class_of(PodView(name="", ordinal=0, node=""))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """Something to know (a warning) or to remove first (a block)."""
+
+    code: str
+    """Stable word for programs, e.g. ``rollout``."""
+    text: str
+
+
+@dataclass(frozen=True)
+class ScaleInPlan:
+    """What a scale-in will do, as of one look."""
+
+    nodeset: str
+    current: int
+    target: int
+    give_up: int
+    """Pods that the operator will delete: all that exist, failed and terminating included, over the target."""
+    chosen: tuple[Candidate, ...] = ()
+    """Pods given up, in the order in which they are. Empty when Slurm could not be asked."""
+    kept: tuple[Candidate, ...] = ()
+    blocks: tuple[Finding, ...] = ()
+    """What forbids the scale-in as things stand; nothing is drained while there is one."""
+    warnings: tuple[Finding, ...] = ()
+    deletion_cost: int | None = None
+    """Set on every chosen pod, so that the operator deletes exactly these."""
+    operator_alone: Prediction | None = None
+    """What the operator would delete if replicas were simply lowered."""
+    known: bool = True
+    """False when Slurm could not be asked: then nothing is claimed about nodes and jobs."""
+
+    @property
+    def jobs(self) -> tuple[JobView, ...]:
+        """Distinct jobs on the chosen nodes, by id."""
+        distinct = {job.job_id: job for candidate in self.chosen for job in candidate.jobs}
+        return tuple(job for _, job in sorted(distinct.items()))
+
+    @property
+    def endless(self) -> bool:
+        """Whether a job on a chosen node has no known end."""
+        return any(candidate.endless for candidate in self.chosen)
+
+    @property
+    def free_at(self) -> int | None:
+        """When all chosen nodes are expected to be free: None when a job has no known end, 0 when they are now."""
+        return None if self.endless else max((candidate.end for candidate in self.chosen), default=0)
+
+    @property
+    def cost(self) -> tuple[tuple[tuple[int, int, int], ...], int]:
+        """The stated cost of the choice."""
+        return stated_cost(self.chosen)
+
+
+def plan_scale_in(
+    pods: Sequence[PodView],
+    cluster: ClusterView | None,
+    state: NodeSetView,
+    target: int,
+    policy: DrainPolicy,
+    *,
+    now: int,
+    version: OperatorVersion,
+    owner: Owner,
+    problem: str = "",
+) -> ScaleInPlan:
+    """The plan for lowering ``state.replicas`` to ``target``.
+
+    :param cluster: None when slurmrestd could not be asked, with ``problem`` saying why: then the plan holds counts only.
+    """
+    give_up = max(len(pods) - target, 0)
+    blocks = [*_state_blocks(pods, state, owner)]
+    warnings = [*_count_warnings(pods, state, target)]
+    if cluster is None:
+        warnings.append(
+            Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not in this plan: {problem}")
+        )
+        return ScaleInPlan(
+            nodeset=owner.nodeset,
+            current=state.replicas,
+            target=target,
+            give_up=give_up,
+            blocks=tuple(blocks),
+            warnings=tuple(warnings),
+            known=False,
+        )
+    candidates = assess(pods, cluster, now, owner)
+    chosen = choose(candidates, target)
+    names_chosen = {candidate.pod.name for candidate in chosen}
+    kept = tuple(candidate for candidate in candidates if candidate.pod.name not in names_chosen)
+    cost = mark.cost_below(candidate.pod for candidate in kept)
+    blocks += _choice_blocks(chosen, kept, cost, target, version)
+    blocks += [Finding(*each) for each in limit_findings(chosen, state.replicas, policy.limits, now)]
+    warnings += [*_warnings(chosen, kept)]
+    return ScaleInPlan(
+        nodeset=owner.nodeset,
+        current=state.replicas,
+        target=target,
+        give_up=give_up,
+        chosen=chosen,
+        kept=kept,
+        blocks=tuple(blocks),
+        warnings=tuple(warnings),
+        deletion_cost=cost,
+        operator_alone=predicted_victims(pods, target, version),
+    )
+
+
+def with_costs(pods: Iterable[PodView], chosen: Iterable[str], cost: int) -> tuple[PodView, ...]:
+    """The pods as they will be once the chosen ones carry ``cost``."""
+    wanted = frozenset(chosen)
+    return tuple(replace(pod, deletion_cost=cost) if pod.name in wanted else pod for pod in pods)
+
+
+def is_forced(pod: PodView) -> bool:
+    """Whether the operator takes the pod before any healthy one, whatever its cost."""
+    return class_of(pod) < _HEALTHY
+
+
+def _state_blocks(pods: Sequence[PodView], state: NodeSetView, owner: Owner) -> Iterable[Finding]:
+    """What in Kubernetes forbids a scale-in."""
+    if state.autoscalers:
+        yield Finding(
+            "autoscaler",
+            f"replicas of {state.name} are written by {', '.join(state.autoscalers)}, so this program doesn't: lower the "
+            "autoscaler's maximum, or remove it, or set `owner: autoscaler`",
+        )
+    if state.rolling(len(pods)):
+        yield Finding(
+            "rollout",
+            f"a rolling update of {state.name} is on ({state.updated} of {len(pods)} pods are up to date) and picks pods "
+            "by rules of its own: wait for its end, then run `pulumi up` again",
+        )
+    strangers = mark.foreign_tags(pods, owner)
+    if strangers:
+        yield Finding(
+            "foreign-gate",
+            f"{_pods(strangers)} carry the tag of another gate ({strangers[0].gate[:80]!r}): end that scale-in or cancel it "
+            "with `python -m slinky_iac drain cancel` in its stack",
+        )
+
+
+def _choice_blocks(
+    chosen: Sequence[Candidate],
+    kept: Sequence[Candidate],
+    cost: int | None,
+    target: int,
+    version: OperatorVersion,
+) -> Iterable[Finding]:
+    """What about the chosen pods forbids it."""
+    for candidate in chosen:
+        if candidate.kind is Kind.BLOCKED:
+            yield Finding(
+                "blocked-node",
+                f"{candidate.pod.node} would have to be given up, and can't be made free: {candidate.trouble}. Drain it "
+                "yourself (scontrol update nodename=… state=drain) or return it to service",
+            )
+    if cost is None:
+        yield Finding(
+            "deletion-cost",
+            "a kept pod has the lowest deletion cost there is, so the operator would delete it before any chosen one: "
+            "remove its annotation nodeset.slinky.slurm.net/pod-deletion-cost",
+        )
+        return
+    pods = [candidate.pod for candidate in (*chosen, *kept)]
+    victims = [candidate.pod.name for candidate in chosen]
+    if not predicted_victims(with_costs(pods, victims, cost), target, version).is_exactly(victims):
+        yield Finding("prediction", "the operator would not delete exactly the chosen pods: nothing will be drained")
+
+
+def _count_warnings(pods: Sequence[PodView], state: NodeSetView, target: int) -> Iterable[Finding]:
+    if len(pods) != state.replicas:
+        yield Finding(
+            "pod-count",
+            f"{state.name} asks for {state.replicas} pods and has {len(pods)}: the operator will delete "
+            f"{max(len(pods) - target, 0)} to come to {target}",
+        )
+
+
+def _warnings(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> Iterable[Finding]:
+    """What the reader of the plan should know."""
+    forced = [candidate.pod for candidate in chosen if is_forced(candidate.pod)]
+    if forced:
+        yield Finding("forced", f"{_pods(forced)}: unscheduled or not ready, so the operator takes them first in any case")
+    unregistered = [candidate.pod for candidate in chosen if candidate.kind is Kind.UNREGISTERED]
+    if unregistered:
+        yield Finding("unregistered", f"{_pods(unregistered)}: slurmctld has no record of them, so they can't be drained")
+    for part, members in (("given up", chosen), ("kept", kept)):
+        yield from _foreign_holds(part, members)
+    for candidate in kept:
+        if candidate.kind is Kind.BLOCKED:
+            yield Finding("odd-node", f"{candidate.pod.node} is kept: {candidate.trouble}")
+    for candidate in chosen:
+        if candidate.endless:
+            endless = [job for job in candidate.jobs if job.expected_end is None]
+            yield Finding("endless", f"{candidate.pod.node}: nobody can say when it is free: {jobs_in_words(endless)}")
+        if candidate.reservations:
+            yield Finding(
+                "reservation", f"{candidate.pod.node} is counted on by reservation {', '.join(candidate.reservations)}"
+            )
+    yield from _split_jobs(chosen, kept)
+
+
+def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]:
+    """Drains of people and of the operator, on nodes given up or kept."""
+    for candidate in members:
+        if candidate.foreign_hold and candidate.record is not None:
+            yield Finding(
+                f"foreign-drain-{part.replace(' ', '-')}",
+                f"{candidate.pod.node} ({part}) is drained by {_holder_name(candidate.record)}: "
+                f"{candidate.record.reason!r}; that drain counts, and is neither overwritten nor undone",
+            )
+
+
+def _split_jobs(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> Iterable[Finding]:
+    """Multi-node jobs that run on both sides: they end as a whole."""
+    stay = {job.job_id for candidate in kept for job in candidate.jobs if len(job.nodes) > 1}
+    split = {job.job_id: job for candidate in chosen for job in candidate.jobs if job.job_id in stay}
+    if split:
+        jobs = [job for _, job in sorted(split.items())]
+        yield Finding("split-jobs", f"on kept nodes too, and waited for as a whole: {jobs_in_words(jobs)}")
+
+
+def _holder_name(record: NodeView) -> str:
+    return "slurm-operator" if record.held_by_operator() else record.reason_user or "somebody"
+
+
+def _pods(pods: Sequence[PodView]) -> str:
+    shown = ", ".join(pod.name for pod in pods[:8])
+    return shown if len(pods) <= 8 else f"{shown} and {len(pods) - 8} more"

@@ -1,0 +1,32 @@
+"""Words for times and jobs that don't change from one preview to the next: absolute, never "2 h left"."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from slinky_iac.drain.view import JobView
+
+_SHOWN_JOBS = 4
+
+
+def iso(seconds: int | None) -> str:
+    """``2026-11-21T06:41:00Z``; ``unknown`` for None or a time no calendar holds."""
+    if seconds is None:
+        return "unknown"
+    try:
+        return datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    except (ValueError, OverflowError, OSError):
+        return "unknown"
+
+
+def jobs_in_words(jobs: Sequence[JobView]) -> str:
+    """``2 jobs (12_3 of alice, 15 of bob), the last ends by 2026-…Z``."""
+    if not jobs:
+        return "no job"
+    some = ", ".join(f"{job.shown} of {job.user or 'unknown'}" for job in jobs[:_SHOWN_JOBS])
+    more = f", and {len(jobs) - _SHOWN_JOBS} more" if len(jobs) > _SHOWN_JOBS else ""
+    count = "1 job" if len(jobs) == 1 else f"{len(jobs)} jobs"
+    ends = [job.expected_end for job in jobs]
+    last = "of no known end" if None in ends else f"the last ends by {iso(max(e for e in ends if e is not None))}"
+    return f"{count} ({some}{more}), {last}"

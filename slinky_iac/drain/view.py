@@ -1,0 +1,203 @@
+"""What a drain looks at, as frozen values: pods, Slurm nodes, jobs, reservations, the NodeSet itself.
+
+The planner and the step decider see nothing else: no client, no clock, no Output. Times are whole seconds since the
+epoch. ``drain/observe.py`` makes these from the answers of Kubernetes and slurmrestd.
+
+Source of the states: slurmrestd.md section 4; ``src/common/slurm_protocol_defs.c`` (node_state_string, job flags).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac import names
+
+BUSY_STATES: Final = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})
+"""Node states in which work is on the node; the operator's own IsNodeDrained tests exactly these."""
+CALM_BASES: Final = frozenset({"IDLE", "DOWN"})
+"""Base states that, with DRAIN, can be free."""
+_NODE_BASES: Final = frozenset({"IDLE", "DOWN", "ALLOCATED", "MIXED", "UNKNOWN", "ERROR", "FUTURE"})
+_FINISHED: Final = frozenset(
+    {
+        "COMPLETED",
+        "CANCELLED",
+        "FAILED",
+        "TIMEOUT",
+        "NODE_FAIL",
+        "PREEMPTED",
+        "BOOT_FAIL",
+        "DEADLINE",
+        "OUT_OF_MEMORY",
+        "REVOKED",
+    }
+)
+_RESTS: Final = frozenset({"PENDING"})
+
+
+@dataclass(frozen=True)
+class PodView:
+    """One pod of a NodeSet, terminating and failed ones included (the operator counts them all)."""
+
+    name: str
+    ordinal: int
+    node: str
+    """Name of its Slurm node."""
+    scheduled: bool = True
+    """Whether Kubernetes has given it a node."""
+    phase: str = "Running"
+    ready: bool = True
+    terminating: bool = False
+    deletion_cost: int = 0
+    """``pod-deletion-cost`` as the operator reads it: 0 when absent or no int32."""
+    cost_text: str | None = None
+    """The annotation as written, None when absent: what a cancel puts back."""
+    deadline: int | None = None
+    """``pod-deadline``, written by the operator from the jobs' ends; None when absent."""
+    cordon: bool = False
+    """``pod-cordon`` is true."""
+    gate: str = ""
+    """Our owner tag as written (names.ANNOTATION_GATE), ``""`` when absent."""
+    ready_since: int | None = None
+    """Last change of the Ready condition, to either side."""
+    created: int = 0
+    operator_states: frozenset[str] = frozenset()
+    """``SlurmNodeState*`` conditions in capitals (``DRAIN``, ``MIXED``): the operator's view of Slurm, up to 30 s old."""
+
+    @property
+    def healthy(self) -> bool:
+        """Scheduled, running and ready: the pods that the operator ranks last (ActivePods.Less steps 1 to 3)."""
+        return self.scheduled and self.phase == "Running" and self.ready
+
+
+@dataclass(frozen=True)
+class NodeView:
+    """One Slurm node, from the list (a single GET is stale: slurmrestd.md trap 3)."""
+
+    name: str
+    states: frozenset[str]
+    """Base state and flags, in capitals."""
+    reason: str = ""
+    reason_user: str = ""
+    resume_after: int | None = None
+    """When slurmctld itself undrains the node; None for never."""
+    alloc_cpus: int = 0
+
+    @property
+    def drained_flag(self) -> bool:
+        """DRAIN is set and not about to be lifted."""
+        return "DRAIN" in self.states and "UNDRAIN" not in self.states
+
+    @property
+    def known(self) -> bool:
+        """Exactly one base state, and one that says something: else nothing may be concluded from the record."""
+        bases = self.states & _NODE_BASES
+        return len(bases) == 1 and not bases & {"UNKNOWN", "ERROR", "FUTURE"}
+
+    def held_by_operator(self) -> bool:
+        """The reason is slurm-operator's. Releases differ in the blank after the colon, so the prefix has none."""
+        return self.reason.startswith(names.OPERATOR_REASON_PREFIX)
+
+
+@dataclass(frozen=True)
+class JobView:
+    """One job, array task or het component that slurmctld listed."""
+
+    job_id: int
+    states: frozenset[str]
+    """Base state and flags, in capitals."""
+    nodes: tuple[str, ...] = ()
+    """Names of the nodes allocated to it, expanded."""
+    user: str = ""
+    partition: str = ""
+    label: str = ""
+    """The id that users know: ``12``, ``12_3`` for an array task, ``12+1`` for a het component."""
+    name: str = ""
+    start: int | None = None
+    end: int | None = None
+    """Expected end by its time limit; None without a limit, or where Slurm doesn't say."""
+    requeueable: bool = False
+    exclusive: bool = False
+
+    @property
+    def shown(self) -> str:
+        """The label, or the bare id."""
+        return self.label or str(self.job_id)
+
+    @property
+    def active(self) -> bool:
+        """Whether it may hold its nodes: anything but pending alone or finished alone (slurmrestd.md section 4).
+
+        ``COMPLETED`` with ``COMPLETING`` is active (its epilog runs), and so is a state this program never heard of.
+        """
+        return bool(self.nodes) and not (self.states and (self.states <= _FINISHED or self.states <= _RESTS))
+
+    @property
+    def expected_end(self) -> int | None:
+        """When it leaves its nodes at the latest, None when nobody can say: a suspended job's clock stands still."""
+        return None if "SUSPENDED" in self.states or "STOPPED" in self.states else self.end
+
+
+@dataclass(frozen=True)
+class ReservationView:
+    """A reservation, as far as a drain cares."""
+
+    name: str
+    nodes: tuple[str, ...]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class NodeSetView:
+    """The NodeSet custom resource: spec and status counts, and who else writes its replicas."""
+
+    name: str
+    replicas: int
+    """``spec.replicas``."""
+    generation: int = 1
+    observed_generation: int = 1
+    updated: int | None = None
+    """``status.updatedReplicas``; None when the status lacks it."""
+    on_delete: bool = False
+    """The update strategy is OnDelete: old pods are no sign of a rollout."""
+    autoscalers: tuple[str, ...] = ()
+    """HPAs and KEDA ScaledObjects that target it, ``kind/name``."""
+
+    def rolling(self, pods: int) -> bool:
+        """Whether a rolling update is on: fewer up-to-date pods than pods."""
+        return not self.on_delete and self.updated is not None and self.updated < min(pods, self.replicas)
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """Slurm's side of one look: nodes and jobs by node. ``jobs`` must have been asked for after ``nodes``."""
+
+    nodes: Mapping[str, NodeView]
+    jobs_on: Mapping[str, tuple[JobView, ...]]
+    """Active jobs by node name."""
+    reservations: tuple[ReservationView, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        nodes: Iterable[NodeView],
+        jobs: Iterable[JobView],
+        reservations: Iterable[ReservationView] = (),
+    ) -> ClusterView:
+        """Index ``nodes`` and the active ones of ``jobs`` by node name (one pass each)."""
+        by_node: dict[str, list[JobView]] = {}
+        for job in jobs:
+            if job.active:
+                for node in set(job.nodes) if len(job.nodes) > 1 else job.nodes:
+                    by_node.setdefault(node, []).append(job)
+        return cls(
+            nodes={node.name: node for node in nodes},
+            jobs_on={node: tuple(there) for node, there in by_node.items()},
+            reservations=tuple(reservations),
+        )
+
+    def jobs(self, node: str) -> tuple[JobView, ...]:
+        """Active jobs on ``node``."""
+        return self.jobs_on.get(node, ())
