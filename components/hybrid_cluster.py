@@ -10,6 +10,7 @@ from pulumi_kubernetes.core.v1 import Namespace
 
 from components.accounting import Accounting, AccountingArgs
 from components.auth_keys import AuthKeys, AuthKeysArgs
+from components.cluster_identity import ClusterIdentity
 from components.controller import Controller, ControllerArgs
 from components.external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from components.login_set import LoginSet, LoginSetArgs
@@ -51,11 +52,12 @@ class HybridCluster(pulumi.ComponentResource):
         super().__init__(token("HybridCluster"), name, None, opts)
         settings, config = args.settings, args.settings.config
         self._say(settings)
+        identity = ClusterIdentity(f"{name}-identity", config, child(self))
         kube = Provider(
             f"{name}-kubernetes",
             kubeconfig=config.kubernetes.kubeconfig,
             context=config.kubernetes.context,
-            opts=child(self),
+            opts=child(self, identity),
         )
         operator = None
         if config.operator.install:

@@ -1,0 +1,37 @@
+"""The resource that refuses to change what a live cluster can't change."""
+
+from __future__ import annotations
+
+import pulumi
+from pulumi.dynamic import Resource
+
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.identity import IdentityProvider
+from slinky_iac.manifests.shared import key_references
+
+
+class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
+    """Made first: every other resource of the cluster comes after its check."""
+
+    def __init__(self, name: str, config: StackConfig, opts: pulumi.ResourceOptions | None = None) -> None:
+        references = key_references(config)
+        slurm_key, jwt_key = references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]
+        controller = config.controller
+        inside = controller.external is None
+        props = {
+            "clusterName": config.cluster.name,
+            "namespace": config.cluster.namespace,
+            "resourceName": config.cluster.resource_name,
+            "slurmKeySecret": f"{slurm_key['name']}/{slurm_key['key']}",
+            "jwtKeySecret": f"{jwt_key['name']}/{jwt_key['key']}",
+            "persistence": _persistence(config) if inside else "outside",
+            "slurmctld": "in Kubernetes" if inside else "outside",
+        }
+        super().__init__(IdentityProvider(), name, props, opts)
+
+
+def _persistence(config: StackConfig) -> str:
+    settings = config.controller.persistence
+    if not settings.enabled:
+        return "off"
+    return f"claim {settings.existing_claim}" if settings.existing_claim else "own claim"
