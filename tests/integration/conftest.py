@@ -23,9 +23,8 @@ def tools(tmp_path_factory: pytest.TempPathFactory) -> Tools:
 
 @pytest.fixture
 def engine(tools: Tools, tmp_path: Path) -> Engine:
-    """An engine whose every file is the test's own. Its processes carry SLINKY_IAC_TEST=<root> in their environment."""
-    root = tmp_path / "engine"
-    return Engine(tools, root, {"SLINKY_IAC_TEST": str(root)})
+    """An engine whose every file is the test's own; `processes_of(engine)` finds its processes by PULUMI_HOME."""
+    return Engine(tools, tmp_path / "engine")
 
 
 @pytest.fixture

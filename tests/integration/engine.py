@@ -13,7 +13,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -80,7 +80,6 @@ class Engine:
 
     tools: Tools
     root: Path
-    extra: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.backend.mkdir(parents=True)
@@ -110,7 +109,6 @@ class Engine:
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             "NO_COLOR": "1",
-            **self.extra,
         }
 
     def run(
@@ -235,7 +233,7 @@ class Project:
 
     def locks(self) -> list[Path]:
         """Lock files of the backend: empty unless an operation runs or has been killed."""
-        return [file for file in (self.engine.backend / ".pulumi" / "locks").rglob("*") if file.is_file()]
+        return list((self.engine.backend / ".pulumi" / "locks").rglob("*.json"))
 
 
 def create_project(engine: Engine, folder: Path, name: str = "probe") -> Project:
@@ -258,17 +256,19 @@ def eventually(what: str, check: Callable[[], object], timeout: float = 30.0) ->
         time.sleep(0.05)
 
 
-def children_of(marker: str) -> list[int]:
-    """Processes (not zombies) whose environment holds `marker`, which a test puts into its engine's environment."""
-    return [pid for pid, environ in _environments() if marker.encode() in environ]
+def processes_of(engine: Engine) -> dict[int, str]:
+    """Every process with the engine's PULUMI_HOME in its environment, by pid: its command line."""
+    mark = f"PULUMI_HOME={engine.home}\0".encode()
+    return {pid: command for pid, environ, command in _processes() if mark in environ}
 
 
-def _environments() -> Iterator[tuple[int, bytes]]:
+def _processes() -> Iterator[tuple[int, bytes, str]]:
+    """Pid, environment and command line of what runs; zombies and kernel threads have no environment and are left out."""
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
             try:
-                environ = (entry / "environ").read_bytes()
+                environ, command = (entry / "environ").read_bytes(), (entry / "cmdline").read_bytes()
             except OSError:
                 continue
-            if environ and int(entry.name) != os.getpid():
-                yield int(entry.name), environ
+            if environ:
+                yield int(entry.name), environ + b"\0", command.replace(b"\0", b" ").decode(errors="replace")

@@ -1,0 +1,166 @@
+"""Interrupted operations leave a state that the next one understands, no lock, and no process behind."""
+
+import os
+import signal
+
+import pytest
+
+from tests.integration.engine import Project, Running, eventually, processes_of
+
+SLOW = """
+    import time
+    from pathlib import Path
+    from pulumi.dynamic import CreateResult, Resource, ResourceProvider
+
+    class SlowProvider(ResourceProvider):
+        def create(self, props):
+            Path("started").touch()
+            deadline = time.monotonic() + 60
+            while not Path("release").exists() and time.monotonic() < deadline:
+                time.sleep(0.05)
+            return CreateResult("slow", {"value": 1})
+
+    class Slow(Resource):
+        def __init__(self, name, opts=None):
+            super().__init__(SlowProvider(), name, {}, opts)
+"""
+MAIN = """
+    import pulumi
+    from slow import Slow
+    first = Slow("first")
+    Slow("second", pulumi.ResourceOptions(depends_on=[first]))
+"""
+BOUND = 20.0
+"""Seconds within which everything must have ended: the engine's and our own grace are 5 s each."""
+
+
+@pytest.fixture
+def slow(project: Project) -> Project:
+    """A program whose first resource is made only when the file `release` appears."""
+    project.write(main=MAIN, slow=SLOW)
+    return project
+
+
+def begun(project: Project) -> Running:
+    """An `up` in the middle of the first resource's create."""
+    running = project.spawn("up", "--yes", "--skip-preview")
+    eventually("create has begun", lambda: (project.folder / "started").exists() or running.process.poll() is not None)
+    assert running.process.poll() is None, running.output
+    return running
+
+
+def release(project: Project) -> None:
+    (project.folder / "release").touch()
+
+
+def nobody_left(project: Project) -> None:
+    eventually("all processes of the engine have ended", lambda: not processes_of(project.engine), BOUND)
+
+
+def finish(project: Project) -> str:
+    """Run the stack to its end; what was said on the way."""
+    release(project)
+    done = project.up()
+    assert {"first", "second"} <= project.resources().keys()
+    return done.stdout + done.stderr
+
+
+def forget_pending_creates(project: Project) -> None:
+    """A create that was cut off stays on record until somebody says that nothing has to be cleaned up by hand."""
+    project.refresh("--clear-pending-creates")
+    assert "pending_operations" not in project.state()
+
+
+def test_one_interrupt_finishes_the_step_and_starts_no_other(slow: Project) -> None:
+    running = begun(slow)
+    running.interrupt()
+    eventually("the engine says that it is cancelling", lambda: "cancel" in running.output.lower())
+    release(slow)
+    assert running.wait() != 0
+    nobody_left(slow)
+    assert slow.locks() == []
+    assert slow.resources().keys() >= {"first"}
+    assert "second" not in slow.resources()
+    assert "pending_operations" not in slow.state()
+    finish(slow)
+
+
+def test_two_interrupts_end_it_and_the_next_up_resumes(slow: Project) -> None:
+    running = begun(slow)
+    running.interrupt()
+    eventually("the engine says that it is cancelling", lambda: "cancel" in running.output.lower())
+    running.interrupt()
+    assert running.wait(BOUND) != 0
+    nobody_left(slow)
+    assert slow.locks() == []
+    assert [p["type"] for p in slow.state()["pending_operations"]] == ["creating"]
+    assert "first" not in slow.resources()
+    assert "interrupted while" in finish(slow)
+    forget_pending_creates(slow)
+
+
+def test_a_killed_engine_leaves_no_process_behind(slow: Project) -> None:
+    running = begun(slow)
+    names = sorted(name for name in processes_of(slow.engine).values() if "standins" in name)
+    assert len(names) >= 2, names
+    running.kill()
+    nobody_left(slow)
+    assert len(slow.locks()) == 1, "a killed engine can't take its lock with it"
+    assert "locked" in slow.up(ok=False).stderr
+    slow.run("cancel", "--yes")
+    assert slow.locks() == []
+    finish(slow)
+    forget_pending_creates(slow)
+
+
+def test_a_killed_language_host_takes_its_program_with_it(project: Project) -> None:
+    project.write(main="import time, pathlib\npathlib.Path('started').touch()\ntime.sleep(60)")
+    running = begun(project)
+    (host,) = [pid for pid, name in processes_of(project.engine).items() if "lab.standins.language_host" in name]
+    os.kill(host, signal.SIGKILL)
+    assert running.wait(BOUND) != 0
+    nobody_left(project)
+    assert project.locks() == []
+
+
+def test_a_program_that_ignores_sigterm_is_killed_after_the_grace(project: Project) -> None:
+    project.write(
+        main="""
+        import pathlib, signal, subprocess, time
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+        subprocess.Popen(["sleep", "60"])
+        pathlib.Path("started").touch()
+        time.sleep(60)
+        """
+    )
+    running = begun(project)
+    running.interrupt()
+    assert running.wait(BOUND) != 0
+    nobody_left(project)
+    assert project.locks() == []
+
+
+def test_an_interrupt_during_a_hook_ends_within_the_grace(project: Project) -> None:
+    release(project)
+    hook = """
+        import asyncio, pathlib, time, pulumi
+        from slow import Slow
+
+        async def hang(args):
+            pathlib.Path("hooked").touch()
+            await asyncio.to_thread(time.sleep, 60)
+
+        options = pulumi.ResourceOptions(
+            hooks=pulumi.ResourceHookBinding(before_create=[pulumi.ResourceHook("hang", hang)])
+        )
+        Slow("first", options)
+    """
+    project.write(main=hook, slow=SLOW)
+    running = project.spawn("up", "--yes", "--skip-preview")
+    eventually("the hook runs", lambda: (project.folder / "hooked").exists() or running.process.poll() is not None)
+    running.interrupt()
+    assert running.wait(BOUND) != 0
+    nobody_left(project)
+    assert project.locks() == []
+    assert "first" not in project.resources()
+    assert "KeyboardInterrupt" not in running.output
