@@ -94,7 +94,7 @@ def ensure(recipe: Recipe = RECIPE, *, say: Say = print) -> Path:
     if ready.is_dir():
         return ready
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder / "lock"):
+    with alone(folder / "lock"):
         if ready.is_dir():
             return ready
         for leftover in folder.glob("*.part"):
@@ -116,14 +116,14 @@ def _build(recipe: Recipe, root: Path, log: Path) -> None:
     if shutil.which("debootstrap") is None:
         _install_debootstrap(log)
     command = ["debootstrap", "--variant=minbase", "--include=ca-certificates", recipe.suite, str(root), mirror.read()]
-    _sealed(command, log)
+    sealed(command, log)
     for fragment in sorted(APT_FRAGMENTS.glob("99*")):  # what a mirror needs: dates of a snapshot, a proxy
         shutil.copy(fragment, root / "etc/apt/apt.conf.d")
     inside = 'mount -t proc proc "$1/proc" && exec chroot "$1" sh -c "$2"'
-    _sealed(["sh", "-c", inside, "install", str(root), install_script(recipe)], log)
+    sealed(["sh", "-c", inside, "install", str(root), install_script(recipe)], log)
 
 
-def _sealed(argv: list[str], log: Path) -> None:
+def sealed(argv: list[str], log: Path) -> None:
     """Run in namespaces that die with the command, so that neither a mount nor a postinst daemon outlives it."""
     seal = [
         "setpriv",
@@ -155,7 +155,7 @@ def _install_debootstrap(log: Path) -> None:
 
 
 @contextmanager
-def _alone(lock: Path) -> Iterator[None]:
+def alone(lock: Path) -> Iterator[None]:
     """Hold a file lock; the kernel gives it back when the process ends, however it ends."""
     with lock.open("w") as handle:
         fcntl.flock(handle, fcntl.LOCK_EX)
