@@ -80,6 +80,11 @@ class OperatorVersion:
         return self.minor >= 2
 
     @property
+    def has_node_ports(self) -> bool:
+        """Whether ``service.nodePort`` is read for other kinds than LoginSet (from 1.0.4 and 1.1.1 on)."""
+        return not self.refs_have_namespace
+
+    @property
     def has_taint_kube_nodes(self) -> bool:
         """Whether ``taintKubeNodes`` is in the schema and works (1.0.0 to 1.0.3 and 1.1.0)."""
         return self < OperatorVersion(1, 0, 4) or self == OperatorVersion(1, 1, 0)
@@ -87,6 +92,12 @@ class OperatorVersion:
     @property
     def has_inplace_reconfigure(self) -> bool:
         """Whether Controller has ``inplaceReconfigure`` (1.2.0 on)."""
+        return self.minor >= 2
+
+    @property
+    def prunes_slurm_conf(self) -> bool:
+        """Whether the generated slurm.conf holds required lines only, merged with ``extraConf`` (1.2.0 on): no GresTypes,
+        no ReturnToService. Before, ``extraConf`` follows the operator's lines and its last value wins."""
         return self.minor >= 2
 
     @property

@@ -69,6 +69,7 @@ def controller_extra_conf(config: StackConfig) -> str:
     lines = [f"{key}={value}" for key, value in config.controller.extra_conf.items()]
     if config.cluster.max_node_count != OPERATOR_MAX_NODE_COUNT:
         lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
+    lines.extend(_gres_line(config))
     lines.extend(host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts)
     lines.extend(shared_partitions(config))
     return "\n".join(lines)
@@ -81,8 +82,19 @@ def host_line(name: str, address: str | None, parameters: Mapping[str, str]) -> 
 
 
 def gres_types(config: StackConfig) -> tuple[str, ...]:
-    """Names of the generic resources that NodeSets have, for GresTypes=."""
-    return tuple(sorted({item.split(":", 1)[0] for n in config.nodesets.values() for item in n.gres}))
+    """Names of the generic resources that NodeSets and outside hosts have, for GresTypes=."""
+    nodes = [node_parameters(n) for n in config.nodesets.values()] + [h.config for h in config.external.slurmd_hosts]
+    texts = [text for parameters in nodes for key, text in parameters.items() if key.lower() == "gres"]
+    return tuple(sorted({item.split(":", 1)[0] for text in texts for item in text.split(",")}))
+
+
+def _gres_line(config: StackConfig) -> list[str]:
+    """GresTypes= of a slurmctld in Kubernetes: operators up to 1.1 write ``gpu`` and nothing else, from 1.2 on nothing."""
+    written = () if config.operator_version.prunes_slurm_conf else ("gpu",)
+    types = gres_types(config)
+    if not set(types) - set(written) or any(key.lower() == "grestypes" for key in config.controller.extra_conf):
+        return []
+    return [f"GresTypes={','.join(sorted({*types, *written}))}"]
 
 
 def outside_slurm_conf(config: StackConfig) -> str:

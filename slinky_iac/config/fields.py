@@ -62,8 +62,9 @@ def _host(value: str) -> str:
     try:
         ip_address(value)
     except ValueError:
-        labels = value.rstrip(".").split(".")
-        if len(value) <= 253 and all(is_dns_label(label) for label in labels):
+        labels = value.removesuffix(".").split(".")
+        # A last label of digits only is a mistyped address (RFC 3696, section 2), which no DNS would ever answer.
+        if len(value) <= 253 and all(is_dns_label(label) for label in labels) and not labels[-1].isdigit():
             return value
         raise ValueError(
             f"got {value!r}; a host is an IP address or a DNS name in lower case, without scheme, port or path"

@@ -74,7 +74,7 @@ def _read(raw: dict[str, str]) -> StackSettings:
 def _parsed(name: str, text: str) -> object:
     try:
         return json.loads(text)
-    except json.JSONDecodeError:
+    except (ValueError, RecursionError):  # also numbers of over 4,300 digits, and nesting that no person writes
         raise ConfigError((f"{name}: is a single value; it must be a mapping of settings",)) from None
 
 

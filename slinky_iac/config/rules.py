@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 from slinky_iac import names
+from slinky_iac.config import rules_kubernetes
 from slinky_iac.config.findings import Finding, Level, error, info, warning
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import StackConfig
@@ -21,7 +22,8 @@ Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
 
 _CONFIG_FILES = frozenset(
     {"acct_gather.conf", "burst_buffer.conf", "cgroup.conf", "cli_filter.lua", "gres.conf", "helpers.conf"}
-    | {"job_container.conf", "job_submit.lua", "mpi.conf", "oci.conf", "plugstack.conf", "topology.conf", "topology.yaml"}
+    | {"job_container.conf", "job_submit.lua", "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf"}
+    | {"topology.conf", "topology.yaml"}
 )
 _OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
 
@@ -41,8 +43,8 @@ def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if outside and keys.source == "generated":
         yield error(
             "keys.source",
-            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with others could talk to none of them."
-            " Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and `jwtKey`",
+            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with others could talk to none of"
+            " them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and `jwtKey`",
         )
     if keys.source == "imported":
         for name in ("slurmKey", "jwtKey"):
@@ -123,14 +125,9 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _ignored_outside(config: StackConfig) -> Iterator[Finding]:
-    controller = config.controller
-    for name in ("extra_conf", "config_files", "prolog", "epilog", "metrics", "persistence", "service", "pod"):
-        if name in controller.model_fields_set:
-            alias = type(controller).model_fields[name].alias or name
-            yield warning(
-                f"controller.{alias}",
-                "is ignored: slurmctld is outside, and the operator writes nothing there. Its admin must set it",
-            )
+    fields = ("extra_conf", "config_files", "prolog", "epilog", "metrics", "persistence", "service", "pod")
+    why = "slurmctld is outside, and the operator writes nothing there. Its admin must set it"
+    yield from rules_kubernetes.ignored("controller", config.controller, fields, why)
     needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]
     if needed or config.partitions:
         yield info(
@@ -208,6 +205,7 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
 
 def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = {name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled}
+    members = {*config.nodesets, *(host.name for host in config.external.slurmd_hosts)}
     for name, partition in config.partitions.items():
         if name in own:
             yield error(
@@ -215,12 +213,12 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"is also the partition of nodesets.{name}; rename it or set partition.enabled: false there",
             )
         for member in partition.nodesets:
-            if member != "ALL" and member not in config.nodesets:
-                known = ", ".join(config.nodesets) or "none"
+            if member != "ALL" and member not in members:
+                known = ", ".join(sorted(members)) or "none"
                 yield error(
                     f"partitions.{name}.nodesets",
-                    f"names the NodeSet {member}, which doesn't exist (NodeSets: {known}); slurmctld refuses its whole"
-                    " configuration over one such line",
+                    f"names {member}, which is no NodeSet and no outside slurmd host (there are: {known}); slurmctld"
+                    " refuses its whole configuration over one such line",
                 )
 
 
@@ -252,13 +250,24 @@ def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
     images = config.operator_version.slurm_release
     if config.cluster.slurm_version is not None and release < tuple(int(p) for p in images.split(".")):
-        for name in ("slurmrestd", "slurmd"):
-            if getattr(config.cluster.images, name) is None and not (name == "slurmd" and not config.nodesets):
-                yield error(
-                    f"cluster.images.{name}",
-                    f"is Slinky's {images} by default, newer than the cluster's {config.slurm_release}; an older slurmctld"
-                    f" refuses a newer {name}. Set an image of the cluster's release",
-                )
+        for name in _defaulted_images(config):
+            yield error(
+                f"cluster.images.{name}",
+                f"is Slinky's {images} by default, newer than the cluster's {config.slurm_release}; older Slurm daemons"
+                f" refuse a newer {name}. Set an image of the cluster's release",
+            )
+
+
+def _defaulted_images(config: StackConfig) -> Iterator[str]:
+    """Images that this stack runs beside outside daemons and that nobody chose."""
+    images = config.cluster.images
+    used = {
+        "slurmctld": config.controller.external is None,
+        "slurmrestd": True,
+        "slurmd": any(nodeset.image is None for nodeset in config.nodesets.values()),
+        "login": any(login.image is None for login in config.logins.values()),
+    }
+    return (name for name, is_used in used.items() if is_used and getattr(images, name) is None)
 
 
 def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -294,6 +303,7 @@ RULES: tuple[Rule, ...] = (
     _versions,
     _operator,
     _mixed,
+    *rules_kubernetes.RULES,
 )
 
 

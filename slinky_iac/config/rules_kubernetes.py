@@ -1,0 +1,124 @@
+"""Rules about names, addresses and settings that Kubernetes refuses or the operator leaves unread.
+
+Kept apart from :mod:`slinky_iac.config.rules` because each stands for a fact of one release of the operator (named at the
+rule) or of the Kubernetes API, not for a decision of Slurm's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+
+from slinky_iac import names
+from slinky_iac.config.base import Section
+from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.stack import StackConfig
+
+LONGEST_RESOURCE_NAME = 40
+"""``<name>-controller-<10 characters>`` is a label of slurmctld's pod, and labels end at 63 characters."""
+
+
+def ignored(path: str, section: Section, fields: tuple[str, ...], why: str) -> Iterator[Finding]:
+    """A warning for each of ``fields`` that the user set and that has no effect."""
+    for name in fields:
+        if name in section.model_fields_set:
+            alias = type(section).model_fields[name].alias or name
+            yield warning(f"{path}.{alias}", f"is ignored: {why}")
+
+
+def resource_name(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Services and StatefulSets are called after ``cluster.resourceName``, and theirs are the tighter limits."""
+    name = config.cluster.resource_name
+    if not name[0].isalpha():
+        yield error("cluster.resourceName", f"got {name!r}; Services are named after it, and theirs begin with a letter")
+    if len(name) > LONGEST_RESOURCE_NAME:
+        yield error(
+            "cluster.resourceName",
+            f"has {len(name)} characters; at most {LONGEST_RESOURCE_NAME} are allowed, since pods and their labels are named"
+            " after it with an ending",
+        )
+
+
+def key_secrets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Two Secrets that this stack makes can't have one name."""
+    keys, base = config.keys, config.cluster.resource_name
+    slurm = keys.slurm_key_secret or names.slurm_key_secret(base)
+    jwt = keys.jwt_key_secret or names.jwt_key_secret(base)
+    if keys.source != "existing" and slurm == jwt:
+        yield error(
+            "keys", f"both keys would be made in the Secret {slurm}; give slurmKeySecret and jwtKeySecret different names"
+        )
+
+
+def addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Kubernetes refuses such addresses in an EndpointSlice, and a pod that uses them reaches itself."""
+    outside = [("controller.external", config.controller.external), ("accounting.external", config.accounting.external)]
+    for path, daemon in outside:
+        if daemon is not None and _is_local(daemon.host):
+            yield error(
+                f"{path}.host",
+                f"{daemon.host} is a pod's own host or none at all; give the address under which pods reach the daemon",
+            )
+
+
+def _is_local(host: str) -> bool:
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return host in {"localhost", "localhost.localdomain"}
+    return address.is_loopback or address.is_link_local or address.is_multicast or address.is_unspecified
+
+
+def node_ports(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Up to 1.0.3 and in 1.1.0 only login sets' Services take ``nodePort`` (login_service.go)."""
+    if config.operator_version.has_node_ports:
+        return
+    for path, service in (
+        ("controller", config.controller.service),
+        ("accounting", config.accounting.service),
+        ("restapi", config.restapi.service),
+    ):
+        if service.node_port is not None:
+            yield error(
+                f"{path}.service.nodePort",
+                f"slurm-operator {config.operator.version} doesn't read it and Kubernetes would pick another port; use 1.1.1"
+                " or newer, or leave it out and read the port from the Service",
+            )
+
+
+def configless(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Up to 1.1 the last SlurmctldParameters line wins over the operator's; from 1.2 on the operator merges them."""
+    if config.controller.external is not None or config.operator_version.prunes_slurm_conf:
+        return
+    for key, value in config.controller.extra_conf.items():
+        if key.lower() == "slurmctldparameters" and "enable_configless" not in value.lower().split(","):
+            yield error(
+                f"controller.extraConf.{key}",
+                f"replaces the operator's line with slurm-operator {config.operator.version}, and without enable_configless"
+                f" in it no NodeSet gets its configuration; write enable_configless,{value}",
+            )
+
+
+def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
+    """What is set and has no effect is told, never passed over."""
+    accounting = config.accounting
+    if not accounting.enabled:
+        yield from ignored(
+            "accounting", accounting, ("external", "database", "extra_conf", "service", "pod"), "accounting.enabled is false"
+        )
+    elif accounting.external is not None:
+        why = "slurmdbd is outside, and the operator writes nothing there. Its admin must set it"
+        yield from ignored("accounting", accounting, ("extra_conf", "service", "pod"), why)
+    if not config.operator.install:
+        fields = ("create_namespace", "chart", "install_crds", "protect_crds", "service_monitor_stub", "webhook", "values")
+        yield from ignored("operator", config.operator, fields, "operator.install is false, so another stack deploys it")
+    if config.keys.source != "imported":
+        for name in sorted(secrets & {"slurmKey", "jwtKey"}):
+            yield warning(
+                "keys.source",
+                f"is {config.keys.source}, so the secret {name} is not used; set keys.source: imported, or remove it by"
+                f" `pulumi config rm {name}`",
+            )
+
+
+RULES = (resource_name, key_secrets, addresses, node_ports, configless, unread_settings)
