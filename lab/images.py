@@ -1,0 +1,205 @@
+"""Container images without a builder or a registry: packed from folders and files, put into every node's store.
+
+An image is a docker archive (manifest.json, a config, one layer), which containerd imports. What goes in is decided by
+the archive's file name, which carries a digest of the contents: an archive that is there is right.
+
+Importing unpacks, and the Slurm image is big. So all archives are imported once into a store that is kept in CACHE
+(`seed`), and each node starts with a copy of it whose layers are hard links: containerd never writes into a layer that
+is committed, and overlayfs copies a file before it changes it.
+"""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import tarfile
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import IO
+
+from lab import paths, supervise
+from lab.errors import LabError
+
+NAMESPACE = "k8s.io"
+"""containerd's namespace of everything that Kubernetes runs."""
+DATABASES = ("io.containerd.metadata.v1.bolt/meta.db", "io.containerd.snapshotter.v1.overlayfs/metadata.db")
+SEED_PROCESS = "image-store"
+PATH = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+
+@dataclass(frozen=True)
+class Image:
+    """An image's full name (`slinky-lab/slurmd:26.05`) and its archive, named after a digest of the contents."""
+
+    name: str
+    archive: Path
+
+
+@dataclass(frozen=True)
+class Start:
+    """What a container of the image runs unless a pod says otherwise; `user` as in an image config ("65532:65532")."""
+
+    entrypoint: tuple[str, ...] = ()
+    command: tuple[str, ...] = ()
+    user: str = ""
+    env: tuple[str, ...] = (PATH,)
+
+
+def pack_rootfs(root: Path, name: str, out: Path, *, start: Start | None = None, exclude: Sequence[str] = ()) -> Image:
+    """Pack folder `root` as an image. `exclude` are tar patterns relative to it (`./proc/*`). Owners are kept.
+
+    Writes `out` at the end of it, all or nothing; does nothing if `out` exists. Raises LabError if tar fails.
+    """
+    if out.exists():
+        return Image(name, out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    layer = out.with_name(f".{out.name}.layer")
+    patterns = [f"--exclude={pattern}" for pattern in ("./proc/*", "./sys/*", "./dev/*", *exclude)]
+    done = subprocess.run(
+        ["tar", "--one-file-system", "--numeric-owner", "--sort=name", *patterns, "-cf", str(layer), "-C", str(root), "."],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        layer.unlink(missing_ok=True)
+        raise LabError(f"image {name}: packing {root} failed: {done.stderr.strip()[-500:]}")
+    return _archive(layer, name, out, start or Start())
+
+
+def pack_files(
+    files: Mapping[str, Path], name: str, out: Path, *, start: Start | None = None, links: Mapping[str, str] | None = None
+) -> Image:
+    """Pack single files (`{"bin/busybox": Path(…)}`, mode 755, owner root) and symbolic links as an image."""
+    if out.exists():
+        return Image(name, out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    layer = out.with_name(f".{out.name}.layer")
+    with tarfile.open(layer, "w") as tar:
+        for folder in sorted({str(parent) for target in (*files, *(links or {})) for parent in Path(target).parents}):
+            if folder != ".":
+                _add(tar, folder, kind=tarfile.DIRTYPE)
+        _add(tar, "tmp", kind=tarfile.DIRTYPE, mode=0o1777)
+        for target, source in sorted(files.items()):
+            with source.open("rb") as content:
+                _add(tar, target, size=source.stat().st_size, content=content)
+        for target, to in sorted((links or {}).items()):
+            _add(tar, target, kind=tarfile.SYMTYPE, to=to)
+    return _archive(layer, name, out, start or Start())
+
+
+def digest_of(files: Iterable[Path], *words: str) -> str:
+    """Twelve hex digits that change with the content of any file or with any word; for archive names."""
+    digest = hashlib.sha256("\0".join(words).encode())
+    for file in files:
+        with file.open("rb") as content:
+            digest.update(hashlib.file_digest(content, "sha256").digest())
+    return digest.hexdigest()[:12]
+
+
+def seed_key(images: Sequence[Image]) -> str:
+    """Twelve hex digits, the same for the same set of images."""
+    lines = sorted(f"{image.name} {image.archive.name}" for image in images)
+    return hashlib.sha256("\n".join(lines).encode()).hexdigest()[:12]
+
+
+def seed(images: Sequence[Image]) -> Path:
+    """A containerd store with all of `images` unpacked, in CACHE; made if it is not there, older ones removed."""
+    folder = paths.CACHE / "image-store"
+    ready = folder / seed_key(images)
+    if ready.is_dir():
+        return ready
+    part = ready.with_suffix(".part")
+    supervise.stop(SEED_PROCESS)
+    shutil.rmtree(part, ignore_errors=True)
+    (part / "store").mkdir(parents=True)
+    socket, config = part / "sock", part / "config.toml"
+    config.write_text(
+        f'version = 2\nroot = "{part / "store"}"\nstate = "{part / "state"}"\n'
+        f'disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.internal.v1.opt"]\n'
+        f'[grpc]\n  address = "{socket}"\n'
+    )
+    seal = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    supervise.start(SEED_PROCESS, [*seal, "containerd", "--config", str(config)])
+    try:
+        supervise.await_true("the image store answers", lambda: _answers(socket), 20, log=SEED_PROCESS)
+        for image in images:
+            import_into(socket, image)
+    finally:
+        supervise.stop(SEED_PROCESS)
+    for old in folder.iterdir():
+        if old != part:
+            shutil.rmtree(old)
+    (part / "store").rename(ready)
+    shutil.rmtree(part)
+    return ready
+
+
+def plant(source: Path, store: Path) -> None:
+    """Make `store` a copy of a seed, all or nothing: layers as hard links where the file system allows, else copied."""
+    part = store.with_name(f"{store.name}.part")
+    shutil.rmtree(part, ignore_errors=True)
+    part.parent.mkdir(parents=True, exist_ok=True)
+    if subprocess.run(["cp", "-al", str(source), str(part)], capture_output=True, check=False).returncode:
+        shutil.rmtree(part, ignore_errors=True)
+        subprocess.run(["cp", "-a", "--reflink=auto", str(source), str(part)], check=True)
+    for name in DATABASES:  # these are written to
+        fresh = part / f"{name}.new"
+        shutil.copy2(source / name, fresh)
+        fresh.replace(part / name)
+    part.rename(store)
+
+
+def import_into(socket: Path, image: Image) -> None:
+    """Import one archive into the containerd behind `socket` and unpack it. Raises LabError with what ctr said."""
+    argv = ["ctr", "--address", str(socket), "--namespace", NAMESPACE, "images", "import", str(image.archive)]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"image {image.name} could not be imported from {image.archive}: {done.stderr.strip()[-500:]}")
+
+
+def _answers(socket: Path) -> bool:
+    argv = ["ctr", "--address", str(socket), "--connect-timeout", "1s", "version"]
+    return subprocess.run(argv, capture_output=True, check=False).returncode == 0
+
+
+def _archive(layer: Path, name: str, out: Path, start: Start) -> Image:
+    """Turn a layer (a tar file, which is consumed) into a docker archive."""
+    with layer.open("rb") as content:
+        digest = hashlib.file_digest(content, "sha256").hexdigest()
+    settings = {"Env": start.env, "Entrypoint": start.entrypoint, "Cmd": start.command, "User": start.user}
+    config = json.dumps(
+        {
+            "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine],
+            "os": "linux",
+            "config": {key: value for key, value in settings.items() if value},
+            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
+        }
+    ).encode()
+    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
+    manifest = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": ["layer.tar"]}]).encode()
+    part = out.with_name(f".{out.name}.part")
+    with tarfile.open(part, "w") as tar:
+        for member, body in ((config_name, config), ("manifest.json", manifest)):
+            _add(tar, member, size=len(body), content=BytesIO(body), mode=0o644)
+        with layer.open("rb") as content:
+            _add(tar, "layer.tar", size=layer.stat().st_size, content=content, mode=0o644)
+    part.replace(out)
+    layer.unlink()
+    return Image(name, out)
+
+
+def _add(
+    tar: tarfile.TarFile,
+    name: str,
+    *,
+    kind: bytes = tarfile.REGTYPE,
+    mode: int = 0o755,
+    size: int = 0,
+    content: IO[bytes] | None = None,
+    to: str = "",
+) -> None:
+    member = tarfile.TarInfo(name)
+    member.type, member.mode, member.size, member.linkname = kind, mode, size, to
+    tar.addfile(member, content)

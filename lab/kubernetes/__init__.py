@@ -1,0 +1,1 @@
+"""The Kubernetes half of the lab: a control plane on this machine and three nodes in namespaces of their own."""

@@ -1,0 +1,111 @@
+"""The nodes' bridge, their cables and the routes to their pods; no address translation anywhere.
+
+Cables die with the network namespace of the node they lead to; the routes die with the bridge.
+"""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+from lab.errors import LabError
+from lab.kubernetes import layout
+from lab.kubernetes.layout import Node
+
+FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
+COMMENT = "slinky-lab"
+
+
+def up(nodes: tuple[Node, ...]) -> None:
+    """Bridge, routes to every node's pods, and to Services by way of the first node's kube-proxy. Repeatable."""
+    bridge = layout.BRIDGE
+    if not links(bridge):
+        ip(f"link add {bridge} type bridge forward_delay 0")
+    ip(
+        f"addr replace {layout.GATEWAY}/{layout.NODE_NET.prefixlen} dev {bridge}",
+        f"link set {bridge} up",
+        *(f"route replace {node.pods} via {node.address} dev {bridge}" for node in nodes),
+        f"route replace {layout.SERVICE_NET} via {nodes[0].address} dev {bridge}",
+    )
+    if FORWARDING.read_text().strip() != "1":
+        FORWARDING.write_text("1\n")
+    _let_through()
+
+
+def attach(node: Node, nodes: tuple[Node, ...], pid: int) -> None:
+    """Join the network namespace of process `pid` to the bridge as `node`, if it is not joined yet."""
+    inside = ["nsenter", "-t", str(pid), "-n"]
+    if not _json([*inside, "ip", "-j", "link", "show", "dev", "eth0"]):
+        if links(node.link):  # left over from a namespace that the kernel has not taken down yet
+            subprocess.run(["ip", "link", "del", node.link], capture_output=True, check=False)
+        ip(f"link add {node.link} type veth peer name eth0 netns {pid}")
+    ip(f"link set {node.link} master {layout.BRIDGE}", f"link set {node.link} up")
+    ip(
+        f"addr replace {node.address}/{layout.NODE_NET.prefixlen} dev eth0",
+        "link set eth0 up",
+        f"route replace default via {layout.GATEWAY}",
+        *(f"route replace {other.pods} via {other.address}" for other in nodes if other != node),
+        inside=inside,
+    )
+
+
+def down() -> None:
+    """Remove the bridge, what is left of the cables, and our forwarding rules."""
+    for name in leftovers():
+        subprocess.run(["ip", "link", "del", name], capture_output=True, check=False)
+    for rule in _rules():
+        subprocess.run(["iptables", "-w", "-D", *rule.split()[1:]], capture_output=True, check=False)
+    left = leftovers()
+    if left:
+        raise LabError(f"network interfaces {', '.join(left)} could not be removed; try `ip link del NAME`")
+
+
+def leftovers() -> list[str]:
+    """Names of our interfaces that exist on this machine."""
+    names = [str(link["ifname"]) for link in _json(["ip", "-j", "link", "show"])]
+    return [name for name in names if name == layout.BRIDGE or name.startswith(layout.LINK_PREFIX)]
+
+
+def links(name: str) -> list[Any]:
+    """What `ip` knows about the interface; empty if there is none."""
+    return _json(["ip", "-j", "link", "show", "dev", name])
+
+
+def ip(*commands: str, inside: list[str] | None = None) -> None:
+    """Run `ip` commands as one batch. Raises LabError with what `ip` said."""
+    argv = [*(inside or []), "ip", "-batch", "-"]
+    done = subprocess.run(argv, input="\n".join(commands) + "\n", capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"`ip {'; '.join(commands)}` failed: {done.stderr.strip()}; the lab needs root")
+
+
+def _let_through() -> None:
+    """Accept forwarded traffic of the bridge where the machine (Docker, a firewall) would drop it.
+
+    An untouched FORWARD chain stays untouched: there is then nothing to clean up.
+    """
+    chain = _iptables("-S", "FORWARD").splitlines()
+    if chain == ["-P FORWARD ACCEPT"] or _rules():
+        return
+    for side in ("-i", "-o"):
+        _iptables("-I", "FORWARD", side, layout.BRIDGE, "-m", "comment", "--comment", COMMENT, "-j", "ACCEPT")
+
+
+def _rules() -> list[str]:
+    done = subprocess.run(["iptables", "-w", "-S", "FORWARD"], capture_output=True, text=True, check=False)
+    return [line for line in done.stdout.splitlines() if COMMENT in line]
+
+
+def _iptables(*arguments: str) -> str:
+    done = subprocess.run(["iptables", "-w", *arguments], capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"`iptables {' '.join(arguments)}` failed: {done.stderr.strip()}")
+    return done.stdout
+
+
+def _json(argv: list[str]) -> list[Any]:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode or not done.stdout.strip():
+        return []
+    answer = json.loads(done.stdout)
+    return [entry for entry in answer if entry] if isinstance(answer, list) else []
