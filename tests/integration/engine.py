@@ -37,14 +37,14 @@ class Tools:
 def engine_env() -> tuple[Path, Path | None]:
     """The folder of the engine, and the plugin folder that goes with it when there is one.
 
-    $SLINKY_IAC_BIN and $SLINKY_IAC_PLUGINS decide; else a `pulumi` on PATH; else the lab's cache (`lab/lab tools` fills it).
+    `lab/lab env` sets both, PATH and PULUMI_HOME; $SLINKY_IAC_BIN names another folder for the engine.
     """
     named = os.environ.get("SLINKY_IAC_BIN")
     found = (named and shutil.which("pulumi", path=named)) or shutil.which("pulumi")
     if found is None:
         raise RuntimeError("no pulumi in $SLINKY_IAC_BIN or on PATH: run `lab/lab tools`, then `eval $(lab/lab env)`")
-    plugins = os.environ.get("SLINKY_IAC_PLUGINS")
-    return Path(found).resolve().parent, Path(plugins) if plugins else None
+    plugins = Path(os.environ.get("PULUMI_HOME") or Path.home() / ".pulumi") / "plugins"
+    return Path(found).resolve().parent, plugins if plugins.is_dir() else None
 
 
 def prepare(folder: Path) -> Tools:
