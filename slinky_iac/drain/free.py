@@ -13,8 +13,9 @@ from typing import Final
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.view import BUSY_STATES, CALM_BASES, ClusterView, JobView, NodeView
 
-HOLD_MARGIN_S: Final = 60
-"""A drain that ends by itself within this many seconds holds nothing."""
+HOLD_MARGIN_S: Final = 300
+"""A drain that ends by itself within this many seconds holds nothing: the operator needs its 30 s look and the pod its
+grace period after replicas are lowered."""
 
 _UNDERSTOOD: Final = (
     BUSY_STATES

@@ -94,7 +94,7 @@ def plan_scale_in(
     :param cluster: None when slurmrestd could not be asked, with ``problem`` saying why: then the plan holds counts only.
     """
     give_up = max(len(pods) - target, 0)
-    blocks = [*_state_blocks(pods, state, owner)]
+    blocks = list(state_blocks(pods, state, owner))
     warnings = [*_count_warnings(pods, state, target)]
     if cluster is None:
         warnings.append(
@@ -142,8 +142,12 @@ def is_forced(pod: PodView) -> bool:
     return class_of(pod) < _HEALTHY
 
 
-def _state_blocks(pods: Sequence[PodView], state: NodeSetView, owner: Owner) -> Iterable[Finding]:
+def state_blocks(pods: Sequence[PodView], state: NodeSetView, owner: Owner) -> tuple[Finding, ...]:
     """What in Kubernetes forbids a scale-in."""
+    return tuple(_state_blocks(pods, state, owner))
+
+
+def _state_blocks(pods: Sequence[PodView], state: NodeSetView, owner: Owner) -> Iterable[Finding]:
     if state.autoscalers:
         yield Finding(
             "autoscaler",

@@ -1,0 +1,132 @@
+"""The steps of the protocol as values: what ``run`` carries out, one at a time, looking again after each.
+
+Each is idempotent and may be cut short at any point: the next look finds what is done and what isn't.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from slinky_iac.drain.mark import Mark, Unmark
+
+
+@dataclass(frozen=True)
+class SetCosts:
+    """Annotate pods with deletion cost and tag (one patch a pod, both annotations in it)."""
+
+    pods: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Drain:
+    """DRAIN with our reason, one bulk update, then a re-read. None of these nodes carried a person's reason."""
+
+    nodes: tuple[str, ...]
+    reason: str
+    resume_after_s: int | None
+    """Seconds until slurmctld returns them by itself; None for never."""
+
+
+@dataclass(frozen=True)
+class RenewHold:
+    """DRAIN with ``resume_after`` and without a reason, on nodes that are drained by us: moves the dead man's switch."""
+
+    nodes: tuple[str, ...]
+    resume_after_s: int
+
+
+@dataclass(frozen=True)
+class CordonAnnotate:
+    """Set ``pod-cordon=true``: only after the operator has seen our drain, which it would lift otherwise."""
+
+    pods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Release:
+    """Take our annotations back from pods. Comes before :class:`Undrain`: an annotation left would drain again."""
+
+    pods: tuple[Unmark, ...]
+
+
+@dataclass(frozen=True)
+class Undrain:
+    """UNDRAIN nodes whose drain is ours."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Reword:
+    """Reason-only update of nodes that stay DOWN after our UNDRAIN and still carry our reason."""
+
+    nodes: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Wait:
+    """Nothing to do but look again."""
+
+    why: str
+    progress: tuple[str, ...] = ()
+    """A line for each node that is waited for."""
+
+
+@dataclass(frozen=True)
+class Requeue:
+    """Requeue jobs, as the policy says at the deadline."""
+
+    jobs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Signal:
+    """Send the policy's signal to jobs, then set ``marks`` (the time of the signal), in this order."""
+
+    jobs: tuple[int, ...]
+    signal: str
+    marks: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Cancel jobs whose grace period after the signal is over, as the policy says."""
+
+    jobs: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Done:
+    """Everything asked for is so, by this very look. For a scale-in: lowering replicas now deletes exactly ``pods``."""
+
+    pods: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Stop:
+    """End without having come to the goal."""
+
+    why: str
+    cause: Literal["blocked", "deadline"]
+    """blocked → DrainBlocked, deadline → DrainDeadline."""
+    undo: bool = False
+    """Carry out the undo steps before ending."""
+
+
+Step = (
+    SetCosts
+    | Drain
+    | RenewHold
+    | CordonAnnotate
+    | Release
+    | Undrain
+    | Reword
+    | Wait
+    | Requeue
+    | Signal
+    | Cancel
+    | Done
+    | Stop
+)

@@ -1,0 +1,92 @@
+"""What happens when the wait is over and jobs still run: only what the policy names, and only to jobs on held nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from slinky_iac.drain.actions import Cancel, Requeue, Signal, Step, Stop, Wait
+from slinky_iac.drain.mark import signalled, tag_of
+from slinky_iac.drain.observation import Goal
+from slinky_iac.drain.scene import Scene
+from slinky_iac.drain.text import iso, jobs_in_words
+from slinky_iac.drain.view import JobView
+
+LAST_RESORT_S: Final = 300
+"""How long jobs may take to vanish after a requeue or a cancel before the run ends without success."""
+
+NEXT_STEP: Final = "`pulumi up` again goes on where this run ended; `python -m slinky_iac drain cancel` undoes it."
+
+
+def late(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:
+    """The end of a run whose wait is over."""
+    undo = goal.policy.on_deadline == "undo"
+    what = "the drains are taken back" if undo else f"what is drained stays drained. {NEXT_STEP}"
+    detail = "".join(f"\n  {line}" for line in progress)
+    return Stop(
+        f"the deadline ({iso(goal.deadline_at)}) is over; {why}. Nothing was killed, and {what}{detail}",
+        cause="deadline",
+        undo=undo,
+    )
+
+
+def deadline_step(scene: Scene) -> Step:
+    """The policy's next act for jobs that still hold chosen nodes."""
+    goal = scene.goal
+    if goal.policy.on_deadline == "requeue" and scene.held_jobs:
+        return _requeue(scene)
+    if goal.policy.on_deadline == "cancel" and scene.held_jobs:
+        return _signal_then_cancel(scene)
+    return late(goal, "these nodes are not free", scene.progress())
+
+
+def _requeue(scene: Scene) -> Step:
+    goal = scene.goal
+    jobs = _distinct(scene)
+    working = [job for job in jobs if "COMPLETING" not in job.states]
+    movable = tuple(job.job_id for job in working if job.requeueable)
+    if scene.seen.now >= goal.deadline_at + LAST_RESORT_S:
+        return _gave_up(scene, "jobs are still there though they were requeued")
+    if movable:
+        return Requeue(movable)
+    if working:
+        return late(goal, f"these jobs may not be requeued: {jobs_in_words(working)}", scene.progress())
+    return Wait("requeued jobs are leaving their nodes", scene.progress())
+
+
+def _signal_then_cancel(scene: Scene) -> Step:
+    goal, owner = scene.goal, scene.goal.owner
+    unwarned: list[JobView] = []
+    marks = []
+    warned_at = goal.deadline_at
+    for each in scene.unfree:
+        if not each.jobs or each.record is None or not each.record.drained_flag:
+            continue
+        tag = tag_of(each.pod, owner)
+        at = tag.signal_at if tag is not None else None
+        if at is None or at < goal.deadline_at:  # an older signal belongs to an earlier run's deadline
+            unwarned.extend(each.jobs)
+            mark = signalled(each.pod, owner, scene.seen.now)
+            marks += [mark] if mark is not None else []
+        else:
+            warned_at = max(warned_at, at)
+    if unwarned:
+        ids = sorted({job.job_id for job in unwarned if "COMPLETING" not in job.states})
+        return Signal(tuple(ids), goal.policy.signal, tuple(marks))
+    cancel_at = warned_at + goal.policy.grace_s
+    if scene.seen.now < cancel_at:
+        return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", scene.progress())
+    if scene.seen.now >= cancel_at + LAST_RESORT_S:
+        return _gave_up(scene, "jobs are still there though they were cancelled")
+    working = tuple(job.job_id for job in _distinct(scene) if "COMPLETING" not in job.states)
+    return Cancel(working) if working else Wait("cancelled jobs are leaving their nodes", scene.progress())
+
+
+def _gave_up(scene: Scene, why: str) -> Stop:
+    lines = "".join(f"\n  {line}" for line in scene.progress())
+    return Stop(f"{why}. What is drained stays drained. {NEXT_STEP}{lines}", cause="deadline")
+
+
+def _distinct(scene: Scene) -> list[JobView]:
+    distinct = {job.job_id: job for _, job in scene.held_jobs}
+    return [job for _, job in sorted(distinct.items())]

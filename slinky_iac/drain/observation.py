@@ -1,0 +1,50 @@
+"""One look at the world, and what is wanted of it: the two arguments of the step decider."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.view import ClusterView, NodeSetView, PodView
+from slinky_iac.operator_version import OperatorVersion
+
+
+@dataclass(frozen=True)
+class Observation:
+    """What was seen in one look, pods first, then the node list, then the job list."""
+
+    now: int
+    version: OperatorVersion
+    pods: tuple[PodView, ...] = ()
+    """All pods that the NodeSet claims, terminating and failed ones too."""
+    nodeset: NodeSetView | None = None
+    """None when there is no such NodeSet (any more)."""
+    cluster: ClusterView | None = None
+    """None when Slurm could not be asked; ``problem`` says why."""
+    restapi_ready: bool = True
+    """Whether the operator's slurmrestd is available: without it the operator is blind."""
+    problem: str = ""
+
+    @cached_property
+    def pods_by_name(self) -> dict[str, PodView]:
+        """Pods by name."""
+        return {pod.name: pod for pod in self.pods}
+
+
+@dataclass(frozen=True)
+class Goal:
+    """What one run of the gate wants."""
+
+    owner: Owner
+    current: int
+    """Replicas that this run set out from: any third value means that somebody else writes them."""
+    target: int
+    policy: DrainPolicy
+    deadline_at: int
+    """End of this run's wait, in seconds since the epoch."""
+    why: str
+    """For the reason of our drains, e.g. ``scale-in 3->1``."""
+    teardown: bool = False
+    """All pods go because the NodeSet goes: neither ranking, costs nor the operator's view matter."""

@@ -1,0 +1,140 @@
+"""What a look means for a goal: which pods are given up, and how far each of their nodes is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable
+from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
+from slinky_iac.drain.observation import Goal, Observation
+from slinky_iac.drain.ranking import overrides_reasons
+from slinky_iac.drain.text import jobs_in_words
+from slinky_iac.drain.view import BUSY_STATES, ClusterView, JobView, PodView
+
+REGISTER_GRACE_S: Final = 120
+"""A ready pod without a Slurm record may still register within this time (a live slurmd that lost its record does not:
+90 s were watched); after it, no job can come there."""
+SETTLE_S: Final = 60
+"""A pod that became unready, or was made, more recently than this may be well in a moment: nothing is decided on it."""
+
+
+@dataclass(frozen=True)
+class Scene:
+    """One look, judged."""
+
+    seen: Observation
+    goal: Goal
+    cluster: ClusterView
+    chosen: tuple[Candidate, ...]
+    """In the order in which they are given up."""
+    kept: tuple[PodView, ...]
+    verdicts: Mapping[str, Verdict]
+    """How far each chosen pod's node is, by pod name."""
+
+    @property
+    def unfree(self) -> tuple[Candidate, ...]:
+        """Chosen pods whose nodes aren't free yet."""
+        return tuple(each for each in self.chosen if not isinstance(self.verdicts[each.pod.name], Free))
+
+    @property
+    def held_jobs(self) -> tuple[tuple[Candidate, JobView], ...]:
+        """Jobs on chosen nodes that are drained already: the only ones a policy may touch."""
+        return tuple(
+            (each, job) for each in self.unfree if each.record is not None and each.record.drained_flag for job in each.jobs
+        )
+
+    @property
+    def to_drain(self) -> tuple[Candidate, ...]:
+        """Chosen pods whose nodes need our drain, as many as the policy allows at once."""
+        waiting = [each for each in self.chosen if self._needs_drain(each)]
+        limit = self.goal.policy.max_at_once
+        if limit is None:
+            return tuple(waiting)
+        return tuple(waiting[: max(limit - sum(1 for each in self.unfree if each.kind is Kind.OURS), 0)])
+
+    @property
+    def to_mark(self) -> tuple[Candidate, ...]:
+        """Chosen pods that must carry our mark now: all but those whose turn to be drained hasn't come."""
+        now = {each.pod.name for each in self.to_drain}
+        return tuple(each for each in self.chosen if each.pod.name in now or not self._needs_drain(each))
+
+    def _needs_drain(self, each: Candidate) -> bool:
+        record = each.record
+        return (
+            record is not None
+            and each.kind not in {Kind.LEAVING, Kind.BLOCKED}
+            and "DRAIN" not in record.states
+            and drainable(record, self.goal.owner)
+        )
+
+    def progress(self) -> tuple[str, ...]:
+        """A line for each node that is waited for."""
+        return tuple(f"{each.pod.node}: {self._in_words(each)}" for each in self.unfree)
+
+    def _in_words(self, each: Candidate) -> str:
+        judged = self.verdicts[each.pod.name]
+        if each.trouble:
+            return each.trouble
+        if isinstance(judged, Busy) and judged.jobs:
+            return jobs_in_words(judged.jobs)
+        return judged.why
+
+    def operator_unaware(self) -> str:
+        """Why the operator can't be trusted with lower replicas yet, ``""`` when it can.
+
+        A drain seen by it (the pod's condition) proves two things: that it won't mistake the node for one in service,
+        and that it has a Slurm client, without which it deletes any pod at once (IsNodeDrained fails open).
+        """
+        registered = [
+            each for each in self.chosen if each.record is not None and each.pod.scheduled and not each.pod.terminating
+        ]
+        busy = BUSY_STATES if overrides_reasons(self.seen.version) else frozenset()
+        unseen = [
+            each.pod.name
+            for each in registered
+            if "DRAIN" not in each.pod.operator_states or each.pod.operator_states & busy
+        ]
+        if unseen:
+            return f"the operator has not yet seen the drain of {', '.join(unseen)} (its view is up to 30 s old)"
+        witnesses = [pod for pod in self.kept if pod.healthy and pod.node in self.cluster.nodes]
+        if not registered and witnesses and not any(pod.operator_states for pod in witnesses):
+            return "the operator shows no Slurm state on any pod: it has no client and would delete without draining"
+        return ""
+
+
+def scene(seen: Observation, goal: Goal, cluster: ClusterView) -> Scene:
+    """Judge a look. In a teardown every pod is given up."""
+    candidates = assess(seen.pods, cluster, seen.now, goal.owner)
+    chosen = choose(candidates, 0 if goal.teardown else goal.target)
+    names = {each.pod.name for each in chosen}
+    return Scene(
+        seen=seen,
+        goal=goal,
+        cluster=cluster,
+        chosen=chosen,
+        kept=tuple(pod for pod in seen.pods if pod.name not in names),
+        verdicts={each.pod.name: _verdict(each, cluster, seen.now) for each in chosen},
+    )
+
+
+def unsettled(seen: Observation) -> tuple[PodView, ...]:
+    """Pods that the operator would take first now, and perhaps not in a minute."""
+    return tuple(
+        pod
+        for pod in seen.pods
+        if not pod.healthy and not pod.terminating and seen.now - max(pod.ready_since or 0, pod.created) < SETTLE_S
+    )
+
+
+def _verdict(each: Candidate, cluster: ClusterView, now: int) -> Verdict:
+    """The rule of :mod:`slinky_iac.drain.free`, and what only the pod can tell."""
+    if each.kind is Kind.LEAVING:
+        return Free("its pod is being deleted already, and not through us")
+    if each.kind is Kind.BLOCKED:
+        return Unknown(each.trouble)
+    pod = each.pod
+    if each.record is None and pod.healthy and now - (pod.ready_since or 0) < REGISTER_GRACE_S:
+        return NotHeld("its pod is ready and may register with slurmctld any moment")
+    return verdict(pod.node, cluster, now)

@@ -1,0 +1,191 @@
+"""The safe external protocol as one pure function: from a look and a goal to the next step.
+
+The caller loops: look, ``next_step``, act, look again. All state is in the cluster (tags and costs on pods, reasons and
+``resume_after`` on nodes), so a run that is killed between any two steps, or in the middle of one, is healed by the next.
+
+Order for a scale-in (slinky.md section 3, "Safe external protocol"), and why:
+
+1. cost and tag on the chosen pods, before the drain: from then on the operator would take exactly them;
+2. DRAIN with our reason: no new job starts there;
+3. ``pod-cordon`` once the operator has *seen* the drain: earlier it would drain the node itself, overwrite our reason and
+   undrain it at once; without it, volume claims with ``whenScaled: Delete`` stay behind;
+4. wait until every chosen node is free by :mod:`slinky_iac.drain.free`, renewing the dead man's switch;
+5. the last look: free, marked, held for long enough, seen by the operator, and the operator's own ranking names exactly
+   the chosen pods. Then, and only in that very look, ``Done``: the caller lowers ``replicas`` in one write.
+
+What stays open, because neither Slurm nor Kubernetes offers a condition for it (each needs two things to happen in the
+seconds between the last look and the operator's next one):
+
+* R1 somebody undrains a chosen node and a job starts on it before the operator, with an old view, deletes the pod;
+* R2 a kept pod loses readiness and the operator has lost its Slurm client (or the pod's job is suspended): it then
+  deletes that pod instead, undrained;
+* R3 a chosen pod that had no Slurm record registers and takes a job.
+* R4 a person drains a node between our look and our DRAIN: their reason is overwritten.
+"""
+
+from __future__ import annotations
+
+from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, RenewHold, SetCosts, Step, Stop, Wait
+from slinky_iac.drain.cost import Kind
+from slinky_iac.drain.deadline import deadline_step, late
+from slinky_iac.drain.mark import cost_below, foreign_tags, is_marked, mark
+from slinky_iac.drain.observation import Goal, Observation
+from slinky_iac.drain.plan import state_blocks
+from slinky_iac.drain.ranking import predicted_victims
+from slinky_iac.drain.scene import Scene, scene, unsettled
+from slinky_iac.drain.undo import release_steps
+from slinky_iac.drain.view import ClusterView, NodeSetView
+
+
+def next_step(seen: Observation, goal: Goal) -> Step:
+    """The next act towards ``goal``. Stateless: the same look and goal give the same step."""
+    if seen.cluster is None:
+        return _wait(seen, goal, f"Slurm could not be asked: {seen.problem}")
+    if goal.teardown:
+        return _teardown_step(seen, goal, seen.cluster)
+    if seen.nodeset is None:
+        return Stop("the NodeSet is not there: nothing was drained. Run `pulumi refresh`, then `pulumi up`", "blocked")
+    if goal.target >= goal.current:
+        return _release_step(seen, goal, ())
+    return _scale_in_step(seen, goal, seen.cluster, seen.nodeset)
+
+
+def last_look(seen: Observation, goal: Goal, pods: frozenset[str]) -> str:
+    """Why replicas may not be lowered after all, ``""`` when they may: the look right before the write."""
+    step = next_step(seen, goal)
+    if isinstance(step, Done) and frozenset(step.pods) == pods:
+        return ""
+    if isinstance(step, Done):
+        return f"the operator would now delete {', '.join(step.pods) or 'nothing'}, not {', '.join(sorted(pods))}"
+    if isinstance(step, Wait | Stop):
+        return step.why
+    return f"something changed since the nodes were free ({type(step).__name__} is needed again)"
+
+
+def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSetView) -> Step:
+    if state.replicas == goal.target:  # written already: by an earlier run that was killed then, or by somebody else
+        return _release_step(seen, goal, predicted_victims(seen.pods, goal.target, seen.version).victims)
+    obstacle = _obstacle(seen, goal, state)
+    if obstacle is not None:
+        return obstacle
+    stage = scene(seen, goal, cluster)
+    if not stage.chosen:
+        return _release_step(seen, goal, ())
+    return _prepare(stage) or _wait_for_jobs(stage) or _hand_over(stage)
+
+
+def _obstacle(seen: Observation, goal: Goal, state: NodeSetView) -> Step | None:
+    """What must be out of the way before anything is decided, None when nothing is."""
+    if state.replicas != goal.current:
+        return Stop(
+            f"replicas of {state.name} are {state.replicas} now; this run set out from {goal.current} for {goal.target}. "
+            "Somebody else writes them: nothing more was changed. Find out who, then run `pulumi up` again",
+            "blocked",
+        )
+    blocks = state_blocks(seen.pods, state, goal.owner)
+    if blocks:
+        return Stop("; ".join(block.text for block in blocks), "blocked")
+    moving = unsettled(seen)
+    why = ""
+    if state.generation != state.observed_generation:
+        why = "the operator has not yet seen the newest NodeSet"
+    elif not seen.restapi_ready:
+        why = "the operator's slurmrestd (RestApi) is not available, so the operator is blind"
+    elif moving:
+        why = f"not settled yet: {', '.join(pod.name for pod in moving)} (not ready, and only for a short time)"
+    return _wait(seen, goal, why) if why else None
+
+
+def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
+    """All nodes of the NodeSet free: the NodeSet may go."""
+    strangers = foreign_tags(seen.pods, goal.owner)
+    if strangers:
+        return Stop(f"{strangers[0].name} carries another gate's tag: {strangers[0].gate[:80]!r}", "blocked")
+    if seen.nodeset is not None and seen.nodeset.rolling(len(seen.pods)):
+        return _wait(seen, goal, "a rolling update replaces pods: no node stays drained until it is over")
+    stage = scene(seen, goal, cluster)
+    step = _prepare(stage) or _wait_for_jobs(stage)
+    return step or Done(tuple(each.pod.name for each in stage.chosen))
+
+
+def _release_step(seen: Observation, goal: Goal, doomed: tuple[str, ...]) -> Step:
+    """Give back everything that isn't on ``doomed`` pods, then be done."""
+    nodes = {pod.node for pod in seen.pods if pod.name in doomed}
+    steps = release_steps(seen, goal.owner, lambda pod: pod.name not in doomed, lambda node: node not in nodes)
+    if not steps:
+        return Done(doomed)
+    return _wait(seen, goal, steps[0].why) if isinstance(steps[0], Wait) else steps[0]
+
+
+def _prepare(stage: Scene) -> Step | None:
+    """Marks and drains as they must be, None when they are."""
+    seen, goal = stage.seen, stage.goal
+    kept_nodes = {pod.node for pod in stage.kept}
+    kept_pods = {pod.name for pod in stage.kept}
+    surplus = release_steps(seen, goal.owner, lambda pod: pod.name in kept_pods, lambda node: node in kept_nodes)
+    if surplus:
+        return _wait(seen, goal, surplus[0].why) if isinstance(surplus[0], Wait) else surplus[0]
+    cost = cost_below(stage.kept)
+    if cost is None:
+        return Stop("a kept pod has the lowest deletion cost there is, so the operator would delete it first", "blocked")
+    marks = [mark(each.pod, goal.owner, cost) for each in stage.to_mark]
+    missing = tuple(wanted for wanted in marks if not is_marked(seen.pods_by_name[wanted.pod], wanted))
+    if missing:
+        return SetCosts(missing)
+    if stage.to_drain:
+        nodes = tuple(each.pod.node for each in stage.to_drain)
+        return Drain(nodes, goal.owner.reason(goal.why), goal.policy.hold_s)
+    hold = goal.policy.hold_s or goal.policy.min_hold_s
+    ending = tuple(
+        each.pod.node
+        for each in stage.chosen
+        if each.kind is Kind.OURS
+        and each.record is not None
+        and each.record.resume_after is not None
+        and each.record.resume_after < seen.now + hold // 2
+    )
+    if ending:
+        return RenewHold(ending, hold)
+    return None if goal.teardown else _cordon(stage)
+
+
+def _cordon(stage: Scene) -> Step | None:
+    """``pod-cordon`` on pods whose drain the operator has seen and takes for somebody else's."""
+    pods = tuple(
+        each.pod.name
+        for each in stage.chosen
+        if each.record is not None
+        and each.record.drained_flag
+        and each.record.reason
+        and not each.record.held_by_operator()
+        and "DRAIN" in each.pod.operator_states
+        and not each.pod.cordon
+        and not each.pod.terminating
+    )
+    return CordonAnnotate(pods) if pods else None
+
+
+def _wait_for_jobs(stage: Scene) -> Step | None:
+    """Waiting, or what the policy says at its end; None when every chosen node is free."""
+    if not stage.unfree:
+        return None
+    if stage.seen.now >= stage.goal.deadline_at:
+        return deadline_step(stage)
+    return Wait(f"{len(stage.unfree)} of {len(stage.chosen)} nodes are not free", stage.progress())
+
+
+def _hand_over(stage: Scene) -> Step:
+    """Done if the operator sees what we see and would take exactly the chosen pods."""
+    unaware = stage.operator_unaware()
+    if unaware:
+        return _wait(stage.seen, stage.goal, unaware)
+    chosen = tuple(each.pod.name for each in stage.chosen)
+    prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
+    if not prediction.is_exactly(chosen):
+        return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(chosen)}", "blocked")
+    return Done(chosen)
+
+
+def _wait(seen: Observation, goal: Goal, why: str) -> Step:
+    """Wait for something that isn't jobs, until the deadline."""
+    return late(goal, why) if seen.now >= goal.deadline_at else Wait(why)

@@ -1,0 +1,86 @@
+"""Giving back what is ours, and nothing else.
+
+Order: annotations first, then the drain (with ``pod-cordon`` left on, the operator would drain the node again), then the
+reason of a node that stays down. A drain is ours by its reason, an annotation by its tag; whatever carries neither is
+left alone, also where we suspect our own hand in it.
+
+What the operator is already deleting is not given back: a node undrained then takes a job and loses it with the pod. So
+pods beyond ``spec.replicas`` keep drain and marks until they are gone, and nothing is given back while the operator has
+not yet seen the newest spec.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from slinky_iac.drain.actions import Release, Reword, Step, Undrain, Wait
+from slinky_iac.drain.mark import Unmark, tag_of, unmark
+from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.ranking import predicted_victims
+from slinky_iac.drain.view import ClusterView, NodeView, PodView
+
+RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"
+"""For a node that is down: UNDRAIN leaves the reason there, and slurmctld's own words were overwritten by our drain. With
+``Not responding`` in it the operator treats the node as slurmctld's (IsNodeDownForUnresponsive)."""
+
+
+def undo_steps(seen: Observation, owner: Owner) -> tuple[Step, ...]:
+    """All that is left to give back, in order; a Wait at the end where something can't be given back yet. Empty when
+    nothing of ours is there."""
+    return release_steps(seen, owner, lambda _pod: True, lambda _node: True)
+
+
+def release_steps(
+    seen: Observation,
+    owner: Owner,
+    wants_pod: Callable[[PodView], bool],
+    wants_node: Callable[[str], bool],
+) -> tuple[Step, ...]:
+    """Steps that give back our marks on the pods and our drains on the nodes that the two filters name."""
+    steps: list[Step] = []
+    doomed = _doomed(seen)
+    marked = [pod for pod in seen.pods if wants_pod(pod) and tag_of(pod, owner) is not None]
+    unmarks = tuple(_unmarks((pod for pod in marked if pod.name not in doomed), seen.cluster, owner))
+    if unmarks:
+        steps.append(Release(unmarks))
+    if seen.cluster is None:
+        return (*steps, Wait(f"Slurm could not be asked which drains are ours: {seen.problem}"))
+    doomed_nodes = {pod.node for pod in seen.pods if pod.name in doomed}
+    ours = [node for node in seen.cluster.nodes.values() if owner.owns(node.reason) and wants_node(node.name)]
+    free_to_go = [node for node in ours if node.name not in doomed_nodes]
+    drained = tuple(sorted(node.name for node in free_to_go if node.drained_flag))
+    down = tuple(sorted(node.name for node in free_to_go if not node.drained_flag and "DOWN" in node.states))
+    if drained:
+        steps.append(Undrain(drained))
+    if down:
+        steps.append(Reword(down, RELEASED_REASON))
+    withheld = sorted({pod.name for pod in marked} & doomed | {node.name for node in ours} & doomed_nodes)
+    if withheld:
+        steps.append(Wait(f"the operator is deleting {', '.join(withheld)}: what is ours there goes with the pods"))
+    return tuple(steps)
+
+
+def _doomed(seen: Observation) -> frozenset[str]:
+    """Pods that the operator is deleting, or may be by the spec it has seen last."""
+    leaving = {pod.name for pod in seen.pods if pod.terminating}
+    if seen.nodeset is None:
+        return frozenset(leaving)
+    if seen.nodeset.generation != seen.nodeset.observed_generation:
+        return frozenset(pod.name for pod in seen.pods)
+    prediction = predicted_victims(seen.pods, seen.nodeset.replicas, seen.version)
+    return frozenset(leaving | set(prediction.victims) | prediction.uncertain)
+
+
+def _unmarks(pods: Iterable[PodView], cluster: ClusterView | None, owner: Owner) -> Iterable[Unmark]:
+    for pod in pods:
+        tag = tag_of(pod, owner)
+        if tag is not None:
+            record = cluster.nodes.get(pod.node) if cluster is not None else None
+            yield unmark(pod, tag, uncordon=pod.cordon and not _operators(record))
+
+
+def _operators(record: NodeView | None) -> bool:
+    """Whether the operator itself holds the node: then the cordon on its pod is the operator's to lift."""
+    return record is not None and record.drained_flag and record.held_by_operator()
