@@ -47,8 +47,11 @@ class Programs:
         return process
 
     def wait(self, process: subprocess.Popen[bytes]) -> int:
-        """The exit code (negative: the signal that ended it)."""
+        """The exit code (negative: the signal that ended it). Its pipes are closed: read them first."""
         code = process.wait()
+        for stream in (process.stdout, process.stderr):
+            if stream is not None:
+                stream.close()
         with self._lock:
             self._running.discard(process)
         return code
