@@ -201,7 +201,9 @@ class KubeClient:
             cause = "the credentials are unknown or expired" if code == 401 else "this user may not"
             return KubeForbidden(f"{text}: {cause} ({self._access.origin}). Log in again or grant it", status=code)
         if code in PASSING:
-            return KubeUnreachable(f"{text}: the API server or a proxy before it is in trouble. Try later", status=code)
+            return KubeUnreachable(
+                f"{text}: the API server or a proxy before it is in trouble. Look again later", status=code
+            )
         return KubeError(f"{text}: not an answer that may be used", status=code)
 
 

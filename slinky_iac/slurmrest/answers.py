@@ -1,0 +1,203 @@
+"""What an HTTP answer of slurmrestd means: data, a refusal, trouble that passes, or nothing that may be believed.
+
+The status alone tells little (slurmrestd.md, section 0): 200 can be a failure, the same refusal is 500 in 25.11 and 422
+in 26.05, and the body of a failed list says ``"jobs": []``. So: only a 200 is ever read as data, and every other answer
+is judged by Slurm's own ``error_number`` first.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TypeVar
+
+import httpx
+from pydantic import BaseModel, ConfigDict, ValidationError
+
+from slinky_iac.errors import (
+    SlurmrestAuthError,
+    SlurmrestError,
+    SlurmrestGarbage,
+    SlurmrestRefused,
+    SlurmrestUnreachable,
+)
+from slinky_iac.kube.wire import quote
+
+AUTH_REFUSED = 1007
+"""ESLURM_PROTOCOL_AUTHENTICATION_ERROR: wrong key, expired token or slurmrestd newer than slurmctld."""
+NO_SUCH_NODE = 2018
+"""ESLURM_INVALID_NODE_NAME: the node isn't known, or not any more."""
+NO_SUCH_JOB = 2017
+JOB_DONE = 2021
+PASSING = frozenset({1800, 5004, 7000})
+"""slurmctld not reachable; slurmctld silent; slurmdbd not reachable."""
+PASSING_STATUS = frozenset({502, 503, 504})
+
+_log = logging.getLogger(__name__)
+
+
+class Strict(BaseModel):
+    """Base of the wire models: types are never bent to fit, unknown fields are ignored, errors hold no input."""
+
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, strict=True)
+
+
+class ErrorEntry(Strict):
+    """One entry of ``errors``. Number 0 with the text "No error" is what an unknown single node gives."""
+
+    error_number: int = 0
+    error: str = ""
+    description: str = ""
+    source: str = ""
+
+    def text(self) -> str:
+        said = " / ".join(part for part in (self.error, self.description) if part)
+        return quote(f"error {self.error_number} {said} (from {self.source})" if self.source else said)
+
+
+class _Warning(Strict):
+    description: str = ""
+    source: str = ""
+
+
+class _Release(Strict):
+    release: str = ""
+    cluster: str = ""
+
+
+class _Meta(Strict):
+    slurm: _Release = _Release()
+
+
+class Envelope(Strict):
+    """What every answer of slurmrestd has around its data. ``errors`` must be there: its absence isn't success."""
+
+    errors: list[ErrorEntry]
+    warnings: list[_Warning] = []
+    meta: _Meta = _Meta()
+
+
+class _KubeStatus(Strict):
+    """The API server's own error, where slurmrestd is asked through its service proxy."""
+
+    kind: str
+    message: str = ""
+
+
+Body = TypeVar("Body", bound=Envelope)
+
+
+def read(response: httpx.Response, model: type[Body], what: str) -> Body:
+    """The answer's body as ``model``.
+
+    :raises SlurmrestError: of the class that fits, for anything but a 200 without errors and with all that we need.
+    """
+    if response.status_code != 200:
+        raise refusal(response, what)
+    try:
+        body = model.model_validate_json(response.content)
+    except ValidationError as error:
+        envelope = _envelope(response)
+        if envelope is not None and any(e.error_number for e in envelope.errors):
+            raise _from_errors(envelope.errors, 200, what) from None
+        said = "; ".join(e.text() for e in envelope.errors) if envelope is not None else ""
+        raise SlurmrestGarbage(
+            f"{what}: HTTP 200, but the body isn't what Slurm documents ({_faults(error)})"
+            + (f"; it says: {said}" if said else "")
+            + ". Nothing was concluded from it"
+        ) from None
+    for warning in body.warnings:
+        _log.warning("%s: slurmrestd warns: %s", what, quote(f"{warning.description} ({warning.source})"))
+    if body.errors:
+        raise _from_errors(body.errors, 200, what)
+    return body
+
+
+def refusal(response: httpx.Response, what: str) -> SlurmrestError:
+    """The error that an answer other than 200 stands for. Its data, if it has any, is not looked at."""
+    code = response.status_code
+    kube = _kube_status(response)
+    if kube is not None:
+        return SlurmrestUnreachable(
+            f"{what}: the Kubernetes API server's service proxy answered {code}: {quote(kube.message)}. "
+            "Slurm wasn't asked. Check the RestApi's Service and pods, and that this user may use services/proxy"
+        )
+    envelope = _envelope(response)
+    if envelope is not None and (envelope.errors or code == 511):
+        return _from_errors(envelope.errors, code, what)
+    return _without_body(response, what)
+
+
+def _without_body(response: httpx.Response, what: str) -> SlurmrestError:
+    code = response.status_code
+    kind = response.headers.get("content-type", "no content type").partition(";")[0]
+    said = quote(response.content[:2000].decode("utf-8", "replace"))
+    text = f"{what}: HTTP {code} ({quote(kind)}) {said!r}"
+    if code in (401, 511):
+        return SlurmrestAuthError(
+            f"{text}: slurmrestd saw no token it could pass on. A proxy between may have taken the header "
+            "X-SLURM-USER-TOKEN away, or slurmrestd runs without auth/jwt"
+        )
+    if code in PASSING_STATUS:
+        return SlurmrestUnreachable(f"{text}: a proxy answered in Slurm's place; Slurm is not reachable behind it")
+    if 300 <= code < 400:
+        return SlurmrestGarbage(f"{text}: a redirect, which Slurm never sends and which isn't followed. Check the URL")
+    return SlurmrestGarbage(f"{text}: not an answer that Slurm documents. Nothing was concluded from it")
+
+
+def is_auth_refusal(response: httpx.Response) -> bool:
+    """Whether slurmctld refused the token (HTTP 511, or error 1007 under another status)."""
+    return response.status_code == 511 or AUTH_REFUSED in _numbers(response)
+
+
+def is_passing(response: httpx.Response) -> bool:
+    """Whether the same question is worth asking again in a moment."""
+    if _kube_status(response) is not None:
+        return response.status_code in PASSING_STATUS | {429, 500}
+    numbers = _numbers(response)
+    return bool(numbers & PASSING) or (not numbers and response.status_code in PASSING_STATUS)
+
+
+def _numbers(response: httpx.Response) -> frozenset[int]:
+    """Error numbers of a failed answer; a 200 is read once, by :func:`read`, because it can be large."""
+    envelope = _envelope(response) if response.status_code != 200 else None
+    return frozenset(e.error_number for e in envelope.errors if e.error_number) if envelope else frozenset()
+
+
+def _from_errors(errors: list[ErrorEntry], code: int, what: str) -> SlurmrestError:
+    said = "; ".join(e.text() for e in errors[:5])
+    numbers = [e.error_number for e in errors if e.error_number]
+    text = f"{what}: HTTP {code}: {said}"
+    if AUTH_REFUSED in numbers or code == 511:
+        return SlurmrestAuthError(
+            f"{text}: the token was refused: wrong key, an expired token (clock), or slurmrestd newer than slurmctld"
+        )
+    if PASSING & set(numbers):
+        down = "slurmdbd" if 7000 in numbers else "slurmctld"
+        return SlurmrestUnreachable(f"{text}: slurmrestd runs but can't reach {down}. Start it and try again")
+    if numbers:
+        return SlurmrestRefused(f"{text}: Slurm refused it", error_number=numbers[0])
+    return SlurmrestGarbage(f"{text}: an error without a number. Nothing was concluded from it")
+
+
+def _envelope(response: httpx.Response) -> Envelope | None:
+    try:
+        return Envelope.model_validate_json(response.content)
+    except ValidationError:
+        return None
+
+
+def _kube_status(response: httpx.Response) -> _KubeStatus | None:
+    if response.status_code == 200:
+        return None
+    try:
+        status = _KubeStatus.model_validate_json(response.content)
+    except ValidationError:
+        return None
+    return status if status.kind == "Status" else None
+
+
+def _faults(error: ValidationError) -> str:
+    """Places and kinds only: pydantic's own text would quote the body."""
+    listed = error.errors(include_input=False, include_url=False, include_context=False)
+    faults = "; ".join(f"{'.'.join(str(p) for p in e['loc']) or 'body'}: {e['msg']}" for e in listed[:3])
+    return quote(faults)

@@ -1,0 +1,105 @@
+"""Short-lived Slurm tokens, made as requests go out, from the key or the two keys that are in use.
+
+Source: Slurm ``src/plugins/auth/jwt/auth_jwt.c``: HS256 over the raw bytes of jwt_hs256.key; ``exp`` and ``sun`` are
+needed and must be integers; ``exp`` is compared with slurmctld's clock.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Generator, Sequence
+from typing import NoReturn
+
+import httpx
+import jwt
+from jwt.algorithms import HMACAlgorithm
+
+from slinky_iac.errors import KeyMaterialError, SlurmrestAuthError
+from slinky_iac.slurmrest.answers import is_auth_refusal
+
+HEADER = "X-SLURM-USER-TOKEN"
+MAX_LIFE_S = 300
+"""Slurm enforces no bound and a token can't be revoked, so a lost one should soon be worth nothing."""
+
+
+class _SlurmHmac(HMACAlgorithm):
+    """HMAC with a key as Slurm takes it: any bytes. PyJWT refuses what looks like PEM or a JWK and warns under 32 bytes,
+    which guards verifiers against confusion; here nothing is verified, and the bytes are those of Slurm's own file."""
+
+    def prepare_key(self, key: str | bytes) -> bytes:
+        return key if isinstance(key, bytes) else key.encode()
+
+    def check_key_length(self, key: bytes) -> str | None:  # noqa: ARG002 - the signature is PyJWT's
+        return None
+
+
+class SlurmJwtAuth(httpx.Auth):
+    """Adds a token to each request; on a refusal tries a fresh one, then the next key, then gives up.
+
+    ``keys`` are raw file contents, the newest first: while a key is being rotated slurmctld knows one of ``[new,
+    old]`` (Slurm has no overlap for HS256). The key that worked is remembered. Nothing of it shows in ``repr``, and it
+    can't be pickled.
+    """
+
+    requires_response_body = True
+
+    def __init__(
+        self, keys: Sequence[bytes], *, clock: Callable[[], float], user: str = "slurm", life_s: int = MAX_LIFE_S
+    ) -> None:
+        """``user`` (claim ``sun``) must be SlurmUser, root or an Admin known where slurmctld runs: with PrivateData
+        set, others are shown fewer jobs than run. ``life_s`` at most 300; ``clock`` gives wall seconds.
+
+        :raises KeyMaterialError: no key, or an empty one.
+        """
+        if not keys or not all(isinstance(key, bytes) and key for key in keys):
+            raise KeyMaterialError("the JWT key is missing or empty: slurmctld would refuse every token made with it")
+        if not 2 <= life_s <= MAX_LIFE_S:
+            raise ValueError(f"a token's life must be 2 to {MAX_LIFE_S} seconds, not {life_s}")
+        self._keys = tuple(bytes(key) for key in keys)
+        self._user = user
+        self._clock = clock
+        self._life_s = life_s
+        self._signer = jwt.PyJWS(algorithms=[])
+        self._signer.register_algorithm("HS256", _SlurmHmac(HMACAlgorithm.SHA256))
+        self._works = 0
+        self._token: tuple[int, str, int] | None = None
+
+    def __repr__(self) -> str:
+        return f"SlurmJwtAuth(user={self._user!r}, keys={len(self._keys)})"
+
+    def __reduce__(self) -> NoReturn:
+        raise TypeError("SlurmJwtAuth holds keys and is never pickled, copied or stored")
+
+    def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
+        order = [self._works, *(i for i in range(len(self._keys)) if i != self._works)]
+        attempts = [(order[0], False), *((index, True) for index in order)]
+        for index, fresh in attempts:
+            request.headers[HEADER] = self._token_of(index, fresh=fresh)
+            response = yield request
+            if not is_auth_refusal(response):
+                self._works = index
+                return
+        raise SlurmrestAuthError(self._refused(len(self._keys)))
+
+    def _refused(self, keys: int) -> str:
+        which = "the JWT key" if keys == 1 else f"each of the {keys} JWT keys"
+        return (
+            f"slurmctld refused fresh tokens for user {self._user!r} made with {which} (Slurm error 1007). It says the "
+            "same for four causes: the key isn't the bytes of slurmctld's jwt_hs256.key (a trailing newline counts; it "
+            "reads a new key only on scontrol reconfigure); the versions (slurmrestd must not be newer than slurmctld); "
+            f"the clock here is more than {self._life_s} s behind slurmctld's; or the user isn't known on its host. "
+            "slurmctld's log tells which. Nothing was changed by this call"
+        )
+
+    def _token_of(self, index: int, *, fresh: bool) -> str:
+        """The token at hand while less than half its life is over, else a new one."""
+        now = int(self._clock())
+        held = self._token
+        if held is None or fresh or held[0] != index or not 0 <= now - held[2] < self._life_s // 2:
+            held = (index, self._mint(self._keys[index], now), now)
+            self._token = held
+        return held[1]
+
+    def _mint(self, key: bytes, now: int) -> str:
+        claims = {"iat": now, "exp": now + self._life_s, "sun": self._user}
+        return self._signer.encode(json.dumps(claims).encode(), key, algorithm="HS256")

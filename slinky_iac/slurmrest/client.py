@@ -1,0 +1,258 @@
+"""The calls on slurmrestd, as plain methods. Each returns frozen values or raises a :class:`SlurmrestError`.
+
+There is no method for a single node: its GET is stale (trap 3), and the list costs one call whatever its length. Reads
+are repeated on passing trouble, within a budget. Writes are not: after a failed one, look at what is so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestVersionError
+from slinky_iac.names import REASON_PREFIX
+from slinky_iac.slurmrest import drains, models, raw, versions
+from slinky_iac.slurmrest.answers import NO_SUCH_NODE, Envelope, read
+from slinky_iac.slurmrest.bulk import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
+from slinky_iac.slurmrest.session import Session
+
+
+class SlurmrestClient(Session):
+    """One user of one slurmrestd; opens nothing until the first call. Close it, or use ``with``. Not for two threads."""
+
+    def ping(self, *, budget_s: float | None = None) -> models.Pings:
+        """Whether slurmctld answers slurmrestd. No proof of the token (trap 8): see :meth:`diag`."""
+        return self._get("ping/", raw.PingsBody, budget_s).value()
+
+    def diag(self, *, budget_s: float | None = None) -> models.Diag:
+        """Proof that slurmctld takes our tokens. :raises SlurmrestAuthError: it doesn't."""
+        return self._get("diag/", raw.DiagBody, budget_s).value()
+
+    def nodes(
+        self, since: int | None = None, *, allow_none: bool = False, budget_s: float | None = None
+    ) -> models.NodesAnswer | None:
+        """All nodes; None where nothing changed since ``since`` (a ``last_update``), which costs next to nothing.
+
+        A list without any node is an error unless ``allow_none``: every node would be "gone", and so safe to delete.
+        """
+        params = {"update_time": str(since)} if since is not None else None
+        left = self._left(budget_s)
+        path = self._path("nodes/", left())
+        asked = self._clock.monotonic()
+        response = self._send("GET", path, "nodes", left(), params=params)
+        if response.status_code == 304 and since is not None:
+            return None
+        answer = raw.nodes_of(read(response, raw.NodesBody, "nodes"), asked, self._clock.monotonic())
+        if not answer.nodes and not allow_none:
+            raise SlurmrestGarbage(
+                f"nodes: {self._shown} lists no node at all. If that is right (a cluster before its first node), the "
+                "caller has to say so; else nothing may be concluded from it"
+            )
+        return answer
+
+    def nodes_again(
+        self, last: models.NodesAnswer, *, allow_none: bool = False, budget_s: float | None = None
+    ) -> models.NodesAnswer:
+        """All nodes as they are now, cheaply where nothing changed since ``last``."""
+        asked = self._clock.monotonic()
+        answer = self.nodes(last.last_update or None, allow_none=allow_none, budget_s=budget_s)
+        return last.still_so(asked, self._clock.monotonic()) if answer is None else answer
+
+    def jobs(self, *, budget_s: float | None = None) -> models.JobsAnswer:
+        """All jobs that slurmctld remembers. With PrivateData set, a user who is no admin sees fewer, unsaid."""
+        left = self._left(budget_s)
+        path = self._path("jobs/", left())
+        asked = self._clock.monotonic()
+        body = read(self._send("GET", path, "jobs", left()), raw.JobsBody, "jobs")
+        return raw.jobs_of(body, asked, self._clock.monotonic())
+
+    def reservations(self, *, budget_s: float | None = None) -> tuple[models.Reservation, ...]:
+        """All reservations, past ones excepted."""
+        return self._get("reservations/", raw.ReservationsBody, budget_s).values()
+
+    def clusters(self, *, budget_s: float | None = None) -> tuple[models.Cluster, ...]:
+        """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
+        return self._get("clusters/", raw.ClustersBody, budget_s, api="slurmdb").values()
+
+    def drain(
+        self,
+        names: Iterable[str],
+        reason: str,
+        resume_after_s: int | None = None,
+        *,
+        seen: models.NodesAnswer | None = None,
+        budget_s: float | None = None,
+    ) -> BulkResult:
+        """Drain the nodes with our ``reason`` (made by ``names.drain_reason``); renew those that we drained before.
+
+        Nodes that somebody else drained are left alone (``FOREIGN``), judged by ``seen`` or else by a look of its own.
+        ``resume_after_s``: slurmctld undrains by itself after so long; None keeps the timer that is set. A race is left
+        between look and POST, so look again and check that the reason is ours.
+        """
+        wanted = drains.checked_names(names)
+        drains.owner_of(reason)
+        return self._update(
+            wanted,
+            lambda look: drains.sort_for_drain(wanted, look, reason, resume_after_s),
+            lambda node: node.drained_or_draining and owned(node.reason, [drains.owner_of(reason)]),
+            seen,
+            budget_s,
+        )
+
+    def undrain(
+        self,
+        names: Iterable[str],
+        *,
+        owners: Iterable[str] = (REASON_PREFIX,),
+        seen: models.NodesAnswer | None = None,
+        budget_s: float | None = None,
+    ) -> BulkResult:
+        """Lift the drains whose reason begins with one of ``owners``; others' are left alone (``FOREIGN``).
+
+        DOWN stays DOWN, and then the reason stays too: put the old one back with :meth:`set_reason`.
+        """
+        wanted, whose = drains.checked_names(names), tuple(owners)
+        return self._update(
+            wanted,
+            lambda look: drains.sort_for_undrain(wanted, look, whose),
+            lambda node: "DRAIN" not in node.state,
+            seen,
+            budget_s,
+        )
+
+    def set_reason(
+        self,
+        names: Iterable[str],
+        reason: str,
+        *,
+        owners: Iterable[str] = (REASON_PREFIX,),
+        seen: models.NodesAnswer | None = None,
+        budget_s: float | None = None,
+    ) -> BulkResult:
+        """Change only the reason, and only where the one there begins with one of ``owners``."""
+        wanted, whose = drains.checked_names(names), tuple(owners)
+        drains.checked_reason(reason)
+        return self._update(
+            wanted,
+            lambda look: drains.sort_for_reason(wanted, look, reason, whose),
+            lambda node: node.reason == reason,
+            seen,
+            budget_s,
+        )
+
+    def set_down(
+        self,
+        names: Iterable[str],
+        reason: str,
+        *,
+        seen: models.NodesAnswer | None = None,
+        budget_s: float | None = None,
+    ) -> BulkResult:
+        """Set nodes DOWN: **their jobs end now**; requeueable ones are queued again, others become NODE_FAIL.
+
+        The way to requeue before v0.0.45. Others' drains are left alone.
+        """
+        wanted = drains.checked_names(names)
+        drains.owner_of(reason)
+        return self._update(
+            wanted,
+            lambda look: drains.sort_for_drain(wanted, look, reason, None, state="DOWN"),
+            lambda node: node.base == "DOWN",
+            seen,
+            budget_s,
+        )
+
+    def delete_node(self, name: str, *, budget_s: float | None = None) -> bool:
+        """Delete a dynamic node's record; False where there was none.
+
+        Slurm refuses allocated, completing and reserved nodes, but **not** one with a suspended job, which then hangs
+        for ever (trap 4): only for nodes that :func:`slinky_iac.slurmrest.free.free` calls free.
+        """
+        (wanted,) = drains.checked_names([name])
+        left = self._left(budget_s)
+        response = self._send("DELETE", self._path(f"node/{wanted}", left()), f"delete node {wanted}", left())
+        try:
+            read(response, Envelope, f"delete node {wanted}")
+        except SlurmrestRefused as error:
+            if error.error_number != NO_SUCH_NODE:
+                raise
+            return False
+        return True
+
+    def cancel_jobs(
+        self, ids: Iterable[int | str], signal: str | None = None, *, budget_s: float | None = None
+    ) -> tuple[models.JobWord, ...]:
+        """Cancel jobs, or send them ``signal`` (``SIGTERM`` …); what Slurm said about each.
+
+        Nothing is sent for no ids: to Slurm, a filter without jobs means all of them.
+        """
+        jobs = _checked_jobs(ids)
+        if signal is not None and not (signal.isascii() and signal.isalnum()):
+            raise ValueError(f"{signal!r} is no signal's name: nothing was sent")
+        extra = {"signal": signal} if signal is not None else {}
+        left = self._left(budget_s)
+        words: list[models.JobWord] = []
+        for at in range(0, len(jobs), CHUNK):
+            part = jobs[at : at + CHUNK]
+            body = {"jobs": list(part), "flags": ["VERBOSE"], **extra}
+            path = self._path("jobs/", left())
+            response = self._send("DELETE", path, "cancel jobs", left(), json=body)
+            words += read(response, raw.JobWordsBody, "cancel jobs").values(part)
+        return tuple(words)
+
+    def requeue_jobs(self, ids: Iterable[int | str], *, budget_s: float | None = None) -> tuple[models.JobWord, ...]:
+        """Put running jobs back into the queue; what Slurm said about each.
+
+        :raises SlurmrestVersionError: slurmrestd is older than 26.05; :meth:`set_down` is the harsher way there.
+        """
+        jobs = _checked_jobs(ids)
+        left = self._left(budget_s)
+        if self.version(budget_s=left()) != versions.REQUEUE_SINCE:
+            raise SlurmrestVersionError(
+                f"slurmrestd at {self._shown} speaks {self.version()}, and jobs can be requeued over REST only from "
+                f"{versions.REQUEUE_SINCE} (Slurm 26.05) on: nothing was requeued. Cancel them, wait for their end, or "
+                "choose another policy"
+            )
+        words: list[models.JobWord] = []
+        for at in range(0, len(jobs), CHUNK):
+            part = jobs[at : at + CHUNK]
+            path = self._path("jobs/requeue", left())
+            response = self._send("POST", path, "requeue jobs", left(), json={"jobs": list(part)})
+            words += read(response, raw.RequeueBody, "requeue jobs").values(part)
+        return tuple(words)
+
+    def _update(
+        self,
+        names: tuple[str, ...],
+        sort: Callable[[models.NodesAnswer], Sorted],
+        so: Callable[[models.Node], bool],
+        seen: models.NodesAnswer | None,
+        budget_s: float | None,
+    ) -> BulkResult:
+        if not names:
+            return BulkResult(())
+        left = self._left(budget_s)
+        look = seen or self._all(left())
+        plan = sort(look)
+        updates = [update for group, change in plan.groups for update in chunked(group, change)]
+
+        def post(update: Update) -> None:
+            path = self._path("nodes/", left())
+            read(self._send("POST", path, "update nodes", left(), json=update.body()), Envelope, "update nodes")
+
+        done = carry_out(updates, seen=look, post=post, look=lambda: self._all(left()), so=so)
+        return in_order(names, done, plan.settled)
+
+    def _all(self, budget_s: float) -> models.NodesAnswer:
+        answer = self.nodes(budget_s=budget_s)
+        if answer is None:
+            raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
+        return answer
+
+
+def _checked_jobs(ids: Iterable[int | str]) -> tuple[str, ...]:
+    """Job ids as texts (``17``, ``12_3``, ``20+1``), each once. :raises ValueError: anything else."""
+    jobs = tuple(dict.fromkeys(str(i) for i in ids))
+    for job in jobs:
+        if not job.isascii() or not job[:1].isdigit() or not job.replace("_", "0", 1).replace("+", "0", 1).isdigit():
+            raise ValueError(f"{job!r} is no job id: nothing was sent")
+    return jobs

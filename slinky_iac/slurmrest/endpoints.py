@@ -1,0 +1,118 @@
+"""Where slurmrestd is: at a URL, or behind the Kubernetes API server's service proxy.
+
+The second needs nothing but a kubeconfig: a laptop reaches a slurmrestd that only the cluster's network can see.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import httpx
+
+from slinky_iac.errors import KubeUnreachable, SlurmrestUnreachable
+from slinky_iac.kube.connection import KubeTransport, tls_context
+from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
+from slinky_iac.kube.wire import Clock
+from slinky_iac.names import SLURMRESTD_PORT, is_dns_label
+
+
+@dataclass(frozen=True)
+class Direct:
+    """slurmrestd at ``url`` (``http://host:6820`` or https). ``ca_file``: PEM of who signed its certificate; None: the
+    system's. No proxy of the environment is used: tokens of root's worth go straight to the host named."""
+
+    url: str
+    ca_file: Path | None = None
+
+    @property
+    def shown(self) -> str:
+        return self.url
+
+
+@dataclass(frozen=True)
+class KubeProxy:
+    """The Service of slurmrestd, through the API server. Needs ``get``, ``create`` and ``delete`` on services/proxy.
+
+    The API server takes no TLS between itself and the Service unless ``tls``.
+    """
+
+    kubeconfig: KubeSource = field(default_factory=KubeSource)
+    namespace: str = "slurm"
+    service: str = "slurm-restapi"
+    port: int = SLURMRESTD_PORT
+    tls: bool = False
+
+    @property
+    def shown(self) -> str:
+        return f"Service {self.namespace}/{self.service}:{self.port} through the Kubernetes API server"
+
+
+Endpoint = Direct | KubeProxy
+
+
+@dataclass(frozen=True)
+class Route:
+    """An endpoint made usable: the URL that Slurm's own paths are put behind, and the transport."""
+
+    base_url: str
+    transport: httpx.BaseTransport
+    shown: str
+
+
+Connect = Callable[[KubeAccess], httpx.BaseTransport]
+
+
+def route(
+    endpoint: Endpoint,
+    *,
+    clock: Clock,
+    env: Mapping[str, str] | None = None,
+    home: Path | None = None,
+    connect: Connect | None = None,
+) -> Route:
+    """Make ``endpoint`` usable; opens no connection. ``connect`` replaces the transport of a KubeProxy (tests).
+
+    :raises SlurmrestUnreachable: a URL, CA file or kubeconfig that can't be used, with what to repair.
+    """
+    if isinstance(endpoint, Direct):
+        return _direct(endpoint)
+    for name in (endpoint.namespace, endpoint.service):
+        if not is_dns_label(name):
+            raise SlurmrestUnreachable(f"{name!r} is no name of a namespace or Service (RFC 1123): nothing was sent")
+    env = os.environ if env is None else env
+    try:
+        access = load(endpoint.kubeconfig, env=env, home=home or Path.home())
+    except KubeUnreachable as error:
+        raise SlurmrestUnreachable(f"slurmrestd was to be asked as {endpoint.shown}: {error}") from None
+    transport = connect(access) if connect is not None else KubeTransport(access, clock=clock, env=env)
+    scheme = "https:" if endpoint.tls else ""
+    path = f"/api/v1/namespaces/{endpoint.namespace}/services/{scheme}{endpoint.service}:{endpoint.port}/proxy"
+    return Route(access.server + path, transport, f"{endpoint.shown} at {access.server} ({access.origin})")
+
+
+def _direct(endpoint: Direct) -> Route:
+    try:
+        url = httpx.URL(endpoint.url)
+    except (httpx.InvalidURL, UnicodeError):
+        url = httpx.URL("")
+    if url.scheme not in ("http", "https") or not url.host or url.userinfo or url.query or url.fragment:
+        raise SlurmrestUnreachable(
+            "slurmrestd's URL can't be used: it must be http:// or https://, a host, a port and at most a path, "
+            "without user, password, query or fragment"
+        )
+    ca = None
+    if endpoint.ca_file is not None:
+        try:
+            ca = endpoint.ca_file.read_bytes()
+        except OSError as error:
+            raise SlurmrestUnreachable(f"CA file {endpoint.ca_file} can't be read: {error.strerror}") from None
+    if url.scheme == "http":
+        return Route(str(url), httpx.HTTPTransport(trust_env=False), str(url))
+    try:
+        tls = tls_context(ca=ca, where=f"CA file {endpoint.ca_file}")
+    except KubeUnreachable as error:
+        raise SlurmrestUnreachable(str(error)) from None
+    return Route(str(url), httpx.HTTPTransport(verify=tls, trust_env=False), str(url))

@@ -1,0 +1,111 @@
+"""One connection to one slurmrestd: route, token, version, bounds. :mod:`slinky_iac.slurmrest.client` has the calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+import httpx
+
+from slinky_iac.errors import SlurmrestUnreachable
+from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts
+from slinky_iac.slurmrest import versions
+from slinky_iac.slurmrest.answers import Envelope, is_passing, read
+from slinky_iac.slurmrest.auth import MAX_LIFE_S, SlurmJwtAuth
+from slinky_iac.slurmrest.endpoints import Connect, Endpoint, route
+
+Body = TypeVar("Body", bound=Envelope)
+
+
+class Session:
+    """What all calls share. Opens nothing until the first call."""
+
+    def __init__(  # noqa: PLR0913 - all but two by keyword, each with a default
+        self,
+        endpoint: Endpoint,
+        keys: Sequence[bytes],
+        *,
+        user: str = "slurm",
+        token_life_s: int = MAX_LIFE_S,
+        clock: Clock | None = None,
+        timeouts: Timeouts | None = None,
+        retry: Retry | None = None,
+        budget_s: float = 120.0,
+        transport: httpx.BaseTransport | None = None,
+        connect: Connect | None = None,
+        env: Mapping[str, str] | None = None,
+        home: Path | None = None,
+    ) -> None:
+        """``keys``: raw bytes of jwt_hs256.key, [new, old] while it is being rotated. ``user``: see
+        :class:`SlurmJwtAuth`. ``budget_s``: seconds that a call may take, tries and pauses together, unless the call
+        says otherwise. ``transport`` and ``connect`` replace the network (tests)."""
+        clock = clock or Clock()
+        way = route(endpoint, clock=clock, env=env, home=home, connect=connect)
+        bounded = BoundedTransport(transport or way.transport, clock=clock, timeouts=timeouts or Timeouts())
+        client = httpx.Client(
+            base_url=way.base_url,
+            transport=bounded,
+            auth=SlurmJwtAuth(keys, clock=clock.wall, user=user, life_s=token_life_s),
+            headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "slinky-iac"},
+            trust_env=False,
+        )
+        self._sender = Sender(client, clock, retry or Retry())
+        self._clock = clock
+        self._shown = way.shown
+        self._budget_s = budget_s
+        self._spoken: str | None = None
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._shown!r})"
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._sender.client.close()
+
+    def version(self, *, budget_s: float | None = None) -> str:
+        """The REST version spoken with this slurmrestd, asked for once."""
+        if self._spoken is None:
+            left = self._left(budget_s)
+            self._spoken = versions.negotiate(lambda path: self._send("GET", path, "ping", left()), self._shown)
+        return self._spoken
+
+    def _left(self, budget_s: float | None) -> Callable[[], float]:
+        """Seconds of this call's budget that are left, at each asking."""
+        deadline = self._clock.monotonic() + (self._budget_s if budget_s is None else budget_s)
+        return lambda: deadline - self._clock.monotonic()
+
+    def _path(self, rest: str, budget_s: float, api: str = "slurm") -> str:
+        return f"/{api}/{self.version(budget_s=budget_s)}/{rest}"
+
+    def _get(self, rest: str, model: type[Body], budget_s: float | None, api: str = "slurm") -> Body:
+        left = self._left(budget_s)
+        return read(self._send("GET", self._path(rest, left(), api), rest, left()), model, rest)
+
+    def _send(
+        self,
+        method: str,
+        path: str,
+        what: str,
+        budget_s: float,
+        *,
+        params: dict[str, str] | None = None,
+        json: object = None,
+    ) -> httpx.Response:
+        reading = method == "GET"
+        try:
+            return self._sender.send(
+                method, path, budget_s=budget_s, repeatable=reading, again=is_passing, params=params, json=json
+            )
+        except NoAnswer as error:
+            unsure = " It may have been done, or be done in a moment: look again." if error.maybe_done else ""
+            raise SlurmrestUnreachable(
+                f"{what.rstrip('/')}: no answer from slurmrestd at {self._shown}: {error}.{'' if reading else unsure}"
+            ) from None
