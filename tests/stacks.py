@@ -1,0 +1,56 @@
+"""Configurations that many tests need: the shipped examples, and the smallest that is sound."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from slinky_iac.config.load import load
+from slinky_iac.config.rules import findings, require_sound
+from slinky_iac.config.stack import StackConfig
+
+ROOT = Path(__file__).resolve().parents[1]
+EXAMPLES = (*sorted(ROOT.glob("examples/Pulumi.*.yaml")), ROOT / "Pulumi.dev.yaml")
+SECRETS = frozenset({"slurmKey", "jwtKey", "databasePassword"})
+FORMS = ("all-in-kubernetes", "slurmdbd-outside", "controller-outside", "all-outside")
+"""The four hybrid forms, by the name of their example."""
+
+Data = dict[str, Any]
+
+
+def sections(path: Path) -> Data:
+    """The sections of a stack file, without the project's prefix."""
+    config: Data = yaml.safe_load(path.read_text())["config"]
+    return {key.split(":", 1)[1]: value for key, value in config.items()}
+
+
+def minimal(**more: object) -> Data:
+    """The smallest sound configuration, and ``more`` sections."""
+    return {"cluster": {"name": "lab"}, "accounting": {"enabled": False}, **more}
+
+
+def outside(**more: object) -> Data:
+    """slurmctld outside, keys imported, and ``more`` sections."""
+    return minimal(keys={"source": "imported"}, controller={"external": {"host": "ctl.example.org"}}) | more
+
+
+def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Data:
+    """``over`` laid over ``base``: mappings merged, and what is None there is left out."""
+    result = dict(base)
+    for key, value in over.items():
+        if value is None:
+            result.pop(key, None)
+            continue
+        both = isinstance(value, Mapping) and isinstance(result.get(key), Mapping)
+        result[key] = merged(result[key], value) if both else value
+    return result
+
+
+def form(name: str, **over: Any) -> StackConfig:
+    """The example of a hybrid form, with ``over`` laid over it; sound, or this raises."""
+    config = load(merged(sections(ROOT / "examples" / f"Pulumi.{name}.yaml"), over))
+    require_sound(findings(config, SECRETS))
+    return config

@@ -1,0 +1,104 @@
+"""Each kind of value holds its rule: what Slurm, Kubernetes and the operator take, and nothing that they'd misread."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from slinky_iac.config import fields
+
+
+def accepts(kind: Any, value: object) -> bool:
+    try:
+        TypeAdapter(kind).validate_python(value)
+    except ValidationError:
+        return False
+    return True
+
+
+TABLE: list[tuple[Any, list[object], list[object]]] = [
+    (fields.DnsLabel, ["a", "slurm", "a-1", "1a", "a" * 63], ["", "A", "a_b", "-a", "a-", "a.b", "a" * 64, 1]),
+    (fields.NodeSetName, ["gpu", "gpu-a100", "g" * 30], ["g" * 31, "all", "default", "GPU", "gpu_1", "gpu.a", "gpu,cpu"]),
+    (
+        fields.SlurmName,
+        ["gpu", "GPU_1", "a.b", "metal-001", "x" * 64],
+        ["", "default", "DEFAULT", "a b", "a,b", "a=b", "x" * 65, "-a", "a[0-3]"],
+    ),
+    (fields.ClusterName, ["lab", "Lab_1", "a$", "c" * 40], ["", "c" * 41, "a-b", "a.b", "a b", "läb"]),
+    (
+        fields.Host,
+        ["ctl", "ctl.example.org", "ctl.example.org.", "192.0.2.1", "2001:db8::1", "a" * 63],
+        ["", "CTL", "http://ctl", "ctl:6817", "ctl/x", "a_b", "10.99.0.300", "1.2.3", "ctl..", ".ctl", "a b", "a" * 64],
+    ),
+    (fields.Quantity, ["500m", "4", "16Gi", "1.5", 4, 0.5, "2T"], ["", "4 Gi", "Gi", "-1", "1e3", "4GB", [], None]),
+    (
+        fields.Image,
+        ["r/slurmd:26.05", "slurmd@sha256:abc", "host:5000/slurmd:1"],
+        ["", "slurmd", "r/slurmd", "host:5000/slurmd", "a b:1", " a:1"],
+    ),
+    (
+        fields.Seconds,
+        [0, 7, "90s", "30m", "2d12h", "1d2h3m4s"],
+        [-1, "", "s", "30", "1.5h", "4h30", "30 m", "1w", 1.5, None],
+    ),
+    (fields.Port, [1, 6817, 65535], [0, 65536, "x", None]),
+    (
+        fields.Gres,
+        ["gpu:8", "gpu:a100:8", "mps:0"],
+        ["gpu", "gpu:", ":8", "gpu:a100:x", "gpu:a:b:1", "gpu: 8", "gpu:8,mps:1"],
+    ),
+    (fields.Version, ["1.2.1", "v1.0.1", "1.1.0"], ["1.3.0", "0.4.0", "latest", "1.2"]),
+    (
+        fields.NodeConf,
+        [{}, {"Weight": 10}, {"RealMemory": "1000", "Gres": "gpu:1,mps:2"}],
+        [
+            {"Weight": "1 0"},
+            {"Weight": "a=b"},
+            {"Weight": ""},
+            {"Weight": "'"},
+            {"Weight": "#"},
+            {"We ight": "1"},
+            {"": "1"},
+        ],
+    ),
+    (
+        fields.PartitionConf,
+        [{"MaxTime": "UNLIMITED"}, {"Default": True}, {"TRESBillingWeights": "CPU=1.0,Mem=0.25G"}],
+        [{"MaxTime": "a b"}, {"MaxTime": "a\nPartitionName=evil"}, {"MaxTime": "#"}, {"MaxTime": ""}, {"A=B": "1"}, [], "x"],
+    ),
+]
+GOOD = [(kind, value) for kind, good, _ in TABLE for value in good]
+BAD = [(kind, value) for kind, _, bad in TABLE for value in bad]
+
+
+@pytest.mark.parametrize(("kind", "value"), GOOD, ids=[repr(v)[:40] for _, v in GOOD])
+def test_a_good_value_is_taken(kind: Any, value: object) -> None:
+    assert accepts(kind, value)
+
+
+@pytest.mark.parametrize(("kind", "value"), BAD, ids=[repr(v)[:40] for _, v in BAD])
+def test_a_bad_value_is_refused(kind: Any, value: object) -> None:
+    assert not accepts(kind, value)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [(True, "YES"), (False, "NO"), (10, "10"), (0.5, "0.5"), ("UNLIMITED", "UNLIMITED")]
+)
+def test_numbers_and_booleans_become_slurms_words(value: object, text: str) -> None:
+    assert TypeAdapter(fields.PartitionConf).validate_python({"Key": value}) == {"Key": text}
+
+
+@given(days=st.integers(0, 99), hours=st.integers(0, 99), minutes=st.integers(0, 99), seconds=st.integers(0, 99))
+def test_a_duration_is_the_sum_of_its_parts(days: int, hours: int, minutes: int, seconds: int) -> None:
+    total = ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+    assert fields.parse_duration(f"{days}d{hours}h{minutes}m{seconds}s") == total
+
+
+@given(text=st.text(max_size=30))
+def test_no_accepted_text_breaks_the_line_it_stands_on(text: str) -> None:
+    for kind in (fields.NodeConf, fields.PartitionConf):
+        assert not (accepts(kind, {"Key": text}) and any(c.isspace() or c == "#" for c in text))

@@ -1,0 +1,178 @@
+"""From the engine's strings to settings: plain-text secrets and secret settings are refused, and no message shows one."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pulumi
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pulumi.runtime.config import set_all_config
+
+from slinky_iac import keys
+from slinky_iac.config.reader import StackSettings, read_stack
+from slinky_iac.config.stack import PROJECT, SECRET_KEYS
+from tests.stacks import minimal, outside
+
+RAW = (bytes(range(64)), bytes(range(64, 128)))
+KEYS = {"slurmKey": base64.b64encode(RAW[0]).decode(), "jwtKey": base64.b64encode(RAW[1]).decode()}
+SENTINEL = "tops3cretvalue"
+
+
+@pytest.fixture(autouse=True)
+def _no_config_is_left_behind() -> Iterator[None]:
+    yield
+    set_all_config({}, [])
+
+
+def configure(data: dict[str, Any], secrets: dict[str, str] | None = None, also_secret: tuple[str, ...] = ()) -> None:
+    """Set configuration as the language host does: sections as JSON texts, and the list of secret keys."""
+    values = {f"{PROJECT}:{name}": v if isinstance(v, str) else json.dumps(v) for name, v in data.items()}
+    values |= {f"{PROJECT}:{name}": value for name, value in (secrets or {}).items()}
+    set_all_config(values, [f"{PROJECT}:{name}" for name in (*(secrets or {}), *also_secret)])
+
+
+def refused() -> str:
+    with pytest.raises(pulumi.RunError) as caught:
+        read_stack()
+    assert caught.value.__suppress_context__, "a chained exception would print a traceback"
+    return str(caught.value)
+
+
+async def is_secret(output: pulumi.Output[str] | None) -> bool:
+    assert output is not None
+    return await output.is_secret()
+
+
+def test_sections_become_settings() -> None:
+    configure(minimal(nodesets={"gpu": {"replicas": 2}}))
+    read = read_stack()
+    assert read.config.cluster.name == "lab"
+    assert read.config.nodesets["gpu"].replicas == 2
+    assert (read.slurm_key, read.jwt_key, read.key_fingerprints, read.database_password) == (None, None, None, None)
+
+
+def test_configuration_of_other_projects_and_providers_is_left_alone() -> None:
+    configure(minimal())
+    set_all_config(
+        {f"{PROJECT}:cluster": '{"name": "lab"}', f"{PROJECT}:accounting": '{"enabled": false}', "kubernetes:context": "x"},
+        [],
+    )
+    assert read_stack().config.cluster.name == "lab"
+
+
+def imported() -> StackSettings:
+    configure(outside(), KEYS)
+    return read_stack()
+
+
+@pulumi.runtime.test
+async def test_imported_keys_are_secret_outputs_and_fingerprints_are_not() -> None:
+    read = imported()
+    assert await is_secret(read.slurm_key)
+    assert await is_secret(read.jwt_key)
+    assert read.slurm_key is not None
+    assert await read.slurm_key.future() == KEYS["slurmKey"]
+    assert read.key_fingerprints == (keys.fingerprint(RAW[0]), keys.fingerprint(RAW[1]))
+
+
+@pulumi.runtime.test
+async def test_the_database_password_is_a_secret_output() -> None:
+    configure(minimal(accounting={"database": {"host": "db"}}), {"databasePassword": SENTINEL})
+    password = read_stack().database_password
+    assert await is_secret(password)
+    assert password is not None
+    assert await password.future() == SENTINEL
+
+
+def test_keys_that_are_given_and_not_imported_never_leave_the_reader() -> None:
+    configure(minimal(), KEYS)
+    read = read_stack()
+    assert (read.slurm_key, read.jwt_key) == (None, None)
+    assert KEYS["slurmKey"] not in repr(read)
+
+
+@pytest.mark.parametrize("name", SECRET_KEYS)
+def test_a_secret_in_plain_text_is_refused_without_being_shown(name: str) -> None:
+    configure(minimal() | {name: SENTINEL})
+    message = refused()
+    assert f"{name}: is set in plain text; run `pulumi config set --secret {name}`" in message
+    assert SENTINEL not in message
+
+
+@pytest.mark.parametrize("name", ["cluster", "nodesets", "nonsense"])
+def test_a_section_that_holds_a_secret_is_refused_without_being_shown(name: str) -> None:
+    configure(minimal() | {name: {"gpu": {"env": {"TOKEN": SENTINEL}}}}, also_secret=(name,))
+    message = refused()
+    assert f"{name}: holds a secret" in message
+    assert SENTINEL not in message
+
+
+@pytest.mark.parametrize("text", ["lab", "", "{", "9" * 5000, "[" * 100_000, "NaN", "3", "true", "null", "[1]"])
+def test_a_section_that_is_no_mapping_is_a_fault_not_a_traceback(text: str) -> None:
+    configure(minimal() | {"cluster": text})
+    assert "  cluster: " in refused()
+
+
+def test_no_configuration_at_all_names_what_is_missing() -> None:
+    set_all_config({}, [])
+    assert "cluster: is missing" in refused()
+
+
+@pytest.mark.parametrize(
+    ("secrets", "fault"),
+    [
+        (KEYS | {"slurmKey": base64.b64encode(b"short").decode()}, "slurmKey: has 5 bytes; 32 to 65536 are allowed"),
+        (KEYS | {"jwtKey": base64.b64encode(b"k" * 40 + b"\n").decode()}, "jwtKey: is text that ends with a line break"),
+        (KEYS | {"jwtKey": "%%%"}, "jwtKey: is not base64"),
+        ({"slurmKey": KEYS["slurmKey"], "jwtKey": KEYS["slurmKey"]}, "jwtKey: is the same key as slurmKey"),
+        ({"slurmKey": KEYS["slurmKey"]}, "keys.source: imported, but jwtKey is not set"),
+    ],
+)
+def test_a_bad_key_is_refused_without_being_shown(secrets: dict[str, str], fault: str) -> None:
+    configure(outside(), secrets)
+    message = refused()
+    assert fault in message
+    assert not any(value in message for value in secrets.values())
+
+
+def test_faults_of_both_keys_come_at_once() -> None:
+    configure(outside(), {"slurmKey": "%", "jwtKey": "%"})
+    message = refused()
+    assert "slurmKey: is not base64" in message
+    assert "jwtKey: is not base64" in message
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=6,
+)
+_SECTIONS = st.sampled_from(
+    ["cluster", "operator", "keys", "controller", "accounting", "restapi", "nodesets", "partitions", "logins", "external"]
+    + ["drain", "kubernetes", "slurmrest", "bogus", ""]
+)
+
+
+@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    broken=st.dictionaries(_SECTIONS, _JSON.map(json.dumps) | st.text(max_size=12), min_size=1, max_size=3),
+    hidden=st.sets(_SECTIONS, max_size=1),
+    key=st.sampled_from([KEYS["slurmKey"], SENTINEL, "", "x" * 100]),
+)
+def test_any_broken_configuration_ends_in_sentences_and_shows_no_secret(
+    broken: dict[str, str], hidden: set[str], key: str
+) -> None:
+    data = outside() | broken | {name: json.dumps({"secret": SENTINEL}) for name in hidden}
+    configure(data, {"slurmKey": key, "jwtKey": KEYS["jwtKey"]}, tuple(hidden))
+    try:
+        read_stack()
+    except pulumi.RunError as error:
+        message = str(error)
+        assert message.startswith("the stack's configuration has ")
+        assert all(": " in line for line in message.splitlines()[1:])
+        assert not any(secret in message for secret in (SENTINEL, *KEYS.values()))

@@ -1,0 +1,133 @@
+"""slurm.conf lines: what we add inside Kubernetes, and what the admin of an outside slurmctld must hold."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slinky_iac.config.load import load
+from slinky_iac.config.rules import findings
+from slinky_iac.slurmconf import OWNED, controller_extra_conf, gres_types, node_parameters, outside_slurm_conf
+from tests.stacks import form, merged, minimal, outside
+
+NODESETS = {
+    "gpu": {
+        "replicas": 2,
+        "features": ["a100", "nvlink"],
+        "gres": ["gpu:a100:8"],
+        "extraConf": {"Weight": 10},
+        "partition": {"config": {"MaxTime": "1-00:00:00", "Default": True}},
+    },
+    "cpu": {"replicas": 1, "partition": {"enabled": False}},
+}
+METAL = {
+    "slurmdHosts": [
+        {"name": "metal-1", "address": "192.0.2.1", "config": {"CPUs": 2, "Gres": "fpga:1"}},
+        {"name": "metal-2"},
+    ]
+}
+
+
+def lines(data: dict[str, Any]) -> list[str]:
+    return outside_slurm_conf(load(data)).splitlines()
+
+
+def test_the_outside_slurm_conf_is_complete() -> None:
+    data = outside(
+        cluster={"name": "atlas", "maxNodeCount": 2048},
+        nodesets=NODESETS,
+        partitions={"all": {"nodesets": ["gpu", "metal-1"], "config": {"MaxTime": "UNLIMITED"}}},
+        external=METAL,
+        accounting={"external": {"host": "dbd.example.org", "port": 6819}},
+    )
+    assert [line for line in lines(data) if not line.startswith("#")] == [
+        "ClusterName=atlas",
+        "AuthType=auth/slurm",
+        "CredType=cred/slurm",
+        "AuthInfo=use_client_ids",
+        "AuthAltTypes=auth/jwt",
+        "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key",
+        "SlurmctldParameters=enable_configless",
+        "MaxNodeCount=2048",
+        "ReturnToService=2",
+        "GresTypes=fpga,gpu",
+        "AccountingStorageType=accounting_storage/slurmdbd",
+        "AccountingStorageHost=dbd.example.org",
+        "AccountingStoragePort=6819",
+        "NodeName=metal-1 NodeAddr=192.0.2.1 CPUs=2 Gres=fpga:1",
+        "NodeName=metal-2",
+        "NodeSet=gpu Feature=gpu",
+        "NodeSet=cpu Feature=cpu",
+        "PartitionName=gpu Nodes=gpu MaxTime=1-00:00:00 Default=YES",
+        "PartitionName=all Nodes=gpu,metal-1 MaxTime=UNLIMITED",
+    ]
+
+
+def test_every_nodeset_of_every_form_has_its_line_outside() -> None:
+    for name in ("controller-outside", "all-outside"):
+        config = form(name)
+        text = outside_slurm_conf(config)
+        assert all(f"NodeSet={nodeset} Feature={nodeset}\n" in text for nodeset in config.nodesets)
+
+
+def test_an_outside_slurm_conf_without_accounting_names_no_slurmdbd() -> None:
+    assert not any(line.startswith("AccountingStorage") for line in lines(outside(nodesets=NODESETS)))
+
+
+def test_node_parameters_are_features_gres_and_the_users_own() -> None:
+    config = load(minimal(nodesets=NODESETS))
+    assert node_parameters(config.nodesets["gpu"]) == {"Weight": "10", "Features": "a100,nvlink", "Gres": "gpu:a100:8"}
+    assert node_parameters(config.nodesets["cpu"]) == {}
+
+
+def test_gres_types_are_those_of_nodesets_and_hosts() -> None:
+    data = minimal(nodesets=merged(NODESETS, {"cpu": {"extraConf": {"Gres": "mps:100"}}}), external=METAL)
+    assert gres_types(load(data)) == ("fpga", "gpu", "mps")
+
+
+def test_inside_kubernetes_nothing_is_added_that_the_operator_writes() -> None:
+    assert controller_extra_conf(load(minimal(operator={"version": "1.1.0"}, nodesets=NODESETS))) == ""
+
+
+@pytest.mark.parametrize(
+    ("version", "gres", "line"),
+    [
+        ("1.1.0", ["gpu:1"], ""),
+        ("1.1.0", ["gpu:1", "mps:1"], "GresTypes=gpu,mps"),
+        ("1.1.0", ["mps:1"], "GresTypes=gpu,mps"),
+        ("1.2.1", ["gpu:1"], "GresTypes=gpu"),
+        ("1.2.1", [], ""),
+    ],
+)
+def test_gres_types_are_written_where_the_operator_does_not(version: str, gres: list[str], line: str) -> None:
+    data = minimal(operator={"version": version}, nodesets={"gpu": {"replicas": 1, "gres": gres}})
+    assert controller_extra_conf(load(data)) == line
+
+
+def test_the_users_own_gres_types_win() -> None:
+    data = minimal(controller={"extraConf": {"GresTypes": "gpu,nic"}}, nodesets=NODESETS)
+    assert controller_extra_conf(load(data)) == "GresTypes=gpu,nic"
+
+
+def test_the_tail_of_an_inside_slurm_conf() -> None:
+    data = minimal(
+        cluster={"name": "lab", "maxNodeCount": 2048},
+        operator={"version": "1.1.0"},
+        controller={"extraConf": {"SlurmctldDebug": "info"}},
+        external=METAL | {"slurmdHosts": METAL["slurmdHosts"][1:]},
+        partitions={"all": {"nodesets": ["ALL"], "config": {"Default": True}}},
+    )
+    assert controller_extra_conf(load(data)).splitlines() == [
+        "SlurmctldDebug=info",
+        "MaxNodeCount=2048",
+        "NodeName=metal-2",
+        "PartitionName=all Nodes=ALL Default=YES",
+    ]
+
+
+@pytest.mark.parametrize("owned", OWNED)
+def test_an_owned_parameter_is_refused_in_any_spelling(owned: str) -> None:
+    for key in (owned, owned.upper()):
+        found = findings(load(minimal(controller={"extraConf": {key: "x"}})))
+        assert f"controller.extraConf.{key}" in {f.path for f in found if f.level == "error"}
