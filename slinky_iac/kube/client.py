@@ -145,6 +145,18 @@ class KubeClient:
             return scalers
         return scalers + objects.of_nodeset(nodeset, GROUP, "ScaledObject")
 
+    def secret_entry(self, namespace: str, name: str, entry: str) -> bytes:
+        """The raw bytes of one entry of a Secret; they go to whoever asked and into no message.
+
+        :raises KubeNotFound: no such Secret, or no such entry in it.
+        """
+        path = f"/api/v1/namespaces/{_label(namespace)}/secrets/{_label(name)}"
+        what = f"Secret {namespace}/{name}"
+        found = self._get(path, models.SecretBody, what).data.get(entry)
+        if found is None:
+            raise KubeNotFound(f"{what}: has no entry {entry!r}; nothing was asked of Slurm. Check keys in the configuration")
+        return found
+
     def crd(self, plural: str) -> CrdSchema:
         """The installed schema of a Slinky resource, to tell which fields this operator knows (``nodesets`` …)."""
         name = f"{plural}.{GROUP}"

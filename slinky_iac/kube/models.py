@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
-from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, Base64Bytes, BaseModel, ConfigDict, Field, ValidationError
 
 from slinky_iac.errors import KubeError
 from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON, LABEL_POD_INDEX
@@ -325,6 +325,12 @@ class RestApiBody(_Raw):
             replicas_spec=self.spec.replicas,
             deleting=self.metadata.deleted is not None,
         )
+
+
+class SecretBody(_Raw):
+    """A Secret's entries, decoded; never in a ``repr``."""
+
+    data: dict[str, Base64Bytes] = Field(default_factory=dict, repr=False)
 
 
 class RestApiList(_Raw):
