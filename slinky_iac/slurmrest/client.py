@@ -212,13 +212,17 @@ class SlurmrestClient(Session):
                 f"{versions.REQUEUE_SINCE} (Slurm 26.05) on: nothing was requeued. Cancel them, wait for their end, or "
                 "choose another policy"
             )
-        words: list[models.JobWord] = []
-        for at in range(0, len(jobs), CHUNK):
-            part = jobs[at : at + CHUNK]
-            path = self._path("jobs/requeue", left())
-            response = self._send("POST", path, "requeue jobs", left(), json={"jobs": list(part)})
-            words += read(response, raw.RequeueBody, "requeue jobs").values(part)
-        return tuple(words)
+        return tuple(self._requeued(job, left()) for job in jobs)
+
+    def _requeued(self, job: str, budget_s: float) -> models.JobWord:
+        # One POST for each: of several, an error names the failed ones in prose only, and says nothing of the others.
+        what = f"requeue job {job}"
+        response = self._send("POST", self._path("jobs/requeue", budget_s), what, budget_s, json={"jobs": [job]})
+        try:
+            read(response, Envelope, what)
+        except SlurmrestRefused as error:
+            return models.JobWord(job, error.error_number, str(error))
+        return models.JobWord(job, 0, "")
 
     def _update(
         self,

@@ -177,8 +177,8 @@ class JobWord:
 
     @property
     def gone(self) -> bool:
-        """It had ended before, or Slurm doesn't know it any more."""
-        return self.error_number in (2017, 2021)
+        """Nothing was left to do: it had ended, Slurm doesn't know it any more, or it waits in the queue already."""
+        return self.error_number in (2017, 2021, 2024)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ dicts, and no bytes whatever make it raise anything but its own error.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from typing import Annotated
 
@@ -266,47 +267,21 @@ class _RawJobWord(Strict):
 
 
 class JobWordsBody(Envelope):
-    """Answer to DELETE jobs/ with VERBOSE."""
+    """Answer to DELETE jobs/ with VERBOSE: a line for each job, for each task of an array and part of a het job."""
 
     status: list[_RawJobWord]
 
     def values(self, asked: tuple[str, ...]) -> tuple[JobWord, ...]:
-        """One word for each job asked about, in that order."""
-        said = []
+        """One word for each job asked about, in that order: the worst said about it or a part of it."""
+        heard: dict[str, tuple[int, str]] = {}
         for word in self.status:
             number = word.job_id.value() if isinstance(word.job_id, _Number) else word.job_id
-            said.append(((str(number), word.step_id), word.error.code, word.error.message or word.error.string))
-        return _words(asked, said)
-
-
-class _RawRequeued(Strict):
-    job_id: int = 0
-    step_id: str = ""
-    error: str = ""
-    error_code: int
-    why: str | None = ""
-
-
-class RequeueBody(Envelope):
-    """Answer to POST jobs/requeue (v0.0.45): a list for each job asked about, with an entry for each task of an array."""
-
-    status: list[list[_RawRequeued]]
-
-    def values(self, asked: tuple[str, ...]) -> tuple[JobWord, ...]:
-        """One word for each job asked about, in that order."""
-        entries = [entry for part in self.status for entry in part]
-        return _words(asked, [((str(e.job_id), e.step_id), e.error_code, e.why or e.error) for e in entries])
-
-
-def _words(asked: tuple[str, ...], said: list[tuple[tuple[str, str], int, str]]) -> tuple[JobWord, ...]:
-    """The worst that was said about each job: an array's tasks may each have a line of their own."""
-    heard: dict[str, tuple[int, str]] = {}
-    for names, code, text in said:
-        for name in names:
-            if name not in heard or heard[name][0] == 0:
-                heard[name] = (code, text)
-    silence = "slurmctld said nothing about this job"
-    return tuple(JobWord(job, *heard[job]) if job in heard else JobWord(job, None, silence) for job in asked)
+            whole = re.split(r"[_+.]", word.step_id, maxsplit=1)[0]
+            for name in {str(number), word.step_id, whole}:
+                if name not in heard or heard[name][0] == 0:
+                    heard[name] = (word.error.code, word.error.message or word.error.string)
+        silence = "slurmctld said nothing about this job"
+        return tuple(JobWord(job, *heard[job]) if job in heard else JobWord(job, None, silence) for job in asked)
 
 
 def nodes_of(body: NodesBody, asked: float, answered: float) -> NodesAnswer:
