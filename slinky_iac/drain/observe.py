@@ -1,0 +1,162 @@
+"""From the answers of Kubernetes and slurmrestd to one :class:`Observation`.
+
+Order matters: pods before nodes before jobs. A job that begins after the node list was made is in the job list, so what
+both call free was free (slurmrestd.md section 4).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime
+
+from slinky_iac import names
+from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView, ReservationView
+from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestError, SlurmrestGarbage, SlurmrestVersionError
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.models import NodeSetState, Pod
+from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.models import Job, Node, Reservation
+
+
+@dataclass(frozen=True)
+class Look:
+    """One look: as the planner wants it, and the pods with the versions that a write needs."""
+
+    observation: Observation
+    pods: tuple[Pod, ...]
+
+
+def look(kube: KubeClient, slurm: Callable[[], SlurmrestClient], settings: GateSettings, now: int) -> Look:
+    """Look at one NodeSet.
+
+    slurmrestd's passing silence is part of the observation (``cluster`` is None, ``problem`` says why). A refused token
+    or an unsuitable slurmrestd is raised: no later look would be better. So is everything from Kubernetes.
+    """
+    reach = settings.reach
+    try:
+        state = kube.nodeset(reach.namespace, settings.resource)
+    except KubeNotFound:
+        return Look(Observation(now=now, version=settings.version), ())
+    pods = kube.pods_of(reach.namespace, state)
+    scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
+    cluster, problem = _ask(slurm)
+    seen = Observation(
+        now=now,
+        version=settings.version,
+        pods=tuple(pod_view(pod) for pod in pods),
+        nodeset=nodeset_view(state, tuple(f"{each.kind}/{each.name}" for each in scalers)),
+        cluster=cluster,
+        restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
+        problem=problem,
+    )
+    return Look(seen, pods)
+
+
+def _ask(slurm: Callable[[], SlurmrestClient]) -> tuple[ClusterView | None, str]:
+    try:
+        return cluster_view(slurm()), ""
+    except (SlurmrestAuthError, SlurmrestVersionError):
+        raise
+    except SlurmrestError as error:
+        return None, str(error)
+
+
+def cluster_view(client: SlurmrestClient) -> ClusterView:
+    """Slurm's side of one look. Raises what the client raises."""
+    answer = client.nodes()
+    if answer is None:
+        raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
+    jobs = client.jobs()
+    return ClusterView.of(
+        (node_view(node) for node in answer.nodes),
+        (job_view(job) for job in jobs.jobs),
+        (reservation_view(each) for each in client.reservations()),
+    )
+
+
+def pod_view(pod: Pod) -> PodView:
+    """One pod as the planner sees it."""
+    return PodView(
+        name=pod.name,
+        ordinal=-1 if pod.index is None else pod.index,
+        node=pod.slurm_node,
+        scheduled=pod.scheduled,
+        phase=pod.phase,
+        ready=pod.ready,
+        terminating=pod.terminating,
+        deletion_cost=pod.deletion_cost,
+        cost_text=pod.annotations.get(names.ANNOTATION_DELETION_COST),
+        deadline=_seconds(pod.annotations.get(names.ANNOTATION_POD_DEADLINE)),
+        cordon=pod.cordoned,
+        gate=pod.annotations.get(names.ANNOTATION_GATE, ""),
+        ready_since=pod.ready_since,
+        created=pod.created,
+        operator_states=pod.slurm_states,
+        operator_reason=pod.slurm_reason,
+    )
+
+
+def _seconds(text: str | None) -> int | None:
+    """RFC 3339 as the operator writes it; None where it can't be read, which the operator takes for no deadline too."""
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int(moment.timestamp()) if moment.tzinfo is not None else None
+
+
+def nodeset_view(state: NodeSetState, autoscalers: tuple[str, ...]) -> NodeSetView:
+    """The NodeSet as the planner sees it."""
+    return NodeSetView(
+        name=state.name,
+        replicas=state.replicas_spec,
+        generation=state.generation,
+        observed_generation=state.observed_generation,
+        updated=state.updated,
+        on_delete=state.update_strategy == "OnDelete",
+        autoscalers=autoscalers,
+    )
+
+
+def node_view(node: Node) -> NodeView:
+    """One Slurm node as the planner sees it."""
+    return NodeView(
+        name=node.name,
+        states=node.state,
+        reason=node.reason,
+        reason_user=node.reason_user,
+        resume_after=node.resume_after,
+        alloc_cpus=node.alloc_cpus,
+    )
+
+
+def job_view(job: Job) -> JobView:
+    """One job as the planner sees it. Without a time limit it has no known end, whatever Slurm writes there."""
+    return JobView(
+        job_id=job.job_id,
+        states=job.states,
+        nodes=job.nodes,
+        user=job.user,
+        partition=job.partition,
+        label=job.label,
+        name=job.name,
+        start=job.start,
+        end=job.end if job.time_limit_min is not None else None,
+        requeueable=job.requeueable,
+        exclusive=job.exclusive,
+    )
+
+
+def reservation_view(reservation: Reservation) -> ReservationView:
+    """One reservation as the planner sees it; without an end it lasts for ever."""
+    return ReservationView(
+        name=reservation.name,
+        nodes=reservation.nodes,
+        start=reservation.start or 0,
+        end=reservation.end if reservation.end is not None else 1 << 62,
+    )
