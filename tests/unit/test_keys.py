@@ -60,15 +60,14 @@ def test_what_is_not_base64_is_refused_with_the_command_that_makes_it(text: str)
         keys.decode("slurmKey", text, allow_trailing_newline=False)
 
 
-@given(text=st.text(min_size=12, max_size=80), raw=st.binary(min_size=12, max_size=31))
+@given(text=st.text(min_size=12, max_size=40), raw=st.binary(min_size=12, max_size=31))
 def test_no_refusal_shows_any_of_the_key(text: str, raw: bytes) -> None:
     short = encoded(raw)
-    for given_ in (text, short):
-        try:
-            keys.decode("slurmKey", given_, allow_trailing_newline=False)
-        except KeyMaterialError as error:
-            assert given_ not in str(error)
-            assert error.__cause__ is None
+    for key in (text, short):
+        with pytest.raises(KeyMaterialError) as caught:
+            keys.decode("slurmKey", key, allow_trailing_newline=False)
+        assert key not in str(caught.value)
+        assert caught.value.__suppress_context__ or caught.value.__context__ is None
 
 
 def test_the_fingerprint_is_what_the_documented_command_prints(tmp_path: Path) -> None:
