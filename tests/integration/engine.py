@@ -54,9 +54,7 @@ def prepare(folder: Path) -> Tools:
     bin_dir.mkdir()
     (home / "plugins").mkdir(parents=True)
     if plugins is not None:
-        for plugin in plugins.iterdir():
-            if plugin.is_dir():
-                (home / "plugins" / plugin.name).symlink_to(plugin)
+        _link_plugins(plugins, home / "plugins")
     if any(install.is_official(origin / name) for name in install.BUNDLED):
         bin_dir = origin
     else:
@@ -64,6 +62,13 @@ def prepare(folder: Path) -> Tools:
     version = install.random_version((REPO / "requirements.txt").read_text())
     install.install(install.plan(bin_dir, home, Path.home(), os.environ["PATH"], version))
     return Tools(bin_dir, home / "plugins")
+
+
+def _link_plugins(source: Path, target: Path) -> None:
+    """Every plugin of a cache, in folders of their own: the engine passes over folders that are links."""
+    for file in source.glob("resource-*/*"):
+        (target / file.parent.name).mkdir(exist_ok=True)
+        (target / file.parent.name / file.name).symlink_to(file)
 
 
 def _link(source: Path, target: Path) -> None:
