@@ -111,6 +111,7 @@ class Engine:
             "PULUMI_HOME": str(self.home),
             "PULUMI_BACKEND_URL": f"file://{self.backend}",
             "PULUMI_CONFIG_PASSPHRASE": PASSPHRASE,
+            "SLINKY_LAB_PYTHON": sys.executable,
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
             "NO_COLOR": "1",
