@@ -123,7 +123,7 @@ def seed(images: Sequence[Image]) -> Path:
     seal = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
     supervise.start(SEED_PROCESS, [*seal, "containerd", "--config", str(config)])
     try:
-        supervise.await_true("the image store answers", lambda: _answers(socket), 20, log=SEED_PROCESS)
+        supervise.await_true("the image store answers", lambda: answers(socket), 20, log=SEED_PROCESS)
         for image in images:
             import_into(socket, image)
     finally:
@@ -159,7 +159,8 @@ def import_into(socket: Path, image: Image) -> None:
         raise LabError(f"image {image.name} could not be imported from {image.archive}: {done.stderr.strip()[-500:]}")
 
 
-def _answers(socket: Path) -> bool:
+def answers(socket: Path) -> bool:
+    """Does the containerd behind `socket` answer?"""
     argv = ["ctr", "--address", str(socket), "--connect-timeout", "1s", "version"]
     return subprocess.run(argv, capture_output=True, check=False).returncode == 0
 

@@ -26,7 +26,7 @@ def up(home: Home, node: Node, nodes: tuple[Node, ...]) -> None:
         folder.mkdir(parents=True, exist_ok=True)
         make_cgroups(node.cgroup)
         seal = ["unshare", "--mount", "--uts", "--net", "--pid", "--fork", "--kill-child"]
-        supervise.start(node.name, [*seal, "sh", str(INIT), node.name, str(folder)])
+        supervise.start(node.name, [*seal, "sh", str(INIT), node.name, str(node.address), str(folder)])
         supervise.await_true(f"{node.name} is there", lambda: pid(home, node) is not None, START_SECONDS, log=node.name)
     first = pid(home, node)
     if first is None:
@@ -59,10 +59,10 @@ def entered(home: Home, node: Node, argv: Sequence[str]) -> list[str]:
 
 
 def hierarchies() -> list[Path]:
-    """Every cgroup v1 hierarchy of this machine (not the unified one beside them), or the unified one alone."""
+    """Every cgroup hierarchy of this machine: those of v1 and the unified one beside them, or the unified one alone."""
     if (CGROUPS / "cgroup.controllers").exists():
         return [CGROUPS]
-    folders = (folder.resolve() for folder in CGROUPS.iterdir() if folder.name != "unified")
+    folders = (folder.resolve() for folder in CGROUPS.iterdir())
     return sorted({folder for folder in folders if (folder / "cgroup.procs").exists()})
 
 

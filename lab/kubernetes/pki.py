@@ -97,7 +97,8 @@ def _certificate(pki: Path, identity: Identity) -> None:
 
 
 def _key(path: Path) -> None:
-    _openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:P-256", "-out", str(path))
+    # Kubernetes reads a public key out of an "EC PRIVATE KEY" (SEC 1), not out of PKCS #8.
+    _openssl("ecparam", "-genkey", "-noout", "-name", "prime256v1", "-out", str(path))
     path.chmod(0o600)
 
 

@@ -104,14 +104,15 @@ def kubelet_config(home: Home, node: Node) -> str:
 def kube_proxy_config(kubeconfig: Path, node: Node) -> str:
     """KubeProxyConfiguration; what a network namespace of its own may not set (conntrack sizes) is left alone.
 
-    Traffic to a Service from outside the pod range is masqueraded, so its answer comes back through this node.
+    `clusterCIDR` is this node's own pod range: what comes to a Service from elsewhere (the machine, the outside hosts) is
+    masqueraded, so that its answer comes back through this node.
     """
     return json.dumps(
         {
             "apiVersion": "kubeproxy.config.k8s.io/v1alpha1",
             "kind": "KubeProxyConfiguration",
             "mode": "iptables",
-            "clusterCIDR": str(layout.POD_NET),
+            "clusterCIDR": str(node.pods),
             "hostnameOverride": node.name,
             "clientConnection": {"kubeconfig": str(kubeconfig)},
             "conntrack": {

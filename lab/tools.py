@@ -1,0 +1,120 @@
+"""The programs that the lab runs and does not find in Debian: what each is, where it may come from, how it is built."""
+
+import hashlib
+from dataclasses import dataclass
+from pathlib import Path
+
+LOCKS = Path(__file__).with_name("toolchain")
+"""A folder a Go build: go.mod, go.sum and, where there is one, main.go."""
+KUBERNETES = "1.34.4"
+PULUMI = "3.255.0"
+PULUMI_KUBERNETES = "4.25.0"
+COREDNS = "1.12.4"
+OPERATOR = "1.0.1"
+
+
+@dataclass(frozen=True)
+class Release:
+    """Official files: `url` with {arch} (amd64, arm64) and {x64} (x64, arm64), and {program} for one file a program."""
+
+    url: str
+
+
+@dataclass(frozen=True)
+class Tool:
+    """Programs that are built together from one lock folder."""
+
+    name: str
+    version: str
+    packages: tuple[str, ...]
+    programs: tuple[str, ...]
+    minutes: int
+    """CPU time of a cold build."""
+    ldflags: str = "-s -w"
+    cgo: bool = True
+    """False for what runs in an image without a C library."""
+    module_files: tuple[str, str, tuple[str, ...]] | None = None
+    """A module, a folder in it and the files there that the build embeds."""
+    release: Release | None = None
+    asked: tuple[str, ...] = ("--version",)
+    """Arguments on which a program says its version; empty: not looked for on PATH."""
+
+    @property
+    def lock(self) -> Path:
+        """The folder of the lock files."""
+        return LOCKS / self.name
+
+    def key(self) -> str:
+        """Twelve hex digits of all that decides the build: lock files, own main, flags."""
+        digest = hashlib.sha256(repr((self.packages, self.ldflags, self.cgo, self.module_files)).encode())
+        for file in sorted(self.lock.iterdir()):
+            digest.update(file.name.encode() + b"\0" + file.read_bytes())
+        return digest.hexdigest()[:12]
+
+
+_GIT_VERSION = " ".join(
+    f"-X {package}.gitVersion=v{KUBERNETES}" for package in ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+)
+_KUBE = ("kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy")
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "kubernetes",
+        KUBERNETES,
+        tuple(f"k8s.io/kubernetes/cmd/{program}" for program in _KUBE),
+        _KUBE,
+        minutes=20,
+        ldflags=f"-s -w {_GIT_VERSION}",
+        release=Release(f"https://dl.k8s.io/v{KUBERNETES}/bin/linux/{{arch}}/{{program}}"),
+    ),
+    Tool(
+        "slurm-operator",
+        OPERATOR,
+        tuple(f"github.com/SlinkyProject/slurm-operator/cmd/{program}" for program in ("manager", "webhook")),
+        ("manager", "webhook"),
+        minutes=6,
+        cgo=False,
+        asked=(),
+    ),
+    Tool(
+        "pulumi",
+        PULUMI,
+        ("github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",),
+        ("pulumi",),
+        minutes=11,
+        ldflags=f"-s -w -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version={PULUMI}",
+        release=Release(f"https://get.pulumi.com/releases/sdk/pulumi-v{PULUMI}-linux-{{x64}}.tar.gz"),
+        asked=("version",),
+    ),
+    Tool(
+        "coredns",
+        COREDNS,
+        (".",),
+        ("coredns",),
+        minutes=3,
+        release=Release(
+            f"https://github.com/coredns/coredns/releases/download/v{COREDNS}/coredns_{COREDNS}_linux_{{arch}}.tgz"
+        ),
+        asked=("-version",),
+    ),
+    Tool(
+        "pulumi-resource-kubernetes",
+        PULUMI_KUBERNETES,
+        (".",),
+        ("pulumi-resource-kubernetes",),
+        minutes=25,
+        module_files=(
+            "github.com/pulumi/pulumi-kubernetes/provider/v4",
+            "cmd/pulumi-resource-kubernetes",
+            ("schema.json", "terraform-mapping.json"),
+        ),
+        release=Release(
+            f"https://get.pulumi.com/releases/plugins/pulumi-resource-kubernetes-v{PULUMI_KUBERNETES}-linux-{{arch}}.tar.gz"
+        ),
+    ),
+)
+
+
+def tool(name: str) -> Tool:
+    """The tool of this name."""
+    return next(tool for tool in TOOLS if tool.name == name)
