@@ -81,8 +81,8 @@ class OperatorVersion:
 
     @property
     def has_node_ports(self) -> bool:
-        """Whether ``service.nodePort`` is read for other kinds than LoginSet (from 1.0.4 and 1.1.1 on)."""
-        return not self.refs_have_namespace
+        """Whether ``service.nodePort`` is read for other kinds than LoginSet (1.1.1 on; no 1.0 does)."""
+        return self >= OperatorVersion(1, 1, 1)
 
     @property
     def has_taint_kube_nodes(self) -> bool:

@@ -70,7 +70,7 @@ def _is_local(host: str) -> bool:
 
 
 def node_ports(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Up to 1.0.3 and in 1.1.0 only login sets' Services take ``nodePort`` (login_service.go)."""
+    """Up to 1.1.0 only login sets' Services take ``nodePort`` (login_service.go)."""
     if config.operator_version.has_node_ports:
         return
     for path, service in (

@@ -24,8 +24,8 @@ ABILITIES = (
 TABLE = {
     "1.0.0": {"refs_have_namespace", "has_taint_kube_nodes", "needs_service_monitor_crd"},
     "1.0.3": {"refs_have_namespace", "has_taint_kube_nodes", "needs_service_monitor_crd"},
-    "1.0.4": {"needs_service_monitor_crd", "has_node_ports"},
-    "1.0.5": {"has_node_ports"},
+    "1.0.4": {"needs_service_monitor_crd"},
+    "1.0.5": set(),
     "1.1.0": {
         "refs_have_namespace",
         "has_taint_kube_nodes",
