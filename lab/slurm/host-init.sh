@@ -22,9 +22,20 @@ mount -t proc proc "$root/proc"
 mount -t sysfs -o ro sysfs "$root/sys"
 mount -t tmpfs -o mode=755 run "$root/run"
 mount -t tmpfs -o mode=1777 tmp "$root/tmp"
-mkdir -p "$root/dev/pts" "$root/dev/shm"
+mount -t tmpfs -o mode=755 dev "$root/dev"
+while read -r device major minor; do mknod -m 666 "$root/dev/$device" c "$major" "$minor"; done <<'END'
+null 1 3
+zero 1 5
+full 1 7
+random 1 8
+urandom 1 9
+tty 5 0
+END
+ln -s /proc/self/fd "$root/dev/fd"
+for stream in 0stdin 1stdout 2stderr; do ln -s "/proc/self/fd/${stream%%std*}" "$root/dev/${stream#?}"; done
+mkdir "$root/dev/pts" "$root/dev/shm"
 mount -t devpts -o newinstance,ptmxmode=0666,mode=0620 pts "$root/dev/pts"
-ln -sf pts/ptmx "$root/dev/ptmx"
+ln -s pts/ptmx "$root/dev/ptmx"
 mount -t tmpfs -o mode=1777 shm "$root/dev/shm"
 while [ $# -gt 1 ]; do
     if [ -d "$1" ]; then mkdir -p "$root$2"; else rm -f "$root$2"; : > "$root$2"; fi
