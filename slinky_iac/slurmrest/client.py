@@ -6,6 +6,7 @@ are repeated on passing trouble, within a budget. Writes are not: after a failed
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestVersionError
@@ -14,6 +15,8 @@ from slinky_iac.slurmrest import drains, models, raw, versions
 from slinky_iac.slurmrest.answers import NO_SUCH_NODE, Envelope, read
 from slinky_iac.slurmrest.bulk import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
 from slinky_iac.slurmrest.session import Session
+
+_JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 
 
 class SlurmrestClient(Session):
@@ -257,6 +260,6 @@ def _checked_jobs(ids: Iterable[int | str]) -> tuple[str, ...]:
     """Job ids as texts (``17``, ``12_3``, ``20+1``), each once. :raises ValueError: anything else."""
     jobs = tuple(dict.fromkeys(str(i) for i in ids))
     for job in jobs:
-        if not job.isascii() or not job[:1].isdigit() or not job.replace("_", "0", 1).replace("+", "0", 1).isdigit():
+        if _JOB.fullmatch(job) is None:
             raise ValueError(f"{job!r} is no job id: nothing was sent")
     return jobs

@@ -1,0 +1,243 @@
+"""A slurmrestd in memory that has the habits of the real one (slurmrestd.md, section 0), behind httpx.MockTransport.
+
+It is no model of Slurm: tests set its nodes, jobs and faults; it answers, and keeps what it was asked.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import httpx
+import jwt
+
+from slinky_iac.kube.wire import Clock, Retry
+from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.endpoints import Direct
+
+KEY = b"\x00\xff the key of this cluster \x80 32 or more bytes \n"
+OTHER_KEY = b"a key that slurmctld does not hold any more, or not yet"
+NOW = 1_795_235_000
+META = {"slurm": {"release": "26.05.5", "cluster": "lab", "version": {"major": "26"}}, "plugin": {"type": "x"}}
+
+Json = dict[str, Any]
+Fault = Callable[[httpx.Request], httpx.Response]
+
+
+@dataclass
+class Ticks:
+    """A clock that moves when it is slept on, or by hand."""
+
+    now: float = 1000.0
+    slept: list[float] = field(default_factory=list)
+
+    def clock(self) -> Clock:
+        return Clock(wall=lambda: NOW - 1000 + self.now, monotonic=self.read, sleep=self.sleep, random=lambda: 0.5)
+
+    def read(self) -> float:
+        self.now += 0.001
+        return self.now
+
+    def sleep(self, seconds: float) -> None:
+        self.slept.append(seconds)
+        self.now += seconds
+
+
+def number(value: int | None) -> Json:
+    return {"set": value is not None, "infinite": False, "number": value or 0}
+
+
+def node(name: str, *state: str, reason: str = "", user: str = "", **more: Any) -> Json:
+    base: Json = {
+        "name": name,
+        "hostname": name,
+        "state": list(state or ("IDLE",)),
+        "alloc_cpus": 0,
+        "reason": reason,
+        "reason_set_by_user": user,
+        "reason_changed_at": number(NOW if reason else None),
+        "resume_after": number(None),
+        "partitions": ["gpu"],
+        "features": ["gpu"],
+        "active_features": ["gpu"],
+        "comment": "",
+        "extra": "",
+        "reservation": "",
+        "version": "26.05.5",
+        "a field of the future": {"deep": [1]},
+    }
+    return base | more
+
+
+def job(job_id: int, *states: str, nodes: str = "", limit: int | None = 10, **more: Any) -> Json:
+    base: Json = {
+        "job_id": job_id,
+        "job_state": list(states or ("RUNNING",)),
+        "nodes": nodes,
+        "user_name": "alice",
+        "account": "research",
+        "partition": "gpu",
+        "name": "train",
+        "time_limit": {"set": True, "infinite": limit is None, "number": limit or 0},
+        "start_time": number(NOW - 60),
+        "end_time": number(NOW + 540),
+        "submit_time": number(NOW - 90),
+        "array_job_id": number(0),
+        "array_task_id": number(None),
+        "het_job_id": number(0),
+        "het_job_offset": number(0),
+        "shared": [],
+        "requeue": True,
+        "restart_cnt": 0,
+        "resv_name": "",
+        "state_reason": "None",
+    }
+    return base | more
+
+
+def error(error_number: int, text: str = "no", description: str = "") -> Json:
+    return {"error_number": error_number, "error": text, "description": description, "source": "test"}
+
+
+def answer(code: int = 200, errors: list[Json] | None = None, **data: Any) -> httpx.Response:
+    return httpx.Response(code, json={**data, "errors": errors or [], "warnings": [], "meta": META})
+
+
+@dataclass
+class FakeSlurm:
+    """What the cluster holds; ``faults`` answer first, one request each, and None lets one pass."""
+
+    nodes: dict[str, Json] = field(default_factory=dict)
+    jobs: dict[int, Json] = field(default_factory=dict)
+    served: tuple[str, ...] = ("v0.0.44", "v0.0.45")
+    keys: tuple[bytes, ...] = (KEY,)
+    faults: list[Fault | None] = field(default_factory=list)
+    asked: list[tuple[str, str, Json | None]] = field(default_factory=list)
+    tokens: list[str] = field(default_factory=list)
+    last_update: int = NOW
+    changed: bool = True
+    ticks: Ticks = field(default_factory=Ticks)
+
+    def add(self, *rows: Json) -> FakeSlurm:
+        for row in rows:
+            if "job_id" in row:
+                self.jobs[row["job_id"]] = row
+            else:
+                self.nodes[row["name"]] = row
+        return self
+
+    def client(self, *keys: bytes, **more: Any) -> SlurmrestClient:
+        return SlurmrestClient(
+            Direct("http://rest:6820"),
+            keys or (KEY,),
+            transport=httpx.MockTransport(self.handle),
+            clock=self.ticks.clock(),
+            **{"retry": Retry(tries=3), **more},
+        )
+
+    def asked_for(self, method: str, ending: str) -> list[Json | None]:
+        return [body for m, path, body in self.asked if m == method and path.endswith(ending)]
+
+    def handle(self, request: httpx.Request) -> httpx.Response:
+        body = json.loads(request.content) if request.content else None
+        self.asked.append((request.method, request.url.path, body))
+        if self.faults and not request.url.path.endswith("ping/"):
+            fault = self.faults.pop(0)
+            if fault is not None:
+                return fault(request)
+        token = request.headers.get("X-SLURM-USER-TOKEN")
+        if token is None:
+            return httpx.Response(401, text="Authentication failure")
+        self.tokens.append(token)
+        _, _api, version, rest = request.url.path.split("/", 3)
+        if version not in self.served:
+            return httpx.Response(404, text="Unable find requested URL")
+        good = self.takes(token)
+        if rest == "ping/":
+            up = {"hostname": "ctl", "pinged": "UP", "responding": good, "primary": True, "mode": "primary"}
+            return answer(pings=[up])
+        if not good:
+            return answer(511, [error(1007, "Protocol authentication error")])
+        return self.serve(request, rest, body or {})
+
+    def takes(self, token: str) -> bool:
+        now = self.ticks.clock().wall()
+        options = {"verify_exp": False, "verify_iat": False}
+        for key in self.keys:
+            try:
+                claims = jwt.decode(token, key, algorithms=["HS256"], options=options)  # type: ignore[arg-type]
+            except jwt.InvalidTokenError:
+                continue
+            whole = all(isinstance(claims[name], int) for name in ("iat", "exp"))
+            return whole and claims["exp"] > now and isinstance(claims["sun"], str)
+        return False
+
+    def serve(self, request: httpx.Request, rest: str, body: Json) -> httpx.Response:
+        kind, _, name = rest.partition("/")
+        calls: dict[tuple[str, str], Callable[[], httpx.Response]] = {
+            ("GET", "nodes"): lambda: self.listed("update_time" in request.url.params),
+            ("GET", "jobs"): lambda: answer(jobs=list(self.jobs.values()), last_update=number(self.last_update)),
+            # The single GET is stale about what runs.
+            ("GET", "node"): lambda: answer(nodes=[{**self.nodes[name], "alloc_cpus": 0}], last_update=number(1)),
+            ("GET", "diag"): lambda: answer(statistics={"jobs_running": len(self.jobs), "jobs_pending": 0}),
+            ("POST", "nodes"): lambda: self.update(body),
+            ("DELETE", "node"): lambda: answer() if self.nodes.pop(name, None) else answer(422, [error(2018)]),
+            ("DELETE", "jobs"): lambda: self.cancel(body),
+            ("POST", "jobs"): lambda: self.requeue(body),
+        }
+        call = calls.get((request.method, kind))
+        return call() if call is not None else httpx.Response(404, text="Unable find requested URL")
+
+    def listed(self, only_changes: bool) -> httpx.Response:
+        if only_changes and not self.changed:
+            return httpx.Response(304)
+        return answer(nodes=list(self.nodes.values()), last_update=number(self.last_update))
+
+    def requeue(self, body: Json) -> httpx.Response:
+        missing = any(int(i) not in self.jobs for i in body["jobs"])
+        return answer(404, [error(2017)], status=[]) if missing else answer(status=[])
+
+    def update(self, body: Json) -> httpx.Response:
+        """Not atomic: unknown names fail the call, and the known ones are done all the same."""
+        for name in body["name"]:
+            if name in self.nodes:
+                self.change(self.nodes[name], body)
+        if any(name not in self.nodes for name in body["name"]):
+            return answer(422, [error(2018, "Invalid node name specified")])
+        return answer()
+
+    @staticmethod
+    def change(row: Json, body: Json) -> None:
+        state = set(row["state"])
+        if body.get("state") == ["DRAIN"]:
+            state |= {"DRAIN"}
+        elif body.get("state") == ["UNDRAIN"]:
+            state -= {"DRAIN"}
+            row["reason"] = row["reason"] if "DOWN" in state else ""
+            row["resume_after"] = number(None)
+        elif body.get("state") == ["DOWN"]:
+            state = (state - {"IDLE", "MIXED", "ALLOCATED"}) | {"DOWN"}
+        row["state"] = sorted(state)
+        if body.get("reason"):
+            row["reason"], row["reason_set_by_user"] = body["reason"], "slurm"
+        if "resume_after" in body:
+            row["resume_after"] = number(NOW + body["resume_after"]["number"])
+
+    def cancel(self, body: Json) -> httpx.Response:
+        said = []
+        for name in body["jobs"]:
+            known = self.jobs.get(int(name))
+            code = 2017 if known is None else 2021 if known["job_state"] == ["COMPLETED"] else 0
+            code = 2002 if known is not None and known["user_name"] == "protected" else code
+            if known is not None and code == 0:
+                known["job_state"] = ["CANCELLED"]
+            said.append(
+                {
+                    "job_id": number(int(name) if known is not None else None),
+                    "step_id": name,
+                    "error": {"code": code, "string": "No error" if code == 0 else "refused", "message": ""},
+                }
+            )
+        return answer(status=said if "VERBOSE" in body.get("flags", []) else [])
