@@ -5,10 +5,8 @@ of the operator uses. For tests: `lab.slurm.hosts.run` runs a command in a host;
 a host and a daemon (`"ctl", "slurmctld"`).
 """
 
-from pathlib import Path
-
+from lab.images import Image
 from lab.slurm import cluster, image
-
 
 up = cluster.LAB.up
 down = cluster.LAB.down
@@ -25,6 +23,6 @@ pause = cluster.LAB.pause
 resume = cluster.LAB.resume
 
 
-def images() -> list[Path]:
-    """Image archives for `ctr -n k8s.io images import`, made if they are not there."""
+def images() -> list[Image]:
+    """The image of every Slurm container, for the Kubernetes nodes; made if it is not there."""
     return [image.ensure()]

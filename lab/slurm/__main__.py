@@ -37,7 +37,7 @@ def main(argv: Sequence[str]) -> int:
             case "down":
                 LAB.down()
             case "images":
-                print(image.ensure())
+                print(image.ensure().archive)
             case "status":
                 return _status()
             case "check":

@@ -1,19 +1,20 @@
 #!/bin/sh
-# Makes the image's layer: image-tree.sh LOWER ENTRYPOINT WORK LAYER PACKAGE...
+# Makes the image's tree: image-tree.sh LOWER ENTRYPOINT WORK OUT "PACKAGE..." PACK...
 #
 # Runs in a mount namespace of its own. Over the hosts' root file system LOWER it takes away what containers don't
-# need (the PACKAGEs, given as dpkg patterns), puts ENTRYPOINT in, checks that what is left still runs, and writes
-# the tree as a tar that is the same for the same content.
-set -eu
-lower=$1 entrypoint=$2 work=$3 layer=$4
-shift 4
+# need (the PACKAGEs, dpkg patterns in one word), puts ENTRYPOINT in, checks that what is left still runs, and ends
+# as `PACK... TREE OUT`, which makes the archive.
+set -euf  # no file is meant by the patterns of packages
+lower=$1 entrypoint=$2 work=$3 out=$4 packages=$5
+shift 5
 mount -t tmpfs tmpfs "$work"
 mkdir "$work/upper" "$work/work" "$work/root"
 mount -t overlay -o "lowerdir=$lower,upperdir=$work/upper,workdir=$work/work" image "$work/root"
 root=$work/root
 install -m 755 "$entrypoint" "$root/usr/local/bin/slurm-entrypoint"
 
-chroot "$root" sh -s -- "$@" <<'END'
+# shellcheck disable=SC2086  # a list
+chroot "$root" sh -s -- $packages <<'END'
 set -eu
 dpkg-query -W -f '${db:Status-Status} ${binary:Package}\n' "$@" | sed -n 's/^installed //p' > /tmp/unwanted
 xargs dpkg-query -L < /tmp/unwanted | sort -u > /tmp/theirs
@@ -40,5 +41,4 @@ if ! grep -q libslurmfull "$work/ldd" || grep 'not found' "$work/ldd"; then
     echo "libraries are missing in the image" >&2
     exit 1
 fi
-tar --sort=name --mtime=@0 --numeric-owner --one-file-system --exclude='./proc/*' --exclude='./sys/*' --exclude='./dev/*' \
-    -cf "$layer" -C "$root" .
+exec "$@" "$root" "$out"

@@ -6,15 +6,10 @@ and lies in CACHE/images under a key of everything that decides its content.
 """
 
 import hashlib
-import io
-import json
-import shutil
-import tarfile
-from collections.abc import Sequence
+import sys
 from pathlib import Path
-from typing import Any
 
-from lab import paths
+from lab import images, paths
 from lab.slurm import rootfs
 from lab.slurm.rootfs import RECIPE, Recipe, Say
 
@@ -26,6 +21,7 @@ UNWANTED = (
     "libapt-pkg*", "sqv", "systemd", "libsystemd-shared", "libc-gconv-modules-extra", "rsync", "socat", "psmisc",
     "adduser", "debconf", "gawk", "tzdata", "openssl",
 )  # fmt: skip
+PACK = "import sys; from lab.slurm.image import pack; pack(*sys.argv[1:])"
 COMMAND = ("tini", "-g", "--", "/usr/local/bin/slurm-entrypoint")
 
 
@@ -35,60 +31,27 @@ def key(recipe: Recipe = RECIPE) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def ensure(recipe: Recipe = RECIPE, *, say: Say = print) -> Path:
-    """The image archive, made if it is not there. Raises LabError when a program in it does not run."""
+def ensure(recipe: Recipe = RECIPE, *, say: Say = print) -> images.Image:
+    """The image, its archive made if it is not there. Raises LabError when a program in it does not run."""
     folder = paths.CACHE / "images"
     ready = folder / f"slurm-{key(recipe)}.tar"
     if ready.exists():
-        return ready
+        return images.Image(NAME, ready)
     lower = rootfs.ensure(recipe, say=say)
     folder.mkdir(parents=True, exist_ok=True)
     with rootfs.alone(folder / "slurm.lock"):
-        if ready.exists():
-            return ready
-        say(f"slurm: image {NAME} is being packed (about 10 seconds)")
-        work = folder / "slurm.work"
-        shutil.rmtree(work, ignore_errors=True)
-        work.mkdir()
-        layer, part = folder / "slurm.layer", folder / "slurm.part"
-        rootfs.sealed(["sh", str(TREE), str(lower), str(ENTRYPOINT), str(work), str(layer), *UNWANTED], folder / "slurm.log")
-        archive(layer, NAME, part, COMMAND)
-        layer.unlink()
-        shutil.rmtree(work)
-        part.rename(ready)
-    return ready
+        if not ready.exists():
+            say(f"slurm: image {NAME} is being packed (about 10 seconds, 95 MB)")
+            work = folder / "slurm.work"
+            work.mkdir(exist_ok=True)  # a mount point, used in a mount namespace only
+            pack = ["env", f"PYTHONPATH={paths.REPO}", sys.executable, "-c", PACK]
+            tree = ["sh", str(TREE), str(lower), str(ENTRYPOINT), str(work), str(ready), " ".join(UNWANTED), *pack]
+            rootfs.sealed(tree, folder / "slurm.log")
+            work.rmdir()
+    return images.Image(NAME, ready)
 
 
-def archive(layer: Path, name: str, out: Path, entrypoint: Sequence[str]) -> None:
-    """Write a one-layer image archive (Docker's save format) of the uncompressed tar `layer`."""
-    with layer.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").hexdigest()
-    config = _json(
-        {
-            "architecture": "amd64",
-            "os": "linux",
-            "config": {
-                "Entrypoint": list(entrypoint),
-                "Env": ["PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LANG=C.UTF-8"],
-            },
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
-        }
-    )
-    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
-    manifest = _json([{"Config": config_name, "RepoTags": [f"docker.io/{name}"], "Layers": ["layer.tar"]}])
-    with tarfile.open(out, "w") as tar:
-        tar.add(layer, "layer.tar", filter=_plain)
-        for inner, content in ((config_name, config), ("manifest.json", manifest)):
-            entry = tarfile.TarInfo(inner)
-            entry.size = len(content)
-            tar.addfile(entry, io.BytesIO(content))
-
-
-def _plain(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    entry.mtime = entry.uid = entry.gid = 0
-    entry.uname = entry.gname = ""
-    return entry
-
-
-def _json(value: Any) -> bytes:  # noqa: ANN401 - whatever json takes
-    return json.dumps(value, sort_keys=True).encode()
+def pack(root: str, out: str) -> None:
+    """Archive the finished tree; image-tree.sh calls it in the namespace where the tree is mounted."""
+    start = images.Start(entrypoint=COMMAND)
+    images.pack_rootfs(Path(root), NAME, Path(out), start=start, exclude=("./run/*", "./tmp/*"))

@@ -10,8 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from lab.errors import LabError
-from lab.slurm.topology import PODS, Host, Network
+from lab.slurm.topology import Host, Network
 
+GUARD_METRIC = "4000000000"
 FORWARD = Path("/proc/sys/net/ipv4/ip_forward")
 
 
@@ -26,13 +27,11 @@ class Outside:
         bridge = self.network.bridge
         if not self._links(bridge):
             _ip(f"link add {bridge} type bridge forward_delay 0")
-        _ip(
-            f"addr replace {self.network.gateway}/{self.network.subnet.prefixlen} dev {bridge}",
-            f"link set {bridge} up",
-            # While the pod network is not there, a host's question to cluster DNS must fail at once instead of
+        _ip(f"addr replace {self.network.gateway}/{self.network.subnet.prefixlen} dev {bridge}", f"link set {bridge} up")
+        if self.network.pods is not None:
+            # While the pod network is not there, a host's question to cluster DNS must fail here instead of
             # leaving this machine through its default route. The pod bridge's own route has a better metric.
-            f"route replace unreachable {PODS} metric 4000000000",
-        )
+            _ip(f"route replace unreachable {self.network.pods} metric {GUARD_METRIC}")
         if FORWARD.read_text().strip() != "1":
             FORWARD.write_text("1\n")
 
@@ -56,8 +55,9 @@ class Outside:
         """Remove the bridge, what is left of the hosts' links, and our route."""
         for name in self.leftovers():
             subprocess.run(["ip", "link", "del", name], capture_output=True, check=False)
-        if _json(["ip", "-j", "route", "show", "type", "unreachable", str(PODS)]):
-            subprocess.run(["ip", "route", "del", "unreachable", str(PODS)], capture_output=True, check=False)
+        if self.network.pods is not None:
+            guard = ["unreachable", str(self.network.pods), "metric", GUARD_METRIC]
+            subprocess.run(["ip", "route", "del", *guard], capture_output=True, check=False)
         left = self.leftovers()
         if left:
             raise LabError(f"network interfaces {', '.join(left)} could not be removed; try `ip link del NAME`")

@@ -25,6 +25,8 @@ class Network:
     prefix: str = "so-"
     """Starts the name of every host's interface on the bridge side."""
     subnet: IPv4Network = OUTSIDE
+    pods: IPv4Network | None = PODS
+    """While nobody routes it, packets to it are refused here; None leaves that alone."""
 
     @property
     def gateway(self) -> IPv4Address:
