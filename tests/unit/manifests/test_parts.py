@@ -1,0 +1,208 @@
+"""Pieces of specs: quantities as slurmd counts them, host network, services, scripts, Helm values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.config.load import load
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.daemons import controller_spec, restapi_spec, script_maps
+from slinky_iac.manifests.operator import chart, merge, operator_values, service_monitor_stub
+from slinky_iac.manifests.workers import loginset_spec, mebibytes, nodeset_spec, whole_cpus
+from tests.stacks import minimal
+
+
+def config(**sections: Any) -> StackConfig:
+    return load(minimal(**sections))
+
+
+def nodeset(**settings: Any) -> dict[str, Any]:
+    return nodeset_spec(config(nodesets={"gpu": {"replicas": 1} | settings}), "gpu", 1)
+
+
+@pytest.mark.parametrize(("text", "cpus"), [("4", 4), ("500m", 1), ("2500m", 3), ("1.5", 2), ("64000m", 64), ("0", 1)])
+def test_slurmd_is_told_whole_cpus(text: str, cpus: int) -> None:
+    assert whole_cpus(text) == cpus
+
+
+@given(cpus=st.integers(1, 4096))
+def test_whole_cpus_written_in_thousandths_are_not_rounded_up(cpus: int) -> None:
+    assert whole_cpus(f"{cpus * 1000}m") == cpus
+
+
+@pytest.mark.parametrize(
+    ("text", "mib"), [("512Mi", 512), ("16Gi", 16384), ("1G", 953), ("1T", 953674), ("1.5Gi", 1536), ("1048576", 1)]
+)
+def test_memory_is_mebibytes_never_more_than_there_is(text: str, mib: int) -> None:
+    assert mebibytes(text) == mib
+
+
+@pytest.mark.parametrize("text", ["", "x", "1 Gi", "-1"])
+def test_what_is_no_quantity_is_refused(text: str) -> None:
+    with pytest.raises(ValueError, match="no Kubernetes quantity"):
+        whole_cpus(text)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        nodeset(pod={"hostNetwork": True})["template"]["spec"],
+        restapi_spec(config(restapi={"pod": {"hostNetwork": True}}))["template"]["spec"],
+        loginset_spec(config(logins={"a": {"sssdConfSecret": "s", "pod": {"hostNetwork": True}}}), "a")["template"]["spec"],
+    ],
+    ids=["NodeSet", "RestApi", "LoginSet"],
+)
+def test_a_pod_on_the_hosts_network_still_finds_services(spec: dict[str, Any]) -> None:
+    assert (spec["hostNetwork"], spec["dnsPolicy"]) == (True, "ClusterFirstWithHostNet")
+
+
+def test_a_pod_without_host_network_keeps_the_clusters_dns() -> None:
+    assert nodeset()["template"]["spec"] == {"hostname": "gpu-"}
+
+
+def test_pod_settings_reach_the_template() -> None:
+    pod = {
+        "priorityClass": "high",
+        "terminationGrace": "5m",
+        "annotations": {"a": "1"},
+        "labels": {"b": "2"},
+        "affinity": {"nodeAffinity": {}},
+    }
+    assert nodeset(pod=pod)["template"] == {
+        "metadata": {"annotations": {"a": "1"}, "labels": {"b": "2"}},
+        "spec": {
+            "hostname": "gpu-",
+            "affinity": {"nodeAffinity": {}},
+            "priorityClassName": "high",
+            "terminationGracePeriodSeconds": 300,
+        },
+    }
+
+
+def test_a_grace_of_zero_seconds_is_said() -> None:
+    assert nodeset(pod={"terminationGrace": 0})["template"]["spec"]["terminationGracePeriodSeconds"] == 0
+
+
+def test_ssh_and_privileges_are_said_only_where_set() -> None:
+    assert "ssh" not in nodeset()
+    assert "securityContext" not in nodeset()["slurmd"]
+    assert nodeset(privileged=False)["slurmd"]["securityContext"] == {"privileged": False}
+    assert nodeset(ssh={"enabled": True, "sssdConfSecret": "sssd"})["ssh"] == {
+        "enabled": True,
+        "extraSshdConfig": "",
+        "sssdConfRef": {"name": "sssd", "key": "sssd.conf"},
+    }
+
+
+@pytest.mark.parametrize("external", [None, {"host": "ctl"}])
+def test_whether_a_partition_is_on_is_always_said(external: dict[str, str] | None) -> None:
+    """The default is true in 1.0 and false from 1.1 on, and an outside slurmctld never sees it."""
+    controller = {} if external is None else {"external": external}
+    for enabled in (True, False):
+        stack = config(controller=controller, nodesets={"gpu": {"replicas": 1, "partition": {"enabled": enabled}}})
+        assert nodeset_spec(stack, "gpu", 1)["partition"] == {"enabled": enabled and external is None}
+
+
+def test_on_delete_has_no_rolling_part() -> None:
+    assert nodeset(updateStrategy={"type": "OnDelete"})["updateStrategy"] == {"type": "OnDelete"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "spec"),
+    [
+        ({"enabled": False}, {"enabled": False}),
+        ({"existingClaim": "state"}, {"enabled": True, "existingClaim": "state"}),
+        (
+            {"storageClass": "fast", "size": "10Gi"},
+            {
+                "enabled": True,
+                "accessModes": ["ReadWriteOnce"],
+                "resources": {"requests": {"storage": "10Gi"}},
+                "storageClassName": "fast",
+            },
+        ),
+    ],
+)
+def test_slurmctlds_state_is_kept_as_asked(settings: dict[str, Any], spec: dict[str, Any]) -> None:
+    assert controller_spec(config(controller={"persistence": settings}))["persistence"] == spec
+
+
+def test_scripts_and_files_are_config_maps_that_the_controller_refers_to() -> None:
+    stack = config(
+        operator={"version": "1.1.0"},
+        controller={"configFiles": {"cgroup.conf": "x"}, "prolog": {"p.sh": "y"}},
+    )
+    spec = controller_spec(stack)
+    assert spec["configFileRefs"] == [{"name": "slurm-config-files", "namespace": "slurm"}]
+    assert spec["prologScriptRefs"] == [{"name": "slurm-prolog", "namespace": "slurm"}]
+    assert "epilogScriptRefs" not in spec
+    assert [(name, files) for _, name, files in script_maps(stack)] == [
+        ("slurm-config-files", {"cgroup.conf": "x"}),
+        ("slurm-prolog", {"p.sh": "y"}),
+        ("slurm-epilog", {}),
+    ]
+
+
+def test_a_services_node_port_and_annotations_are_set_at_creation() -> None:
+    service = {"type": "NodePort", "nodePort": 30817, "annotations": {"lb": "x"}}
+    assert controller_spec(config(controller={"service": service}))["service"] == {
+        "port": 6817,
+        "spec": {"type": "NodePort"},
+        "nodePort": 30817,
+        "metadata": {"annotations": {"lb": "x"}},
+    }
+
+
+def test_charts_are_slinkys_unless_a_source_is_given() -> None:
+    assert chart(config(), "slurm-operator") == ("oci://ghcr.io/slinkyproject/charts/slurm-operator", "1.2.1")
+    own = config(operator={"chart": {"oci": "oci://r.example.org/c"}, "version": "1.1.1"})
+    assert chart(own, "slurm-operator-crds") == ("oci://r.example.org/c/slurm-operator-crds", "1.1.1")
+    assert chart(config(operator={"chart": {"path": "charts"}}), "slurm-operator") == ("charts/slurm-operator", None)
+
+
+@pytest.mark.parametrize(
+    ("webhook", "enabled", "issuer"),
+    [
+        ({}, False, False),
+        ({"enabled": True}, True, True),
+        ({"enabled": True, "certManager": False}, True, False),
+        ({"certManager": True}, False, False),
+    ],
+)
+def test_the_webhook_and_its_issuer_are_on_only_where_asked(webhook: dict[str, Any], enabled: bool, issuer: bool) -> None:
+    assert operator_values(config(operator={"webhook": webhook})) == {
+        "crds": {"enabled": False},
+        "webhook": {"enabled": enabled},
+        "certManager": {"enabled": issuer},
+    }
+
+
+def test_the_users_values_win_and_keep_their_neighbours() -> None:
+    values = operator_values(config(operator={"values": {"webhook": {"replicas": 2}, "crds": {"enabled": True}}}))
+    assert values["webhook"] == {"enabled": False, "replicas": 2}
+    assert values["crds"] == {"enabled": True}
+
+
+_TREES = st.recursive(st.integers(), lambda inner: st.dictionaries(st.sampled_from("abc"), inner), max_leaves=8)
+_MAPS = st.dictionaries(st.sampled_from("abc"), _TREES)
+
+
+@given(base=_MAPS, over=_MAPS)
+def test_merging_changes_neither_side_and_the_second_wins(base: dict[str, Any], over: dict[str, Any]) -> None:
+    before = (repr(base), repr(over))
+    merged = merge(base, over)
+    assert (repr(base), repr(over)) == before
+    assert merge(merged, over) == merged
+    assert {k: merged[k] for k in base if k not in over} == {k: base[k] for k in base if k not in over}
+
+
+def test_the_service_monitor_stub_is_the_kind_that_the_operator_asks_for() -> None:
+    stub = service_monitor_stub()
+    assert stub["metadata"]["name"] == "servicemonitors.monitoring.coreos.com"
+    assert stub["spec"]["group"] == "monitoring.coreos.com"
+    assert stub["spec"]["names"]["kind"] == "ServiceMonitor"
+    assert [(v["name"], v["served"], v["storage"]) for v in stub["spec"]["versions"]] == [("v1", True, True)]
