@@ -5,8 +5,6 @@ Every test works on real daemons: pulumi's engine, kube-apiserver, slurm-operato
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from lab.slurm import cluster
@@ -23,6 +21,6 @@ def world() -> World:
 
 
 @pytest.fixture(scope="session")
-def slurm(world: World) -> Iterator[Slurm]:
+def slurm(world: World) -> Slurm:
     """Slurm as its users and its admin see it, from the outside hosts."""
-    yield Slurm(cluster.LAB.hosts)
+    return Slurm(cluster.LAB.hosts)

@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from lab import paths
+from lab import charts, engine, obtain, paths
 from lab.stacks import Stack, imported_keys
 
 Settings = dict[str, Any]
@@ -20,9 +20,8 @@ Settings = dict[str, Any]
 
 def lab_environment() -> dict[str, str]:
     """What `lab env` exports, for commands that a test runs itself."""
-    done = subprocess.run([paths.REPO / "lab" / "lab", "env", "--json"], capture_output=True, text=True, check=True)
-    found: dict[str, str] = json.loads(done.stdout)
-    return found
+    pulumi = obtain.ensure(say=lambda _line: None)["pulumi"]
+    return engine.environment(pulumi, os.environ["PATH"])
 
 
 class World:
@@ -65,7 +64,7 @@ class World:
         draft.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(yaml.safe_dump({"config": settings}))
         secrets = imported_keys() if settings["slinky-iac:keys"]["source"] == "imported" else {}
-        stack.init(draft, Path(self.env["SLINKY_LAB_CHARTS"]), secrets)
+        stack.init(draft, charts.chart_dir(), secrets)
         return stack
 
 
