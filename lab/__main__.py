@@ -1,0 +1,74 @@
+"""`lab/lab COMMAND`: the local hybrid cluster, up and down, and what one does with it."""
+
+import argparse
+import fcntl
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+
+from lab import commands, paths
+from lab.errors import LabError
+
+READ_ONLY = ("status", "shell", "logs")
+"""Commands that do not wait for another lab command to end."""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    top = argparse.ArgumentParser(prog="lab/lab", description=__doc__)
+    add = top.add_subparsers(dest="command", required=True, metavar="COMMAND").add_parser
+    for name, meaning in (("up", "start what is not up"), ("down", "end all of it and leave the machine clean")):
+        add(name, help=meaning).add_argument("--only", choices=("kubernetes", "slurm"), help="one half")
+    add("status", help="what runs").add_argument("--json", action="store_true", help="for programs")
+    shell = add("shell", help="a shell, or a command, on an outside host (ctl, metal-1, …) or a node (node-1, …)")
+    shell.add_argument("host", metavar="HOST")
+    shell.add_argument("argv", nargs=argparse.REMAINDER, metavar="COMMAND…")
+    logs = add("logs", help="the log of a process; without NAME, the names")
+    logs.add_argument("name", nargs="?", metavar="NAME")
+    logs.add_argument("-f", "--follow", action="store_true", help="keep reading")
+    add("env", help="shell text for eval: PATH, KUBECONFIG and Pulumi's offline settings")
+    add("tools", help="only get or build the tools and the Python environments")
+    add("demo", help="up, then `pulumi up` of Pulumi.dev.yaml, then a job on pods and on metal")
+    return top
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run one command; 1 when something is not as it should be, 130 after Ctrl-C."""
+    asked = parser().parse_args(argv)
+    signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        if asked.command in READ_ONLY:
+            return commands.run(asked)
+        with _alone():
+            return commands.run(asked)
+    except LabError as error:
+        print(f"lab: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("lab: interrupted; the same command again goes on from here, `lab/lab down` cleans up", file=sys.stderr)
+        return 130
+    except BrokenPipeError:
+        return 141
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> None:
+    raise KeyboardInterrupt
+
+
+@contextmanager
+def _alone() -> Iterator[None]:
+    """One command that changes something at a time. The lock is outside STATE, which `down` removes."""
+    paths.CACHE.mkdir(parents=True, exist_ok=True)
+    with (paths.CACHE / "lab.lock").open("w") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            print("lab: another lab command is at work; waiting for it", file=sys.stderr)
+            fcntl.flock(handle, fcntl.LOCK_EX)
+        yield
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

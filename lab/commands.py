@@ -1,0 +1,131 @@
+"""What each command of the lab does. Progress goes to stderr, what was asked for to stdout."""
+
+import argparse
+import json
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from time import monotonic
+
+from lab import apt, demo, engine, obtain, own_images, paths, python_env, slurm, supervise
+from lab.errors import LabError
+from lab.kubernetes import layout, machine
+from lab.kubernetes.cluster import LAB as KUBERNETES
+from lab.slurm import hosts
+
+
+def run(asked: argparse.Namespace) -> int:
+    """Dispatch a parsed command line."""
+    match asked.command:
+        case "up":
+            up(asked.only)
+        case "down":
+            down(asked.only)
+        case "status":
+            return status(as_json=asked.json)
+        case "shell":
+            shell(asked.host, asked.argv)
+        case "logs":
+            logs(asked.name, follow=asked.follow)
+        case "env":
+            print(engine.exports(engine.environment(tools()["pulumi"], os.environ.get("PATH", ""))), end="")
+        case "tools":
+            tools()
+        case "demo":
+            up(None)
+            demo.run(say=say)
+    return 0
+
+
+def say(line: str) -> None:
+    """Tell the user what happens."""
+    print(f"lab: {line}", file=sys.stderr, flush=True)
+
+
+def tools() -> dict[str, Path]:
+    """Every program and both Python environments, in place and ready. Repeatable and quick when they are."""
+    apt.ensure(say=say)
+    python_env.ensure(say=say)
+    python_env.ensure_policies(say=say)
+    programs = obtain.ensure(say=say)
+    engine.prepare(programs, say=say)
+    return programs
+
+
+def up(only: str | None) -> None:
+    """Bring up both halves, or one."""
+    _must_be_root()
+    begun = monotonic()
+    apt.ensure(say=say)
+    programs = tools() if only != "slurm" else {}
+    with ThreadPoolExecutor(2) as pool:
+        halves = []
+        if only != "kubernetes":
+            halves.append(pool.submit(slurm.up, say=say))
+        if only != "slurm":
+            wanted = [*own_images.ensure(programs), *slurm.images()]
+            halves.append(pool.submit(KUBERNETES.up, programs, wanted, say=say))
+        for half in halves:
+            half.result()
+    say(f'up after {monotonic() - begun:.0f} s; next: `eval "$(lab/lab env)"`, or `lab/lab demo`')
+
+
+def down(only: str | None) -> None:
+    """Take down both halves, or one, whatever state they are in."""
+    _must_be_root()
+    if only != "slurm":
+        KUBERNETES.down()
+    if only != "kubernetes":
+        slurm.down()
+    if only is None:
+        killed = supervise.sweep()
+        machine.unmount_below(paths.STATE)
+        shutil.rmtree(paths.STATE, ignore_errors=True)
+        say(f"down{f'; {len(killed)} stray processes ended' if killed else ''}")
+
+
+def status(*, as_json: bool) -> int:
+    """Print what lives; 0 if all of it does."""
+    found = {"kubernetes": KUBERNETES.status(), "slurm": slurm.status()}
+    if as_json:
+        print(json.dumps(found, indent=2))
+    else:
+        for half, parts in found.items():
+            for name, lives in parts.items():
+                print(f"{half:12}{name:28}{'up' if lives else 'down'}")
+    return 0 if all(lives for parts in found.values() for lives in parts.values()) else 1
+
+
+def shell(host: str, argv: Sequence[str]) -> None:
+    """Become a shell, or the command `argv`, on a host or node."""
+    node = next((node for node in layout.NODES if node.name == host), None)
+    command = list(argv) or ["bash"]
+    if node is not None:
+        entered = machine.entered(KUBERNETES.home, node, command)
+    elif host in slurm.status():
+        entered = hosts.LAB.entered(host, command)
+    else:
+        names = [*(node.name for node in layout.NODES), *(name for name in slurm.status() if "/" not in name)]
+        raise LabError(f"there is no {host} in the lab; there are {', '.join(names)}")
+    os.chdir("/")
+    os.execvp(entered[0], entered)
+
+
+def logs(name: str | None, *, follow: bool) -> None:
+    """Show a log, or the names of all logs."""
+    names = sorted(path.stem for path in paths.LOGS.glob("*.log"))
+    if name is None:
+        print("\n".join(names) or f"no logs in {paths.LOGS}")
+    elif name in names:
+        pager = ["tail", "-n", "+1", *(["-f"] if follow else []), str(supervise.log_path(name))]
+        os.execvp(pager[0], pager)
+    else:
+        raise LabError(f"there is no log {name}; there are {', '.join(names) or 'none, the lab is down'}")
+
+
+def _must_be_root() -> None:
+    if os.geteuid() != 0:
+        raise LabError("the lab makes namespaces, mounts and routes: run it as root")

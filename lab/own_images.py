@@ -1,0 +1,42 @@
+"""The images that are not Slurm's: the operator's, from its own binaries, and busybox, which also holds the pods."""
+
+import shutil
+import subprocess
+from collections.abc import Mapping
+from pathlib import Path
+
+from lab import images, paths, tools
+from lab.errors import LabError
+from lab.images import Image, Start
+
+BUSYBOX = "slinky-lab/busybox:1"
+OPERATOR = f"slinky-lab/slurm-operator:{tools.OPERATOR}"
+WEBHOOK = f"slinky-lab/slurm-operator-webhook:{tools.OPERATOR}"
+NONROOT = "65532:65532"
+EDITION = "2"
+"""Raise it when what is packed changes while the programs do not."""
+
+
+def ensure(binaries: Mapping[str, Path]) -> list[Image]:
+    """The images, packed if they are not in CACHE. `binaries` holds `manager` and `webhook`."""
+    made = [_busybox()]
+    for name, program in ((OPERATOR, "manager"), (WEBHOOK, "webhook")):
+        binary = binaries[program]
+        start = Start(entrypoint=(f"/{program}",), user=NONROOT)
+        made.append(images.pack_files({program: binary}, name, _archive(program, binary), start=start))
+    return made
+
+
+def _busybox() -> Image:
+    found = shutil.which("busybox", path="/bin:/usr/bin")
+    if found is None:
+        raise LabError("busybox is missing; `apt-get install busybox-static` brings it")
+    listed = subprocess.run([found, "--list"], capture_output=True, text=True, check=True).stdout.split()
+    links = {f"bin/{applet}": "busybox" for applet in listed if applet != "busybox"}
+    binary = Path(found)
+    start = Start(command=("/bin/sleep", "2147483647"))  # so that it can be the pause image
+    return images.pack_files({"bin/busybox": binary}, BUSYBOX, _archive("busybox", binary), start=start, links=links)
+
+
+def _archive(name: str, binary: Path) -> Path:
+    return paths.CACHE / "images" / f"{name}-{images.digest_of([binary], EDITION)}.tar"

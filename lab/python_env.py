@@ -1,0 +1,79 @@
+"""The Python environments: <repo>/venv for the program and its tools, policies/venv for the policy pack.
+
+Both are links into CACHE, to a folder named after a digest of the requirements, so a second checkout shares them and
+changed requirements get a fresh one. A venv that is a folder of its own in the checkout is the user's, and is left alone.
+"""
+
+import fcntl
+import hashlib
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from lab import apt, paths
+from lab.errors import LabError
+
+Say = Callable[[str], None]
+COMPLETE = ".complete"
+"""Written into a venv when its packages are all there: a venv can't be renamed into place, its scripts name it."""
+
+
+def ensure(*, say: Say = print) -> Path:
+    """The program's environment, made if need be. Returns its python."""
+    folder = paths.REPO
+    files = [folder / name for name in ("requirements.txt", "requirements-dev.txt", "lab/requirements.txt")]
+    return _linked(folder / "venv", [file for file in files if file.exists()], say)
+
+
+def ensure_policies(*, say: Say = print) -> Path | None:
+    """The policy pack's environment; None while there is no policy pack."""
+    requirements = paths.REPO / "policies" / "requirements.txt"
+    return _linked(requirements.parent / "venv", [requirements], say) if requirements.exists() else None
+
+
+def key(requirements: Sequence[Path], version: tuple[int, int]) -> str:
+    """Twelve hex digits of the requirements and the Python they are for."""
+    digest = hashlib.sha256(repr(version).encode())
+    for file in requirements:
+        digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
+    return digest.hexdigest()[:12]
+
+
+def _linked(link: Path, requirements: Sequence[Path], say: Say) -> Path:
+    if link.is_dir() and not link.is_symlink():
+        return link / "bin" / "python"
+    ready = paths.CACHE / "venv" / key(requirements, sys.version_info[:2])
+    ready.parent.mkdir(parents=True, exist_ok=True)
+    with (ready.parent / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not (ready / COMPLETE).exists():
+            _make(ready, requirements, say)
+    if not link.is_symlink() or link.readlink() != ready:
+        new = link.with_name(f".{link.name}.new")
+        new.unlink(missing_ok=True)
+        new.symlink_to(ready)
+        new.replace(link)
+    return ready / "bin" / "python"
+
+
+def _make(folder: Path, requirements: Sequence[Path], say: Say) -> None:
+    say(f"python: installing {', '.join(file.name for file in requirements)} into {folder} (about a minute)")
+    shutil.rmtree(folder, ignore_errors=True)
+    if not _venv(folder):
+        shutil.rmtree(folder, ignore_errors=True)
+        apt.ensure({f"{sys.executable}-without-ensurepip": "python3-venv"}, say=say)
+        if not _venv(folder):
+            raise LabError(f"`{sys.executable} -m venv {folder}` fails even with python3-venv installed")
+    wanted = [word for file in requirements for word in ("-r", str(file))]
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted]
+    done = subprocess.run(pip, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise LabError(f"pip could not install {' '.join(wanted)}: {done.stderr.strip()[-800:]}")
+    (folder / COMPLETE).touch()
+
+
+def _venv(folder: Path) -> bool:
+    argv = [sys.executable, "-m", "venv", str(folder)]
+    return subprocess.run(argv, capture_output=True, check=False).returncode == 0
