@@ -17,6 +17,9 @@ from slinky_iac.config.stack import StackConfig
 LONGEST_RESOURCE_NAME = 40
 """``<name>-controller-<10 characters>`` is a label of slurmctld's pod, and labels end at 63 characters."""
 
+OUTSIDE_HOSTS = "outside-hosts"
+"""Stands for the bare-metal hosts where a NodeSet's name stands in drain reasons (``drain/settings.py``)."""
+
 
 def ignored(path: str, section: Section, fields: tuple[str, ...], why: str) -> Iterator[Finding]:
     """A warning for each of ``fields`` that the user set and that has no effect."""
@@ -99,6 +102,15 @@ def configless(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
+def reserved_nodeset(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Drain reasons name a NodeSet or the bare-metal hosts, and each must know its own drains."""
+    if OUTSIDE_HOSTS in config.nodesets:
+        yield error(
+            f"nodesets.{OUTSIDE_HOSTS}",
+            "is what drains of bare-metal hosts are called; rename the NodeSet, or one would give back the other's drains",
+        )
+
+
 def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """What is set and has no effect is told, never passed over."""
     accounting = config.accounting
@@ -121,4 +133,4 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
             )
 
 
-RULES = (resource_name, key_secrets, addresses, node_ports, configless, unread_settings)
+RULES = (resource_name, key_secrets, addresses, node_ports, configless, reserved_nodeset, unread_settings)

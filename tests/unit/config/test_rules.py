@@ -346,6 +346,14 @@ ERRORS = [
         {"operator": {"install": False}},
     ),
     Case(
+        "a NodeSet called like the drains of bare-metal hosts",
+        minimal(nodesets={"outside-hosts": GPU}),
+        "error",
+        "nodesets.outside-hosts",
+        ("rename",),
+        {"nodesets": {"outside-hosts": None}},
+    ),
+    Case(
         "a Service can't begin with a digit",
         minimal(cluster={"name": "lab", "resourceName": "1slurm"}),
         "error",
