@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
 from pulumi_kubernetes import Provider
@@ -13,6 +14,7 @@ from components.auth_keys import AuthKeys, AuthKeysArgs
 from components.cluster_identity import ClusterIdentity
 from components.controller import Controller, ControllerArgs
 from components.external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
+from components.gates import OutsideHosts, child_urn, outside_props
 from components.login_set import LoginSet, LoginSetArgs
 from components.node_set import NodeSet, NodeSetArgs
 from components.operator import Operator, OperatorArgs
@@ -46,6 +48,7 @@ class HybridCluster(pulumi.ComponentResource):
     jwt_key_fingerprint: pulumi.Output[str]
     outside_slurm_conf: pulumi.Output[str]
     nodesets: pulumi.Output[dict[str, int]]
+    scale_in_plans: pulumi.Output[dict[str, Any]]
     findings: pulumi.Output[list[str]]
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
@@ -102,8 +105,15 @@ class HybridCluster(pulumi.ComponentResource):
         return Accounting(f"{name}-accounting", args, child(self, *after, provider=kube))
 
     def _workers(self, name: str, config: StackConfig, kube: Provider, after: tuple[pulumi.Resource | None, ...]) -> None:
-        for nodeset in config.nodesets:
-            NodeSet(f"{name}-{nodeset}", NodeSetArgs(config=config, nodeset=nodeset), child(self, *after, provider=kube))
+        self.nodeset_components = {
+            nodeset: NodeSet(
+                f"{name}-{nodeset}", NodeSetArgs(config=config, nodeset=nodeset), child(self, *after, provider=kube)
+            )
+            for nodeset in config.nodesets
+        }
+        if config.external.slurmd_hosts:
+            hosts_name = f"{name}-outside-hosts"
+            OutsideHosts(hosts_name, outside_props(config, child_urn(self, OutsideHosts, hosts_name)), child(self, *after))
         for login in config.logins:
             LoginSet(
                 f"{name}-login-{login}", LoginSetArgs(config=config, loginset=login), child(self, *after, provider=kube)
@@ -119,7 +129,8 @@ class HybridCluster(pulumi.ComponentResource):
         self.slurm_key_fingerprint = keys.slurm_key_fingerprint
         self.jwt_key_fingerprint = keys.jwt_key_fingerprint
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(config))
-        self.nodesets = pulumi.Output.from_input({n: s.replicas for n, s in config.nodesets.items()})
+        self.nodesets = pulumi.Output.all(**{n: c.replicas for n, c in self.nodeset_components.items()})
+        self.scale_in_plans = pulumi.Output.all(**{n: c.plan for n, c in self.nodeset_components.items()})
         self.findings = pulumi.Output.from_input([f"{f.level}: {f}" for f in settings.findings])
         self.register_outputs(
             {
@@ -130,6 +141,7 @@ class HybridCluster(pulumi.ComponentResource):
                 "jwt_key_fingerprint": self.jwt_key_fingerprint,
                 "outside_slurm_conf": self.outside_slurm_conf,
                 "nodesets": self.nodesets,
+                "scale_in_plans": self.scale_in_plans,
                 "findings": self.findings,
             }
         )

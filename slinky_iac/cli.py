@@ -1,4 +1,4 @@
-"""The command line beside `pulumi`: what a person or a CI job asks for without changing anything.
+"""The command line beside `pulumi`: what a person or a CI job asks for outside an update.
 
 Exit codes: 0 done, 1 a fault that the message explains, 2 the command line itself is wrong.
 """
@@ -11,14 +11,25 @@ import sys
 from collections.abc import Sequence
 
 from slinky_iac.config.stack import json_schema
+from slinky_iac.drain import cli as drain
 from slinky_iac.errors import SlinkyError
 
 
 def parser() -> argparse.ArgumentParser:
     """All commands and their arguments."""
-    top = argparse.ArgumentParser(prog="python -m slinky_iac", description="Beside pulumi: look, plan, tell.")
+    top = argparse.ArgumentParser(prog="python -m slinky_iac", description="Beside pulumi: look, tell, undo.")
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors")
+    drains = commands.add_parser("drain", help="what scale-ins have drained, and giving it back")
+    acts = drains.add_subparsers(dest="act", required=True)
+    for name, text in (
+        ("status", "show drained nodes, whose drain it is, and the jobs on them"),
+        ("cancel", "undo this stack's drains and pod annotations, and nothing else"),
+    ):
+        act = acts.add_parser(name, help=text)
+        act.add_argument("--stack", help="stack; by default the selected one")
+        act.add_argument("--nodeset", help="one NodeSet; by default all")
+        act.add_argument("--json", action="store_true", help="print JSON")
     return top
 
 
@@ -28,7 +39,29 @@ def main(argv: Sequence[str]) -> int:
     try:
         if arguments.command == "schema":
             print(json.dumps(json_schema(), indent=2))
-    except SlinkyError as error:
+        elif arguments.act == "status":
+            _status(arguments)
+        else:
+            taken = drain.cancel(arguments.stack, arguments.nodeset)
+            print(json.dumps({"steps": taken}) if arguments.json else f"given back in {taken} step(s)")
+    except (SlinkyError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _status(arguments: argparse.Namespace) -> None:
+    rows = drain.status(arguments.stack, arguments.nodeset)
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+        return
+    if not rows:
+        print("nothing is drained or marked")
+    for row in rows:
+        jobs = row["jobs"] or ()
+        until = f", returned by slurmctld at {row['returns']}" if row["returns"] else ""
+        print(
+            f"{row['nodeset']}: {row['node']} {row['states']}, drained by {row['owner'] or 'nobody'}{until}: {row['reason']!r}"
+        )
+        for job in jobs if isinstance(jobs, list | tuple) else ():
+            print(f"    job {job}")

@@ -3,6 +3,7 @@
 SlinkyError
 ├── ConfigError             the stack's configuration has faults; carries all of them
 ├── HostlistError           a Slurm node expression can't be read
+├── StateError              a stack's state could not be read
 ├── KeyMaterialError        a slurm.key or JWT key that Slurm would refuse or misread; never carries the key
 ├── SlurmrestError          slurmrestd could not be asked, or what it said is not an answer
 │   ├── SlurmrestUnreachable    no connection, no answer in time, or a proxy's 502/503/504 that isn't Slurm's
@@ -44,6 +45,10 @@ class ConfigError(SlinkyError):
 
 class HostlistError(SlinkyError):
     """A Slurm node expression such as ``gpu-[0-3,7]`` can't be read."""
+
+
+class StateError(SlinkyError):
+    """A stack's state could not be read."""
 
 
 class KeyMaterialError(SlinkyError):

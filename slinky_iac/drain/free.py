@@ -66,6 +66,8 @@ def verdict(node: str, cluster: ClusterView, now: int) -> Verdict:
     jobs = cluster.jobs(node)
     if jobs:
         return Busy(jobs, f"{len(jobs)} job(s) hold it")
+    if cluster.homeless:
+        return Unknown(f"job {cluster.homeless[0].shown} runs and Slurm doesn't say on which nodes")
     record = cluster.nodes.get(node)
     if record is None:
         return Free("slurmctld has no record of it")

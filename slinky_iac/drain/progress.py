@@ -35,7 +35,7 @@ def engine_report(urn: str, fallback: Callable[[str], None] | None = None) -> Re
             return
         try:
             _log(address, urn, message, severity, keep=keep)
-        except Exception:  # noqa: BLE001 - a lost line must not lose a drain
+        except Exception:  # a lost line must not lose a drain
             say(message)
 
     return report

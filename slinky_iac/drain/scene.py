@@ -81,6 +81,12 @@ class Scene:
             return jobs_in_words(judged.jobs)
         return judged.why
 
+    def operator_saw(self, each: Candidate) -> bool:
+        """Whether the operator's view holds the drain that is there now, and not one that it made and lifted before."""
+        if "DRAIN" not in each.pod.operator_states:
+            return False
+        return each.kind is not Kind.OURS or self.goal.owner.owns(each.pod.operator_reason)
+
     def operator_unaware(self) -> str:
         """Why the operator can't be trusted with lower replicas yet, ``""`` when it can.
 
@@ -91,11 +97,7 @@ class Scene:
             each for each in self.chosen if each.record is not None and each.pod.scheduled and not each.pod.terminating
         ]
         busy = BUSY_STATES if overrides_reasons(self.seen.version) else frozenset()
-        unseen = [
-            each.pod.name
-            for each in registered
-            if "DRAIN" not in each.pod.operator_states or each.pod.operator_states & busy
-        ]
+        unseen = [each.pod.name for each in registered if not self.operator_saw(each) or each.pod.operator_states & busy]
         if unseen:
             return f"the operator has not yet seen the drain of {', '.join(unseen)} (its view is up to 30 s old)"
         witnesses = [pod for pod in self.kept if pod.healthy and pod.node in self.cluster.nodes]

@@ -158,7 +158,7 @@ def _cordon(stage: Scene) -> Step | None:
         and each.record.drained_flag
         and each.record.reason
         and not each.record.held_by_operator()
-        and "DRAIN" in each.pod.operator_states
+        and stage.operator_saw(each)
         and not each.pod.cordon
         and not each.pod.terminating
     )

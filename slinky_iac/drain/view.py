@@ -34,6 +34,7 @@ _FINISHED: Final = frozenset(
     }
 )
 _RESTS: Final = frozenset({"PENDING"})
+_ON_NODES: Final = frozenset({"RUNNING", "SUSPENDED"})
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,8 @@ class PodView:
     created: int = 0
     operator_states: frozenset[str] = frozenset()
     """``SlurmNodeState*`` conditions in capitals (``DRAIN``, ``MIXED``): the operator's view of Slurm, up to 30 s old."""
+    operator_reason: str = ""
+    """The drain reason in that view (message of the Drain condition)."""
 
     @property
     def healthy(self) -> bool:
@@ -131,7 +134,12 @@ class JobView:
 
         ``COMPLETED`` with ``COMPLETING`` is active (its epilog runs), and so is a state this program never heard of.
         """
-        return bool(self.nodes) and not (self.states and (self.states <= _FINISHED or self.states <= _RESTS))
+        return not (self.states and (self.states <= _FINISHED or self.states <= _RESTS))
+
+    @property
+    def homeless(self) -> bool:
+        """It runs, and Slurm doesn't say where. (A job that only completes and has no node left was lost before.)"""
+        return not self.nodes and bool(self.states & _ON_NODES) and "COMPLETING" not in self.states
 
     @property
     def expected_end(self) -> int | None:
@@ -177,6 +185,8 @@ class ClusterView:
     nodes: Mapping[str, NodeView]
     jobs_on: Mapping[str, tuple[JobView, ...]]
     """Active jobs by node name."""
+    homeless: tuple[JobView, ...] = ()
+    """Running or suspended jobs for which Slurm names no node: they could be anywhere."""
     reservations: tuple[ReservationView, ...] = ()
 
     @classmethod
@@ -188,13 +198,17 @@ class ClusterView:
     ) -> ClusterView:
         """Index ``nodes`` and the active ones of ``jobs`` by node name (one pass each)."""
         by_node: dict[str, list[JobView]] = {}
+        homeless: list[JobView] = []
         for job in jobs:
             if job.active:
+                if job.homeless:
+                    homeless.append(job)
                 for node in set(job.nodes) if len(job.nodes) > 1 else job.nodes:
                     by_node.setdefault(node, []).append(job)
         return cls(
             nodes={node.name: node for node in nodes},
             jobs_on={node: tuple(there) for node, there in by_node.items()},
+            homeless=tuple(homeless),
             reservations=tuple(reservations),
         )
 

@@ -154,7 +154,7 @@ class KubeClient:
         what = f"Secret {namespace}/{name}"
         found = self._get(path, models.SecretBody, what).data.get(entry)
         if found is None:
-            raise KubeNotFound(f"{what}: has no entry {entry!r}; nothing was asked of Slurm. Check keys in the configuration")
+            raise KubeNotFound(f"{what}: has no entry {entry!r}; nothing was asked of Slurm. Check `keys` in the config")
         return found
 
     def crd(self, plural: str) -> CrdSchema:

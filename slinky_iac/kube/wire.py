@@ -192,16 +192,18 @@ class Sender:
                 method, path, params=params, json=json, headers=headers, extensions={DEADLINE: deadline}
             )
             pause = self.retry.pause_s(tries, self.clock.random())
-            last = tries >= self.retry.tries or self.clock.monotonic() + pause >= deadline
             try:
                 response = self.client.send(request)
             except (httpx.HTTPError, httpx.InvalidURL, UnicodeError) as error:
                 unsent = isinstance(error, httpx.ConnectError | httpx.ConnectTimeout | httpx.PoolTimeout)
                 trouble = NoAnswer(describe(error, request), maybe_done=not unsent, tries=tries)
                 lasting = isinstance(error, AnswerTooLargeError | httpx.DecodingError | httpx.UnsupportedProtocol)
-                if last or lasting or not (repeatable or unsent):
+                if lasting or not (repeatable or unsent) or self._over(tries, pause, deadline):
                     raise trouble from None
             else:
-                if last or not repeatable or not again(response):
+                if not repeatable or not again(response) or self._over(tries, pause, deadline):
                     return response
             self.clock.sleep(pause)
+
+    def _over(self, tries: int, pause: float, deadline: float) -> bool:
+        return tries >= self.retry.tries or self.clock.monotonic() + pause >= deadline

@@ -1,0 +1,117 @@
+"""The two gates of a NodeSet as resources: one before it that drains, one after it that drains before it is removed.
+
+An engine updates dependencies first and deletes dependents first, so no single resource can guard both (ADR 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi.dynamic import Resource
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import Drain
+from slinky_iac.drain.gates import OutsideHostsProvider, ScaleInGateProvider, TeardownGateProvider
+from slinky_iac.drain.policy import DrainPolicy, Limits, plain_policy
+from slinky_iac.drain.settings import SCHEMA, Reach, reach_props
+from slinky_iac.manifests.shared import key_references
+
+
+class ScaleInGate(Resource, module="slurm", name="ScaleInGate"):
+    """Stands before its NodeSet, which takes ``replicas`` from here: no update, targeted or not, passes it undrained."""
+
+    replicas: pulumi.Output[int]
+    plan: pulumi.Output[dict[str, Any]]
+
+    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
+        super().__init__(ScaleInGateProvider(), name, {**props, "plan": None}, opts)
+
+
+class TeardownGate(Resource, module="slurm", name="TeardownGate"):
+    """Stands after its NodeSet: awaits new nodes, and drains all when the NodeSet is removed, replaced or destroyed."""
+
+    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
+        super().__init__(TeardownGateProvider(), name, dict(props), opts)
+
+
+class OutsideHosts(Resource, module="slurm", name="OutsideHosts"):
+    """Holds bare-metal slurmd hosts that the configuration sets to drained, and returns them."""
+
+    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
+        super().__init__(OutsideHostsProvider(), name, {**props, "plan": None}, opts)
+
+
+def gate_props(config: StackConfig, nodeset: str, urn: pulumi.Input[str]) -> dict[str, Any]:
+    """Props that both gates of a NodeSet have (:class:`slinky_iac.drain.settings.GateSettings` reads them back)."""
+    settings = config.nodesets[nodeset]
+    base = config.cluster.resource_name
+    return {
+        "schema": SCHEMA,
+        "stack": pulumi.get_stack(),
+        "nodeset": nodeset,
+        "resource": names.nodeset_resource(base, nodeset),
+        "controller": base,
+        "replicas": settings.replicas,
+        "owner": settings.owner,
+        "maxReplicas": settings.max_replicas if settings.max_replicas is not None else settings.replicas,
+        "operatorVersion": config.operator.version,
+        "policy": plain_policy(drain_policy(config.drain_of(nodeset))),
+        "urn": urn,
+        **reach_props(reach(config)),
+    }
+
+
+def outside_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:
+    """Props of the gate of the bare-metal hosts."""
+    return {
+        "schema": SCHEMA,
+        "stack": pulumi.get_stack(),
+        "hosts": {host.name: host.state for host in config.external.slurmd_hosts},
+        "policy": plain_policy(drain_policy(config.drain or Drain())),
+        "urn": urn,
+        **reach_props(reach(config)),
+    }
+
+
+def reach(config: StackConfig) -> Reach:
+    """How the gates reach Kubernetes and slurmrestd: the same cluster that the resources go to."""
+    jwt = key_references(config)[config.operator_version.jwt_ref_field]
+    return Reach(
+        namespace=config.cluster.namespace,
+        restapi_service=names.restapi_service(config.cluster.resource_name),
+        jwt_secret=jwt["name"],
+        jwt_entry=jwt["key"],
+        kubeconfig=config.kubernetes.kubeconfig,
+        context=config.kubernetes.context,
+        url=config.slurmrest.url,
+        ca_file=config.slurmrest.ca_file,
+    )
+
+
+def drain_policy(drain: Drain) -> DrainPolicy:
+    """The configuration's drain settings as the planner's value."""
+    limits = drain.limits
+    return DrainPolicy(
+        deadline_s=drain.deadline,
+        on_deadline=drain.on_deadline,
+        grace_s=drain.grace,
+        signal=drain.signal,
+        max_at_once=drain.max_at_once,
+        register_deadline_s=drain.register_deadline,
+        bound_s=drain.deadline + drain.grace + 60,
+        limits=Limits(max_share=limits.max_share, max_jobs=limits.max_jobs, max_job_age_s=limits.max_job_age),
+    )
+
+
+def child_urn(parent: pulumi.Resource, kind: type[Resource], name: str) -> pulumi.Output[str]:
+    """URN that a dynamic child will have: the engine wants it with every line of progress, and doesn't tell it."""
+    leaf = f"pulumi-python:{kind._resource_type_name}::{name}"
+
+    def of(urn: str) -> str:
+        head, project, types, _ = urn.split("::", 3)
+        return f"{head}::{project}::{types}${leaf}"
+
+    return parent.urn.apply(of)

@@ -1,0 +1,101 @@
+"""``python -m slinky_iac drain status|cancel``: what our drains left behind, and giving it back, without a `pulumi up`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import asdict, dataclass
+
+from slinky_iac import stack_state
+from slinky_iac.drain import scale
+from slinky_iac.drain.mark import foreign_tags, tag_of
+from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.progress import Report, Severity
+from slinky_iac.drain.session import open_session
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.text import iso
+from slinky_iac.errors import StateError
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """One node of a NodeSet that carries a drain or a mark."""
+
+    nodeset: str
+    node: str
+    states: str
+    reason: str
+    owner: str
+    """``ours``, ``operator``, ``somebody else`` or empty for none."""
+    returns: str
+    """When slurmctld returns it by itself, ISO 8601, or empty."""
+    marked: bool
+    jobs: tuple[str, ...]
+
+
+def status_of(settings: GateSettings, seen: Observation) -> tuple[NodeStatus, ...]:
+    """What one look says about drains and marks on a NodeSet's pods, ours and others'."""
+    rows: list[NodeStatus] = []
+    strangers = {pod.name for pod in foreign_tags(seen.pods, settings.owner)}
+    for pod in seen.pods:
+        record = seen.cluster.nodes.get(pod.node) if seen.cluster is not None else None
+        marked = tag_of(pod, settings.owner) is not None or pod.name in strangers
+        if not marked and (record is None or not record.drained_flag):
+            continue
+        jobs = seen.cluster.jobs(pod.node) if seen.cluster is not None else ()
+        owner = ""
+        if record is not None and record.drained_flag:
+            ours = settings.owner.owns(record.reason)
+            owner = "ours" if ours else "operator" if record.held_by_operator() else "somebody else"
+        rows.append(
+            NodeStatus(
+                nodeset=settings.owner.nodeset,
+                node=pod.node,
+                states="+".join(sorted(record.states)) if record is not None else "no record",
+                reason=record.reason if record is not None else "",
+                owner=owner,
+                returns=iso(record.resume_after) if record is not None and record.resume_after else "",
+                marked=marked,
+                jobs=tuple(f"{job.shown} {job.user}" for job in jobs),
+            )
+        )
+    return tuple(rows)
+
+
+def console_report() -> Report:
+    """Progress on stderr, so that stdout stays for answers."""
+
+    def report(message: str, *, severity: Severity = "info", keep: bool = False) -> None:  # noqa: ARG001
+        print(message if severity == "info" else f"warning: {message}", file=sys.stderr, flush=True)
+
+    return report
+
+
+def status(stack: str | None, nodeset: str | None) -> list[dict[str, object]]:
+    """Drains and marks of one NodeSet or all of a stack. Raises what reading the state and asking the clusters raise."""
+    rows: list[dict[str, object]] = []
+    for settings in _chosen(stack, nodeset):
+        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+            seen = session.observe(settings)
+            if seen.problem:
+                session.report(f"{settings.owner.text}: {seen.problem}", severity="warning")
+            rows += [asdict(row) for row in status_of(settings, seen)]
+    return rows
+
+
+def cancel(stack: str | None, nodeset: str | None) -> int:
+    """Give back our drains and marks and nothing else; returns how many steps it took."""
+    taken = 0
+    for settings in _chosen(stack, nodeset):
+        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+            taken += scale.give_back(session, settings)
+    return taken
+
+
+def _chosen(stack: str | None, nodeset: str | None) -> list[GateSettings]:
+    found = stack_state.gates(stack_state.export(stack))
+    if nodeset is None:
+        return list(found.values())
+    if nodeset not in found:
+        known = ", ".join(found) or "none"
+        raise StateError(f"the stack has no NodeSet {nodeset!r} (it has: {known})")
+    return [found[nodeset]]

@@ -1,0 +1,87 @@
+"""A plan in the words of a preview: plain values with absolute times, and one line a node for people.
+
+It stands in a resource's inputs, so it must not change by itself between two looks at an unchanged cluster.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from slinky_iac.drain.cost import Candidate
+from slinky_iac.drain.plan import ScaleInPlan
+from slinky_iac.drain.text import iso
+from slinky_iac.drain.view import JobView
+
+SCHEMA = 1
+
+
+def plan_props(plan: ScaleInPlan) -> dict[str, Any]:
+    """The plan as flat JSON: what is given up, whose jobs are waited for, until when, and what stands in the way."""
+    return {
+        "schema": SCHEMA,
+        "nodeset": plan.nodeset,
+        "from": plan.current,
+        "to": plan.target,
+        "known": plan.known,
+        "nodes": [node_props(each) for each in plan.chosen],
+        "jobs": [job_props(job) for job in plan.jobs],
+        "free_at": _free_at(plan),
+        "blocks": [block.text for block in plan.blocks],
+        "warnings": [warning.text for warning in plan.warnings],
+    }
+
+
+def _free_at(plan: ScaleInPlan) -> str:
+    if not plan.known or plan.free_at is None:
+        return "unknown"
+    return "now" if plan.free_at == 0 else iso(plan.free_at)
+
+
+def node_props(each: Candidate) -> dict[str, Any]:
+    """One node that is given up."""
+    return {
+        "node": each.pod.node,
+        "pod": each.pod.name,
+        "kind": each.kind.name.lower(),
+        "free_at": "unknown" if each.endless else ("now" if not each.jobs else iso(each.end)),
+        "jobs": [job.shown for job in each.jobs],
+    }
+
+
+def job_props(job: JobView) -> dict[str, Any]:
+    """One job that is waited for."""
+    return {
+        "job": job.shown,
+        "user": job.user,
+        "partition": job.partition,
+        "state": "+".join(sorted(job.states)),
+        "nodes": len(job.nodes),
+        "started": iso(job.start),
+        "ends_by": iso(job.expected_end),
+    }
+
+
+def unknown_props(nodeset: str, current: int, target: int, why: str) -> dict[str, Any]:
+    """The plan where nothing could be asked."""
+    return {
+        "schema": SCHEMA,
+        "nodeset": nodeset,
+        "from": current,
+        "to": target,
+        "known": False,
+        "nodes": [],
+        "jobs": [],
+        "free_at": "unknown",
+        "blocks": [],
+        "warnings": [f"nobody could be asked, so nothing is claimed: {why}"],
+    }
+
+
+def lines(plan: ScaleInPlan) -> tuple[str, ...]:
+    """One line a node that is given up, for people."""
+    shown = []
+    for each in plan.chosen:
+        jobs = ", ".join(f"{job.shown} of {job.user or 'unknown'}" for job in each.jobs[:4]) or "no job"
+        until = "of no known end" if each.endless else (f"until {iso(each.end)}" if each.jobs else "free now")
+        shown.append(f"{each.pod.node} ({each.kind.name.lower()}): {jobs}, {until}")
+    return tuple(shown)

@@ -1,0 +1,163 @@
+"""The gates' dynamic providers: ten lines a method, all deciding is elsewhere.
+
+Wire format: this module's path, the class names and the props' names are in users' state files; an old state is
+destroyed by today's code through exactly these names. Instances have no attributes, for they are pickled by reference
+into every state, and one instance serves all calls at once.
+
+``check`` is the one place that sees old and new values in a preview, so the plan is made there; it asks Kubernetes and
+slurmrestd, changes nothing, and says so in the plan where it gets no answer.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pulumi.dynamic import (
+    CheckFailure,
+    CheckResult,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    ResourceProvider,
+    UpdateResult,
+)
+from pulumi.output import Unknown
+
+from slinky_iac.drain import maintenance, membership, preview, scale
+from slinky_iac.drain.plugin_process import prepare
+from slinky_iac.drain.session import open_session
+from slinky_iac.drain.settings import GateSettings, OutsideSettings
+
+Props = dict[str, Any]
+
+
+class _Gate(ResourceProvider):
+    """What all gates have in common: known inputs only, whole outputs always."""
+
+    def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
+        """A difference where any input differs from the state."""
+        return DiffResult(changes=any(_olds.get(key) != value for key, value in _own(_news).items()))
+
+    def create(self, props: Props) -> CreateResult:
+        """Record the inputs; nothing is asked or changed."""
+        return CreateResult(_identity(props), _own(props))
+
+
+class ScaleInGateProvider(_Gate):
+    """Drains the nodes that a lower ``replicas`` gives up, before the NodeSet sees the number."""
+
+    def check(self, _olds: Props, news: Props) -> CheckResult:
+        """Add the plan: who is drained, whose jobs are waited for and until when. Limits fail here, in preview."""
+        prepare()
+        if _unknown(news):
+            return CheckResult(news, [])
+        try:
+            settings = GateSettings.from_props(news)
+        except ValueError as fault:
+            return CheckResult(news, [CheckFailure("policy", str(fault))])
+        seen = preview.scale_in(settings, _olds)
+        failures = [CheckFailure("replicas", text) for text in seen.failures]
+        return CheckResult({**news, "plan": seen.plan}, failures)
+
+    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
+        """Drain down to the new number, or give back what an earlier, interrupted run drained."""
+        prepare()
+        settings = GateSettings.from_props(_news)
+        with open_session(settings.reach, settings.urn) as session:
+            scale.settle(session, settings)
+        return UpdateResult(_own(_news))
+
+    def read(self, id_: str, props: Props) -> ReadResult:
+        """The state as refresh finds it: if somebody else changed the NodeSet's replicas, the gate must know, for the
+        way back to the program's number may be a scale-in."""
+        prepare()
+        settings = GateSettings.from_props(props)
+        with open_session(settings.reach, settings.urn) as session:
+            live = session.live_replicas(settings.resource)
+        own = _own(props)
+        if live is None or settings.scaler == "autoscaler":
+            return ReadResult(id_, own)
+        return ReadResult(id_, {**own, "replicas": live})
+
+
+class TeardownGateProvider(_Gate):
+    """Awaits the nodes of its NodeSet after it was made or raised; drains them all before it is removed."""
+
+    def create(self, props: Props) -> CreateResult:
+        """Wait until the nodes are registered with slurmctld."""
+        _await_members(props)
+        return super().create(props)
+
+    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
+        """Wait until exactly the nodes that should be there are there."""
+        _await_members(_news)
+        return UpdateResult(_own(_news))
+
+    def delete(self, _id: str, _props: Props) -> None:
+        """Drain every node of the NodeSet; no program runs now, so all comes from the state."""
+        prepare()
+        settings = GateSettings.from_props(_props)
+        with open_session(settings.reach, settings.urn) as session:
+            scale.tear_down(session, settings)
+
+
+class OutsideHostsProvider(_Gate):
+    """Drains, holds and returns bare-metal slurmd hosts as the configuration says."""
+
+    def check(self, _olds: Props, news: Props) -> CheckResult:
+        """Add the plan of what will be drained and returned."""
+        prepare()
+        if _unknown(news):
+            return CheckResult(news, [])
+        try:
+            settings = OutsideSettings.from_props(news)
+        except ValueError as fault:
+            return CheckResult(news, [CheckFailure("policy", str(fault))])
+        return CheckResult({**news, "plan": preview.outside_hosts(settings, _olds)}, [])
+
+    def create(self, props: Props) -> CreateResult:
+        """Bring the hosts into the state that is asked for."""
+        _maintain(props)
+        return super().create(props)
+
+    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
+        """The same."""
+        _maintain(_news)
+        return UpdateResult(_own(_news))
+
+    def delete(self, _id: str, _props: Props) -> None:
+        """Return the hosts that this stack holds."""
+        prepare()
+        settings = OutsideSettings.from_props(_props)
+        with open_session(settings.reach, settings.urn) as session:
+            maintenance.release(session, settings)
+
+
+def _await_members(props: Props) -> None:
+    prepare()
+    settings = GateSettings.from_props(props)
+    with open_session(settings.reach, settings.urn) as session:
+        membership.await_members(session, settings)
+
+
+def _maintain(props: Props) -> None:
+    prepare()
+    settings = OutsideSettings.from_props(props)
+    with open_session(settings.reach, settings.urn) as session:
+        maintenance.maintain(session, settings)
+
+
+def _identity(props: Props) -> str:
+    return f"{props['stack']}/{props.get('nodeset', 'outside-hosts')}"
+
+
+def _own(props: Props) -> Props:
+    return {key: value for key, value in props.items() if not key.startswith("__")}
+
+
+def _unknown(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(_unknown(part) for part in value.values())
+    if isinstance(value, list):
+        return any(_unknown(part) for part in value)
+    return isinstance(value, Unknown)

@@ -1,0 +1,82 @@
+"""Waiting until a NodeSet's pods are Slurm nodes that take jobs, and naming those that aren't, with the reason.
+
+A node record that was left behind under a reused name may still carry our own drain; that one is given back. Drains of
+people stay, are told, and don't hold up an update: they are somebody's decision.
+"""
+
+from __future__ import annotations
+
+from slinky_iac.drain.actions import Wait
+from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.session import Session
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.undo import release_steps
+from slinky_iac.drain.view import PodView
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
+
+
+def await_members(session: Session, settings: GateSettings) -> None:
+    """Wait until exactly the pods that are asked for are there, ready and registered with slurmctld.
+
+    With an autoscaler, however many it asks for now. Raises DrainDeadline naming each pod that isn't there, and why.
+    """
+    deadline = session.now() + settings.policy.register_deadline_s
+    missing: tuple[str, ...] = ()
+    while True:
+        try:
+            seen = session.observe(settings)
+            missing = absent(seen, settings)
+            if not missing:
+                return
+            _return_ours(session, settings, seen)
+        except (KubeUnreachable, KubeConflict, SlurmrestUnreachable) as error:
+            missing = (str(error),)
+        if session.now() >= deadline:
+            raise DrainDeadline(
+                f"{settings.owner.text}: after {settings.policy.register_deadline_s} s these are not in service: "
+                + "; ".join(missing)
+                + ". Repair what is named, then run `pulumi up` again; nodes that are in service stay so"
+            )
+        session.report(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
+        if session.pause(settings.policy.poll_s):
+            raise DrainBlocked(f"{settings.owner.text}: interrupted while waiting for nodes; `pulumi up` goes on")
+
+
+def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
+    """What isn't as it should be, one sentence each; empty when all is well."""
+    if seen.nodeset is None:
+        return (f"there is no NodeSet {settings.resource}",)
+    if seen.cluster is None:
+        return (f"Slurm could not be asked: {seen.problem}",)
+    wanted = seen.nodeset.replicas
+    faults = [f"{len(seen.pods)} pods where {wanted} are asked for"] if len(seen.pods) != wanted else []
+    faults += [fault for pod in seen.pods if (fault := _fault(pod, seen, settings.owner))]
+    return tuple(faults)
+
+
+def _fault(pod: PodView, seen: Observation, owner: Owner) -> str:
+    record = seen.cluster.nodes.get(pod.node) if seen.cluster is not None else None
+    if pod.terminating:
+        return f"{pod.name} is being deleted"
+    if not pod.scheduled:
+        return f"{pod.name} has no Kubernetes node (`kubectl describe pod` says why)"
+    if not pod.ready:
+        return f"{pod.name} is {pod.phase} and not ready (`kubectl logs` of its slurmd says why)"
+    if record is None:
+        return f"{pod.node} is not registered with slurmctld, though its pod is ready"
+    if owner.owns(record.reason) and record.drained_flag:
+        return f"{pod.node} still carries our own drain"
+    if record.states & {"DOWN", "UNKNOWN", "NOT_RESPONDING"} and not record.drained_flag:
+        return f"{pod.node} is {'+'.join(sorted(record.states))}: {record.reason or 'no reason given'}"
+    return ""
+
+
+def _return_ours(session: Session, settings: GateSettings, seen: Observation) -> None:
+    """Give back what of ours is left on pods that are here to stay."""
+    if seen.nodeset is None or len(seen.pods) != seen.nodeset.replicas:
+        return
+    nodes = {pod.node for pod in seen.pods}
+    steps = release_steps(seen, settings.owner, lambda _pod: True, lambda node: node in nodes)
+    if steps and not isinstance(steps[0], Wait):
+        session.act(steps[0], settings)

@@ -1,0 +1,169 @@
+"""The loop of a gate: look, decide one step, act, look again, until done, blocked, late or interrupted.
+
+All deciding is in :func:`slinky_iac.drain.steps.next_step`; all state is in the cluster. So the loop may end at any
+point, also by SIGKILL, and the next one goes on.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slinky_iac.drain.actions import Done, Step, Stop, Wait
+from slinky_iac.drain.deadline import NEXT_STEP
+from slinky_iac.drain.observation import Goal
+from slinky_iac.drain.session import Session
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.steps import next_step
+from slinky_iac.drain.undo import undo_steps
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
+
+UNDO_ROUNDS: Final = 30
+"""Looks that giving back may take; each round acts on what is still there."""
+_PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
+"""Trouble that may be over at the next look: no answer, or somebody else's write came between."""
+
+
+def settle(session: Session, settings: GateSettings) -> None:
+    """Bring the NodeSet to where lowering its replicas to the gate's number harms no job; give back what is left of an
+    earlier run where it is there already.
+
+    Raises DrainBlocked, DrainDeadline, or what the clients raise; then nothing was killed that policy didn't name.
+    """
+    goal = scale_in_goal(session, settings)
+    if goal is not None:
+        drive(session, settings, goal)
+
+
+def scale_in_goal(session: Session, settings: GateSettings) -> Goal | None:
+    """What this run wants, from the live NodeSet; None where there is no NodeSet and so nothing to guard."""
+    live = session.live_replicas(settings.resource)
+    if live is None:
+        return None
+    target = settings.ceiling
+    if settings.scaler == "autoscaler" and live <= target:
+        target = live
+    # With replicas lowered already, surplus pods are still on their way out: their drains must stand.
+    current = live if live != target else target + session.surplus_pods(settings.resource, target)
+    return _goal(session, settings, current, target, f"scale-in {current}->{target}", teardown=False)
+
+
+def tear_down(session: Session, settings: GateSettings) -> None:
+    """Drain every node of the NodeSet, which is about to be removed. Without the NodeSet there is nothing to do."""
+    live = session.live_replicas(settings.resource)
+    if live is None:
+        return
+    drive(session, settings, _goal(session, settings, live, 0, "NodeSet is removed", teardown=True))
+
+
+def last_look(session: Session, settings: GateSettings) -> None:
+    """Right before the NodeSet is written: nodes that a lower number gives up are drained and free still, or stop.
+
+    Raises DrainBlocked where they aren't: somebody undrained one, or the number was lowered past the gate.
+    """
+    goal = scale_in_goal(session, settings)
+    if goal is None or goal.target >= goal.current:
+        return
+    step = next_step(session.observe(settings), goal)
+    if isinstance(step, Done):
+        return
+    why = step.why if isinstance(step, Wait | Stop) else f"{_in_words(step)} is needed again"
+    raise DrainBlocked(
+        f"{settings.owner.text}: replicas are not lowered to {goal.target}: {why}. Nothing was changed by this step; run"
+        " `pulumi up` again and the gate drains first"
+    )
+
+
+def give_back(session: Session, settings: GateSettings) -> int:
+    """Undo our drains and annotations on this NodeSet and nothing else; returns how many steps it took."""
+    taken = 0
+    for _ in range(UNDO_ROUNDS):
+        steps = undo_steps(session.observe(settings), settings.owner)
+        if not steps:
+            return taken
+        step = steps[0]
+        if isinstance(step, Wait):
+            session.report(step.why)
+        else:
+            session.act(step, settings)
+            taken += 1
+        session.pause(settings.policy.poll_s)
+    raise DrainBlocked(
+        f"{settings.owner.text}: after {UNDO_ROUNDS} looks something of ours is still there; `python -m slinky_iac drain"
+        " status` shows what, and the same command goes on"
+    )
+
+
+def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
+    """Loop until done. Raises DrainBlocked or DrainDeadline where it can't be."""
+    while True:
+        try:
+            step = next_step(session.observe(settings), goal)
+            if isinstance(step, Done):
+                return step
+            if isinstance(step, Stop):
+                _end(session, settings, step)
+            if not isinstance(step, Wait):
+                session.report(_in_words(step))
+                session.act(step, settings)
+                continue
+            session.report("; ".join([step.why, *step.progress[:4]]))
+        except _PASSING as error:
+            session.report(f"{error}", severity="warning")
+            if session.now() >= goal.deadline_at:
+                raise DrainDeadline(
+                    f"{settings.owner.text}: the deadline is over without an answer: {error} Nothing was killed;"
+                    f" what is drained stays drained. {NEXT_STEP}"
+                ) from error
+        _rest(session, settings, goal)
+
+
+def _goal(session: Session, settings: GateSettings, current: int, target: int, why: str, *, teardown: bool) -> Goal:
+    deadline = session.now() + min(settings.policy.deadline_s, settings.policy.bound_s)
+    return Goal(
+        owner=settings.owner,
+        current=current,
+        target=target,
+        policy=settings.policy,
+        deadline_at=deadline,
+        why=why,
+        teardown=teardown,
+    )
+
+
+def _rest(session: Session, settings: GateSettings, goal: Goal) -> None:
+    """Wait for the next look. Raises DrainBlocked where the engine has asked to stop, or is gone."""
+    if session.pause(settings.policy.poll_s):
+        raise DrainBlocked(
+            f"{settings.owner.text}: interrupted in {goal.why}. Nothing was killed; drained nodes stay so. {NEXT_STEP}"
+        )
+    if not session.engine_lives():
+        raise DrainBlocked(f"{settings.owner.text}: the engine is gone; this gate changes nothing more")
+
+
+def _end(session: Session, settings: GateSettings, stop: Stop) -> None:
+    if stop.undo:
+        give_back(session, settings)
+    kind = DrainDeadline if stop.cause == "deadline" else DrainBlocked
+    raise kind(f"{settings.owner.text}: {stop.why}")
+
+
+def _in_words(step: Step) -> str:
+    """What is done now, for the progress line."""
+    name = type(step).__name__
+    words = {
+        "SetCosts": "marking the pods that go",
+        "Drain": "draining",
+        "RenewHold": "renewing the hold",
+        "CordonAnnotate": "cordoning the pods",
+        "Release": "taking marks back",
+        "Undrain": "returning nodes",
+        "Reword": "rewording reasons of nodes that are down",
+        "Requeue": "requeueing jobs",
+        "Signal": "signalling jobs",
+        "Cancel": "cancelling jobs",
+    }[name]
+    members: tuple[object, ...] = next(
+        (getattr(step, name) for name in ("nodes", "pods", "jobs") if hasattr(step, name)), ()
+    )
+    shown = ", ".join(str(getattr(member, "pod", member)) for member in members[:8])
+    return f"{words}: {shown}{' …' if len(members) > 8 else ''}"

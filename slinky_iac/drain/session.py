@@ -1,0 +1,190 @@
+"""The hands of a gate: one connection to Kubernetes and one to slurmrestd, to look and to carry out one step.
+
+Connections are opened when they are first needed, so a NodeSet that isn't there costs one question and no key is read
+for it. The JWT key comes from its Kubernetes Secret at that moment and lives only in this process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from slinky_iac import names
+from slinky_iac.drain import actions, observe, plugin_process
+from slinky_iac.drain.mark import Mark, Unmark
+from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.progress import Report, engine_report
+from slinky_iac.drain.settings import GateSettings, Reach
+from slinky_iac.errors import KubeNotFound, SlurmrestRefused
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.models import NodeSetState, Pod
+from slinky_iac.kube.wire import Clock
+from slinky_iac.slurmrest.bulk import BulkResult, Outcome
+from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.endpoints import Direct, Endpoint, KubeProxy
+
+
+class Session:
+    """Looks and acts for one gate. Not for two threads; every provider call opens its own."""
+
+    def __init__(self, reach: Reach, report: Report, stack: ExitStack, *, budget_s: float, clock: Clock) -> None:
+        """``budget_s``: seconds that any one question may take, tries and pauses together."""
+        self.reach = reach
+        self.report = report
+        self._stack = stack
+        self._budget_s = budget_s
+        self._clock = clock
+        self._kube: KubeClient | None = None
+        self._slurm: SlurmrestClient | None = None
+        self._pods: dict[str, Pod] = {}
+
+    def now(self) -> int:
+        """Whole seconds since the epoch."""
+        return int(self._clock.wall())
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; returns whether the engine has asked to stop."""
+        return plugin_process.pause(seconds)
+
+    def engine_lives(self) -> bool:
+        """Whether the engine that started this is still there."""
+        return plugin_process.engine_lives()
+
+    @property
+    def kube(self) -> KubeClient:
+        """The Kubernetes client, opened at first use."""
+        if self._kube is None:
+            access = load(self._source(), env=os.environ, home=Path.home())
+            self._kube = self._stack.enter_context(KubeClient(access, clock=self._clock, budget_s=self._budget_s))
+        return self._kube
+
+    @property
+    def slurm(self) -> SlurmrestClient:
+        """The slurmrestd client, opened at first use with the key that the Secret holds now."""
+        if self._slurm is None:
+            reach = self.reach
+            key = self.kube.secret_entry(reach.namespace, reach.jwt_secret, reach.jwt_entry)
+            client = SlurmrestClient(self._endpoint(), [key], clock=self._clock, budget_s=self._budget_s)
+            self._slurm = self._stack.enter_context(client)
+        return self._slurm
+
+    def _source(self) -> KubeSource:
+        path = Path(self.reach.kubeconfig) if self.reach.kubeconfig else None
+        return KubeSource(path=path, context=self.reach.context)
+
+    def _endpoint(self) -> Endpoint:
+        reach = self.reach
+        if reach.url is not None:
+            return Direct(reach.url, Path(reach.ca_file) if reach.ca_file else None)
+        return KubeProxy(kubeconfig=self._source(), namespace=reach.namespace, service=reach.restapi_service)
+
+    def nodeset(self, name: str) -> NodeSetState | None:
+        """The NodeSet; None where there is none (any more)."""
+        try:
+            return self.kube.nodeset(self.reach.namespace, name)
+        except KubeNotFound:
+            return None
+
+    def live_replicas(self, name: str) -> int | None:
+        """``spec.replicas`` as it is now; None where there is no NodeSet."""
+        state = self.nodeset(name)
+        return None if state is None else state.replicas_spec
+
+    def surplus_pods(self, name: str, target: int) -> int:
+        """Pods over ``target``, terminating ones included."""
+        state = self.nodeset(name)
+        return 0 if state is None else max(len(self.kube.pods_of(self.reach.namespace, state)) - target, 0)
+
+    def observe(self, settings: GateSettings) -> Observation:
+        """One look: pods first, then Slurm's nodes, then its jobs. Slurm's silence is part of what is seen; Kubernetes'
+        is an error, for without pods nothing can be said at all."""
+        seen = observe.look(self.kube, lambda: self.slurm, settings, self.now())
+        self._pods = {pod.name: pod for pod in seen.pods}
+        return seen.observation
+
+    def act(self, step: actions.Step, settings: GateSettings) -> None:
+        """Carry out one step. Raises what the clients raise; a half-done step is found by the next look."""
+        match step:
+            case actions.SetCosts(pods):
+                self._set_marks(pods)
+            case actions.Drain(nodes, reason, hold):
+                _accepted(self.slurm.drain(nodes, reason, hold), "drain")
+            case actions.RenewHold(nodes, hold):
+                _accepted(self.slurm.drain(nodes, settings.owner.reason("hold"), hold), "renew the hold of")
+            case actions.CordonAnnotate(pods):
+                self._annotate({pod: {names.ANNOTATION_POD_CORDON: "true"} for pod in pods})
+            case actions.Release(pods):
+                self._annotate({each.pod: _released(each) for each in pods})
+            case actions.Undrain(nodes):
+                _accepted(self.slurm.undrain(nodes, owners=[_owner(settings)]), "undrain")
+            case actions.Reword(nodes, reason):
+                _accepted(self.slurm.set_reason(nodes, reason, owners=[_owner(settings)]), "reword the reason of")
+            case actions.Requeue(jobs):
+                self.slurm.requeue_jobs(jobs)
+            case actions.Signal(jobs, signal, marks):
+                if jobs:
+                    self.slurm.cancel_jobs(jobs, signal)
+                self._set_marks(marks)
+            case actions.Cancel(jobs):
+                self.slurm.cancel_jobs(jobs)
+            case _:
+                raise AssertionError(f"{type(step).__name__} is no act")
+
+    def drain_hosts(self, hosts: tuple[str, ...], reason: str) -> None:
+        """Drain bare-metal hosts for as long as it takes: maintenance has no dead man's switch."""
+        _accepted(self.slurm.drain(hosts, reason), "drain")
+
+    def undrain_hosts(self, hosts: tuple[str, ...], owner: Owner) -> None:
+        """Return bare-metal hosts whose drain is this owner's."""
+        if hosts:
+            _accepted(self.slurm.undrain(hosts, owners=[names.drain_owner(owner.stack, owner.nodeset)]), "undrain")
+
+    def _set_marks(self, marks: tuple[Mark, ...]) -> None:
+        self._annotate(
+            {each.pod: {names.ANNOTATION_DELETION_COST: str(each.cost), names.ANNOTATION_GATE: each.tag} for each in marks}
+        )
+
+    def _annotate(self, changes: Mapping[str, Mapping[str, str | None]]) -> None:
+        for name, wanted in changes.items():
+            try:
+                self.kube.annotate_pod(self.reach.namespace, self._pods[name], wanted)
+            except KubeNotFound:
+                continue  # the pod is gone since we looked, and its annotations with it
+
+
+def _owner(settings: GateSettings) -> str:
+    return names.drain_owner(settings.owner.stack, settings.owner.nodeset)
+
+
+def _released(each: Unmark) -> dict[str, str | None]:
+    changes: dict[str, str | None] = {names.ANNOTATION_GATE: None}
+    if each.restore_cost:
+        changes[names.ANNOTATION_DELETION_COST] = each.was
+    if each.uncordon:
+        changes[names.ANNOTATION_POD_CORDON] = None
+    return changes
+
+
+def _accepted(result: BulkResult, what: str) -> None:
+    """Raise where Slurm refused a node. Unknown outcomes, foreign drains and absent nodes are the next look's matter."""
+    refused = [each for each in result.results if each.outcome is Outcome.REFUSED]
+    if not refused:
+        return
+    numbers = [error.error_number for error in result.errors if isinstance(error, SlurmrestRefused)]
+    nodes = ", ".join(each.name for each in refused[:8])
+    raise SlurmrestRefused(
+        f"Slurm refuses to {what} {nodes}: {refused[0].why}. Nothing was killed; `python -m slinky_iac drain status` shows"
+        " what is drained",
+        error_number=numbers[0] if numbers else 0,
+    )
+
+
+@contextmanager
+def open_session(reach: Reach, urn: str, *, budget_s: float = 60.0, report: Report | None = None) -> Iterator[Session]:
+    """A session whose connections are closed at the end."""
+    with ExitStack() as stack:
+        yield Session(reach, report or engine_report(urn), stack, budget_s=budget_s, clock=Clock())

@@ -1,0 +1,137 @@
+"""What a gate's props say, as one frozen value. The props are in users' state files: a wire format with a number.
+
+A destroy reads them with no program running, so everything a drain needs is here, except secrets: the JWT key is read
+from its Kubernetes Secret when it is used, and so follows a rotation and is in no state file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Final, Literal
+
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.policy import DrainPolicy, parse_policy
+from slinky_iac.operator_version import OperatorVersion
+
+SCHEMA: Final = 1
+"""Number of this shape. A later program reads older numbers too."""
+
+
+@dataclass(frozen=True)
+class Reach:
+    """How Kubernetes and slurmrestd are reached from where `pulumi` runs."""
+
+    namespace: str
+    restapi_service: str
+    """Service of slurmrestd, asked through the API server's service proxy unless there is a ``url``."""
+    jwt_secret: str
+    jwt_entry: str
+    kubeconfig: str | None = None
+    context: str | None = None
+    url: str | None = None
+    ca_file: str | None = None
+
+
+@dataclass(frozen=True)
+class GateSettings:
+    """One NodeSet's gate: whose, where, how many, how patient."""
+
+    owner: Owner
+    resource: str
+    """Name of the NodeSet custom resource."""
+    controller: str
+    replicas: int
+    maximum: int
+    """With an autoscaler, the most replicas it may ask for."""
+    scaler: Literal["stack", "autoscaler"]
+    version: OperatorVersion
+    policy: DrainPolicy
+    reach: Reach
+    urn: str
+
+    @property
+    def ceiling(self) -> int:
+        """The number of replicas that nodes are drained down to."""
+        return self.maximum if self.scaler == "autoscaler" else self.replicas
+
+    @classmethod
+    def from_props(cls, props: Mapping[str, Any]) -> GateSettings:
+        """Read props, from a program or from a state file. Numbers may have come as floats.
+
+        :raises ValueError: the shape is of another program's making; nothing can be done with it safely.
+        """
+        _known_schema(props)
+        return cls(
+            owner=Owner(stack=str(props["stack"]), nodeset=str(props["nodeset"])),
+            resource=str(props["resource"]),
+            controller=str(props["controller"]),
+            replicas=int(props["replicas"]),
+            maximum=int(props["maxReplicas"]),
+            scaler="autoscaler" if props["owner"] == "autoscaler" else "stack",
+            version=OperatorVersion.parse(str(props["operatorVersion"])),
+            policy=parse_policy(props["policy"]),
+            reach=reach_from(props),
+            urn=str(props.get("urn", "")),
+        )
+
+
+@dataclass(frozen=True)
+class OutsideSettings:
+    """The gate of the bare-metal slurmd hosts: which are held, which are not."""
+
+    owner: Owner
+    held: tuple[str, ...]
+    active: tuple[str, ...]
+    policy: DrainPolicy
+    reach: Reach
+    urn: str
+
+    @classmethod
+    def from_props(cls, props: Mapping[str, Any]) -> OutsideSettings:
+        """Read props, from a program or from a state file. Raises ValueError as :meth:`GateSettings.from_props` does."""
+        _known_schema(props)
+        hosts = {str(name): str(state) for name, state in dict(props["hosts"]).items()}
+        return cls(
+            owner=Owner(stack=str(props["stack"]), nodeset=OUTSIDE),
+            held=tuple(sorted(name for name, state in hosts.items() if state == "drained")),
+            active=tuple(sorted(name for name, state in hosts.items() if state != "drained")),
+            policy=parse_policy(props["policy"]),
+            reach=reach_from(props),
+            urn=str(props.get("urn", "")),
+        )
+
+
+OUTSIDE: Final = "outside-hosts"
+"""Stands where a NodeSet's name stands in reasons of drains of bare-metal hosts."""
+
+
+def _known_schema(props: Mapping[str, Any]) -> None:
+    schema = int(props.get("schema", 0))
+    if schema != SCHEMA:
+        raise ValueError(
+            f"the gate's state has schema {schema} and this program reads {SCHEMA}; nothing was drained or changed. Run"
+            " the release of slinky-iac that wrote it, or a newer one"
+        )
+
+
+_REACH: Final = {
+    "namespace": "namespace",
+    "restapi_service": "restapiService",
+    "jwt_secret": "jwtSecret",
+    "jwt_entry": "jwtEntry",
+    "kubeconfig": "kubeconfig",
+    "context": "context",
+    "url": "url",
+    "ca_file": "caFile",
+}
+
+
+def reach_from(props: Mapping[str, Any]) -> Reach:
+    """The part of the props that says how to reach things."""
+    return Reach(**{field.name: props.get(_REACH[field.name]) or None for field in fields(Reach)})  # type: ignore[arg-type]
+
+
+def reach_props(reach: Reach) -> dict[str, str]:
+    """The same as props; what is not set is an empty text, so that a later value is a change and not a new property."""
+    return {prop: getattr(reach, name) or "" for name, prop in _REACH.items()}
