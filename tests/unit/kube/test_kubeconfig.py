@@ -1,0 +1,166 @@
+"""Kubeconfigs as kubectl reads them, and what is said when one can't be used: places, never contents."""
+
+from __future__ import annotations
+
+import base64
+import traceback
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.errors import KubeUnreachable
+from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
+
+SECRET = "c2VjcmV0LXRva2VuLW9mLW1pbmU"
+
+
+def config(**user: object) -> dict[str, object]:
+    return {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "current-context": "one",
+        "contexts": [
+            {"name": "one", "context": {"cluster": "c", "user": "u", "namespace": "slurm"}},
+            {"name": "two", "context": {"cluster": "d", "user": "u"}},
+        ],
+        "clusters": [
+            {"name": "c", "cluster": {"server": "https://one:6443/", "certificate-authority-data": b64("ca")}},
+            {
+                "name": "d",
+                "cluster": {
+                    "server": "https://two:6443",
+                    "insecure-skip-tls-verify": True,
+                    "tls-server-name": "inner",
+                    "proxy-url": "http://proxy:3128",
+                },
+            },
+        ],
+        "users": [{"name": "u", "user": user or {"token": SECRET}}],
+    }
+
+
+def b64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
+
+
+def of(data: object, context: str | None = None) -> KubeAccess:
+    return load(KubeSource(content=yaml.safe_dump(data), context=context), env={}, home=Path("/nonexistent"))
+
+
+def test_the_current_context_or_the_one_asked_for() -> None:
+    one = of(config())
+    assert (one.server, one.ca, one.insecure, one.namespace) == ("https://one:6443", b"ca", False, "slurm")
+    two = of(config(), "two")
+    assert (two.server, two.ca, two.insecure, two.namespace) == ("https://two:6443", None, True, "default")
+    assert (two.tls_server_name, two.proxy_url) == ("inner", "http://proxy:3128")
+    assert SECRET not in repr(one) + repr(two) + repr(KubeSource(content=yaml.safe_dump(config())))
+
+
+def test_a_file_resolves_its_relative_paths_from_its_own_folder(tmp_path: Path) -> None:
+    (tmp_path / "client.crt").write_bytes(b"cert")
+    (tmp_path / "client.key").write_bytes(b"key")
+    data = config(**{"client-certificate": "client.crt", "client-key": "client.key", "tokenFile": "token"})
+    file = tmp_path / "config"
+    file.write_text(yaml.safe_dump(data))
+    for source in (KubeSource(path=file), KubeSource(content=f"{file}\n")):
+        user = load(source, env={}, home=tmp_path).user
+        assert (user.client_cert, user.client_key, user.token_file) == (b"cert", b"key", tmp_path / "token")
+        assert "cert" not in repr(user).replace("client_cert", "")
+
+
+def test_several_files_are_merged_and_the_first_wins(tmp_path: Path) -> None:
+    first, second = tmp_path / "a", tmp_path / "b"
+    first.write_text(yaml.safe_dump({"current-context": "two", "users": [{"name": "u", "user": {"token": "first"}}]}))
+    second.write_text(yaml.safe_dump(config()))
+    access = load(KubeSource(), env={"KUBECONFIG": f"{first}:{tmp_path / 'none'}:{second}"}, home=tmp_path)
+    assert access.server == "https://two:6443"
+    assert access.user.token == "first"
+
+
+def test_the_order_is_environment_then_home_then_the_pods_own_account(tmp_path: Path) -> None:
+    account = tmp_path / "account"
+    account.mkdir()
+    (account / "token").write_text("pod-token")
+    (account / "ca.crt").write_text("ca")
+    (account / "namespace").write_text("slurm\n")
+    env = {"KUBERNETES_SERVICE_HOST": "10.0.0.1"}
+    pod = load(KubeSource(), env=env, home=tmp_path, service_account=account)
+    assert (pod.server, pod.namespace, pod.ca) == ("https://10.0.0.1:443", "slurm", b"ca")
+    assert pod.user.token_file == account / "token"
+    v6 = load(KubeSource(), env={"KUBERNETES_SERVICE_HOST": "fd00::1"}, home=tmp_path, service_account=account)
+    assert v6.server == "https://[fd00::1]:443"
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_text(yaml.safe_dump(config()))
+    assert load(KubeSource(), env=env, home=tmp_path, service_account=account).server == "https://one:6443"
+
+
+def test_nothing_to_read_names_everything_that_was_tried(tmp_path: Path) -> None:
+    with pytest.raises(KubeUnreachable, match=r"tried /a \(no such file\), /b \(no such file\), the pod's own account"):
+        load(KubeSource(), env={"KUBECONFIG": "/a:/b"}, home=tmp_path, service_account=tmp_path)
+
+
+def test_an_explicit_path_is_the_only_thing_tried(tmp_path: Path) -> None:
+    (tmp_path / ".kube").mkdir()
+    (tmp_path / ".kube" / "config").write_text(yaml.safe_dump(config()))
+    with pytest.raises(KubeUnreachable, match="No such file"):
+        load(KubeSource(path=tmp_path / "gone"), env={}, home=tmp_path)
+    with pytest.raises(KubeUnreachable, match="Is a directory"):
+        load(KubeSource(path=tmp_path), env={}, home=tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ({"current-context": None}, "no current-context"),
+        ({"current-context": "three"}, "context 'three' isn't in it; it has: one, two"),
+        ({"clusters": []}, "cluster 'c' isn't in it; it has: none"),
+        ({"users": None}, "user 'u' isn't in it"),
+        ({"clusters": [{"name": "c", "cluster": {"server": "one:6443"}}]}, "no http.s. server"),
+        ({"clusters": [{"name": "c", "cluster": {"server": "https://x", "certificate-authority-data": "%"}}]}, "base64"),
+        ({"clusters": [{"name": "c", "cluster": {"server": "https://x", "certificate-authority": "/no"}}]}, "/no can't"),
+        ({"users": [{"name": "u", "user": {"auth-provider": {"name": "gcp"}}}]}, "exec plugin"),
+        ({"users": [{"name": "u", "user": {"token": {"nested": SECRET}}}]}, r"users\.0\.user\.token"),
+        ({"contexts": "one"}, "contexts"),
+    ],
+)
+def test_what_is_wrong_is_said_without_contents(change: dict[str, object], said: str) -> None:
+    with pytest.raises(KubeUnreachable, match=said) as refused:
+        of(config() | change)
+    assert SECRET not in "".join(traceback.format_exception(refused.value))
+
+
+def test_broken_yaml_names_its_line_and_not_its_text() -> None:
+    with pytest.raises(KubeUnreachable, match="isn't YAML at line 3") as refused:
+        load(KubeSource(content=f"users:\n - token: [{SECRET}\n"), env={}, home=Path("/"))
+    assert SECRET not in "".join(traceback.format_exception(refused.value))
+
+
+@given(st.text(max_size=80))
+def test_any_text_is_a_kubeconfig_or_unreachable(text: str) -> None:
+    with pytest.raises(KubeUnreachable):
+        load(KubeSource(content=text + "\n:"), env={}, home=Path("/nonexistent"))
+
+
+def test_exec_plugins_are_found_beside_the_file(tmp_path: Path) -> None:
+    plugin = {
+        "command": "./bin/login",
+        "args": ["--x"],
+        "env": [{"name": "A", "value": "b"}],
+        "apiVersion": "client.authentication.k8s.io/v1beta1",
+        "interactiveMode": "Never",
+        "provideClusterInfo": True,
+    }
+    file = tmp_path / "config"
+    file.write_text(yaml.safe_dump(config(exec=plugin)))
+    found = load(KubeSource(path=file), env={}, home=tmp_path).user.exec
+    assert found is not None
+    assert found.command == str(tmp_path / "bin" / "login")
+    assert (found.args, found.env, found.provide_cluster_info) == (("--x",), (("A", "b"),), True)
+    assert "'b'" not in repr(found)
+    file.write_text(yaml.safe_dump(config(exec={"command": "aws", "args": None, "env": None})))
+    bare = load(KubeSource(path=file), env={}, home=tmp_path).user.exec
+    assert bare is not None
+    assert bare.command == "aws"
