@@ -18,8 +18,15 @@ CHECKSUMS = {
 
 
 def chart_dir(version: str = VERSION) -> Path:
-    """A writable copy of the module's helm/ folder: slurm-operator, slurm-operator-crds and slurm in it."""
-    return _copied("helm", version)
+    """A writable copy of the module's helm/ folder: slurm-operator, slurm-operator-crds and slurm in it.
+
+    The operator's chart has its own dependency inside, as the published chart has: Helm refuses it otherwise.
+    """
+    charts = _copied("helm", version)
+    dependency = charts / "slurm-operator" / "charts" / "slurm-operator-crds"
+    if not dependency.is_dir():
+        shutil.copytree(charts / "slurm-operator-crds", dependency, dirs_exist_ok=True)
+    return charts
 
 
 def crd_dir(version: str = VERSION) -> Path:
