@@ -1,0 +1,360 @@
+"""The Kubernetes calls of a drain: what they read, what they refuse to conclude, and that a write can't hit a stranger."""
+
+from __future__ import annotations
+
+import json
+import traceback
+from collections.abc import Callable
+from typing import Any
+
+import httpx
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.connection import KubeTransport
+from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
+from slinky_iac.kube.models import NodeSetState, Pod, Ref
+from slinky_iac.kube.schema import read_crd
+from slinky_iac.kube.wire import Clock, Retry
+
+TOKEN = "a-secret-bearer-token"
+Json = dict[str, Any]
+NOW = "2026-11-21T04:00:00Z"
+EPOCH = 1_795_233_600
+
+
+def client_of(handle: Callable[[httpx.Request], httpx.Response], tries: int = 2) -> KubeClient:
+    access = KubeAccess(
+        server="https://api:6443",
+        ca=None,
+        insecure=False,
+        tls_server_name=None,
+        proxy_url=None,
+        namespace="slurm",
+        user=KubeUser(token=TOKEN),
+        origin="the test",
+    )
+    clock = Clock(sleep=lambda seconds: None)
+    transport = KubeTransport(access, clock=clock, env={}, connect=lambda tls: httpx.MockTransport(handle))
+    return KubeClient(access, clock=clock, retry=Retry(tries=tries), transport=transport)
+
+
+def always(response: httpx.Response) -> Callable[[httpx.Request], httpx.Response]:
+    return lambda request: response
+
+
+def status(code: int, message: str) -> httpx.Response:
+    return httpx.Response(code, json={"kind": "Status", "message": message, "code": code})
+
+
+def meta(name: str, **more: Any) -> Json:
+    return {"name": name, "uid": f"uid-{name}", "resourceVersion": "7", "creationTimestamp": NOW} | more
+
+
+def nodeset_body(**status_more: Any) -> Json:
+    return {
+        "metadata": meta("lab-worker-gpu", generation=4),
+        "spec": {
+            "replicas": 3,
+            "controllerRef": {"name": "lab", "namespace": "slurm"},
+            "updateStrategy": {"type": "RollingUpdate"},
+            "slurmd": {"anything": [1]},
+        },
+        "status": {
+            "replicas": 3,
+            "updatedReplicas": 3,
+            "readyReplicas": 2,
+            "observedGeneration": 4,
+            "nodeSetHash": "abc",
+            "selector": "app.kubernetes.io/instance=lab-worker-gpu,app.kubernetes.io/name=slurmd",
+            "slurmIdle": 1,
+            "slurmAllocated": 2,
+        }
+        | status_more,
+    }
+
+
+def pod_body(index: int, owner: str = "uid-lab-worker-gpu", **more: Any) -> Json:
+    owners = [{"kind": "NodeSet", "name": "lab-worker-gpu", "uid": owner, "controller": True, "apiVersion": "x"}]
+    return {
+        "metadata": meta(
+            f"lab-worker-gpu-{index}",
+            labels={"nodeset.slinky.slurm.net/pod-index": str(index), "controller-revision-hash": "r1"},
+            annotations={"nodeset.slinky.slurm.net/pod-deletion-cost": "-5"},
+            ownerReferences=owners,
+        ),
+        "spec": {"nodeName": f"k-{index}", "hostname": f"gpu-{index}", "containers": []},
+        "status": {
+            "phase": "Running",
+            "conditions": [
+                {"type": "Ready", "status": "True", "lastTransitionTime": NOW},
+                {"type": "SlurmNodeStateIdle", "status": "True", "message": ""},
+                {"type": "SlurmNodeStateDrain", "status": "True", "message": "slinky-iac:dev/gpu: x"},
+                {"type": "SlurmNodeStateNotResponding", "status": "False"},
+                {"type": "SlurmNodeStateInvalidReg", "status": "True"},
+            ],
+        },
+    } | more
+
+
+def a_nodeset() -> NodeSetState:
+    return client_of(always(httpx.Response(200, json=nodeset_body()))).nodeset("slurm", "lab-worker-gpu")
+
+
+def a_pod() -> Pod:
+    (pod,) = client_of(always(httpx.Response(200, json={"items": [pod_body(1)]}))).pods_of("slurm", a_nodeset())
+    return pod
+
+
+def test_a_nodeset_as_the_operator_writes_it() -> None:
+    found = a_nodeset()
+    assert (found.replicas_spec, found.replicas_status, found.updated, found.ready) == (3, 3, 3, 2)
+    assert (found.slurm_idle, found.slurm_allocated, found.slurm_down, found.slurm_drain) == (1, 2, 0, 0)
+    assert found.controller_ref == Ref("lab", "slurm")
+    assert (found.hash, found.update_strategy, found.scaling_mode) == ("abc", "RollingUpdate", "StatefulSet")
+    assert found.settled
+
+
+@pytest.mark.parametrize("change", [{"observedGeneration": 3}, {"updatedReplicas": 2}, {"replicas": 4}])
+def test_a_nodeset_under_way_is_not_settled(change: Json) -> None:
+    body = nodeset_body(**change)
+    assert not client_of(always(httpx.Response(200, json=body))).nodeset("slurm", "lab-worker-gpu").settled
+
+
+def test_a_pod_and_the_slurm_node_that_it_is() -> None:
+    pod = a_pod()
+    assert (pod.name, pod.index, pod.slurm_node, pod.node_name) == ("lab-worker-gpu-1", 1, "gpu-1", "k-1")
+    assert pod.slurm_states == {"IDLE", "DRAIN", "INVALID_REG"}
+    assert (pod.slurm_reason, pod.ready, pod.ready_since, pod.created) == ("slinky-iac:dev/gpu: x", True, EPOCH, EPOCH)
+    assert (pod.deletion_cost, pod.cordoned, pod.terminating, pod.revision) == (-5, False, False, "r1")
+
+
+@pytest.mark.parametrize(
+    ("spec", "name"),
+    [({}, "lab-worker-gpu-1"), ({"hostname": "gpu-1"}, "gpu-1"), ({"hostNetwork": True, "nodeName": "host-9"}, "host-9")],
+)
+def test_the_slurm_node_of_a_pod_follows_the_operators_rule(spec: Json, name: str) -> None:
+    body = {"items": [pod_body(1, spec=spec)]}
+    (pod,) = client_of(always(httpx.Response(200, json=body))).pods_of("slurm", a_nodeset())
+    assert pod.slurm_node == name
+
+
+@pytest.mark.parametrize(("cost", "read"), [("7", 7), ("x", 0), ("99999999999", 0), ("-2147483648", -2147483648)])
+def test_a_deletion_cost_is_read_as_the_operator_reads_it(cost: str, read: int) -> None:
+    body = pod_body(1)
+    body["metadata"]["annotations"] = {"nodeset.slinky.slurm.net/pod-deletion-cost": cost}
+    (pod,) = client_of(always(httpx.Response(200, json={"items": [body]}))).pods_of("slurm", a_nodeset())
+    assert pod.deletion_cost == read
+
+
+def test_all_pages_of_pods_are_read_and_only_the_nodesets_own_count() -> None:
+    nodeset = a_nodeset()
+    asked: list[str] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.params.get("continue", ""))
+        assert request.url.params["labelSelector"] == nodeset.selector
+        pages = {
+            "": {"metadata": {"continue": "p2"}, "items": [pod_body(10), pod_body(2)]},
+            "p2": {"metadata": {}, "items": [pod_body(1), pod_body(3, owner="another")]},
+        }
+        if asked == ["", "p2"]:
+            return status(410, "The provided continue parameter is too old")
+        return httpx.Response(200, json=pages[asked[-1]])
+
+    pods = client_of(handle).pods_of("slurm", nodeset)
+    assert [p.index for p in pods] == [1, 2, 10]
+    assert asked == ["", "p2", "", "p2"]
+
+
+def test_an_annotation_lands_only_on_the_pod_that_was_looked_at() -> None:
+    sent: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return httpx.Response(200, json={}) if len(sent) == 1 else status(409, "the object has been modified")
+
+    pod, client = a_pod(), client_of(handle)
+    client.annotate_pod("slurm", pod, {"slinky-iac/scale-in": "dev/gpu", "old": None})
+    assert sent[0].headers["content-type"] == "application/merge-patch+json"
+    assert sent[0].url.path == "/api/v1/namespaces/slurm/pods/lab-worker-gpu-1"
+    assert json.loads(sent[0].content)["metadata"] == {
+        "uid": pod.uid,
+        "resourceVersion": "7",
+        "annotations": {"slinky-iac/scale-in": "dev/gpu", "old": None},
+    }
+    with pytest.raises(KubeConflict, match="Look again") as refused:
+        client.annotate_pod("slurm", pod, {"a": "b"})
+    assert refused.value.status == 409
+
+
+def test_a_patch_without_an_answer_is_not_repeated_and_says_it_may_be_done() -> None:
+    sent: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        raise httpx.ReadTimeout("slow", request=request)
+
+    with pytest.raises(KubeUnreachable, match="may have been done"):
+        client_of(handle, tries=3).annotate_pod("slurm", a_pod(), {"a": "b"})
+    assert len(sent) == 1
+
+
+def scaler(kind: str, name: str, target: str = "lab-worker-gpu", version: str = "v1beta1", **spec: Any) -> Json:
+    ref = {"apiVersion": f"slinky.slurm.net/{version}", "kind": "NodeSet", "name": target}
+    return {"kind": kind, "metadata": meta(name), "spec": {"scaleTargetRef": ref, **spec}}
+
+
+def test_who_else_scales_a_nodeset() -> None:
+    hpas = [
+        scaler("HPA", "mine", minReplicas=2, maxReplicas=8),
+        scaler("HPA", "default", maxReplicas=4),
+        scaler("HPA", "other", target="lab-worker-cpu", maxReplicas=4),
+    ]
+    web = scaler("HPA", "web", maxReplicas=4)
+    web["spec"]["scaleTargetRef"] = {"apiVersion": "apps/v1", "kind": "NodeSet", "name": "lab-worker-gpu"}
+    paused = scaler("ScaledObject", "keda", idleReplicaCount=0, minReplicaCount=1, maxReplicaCount=9)
+    paused["metadata"]["annotations"] = {"autoscaling.keda.sh/paused-replicas": "3"}
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json={"items": [paused] if "keda.sh" in request.url.path else [*hpas, web]})
+
+    found = client_of(handle).scalers_of("slurm", "lab-worker-gpu")
+    assert [(s.name, s.minimum, s.maximum, s.paused) for s in found] == [
+        ("mine", 2, 8, False),
+        ("default", 1, 4, False),
+        ("keda", 0, 9, True),
+    ]
+
+
+def test_no_keda_is_no_scaler_but_not_being_allowed_to_look_is_an_error() -> None:
+    def handle(request: httpx.Request) -> httpx.Response:
+        return (
+            httpx.Response(404, text="404 page not found")
+            if "keda" in request.url.path
+            else httpx.Response(200, json={"items": []})
+        )
+
+    assert client_of(handle).scalers_of("slurm", "lab-worker-gpu") == ()
+    with pytest.raises(KubeForbidden):
+        client_of(always(status(403, "no"))).scalers_of("slurm", "lab-worker-gpu")
+
+
+def test_restapis_controllers_and_deployments() -> None:
+    rest = {"metadata": meta("slurm"), "spec": {"controllerRef": {"name": "lab"}, "replicas": 2}}
+    (found,) = client_of(always(httpx.Response(200, json={"items": [rest]}))).restapis("slurm")
+    assert (found.name, found.controller_ref, found.replicas_spec) == ("slurm", Ref("lab"), 2)
+    outside = {"metadata": meta("lab"), "spec": {"external": True, "externalConfig": {"host": "ctl", "port": 6817}}}
+    controller = client_of(always(httpx.Response(200, json=outside))).controller("slurm", "lab")
+    assert (controller.external, controller.host, controller.port) == (True, "ctl", 6817)
+    available = httpx.Response(200, json={"status": {"availableReplicas": 1}})
+    assert client_of(always(available)).deployment_available("slurm", "slurm-restapi") == 1
+    assert client_of(always(status(404, "not found"))).deployment_available("slurm", "slurm-restapi") == 0
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "said"),
+    [
+        (401, KubeForbidden, "expired"),
+        (403, KubeForbidden, "may not"),
+        (404, KubeNotFound, "isn't there"),
+        (409, KubeConflict, "somebody changed it"),
+        (429, KubeUnreachable, "in trouble"),
+        (500, KubeUnreachable, "in trouble"),
+        (503, KubeUnreachable, "in trouble"),
+        (302, KubeError, "not an answer"),
+        (400, KubeError, "not an answer"),
+    ],
+)
+def test_each_refusal_is_an_error_of_its_own_with_kubernetes_words(code: int, kind: type[KubeError], said: str) -> None:
+    with pytest.raises(kind, match=said) as refused:
+        client_of(always(status(code, "the API server's words"))).nodeset("slurm", "gpu")
+    assert type(refused.value) is kind
+    assert refused.value.status == code
+    assert "the API server's words" in str(refused.value)
+
+
+def test_trouble_that_passes_is_waited_out() -> None:
+    replies = [status(503, "starting"), httpx.Response(200, json=nodeset_body())]
+    assert client_of(lambda request: replies.pop(0)).nodeset("slurm", "gpu").replicas_spec == 3
+
+
+@pytest.mark.parametrize("name", ["", "../secrets", "a/b", "UPPER", "a b", "x" * 64])
+def test_names_that_would_address_something_else_are_not_sent(name: str) -> None:
+    sent: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        sent.append(request)
+        return status(404, "no")
+
+    client = client_of(handle)
+    for call in (client.nodeset, client.controller, client.deployment_available):
+        with pytest.raises(ValueError, match="RFC 1123"):
+            call("slurm", name)
+        with pytest.raises(ValueError, match="RFC 1123"):
+            call(name, "gpu")
+    assert sent == []
+
+
+@given(st.integers(200, 599), st.binary(max_size=200) | st.just(json.dumps(nodeset_body()).encode()))
+def test_any_answer_is_a_value_or_an_error_of_ours_and_never_the_token(code: int, body: bytes) -> None:
+    try:
+        shown = repr(client_of(always(httpx.Response(code, content=body))).nodeset("slurm", "gpu"))
+        assert code == 200
+    except KubeError as raised:
+        shown = "".join(traceback.format_exception(raised)) + repr(raised)
+    assert TOKEN not in shown
+
+
+def test_an_echoed_token_is_hidden() -> None:
+    def echo(request: httpx.Request) -> httpx.Response:
+        return status(500, f"who are you, {request.headers['authorization']}? ({TOKEN})")
+
+    client = client_of(echo)
+    with pytest.raises(KubeUnreachable, match="hidden") as refused:
+        client.nodeset("slurm", "gpu")
+    assert TOKEN not in "".join(traceback.format_exception(refused.value)) + repr(client)
+
+
+SCHEMA = {
+    "properties": {
+        "spec": {
+            "properties": {
+                "controllerRef": {"properties": {"name": {"type": "string"}, "namespace": {"type": "string"}}},
+                "volumes": {"type": "array", "items": {"properties": {"name": {"type": "string"}}}},
+            }
+        }
+    }
+}
+
+
+def test_features_are_told_by_the_schema() -> None:
+    body = {
+        "metadata": {"name": "x", "labels": {"app.kubernetes.io/version": "1.1.0"}},
+        "spec": {"versions": [{"name": "v1beta1", "served": True, "schema": {"openAPIV3Schema": SCHEMA}}]},
+    }
+    crd = client_of(always(httpx.Response(200, json=body))).crd("nodesets")
+    assert crd.operator_version == "1.1.0"
+    assert crd.has("spec.controllerRef.namespace")
+    assert crd.has("spec.volumes.name")
+    assert not crd.has("spec.scalingMode")
+    assert not crd.has("spec.controllerRef.name.deeper")
+
+
+@given(
+    st.binary(max_size=100)
+    | st.sampled_from(
+        [
+            b"{}",
+            b'{"spec":{"versions":[]}}',
+            b'{"spec":{"versions":[{"name":"v1beta1","served":true,"schema":null}]}}',
+            b"[" * 50_000,
+        ]
+    )
+)
+def test_what_is_no_crd_of_slinky_is_refused(body: bytes) -> None:
+    with pytest.raises(KubeError, match="slurm-operator"):
+        read_crd(body, "nodesets.slinky.slurm.net")
