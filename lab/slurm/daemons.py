@@ -1,4 +1,8 @@
-"""Which daemon runs on which host, with what command, as whom, and when it counts as up. Mostly data."""
+"""Which daemon runs on which host, with what command, as whom, and when it counts as up. Mostly data.
+
+Slurm's daemons are started by absolute path, since they re-execute themselves by the path they were given when
+slurmctld sends a new configuration; sackd does not look it up and dies ("execv() failed").
+"""
 
 import socket
 import urllib.error
@@ -37,13 +41,13 @@ class Daemon:
 
 def _slurmctld(host: str) -> Daemon:
     # A state folder without a saved state is "corrupt" to a slurmctld that was killed in its first seconds; -i then.
-    script = f"[ -e {conf.STATE_SAVE}/job_state ] && exec slurmctld -D; exec slurmctld -D -i"
+    script = f"[ -e {conf.STATE_SAVE}/job_state ] && exec /usr/sbin/slurmctld -D; exec /usr/sbin/slurmctld -D -i"
     return Daemon(host, "slurmctld", ("sh", "-c", script), Ready.HTTP, conf.CTLD_PORT)
 
 
 def slurmd(host: str) -> Daemon:
     """slurmd of a bare-metal host: configless, nothing in /etc/slurm but the key."""
-    argv = ("slurmd", "-D", "--conf-server", f"ctl:{conf.CTLD_PORT}")
+    argv = ("/usr/sbin/slurmd", "-D", "--conf-server", f"ctl:{conf.CTLD_PORT}")
     return Daemon(host, "slurmd", argv, Ready.HTTP, conf.SLURMD_PORT)
 
 
@@ -57,7 +61,7 @@ MARIADB = Daemon(
     ),
     Ready.DATABASE,
 )  # fmt: skip
-SLURMDBD = Daemon("dbd", "slurmdbd", ("slurmdbd", "-D"), Ready.TCP, conf.DBD_PORT)
+SLURMDBD = Daemon("dbd", "slurmdbd", ("/usr/sbin/slurmdbd", "-D"), Ready.TCP, conf.DBD_PORT)
 SLURMCTLD = _slurmctld("ctl")
 BACKUP = _slurmctld("ctl-2")
 SLURMRESTD = Daemon(
@@ -66,14 +70,14 @@ SLURMRESTD = Daemon(
     (
         "setpriv", "--reuid=nobody", "--regid=nogroup", "--clear-groups",
         "env", "SLURM_JWT=daemon", "SLURMRESTD_SECURITY=disable_unshare_files,disable_unshare_sysv",
-        "slurmrestd", f"0.0.0.0:{conf.REST_PORT}",
+        "/usr/sbin/slurmrestd", f"0.0.0.0:{conf.REST_PORT}",
     ),
     Ready.TCP,
     conf.REST_PORT,
 )  # fmt: skip
 # sackd wants a folder of SlurmUser's own; slurmd, on its hosts, wants the same folder to be root's.
 _SACKD = f"""install -d -o slurm -g slurm -m 755 /run/slurm
-exec setpriv --reuid=slurm --regid=slurm --clear-groups sackd -D --conf-server ctl:{conf.CTLD_PORT}"""
+exec setpriv --reuid=slurm --regid=slurm --clear-groups /usr/sbin/sackd -D --conf-server ctl:{conf.CTLD_PORT}"""
 SACKD = Daemon("login-1", "sackd", ("sh", "-c", _SACKD), Ready.SACK)
 
 

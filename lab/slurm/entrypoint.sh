@@ -12,6 +12,10 @@
 # SLURM_ROLE overrides all of it. With anything else the arguments are a command.
 set -eu
 
+# Daemons are started by absolute path: sackd re-executes itself by the path it was given when slurmctld sends a new
+# configuration, and dies if it is not one.
+program() { command -v "$1"; }
+
 role() {
     if [ -n "${SLURM_ROLE:-}" ]; then echo "$SLURM_ROLE"
     elif [ -n "${SACKD_OPTIONS:-}" ]; then echo login
@@ -28,7 +32,7 @@ login() {
     mkdir -p /run/slurm /run/sshd
     chown slurm:slurm /run/slurm
     # shellcheck disable=SC2086  # the operator joins the options with spaces
-    setpriv --reuid=slurm --regid=slurm --clear-groups sackd -D $SACKD_OPTIONS &
+    setpriv --reuid=slurm --regid=slurm --clear-groups "$(program sackd)" -D $SACKD_OPTIONS &
     [ -e /etc/ssh/ssh_host_ed25519_key ] || ssh-keygen -A
     /usr/sbin/sshd -D -e &
     wait -n || true
@@ -38,13 +42,13 @@ login() {
 
 case $(role "$@") in
     login) login ;;
-    slurmrestd) exec slurmrestd "$@" ;;
+    slurmrestd) exec "$(program slurmrestd)" "$@" ;;
     slurmd)
         mkdir -p /run/slurm /var/spool/slurmd
-        eval exec slurmd -D "$@"
+        eval exec "$(program slurmd)" -D "$@"
         ;;
-    slurmdbd) exec slurmdbd -D "$@" ;;
-    slurmctld) exec slurmctld -D "$@" ;;
+    slurmdbd) exec "$(program slurmdbd)" -D "$@" ;;
+    slurmctld) exec "$(program slurmctld)" -D "$@" ;;
     command) exec "$@" ;;
     *)
         echo "slurm-entrypoint: can't tell what to be from the environment, /etc/slurm and arguments '$*';" \
