@@ -5,8 +5,8 @@ An engine updates dependencies first and deletes dependents first, so no single 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Mapping
+from typing import Any, cast
 
 import pulumi
 from pulumi.dynamic import Resource
@@ -114,4 +114,8 @@ def child_urn(parent: pulumi.Resource, kind: type[Resource], name: str) -> pulum
         head, project, types, _ = urn.split("::", 3)
         return f"{head}::{project}::{types}${leaf}"
 
-    return parent.urn.apply(of)
+    found = parent.urn.apply(of)
+    # Without the dependency that parent.urn carries: on a component it means all its children, this one among them, and
+    # the SDK refuses that as a circle. The child waits for its parent in any case.
+    value = cast("Awaitable[str]", found.future(with_unknowns=True))
+    return pulumi.Output(set(), value, found.is_known(), found.is_secret())
