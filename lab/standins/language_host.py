@@ -13,7 +13,7 @@ import signal
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import FrameType
@@ -71,17 +71,18 @@ def plugin_argv(request: proto.RunPluginRequest, python: Path) -> list[str]:
 class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
     """The service. Methods that only code generators and packagers call stay unimplemented."""
 
-    def __init__(self, engine: str, programs: Programs, on_engine: Callable[[str], None]) -> None:
+    def __init__(self, engine: str, programs: Programs) -> None:
         self._engine = engine
         self._programs = programs
-        self._on_engine = on_engine
 
     def Handshake(
         self, request: proto.LanguageHandshakeRequest, context: grpc.ServicerContext
     ) -> proto.LanguageHandshakeResponse:
-        """Called only when an engine attaches to a running host (PULUMI_DEBUG_LANGUAGES): brings its address."""
+        """Called only when an engine attaches to a running host (PULUMI_DEBUG_LANGUAGES): brings its address.
+
+        Such a host outlives its engines: whoever started it by hand ends it.
+        """
         self._engine = request.engine_address
-        self._on_engine(request.engine_address)
         return proto.LanguageHandshakeResponse()
 
     def GetPluginInfo(self, request: empty_pb2.Empty, context: grpc.ServicerContext) -> plugin_pb2.PluginInfo:
@@ -209,18 +210,14 @@ def main() -> None:
         signal.signal(sign, stop)
     # One second under the engine's own grace: it kills this host's process group when that is over.
     programs = Programs(grace=lifeline.GRACE - 1)
-
-    def follow(address: str) -> None:
-        lifeline.watch_engine(address, stopping.set)
-
     engine = lifeline.engine_address(sys.argv[1:])
     if engine:
-        follow(engine)
+        lifeline.watch_engine(engine, stopping.set)
     server = grpc.server(
         ThreadPoolExecutor(max_workers=32),
         options=[("grpc.max_receive_message_length", MAX_MESSAGE), ("grpc.max_send_message_length", MAX_MESSAGE)],
     )
-    language_pb2_grpc.add_LanguageRuntimeServicer_to_server(LanguageHost(engine, programs, follow), server)
+    language_pb2_grpc.add_LanguageRuntimeServicer_to_server(LanguageHost(engine, programs), server)
     port = server.add_insecure_port("127.0.0.1:0")
     server.start()
     print(port, flush=True)

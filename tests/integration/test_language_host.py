@@ -1,6 +1,7 @@
 """The language host runs programs as the official one does: results, errors, exit codes, hooks, plugins."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -236,3 +237,19 @@ def test_a_component_plugin_written_in_python_runs(project: Project) -> None:
     )
     project.up()
     assert project.outputs() == {"text": "hello nodes"}
+
+
+def test_an_engine_attaches_to_a_host_that_runs_already(project: Project) -> None:
+    project.write(main="import pulumi\npulumi.export('stack', pulumi.get_stack())")
+    launcher = project.engine.tools.bin_dir / "pulumi-language-python"
+    with subprocess.Popen([launcher], env=project.engine.env, stdout=subprocess.PIPE, text=True) as host:
+        try:
+            assert host.stdout is not None
+            attach = {"PULUMI_DEBUG_LANGUAGES": f"python:{int(host.stdout.readline())}"}
+            project.up(env=attach)
+            project.up("--expect-no-changes", env=attach)
+            assert host.poll() is None, "it serves one engine after the other"
+        finally:
+            host.terminate()
+        assert host.wait(10) == 0
+    assert project.outputs() == {"stack": "test"}
