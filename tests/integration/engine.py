@@ -20,6 +20,15 @@ from typing import Any
 from lab.standins import install
 
 REPO = Path(__file__).resolve().parents[2]
+NO_CLUSTER = """\
+apiVersion: v1
+kind: Config
+current-context: nowhere
+clusters: [{name: nowhere, cluster: {server: "https://127.0.0.1:1"}}]
+contexts: [{name: nowhere, context: {cluster: nowhere, user: nobody}}]
+users: [{name: nobody, user: {token: none}}]
+"""
+"""A kubeconfig that reaches nothing: no test of this tier may touch the cluster of whoever runs it."""
 PASSPHRASE = "correct horse battery staple"
 STACK = "test"
 
@@ -90,6 +99,7 @@ class Engine:
         self.backend.mkdir(parents=True)
         self.home.mkdir()
         (self.home / "plugins").symlink_to(self.tools.plugins)
+        (self.root / "kubeconfig").write_text(NO_CLUSTER)
 
     @property
     def backend(self) -> Path:
@@ -114,6 +124,7 @@ class Engine:
             "SLINKY_LAB_PYTHON": sys.executable,
             "PULUMI_SKIP_UPDATE_CHECK": "true",
             "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION": "true",
+            "KUBECONFIG": str(self.root / "kubeconfig"),
             "NO_COLOR": "1",
         }
 
