@@ -78,7 +78,7 @@ class Kubernetes:
         """Every process of the control plane and every node (Ready or not)."""
         found = {name: supervise.alive(name) for name in CONTROL_PLANE}
         ready = self._ready() if paths.KUBECONFIG.exists() and found["kube-apiserver"] else []
-        return found | {node.name: node.name in ready for node in self.nodes}
+        return found | {node.name: node.name in ready and _kubelet_answers(node) for node in self.nodes}
 
     # -- inside --------------------------------------------------------------------------------------------------
 
@@ -113,7 +113,7 @@ class Kubernetes:
         corefile = home.root / "Corefile"
         corefile.write_text(render.corefile(paths.HOSTS, pki.kubeconfig(home, "admin")))
         supervise.start("kube-dns", [str(binaries["coredns"]), "-conf", str(corefile)])
-        supervise.await_true("cluster DNS is ready", _dns_is_ready, 30, log="kube-dns")
+        supervise.await_true("cluster DNS is ready", _dns_answers, 30, log="kube-dns")
 
     def _node(self, node: Node, binaries: Mapping[str, Path], wanted: Sequence[Image], seed: Path) -> None:
         home, folder = self.home, self.home.node(node)
@@ -150,6 +150,9 @@ class Kubernetes:
         supervise.start(
             f"{node.name}-kube-proxy", inside(node, [str(binaries["kube-proxy"]), f"--config={folder / 'kube-proxy.json'}"])
         )
+        supervise.await_true(
+            f"the kubelet of {node.name} is well", lambda: _kubelet_answers(node), 30, log=f"{node.name}-kubelet"
+        )
 
     def _inside(self, node: Node, argv: Sequence[str]) -> list[str]:
         return machine.entered(self.home, node, argv)
@@ -180,10 +183,19 @@ class Kubernetes:
         return sorted(ready)
 
 
-def _dns_is_ready() -> bool:
-    """Has CoreDNS read the API? Its plugin `ready` says so over HTTP."""
+def _dns_answers() -> bool:
+    """Has CoreDNS read the API? Its plugin `ready` says so."""
+    return _answers(f"http://{layout.GATEWAY}:{layout.DNS_HEALTH_PORT}/ready")
+
+
+def _kubelet_answers(node: Node) -> bool:
+    """Does the kubelet itself say that it is well? A node's Ready condition outlives a dead kubelet by 40 s."""
+    return _answers(f"http://{node.address}:{layout.KUBELET_HEALTH_PORT}/healthz")
+
+
+def _answers(url: str) -> bool:
     try:
-        with urllib.request.urlopen(f"http://{layout.GATEWAY}:{layout.DNS_HEALTH_PORT}/ready", timeout=2) as answer:
+        with urllib.request.urlopen(url, timeout=2) as answer:
             return int(answer.status) == 200
     except OSError:
         return False
