@@ -1,4 +1,4 @@
-"""Container images without a builder or a registry: packed from files, put into every node's store.
+"""Container images without a builder or a registry: packed from folders and files, put into every node's store.
 
 An image is a docker archive (manifest.json, a config, one layer), which containerd imports. What goes in is decided by
 the archive's file name, which carries a digest of the contents: an archive that is there is right.
@@ -46,6 +46,26 @@ class Start:
     command: tuple[str, ...] = ()
     user: str = ""
     env: tuple[str, ...] = (PATH,)
+
+
+def pack_rootfs(root: Path, name: str, out: Path, *, start: Start | None = None, exclude: Sequence[str] = ()) -> Image:
+    """Pack folder `root` as an image. `exclude` are tar patterns relative to it (`./proc/*`). Owners are kept.
+
+    Writes `out` at the end of it, all or nothing; does nothing if `out` exists. Raises LabError if tar fails.
+    """
+    if out.exists():
+        return Image(name, out)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    layer = out.with_name(f".{out.name}.layer")
+    patterns = [f"--exclude={pattern}" for pattern in ("./proc/*", "./sys/*", "./dev/*", *exclude)]
+    done = subprocess.run(
+        ["tar", "--one-file-system", "--numeric-owner", "--sort=name", *patterns, "-cf", str(layer), "-C", str(root), "."],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        layer.unlink(missing_ok=True)
+        raise LabError(f"image {name}: packing {root} failed: {done.stderr.strip()[-500:]}")
+    return _archive(layer, name, out, start or Start())
 
 
 def pack_files(

@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from lab.images import DATABASES, Image, Start, digest_of, pack_files, plant, seed_key
+from lab.errors import LabError
+from lab.images import DATABASES, Image, Start, digest_of, pack_files, pack_rootfs, plant, seed_key
 
 
 @pytest.fixture
@@ -115,3 +116,23 @@ def test_plant_replaces_what_a_killed_one_left(tmp_path: Path) -> None:
     (tmp_path / "store.part" / "rubbish").mkdir(parents=True)
     plant(source, store)
     assert not (store / "rubbish").exists()
+
+
+def test_packed_folder_leaves_out_what_is_excluded_and_the_machines_own_folders(tmp_path: Path) -> None:
+    root = tmp_path / "root"
+    for name in ("usr/bin/srun", "proc/1", "run/lock", "etc/passwd"):
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text("x")
+    image = pack_rootfs(root, "r:1", tmp_path / "r.tar", exclude=("./run/*",))
+    layer = tmp_path / "layer.tar"
+    layer.write_bytes(member(image.archive, "layer.tar"))
+    with tarfile.open(layer) as tar:
+        names = set(tar.getnames())
+    assert {"./usr/bin/srun", "./etc/passwd", "./proc"} <= names
+    assert not {"./proc/1", "./run/lock"} & names
+
+
+def test_folder_that_is_not_there_is_named_and_leaves_no_archive(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match="nowhere"):
+        pack_rootfs(tmp_path / "nowhere", "r:1", tmp_path / "out" / "r.tar")
+    assert list((tmp_path / "out").iterdir()) == []
