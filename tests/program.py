@@ -62,6 +62,9 @@ class Recording(mocks.Mocks):
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         if args.typ == "random:index/randomPassword:RandomPassword":
             return "none", {**args.inputs, "result": {_SIGNATURE: _SECRET, "value": GENERATED}}
+        if args.typ in {"pulumi-python:dynamic/slurm:ScaleInGate", "pulumi-python:dynamic/slurm:OutsideHosts"}:
+            # The gates' own check fills the plan in; here it only has to be there.
+            return f"{args.name}-id", {**args.inputs, "plan": {}}
         return f"{args.name}-id" if args.custom else None, dict(args.inputs)
 
     def of(self, kind: str) -> list[Registered]:
@@ -76,14 +79,14 @@ class Recording(mocks.Mocks):
     def before(self, resource: Registered) -> set[str]:
         """URNs of all that is made before ``resource`` and so removed after it, through any number of steps.
 
-        The engine orders by dependencies and by parents alike (``resource/graph/dependency_graph.go``).
+        The engine orders by dependencies, parents and providers alike (``resource/graph/dependency_graph.go``).
         """
         by_urn = {r.urn: r for r in self.resources}
         seen: set[str] = set()
         todo = [resource.urn]
         while todo:
             here = by_urn.get(todo.pop())
-            found = set() if here is None else {*here.dependencies, here.parent} - seen
+            found = set() if here is None else {*here.dependencies, here.parent, here.provider.rpartition("::")[0]} - seen
             seen |= found
             todo.extend(found)
         return seen

@@ -1,0 +1,61 @@
+"""Whole programs, run without an engine: what each form registers, with keys whose every trace can be searched for."""
+
+from __future__ import annotations
+
+import base64
+import functools
+import json
+from typing import Any
+
+from components import HybridCluster, HybridClusterArgs
+from slinky_iac.config.reader import StackSettings
+from tests.program import GENERATED, Recording, run_stack
+from tests.stacks import FORMS, ROOT, merged, sections
+
+RAW_KEYS = (bytes(range(1, 97)), b"jwt" * 30 + bytes(range(200, 232)))
+PASSWORD = "database-p4ssword"
+SECRETS = {
+    "slurmKey": base64.b64encode(RAW_KEYS[0]).decode(),
+    "jwtKey": base64.b64encode(RAW_KEYS[1]).decode(),
+    "databasePassword": PASSWORD,
+}
+STACKS = (*FORMS, "dev")
+"""The four forms and the lab's stack."""
+
+
+def stack_sections(name: str) -> dict[str, Any]:
+    """The sections of a form's example, or of the lab's stack."""
+    return sections(ROOT / "Pulumi.dev.yaml" if name == "dev" else ROOT / "examples" / f"Pulumi.{name}.yaml")
+
+
+def recorded(name: str, **over: Any) -> Recording:
+    """What the cluster of a stack registers, with ``over`` laid over its configuration. Don't change what comes back."""
+    return _recorded(name, json.dumps(over, sort_keys=True))
+
+
+@functools.cache
+def _recorded(name: str, over: str) -> Recording:
+    data = merged(stack_sections(name), json.loads(over))
+    wanted = set()
+    if data.get("keys", {}).get("source") == "imported":
+        wanted |= {"slurmKey", "jwtKey"}
+    if data.get("accounting", {}).get("database"):
+        wanted.add("databasePassword")
+    return run_stack(data, build, {key: SECRETS[key] for key in wanted})
+
+
+def build(settings: StackSettings) -> HybridCluster:
+    """As the program does."""
+    return HybridCluster(settings.config.cluster.name, HybridClusterArgs(settings=settings))
+
+
+def traces(raw: bytes) -> set[str]:
+    """Every form in which a key could stand somewhere: text, base64 (twice, URL-safe), hex."""
+    once = base64.b64encode(raw)
+    forms = {once, base64.b64encode(once), base64.urlsafe_b64encode(raw), raw.hex().encode(), raw.hex().upper().encode()}
+    return {text.decode().rstrip("=") for text in forms} | {raw.decode("latin-1")}
+
+
+def all_traces() -> set[str]:
+    """Traces of both imported keys, of a generated key and of the database password."""
+    return {trace for raw in (*RAW_KEYS, GENERATED.encode(), PASSWORD.encode()) for trace in traces(raw)}

@@ -1,0 +1,163 @@
+"""The composed cluster: what is made before what, what outlives what on destroy, and what the next person is told."""
+
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from slinky_iac.keys import fingerprint
+from tests.clusters import RAW_KEYS, STACKS, recorded
+from tests.program import Recording, Registered
+
+CR = "kubernetes:slinky.slurm.net/v1beta1:"
+every_stack = pytest.mark.parametrize("stack", STACKS)
+LOGINS = {"main": {"sssdConfSecret": "sssd"}}
+
+
+def outputs(recording: Recording, kind: str = "slinky:slurm:HybridCluster") -> dict[str, object]:
+    return recording.outputs[recording.one(kind).urn]
+
+
+def missing_before(recording: Recording, later: list[Registered], earlier: list[Registered]) -> list[tuple[str, str]]:
+    """Pairs where ``earlier`` isn't made before, and so isn't removed after, ``later``."""
+    assert later
+    assert earlier
+    return [(r.name, e.name) for r in later for e in earlier if e.urn not in recording.before(r)]
+
+
+@every_stack
+def test_slurmrestd_is_there_before_every_nodeset_and_outlives_it(stack: str) -> None:
+    """Without it the operator takes every node for drained and deletes busy pods."""
+    recording = recorded(stack, logins=LOGINS)
+    assert missing_before(recording, recording.of(f"{CR}NodeSet"), recording.of(f"{CR}RestApi")) == []
+
+
+@every_stack
+def test_all_that_a_drain_needs_outlives_the_teardown_gate(stack: str) -> None:
+    recording = recorded(stack)
+    needed = [*recording.of(f"{CR}RestApi"), *recording.of(f"{CR}Controller"), *recording.of(f"{CR}NodeSet")]
+    needed += [*recording.of("core/v1:Secret"), *recording.of("helm.sh/v3:Release")]
+    for gate in recording.of("slurm:TeardownGate"):
+        own = recording.one(f"{CR}NodeSet", f"slurm-slurm-worker-{gate.inputs['nodeset']}-nodeset")
+        others = [r for r in needed if not r.type.endswith("NodeSet")]
+        assert missing_before(recording, [gate], [own, *others]) == []
+        assert gate.replace_with == {own.urn}
+
+
+@every_stack
+def test_nothing_lowers_a_nodeset_around_its_gate(stack: str) -> None:
+    recording = recorded(stack)
+    for resource in recording.of(f"{CR}NodeSet"):
+        (gate,) = [
+            g for g in recording.of("slurm:ScaleInGate") if g.inputs["resource"] == resource.inputs["metadata"]["name"]
+        ]
+        assert gate.urn in resource.dependencies
+        assert resource.inputs["spec"]["replicas"] == gate.inputs["replicas"]
+        assert len(resource.hooks) == 1
+
+
+@every_stack
+def test_the_operator_stands_first_and_goes_last(stack: str) -> None:
+    recording = recorded(stack, logins=LOGINS)
+    theirs = [r for r in recording.resources if r.type.startswith(CR)]
+    assert missing_before(recording, theirs, recording.of("helm.sh/v3:Release")) == []
+    crds = recording.one("helm.sh/v3:Release", f"{cluster_name(recording)}-operator-slurm-operator-crds")
+    operator = recording.one("helm.sh/v3:Release", f"{cluster_name(recording)}-operator-slurm-operator")
+    assert missing_before(recording, [operator], [crds]) == []
+
+
+@every_stack
+def test_keys_and_outside_services_are_there_before_the_daemons_that_use_them(stack: str) -> None:
+    recording = recorded(stack, logins=LOGINS)
+    daemons = [r for r in recording.resources if r.type.startswith(CR)]
+    first = [*recording.of("core/v1:Secret"), *recording.of("core/v1:Service"), *recording.of("v1:EndpointSlice")]
+    first = [r for r in first if not r.name.endswith("-database")]
+    assert missing_before(recording, daemons, first) == []
+
+
+@every_stack
+def test_daemons_follow_slurms_own_order(stack: str) -> None:
+    recording = recorded(stack, logins=LOGINS)
+    kinds = ("Accounting", "Controller", "RestApi")
+    for earlier, later in itertools.pairwise(kinds):
+        assert missing_before(recording, recording.of(CR + later), recording.of(CR + earlier)) == []
+    workers = [*recording.of(f"{CR}NodeSet"), *recording.of(f"{CR}LoginSet")]
+    assert missing_before(recording, workers, recording.of(f"{CR}Controller")) == []
+
+
+@every_stack
+def test_the_namespace_outlives_everything_in_it(stack: str) -> None:
+    recording = recorded(stack, logins=LOGINS)
+    (namespace,) = [r for r in recording.of("core/v1:Namespace") if r.inputs["metadata"]["name"] == "slurm"]
+    inside = [r for r in recording.resources if r.inputs.get("metadata", {}).get("namespace") == "slurm"]
+    assert missing_before(recording, inside, [namespace]) == []
+
+
+@every_stack
+def test_a_change_of_what_cannot_change_is_refused_before_anything_else(stack: str) -> None:
+    recording = recorded(stack)
+    everything = [r for r in recording.resources if r.type.startswith("kubernetes:")]
+    assert missing_before(recording, everything, recording.of("slurm:ClusterIdentity")) == []
+
+
+def cluster_name(recording: Recording) -> str:
+    return recording.one("slinky:slurm:HybridCluster").name
+
+
+def test_the_next_person_is_told_all_they_need() -> None:
+    told = outputs(recorded("all-outside"))
+    assert told["slurmrestd_url"] == "http://slurm-restapi.slurm:6820"
+    assert told["slurmd_join"] == "slurmd --conf-server slurmctld.example.org:6817"
+    assert told["sackd_join"] == "sackd --conf-server slurmctld.example.org:6817"
+    assert (told["slurm_key_fingerprint"], told["jwt_key_fingerprint"]) == tuple(fingerprint(raw) for raw in RAW_KEYS)
+    assert told["nodesets"] == {"gpu": 4, "cpu": 8}
+    assert "NodeSet=gpu Feature=gpu\n" in str(told["outside_slurm_conf"])
+    assert any("external.slurmdHosts" in text for text in told["findings"])  # type: ignore[attr-defined]
+
+
+def test_a_slurmctld_on_another_port_is_joined_there_and_reached_through_the_shim() -> None:
+    recording = recorded("controller-outside", controller={"external": {"host": "192.0.2.1", "port": 7000}})
+    assert outputs(recording)["slurmd_join"] == "slurmd --conf-server 192.0.2.1:7000"
+    spec = recording.one(f"{CR}Controller").inputs["spec"]
+    assert spec["externalConfig"] == {"host": "slurm-slurmctld-shim.slurm", "port": 6817}
+    assert outputs(recording, "slinky:slurm:ExternalEndpoints")["service_names"] == [
+        "slurm-accounting",
+        "slurm-slurmctld-shim",
+    ]
+
+
+def test_logical_names_of_the_labs_stack_are_pinned() -> None:
+    """They are part of URNs in state files: a change would replace what runs, workers with their jobs included."""
+    names = sorted((r.type.rsplit(":", 1)[-1], r.name) for r in recorded("dev").resources)
+    assert names == [
+        ("Accounting", "lab-accounting"),
+        ("Accounting", "slurm-slurm-accounting"),
+        ("AuthKeys", "lab-keys"),
+        ("ClusterIdentity", "lab-identity"),
+        ("Controller", "lab-controller"),
+        ("Controller", "slurm-slurm-controller"),
+        ("CustomResourceDefinition", "lab-operator-service-monitor-stub"),
+        ("ExternalEndpoints", "lab-endpoints"),
+        ("HybridCluster", "lab"),
+        ("Namespace", "lab-namespace"),
+        ("Namespace", "lab-operator-namespace"),
+        ("NodeSet", "lab-cpu"),
+        ("NodeSet", "lab-gpu"),
+        ("NodeSet", "slurm-slurm-worker-cpu-nodeset"),
+        ("NodeSet", "slurm-slurm-worker-gpu-nodeset"),
+        ("Operator", "lab-operator"),
+        ("OutsideHosts", "lab-outside-hosts"),
+        ("Release", "lab-operator-slurm-operator"),
+        ("Release", "lab-operator-slurm-operator-crds"),
+        ("RestApi", "lab-restapi"),
+        ("RestApi", "slurm-slurm-restapi"),
+        ("ScaleInGate", "lab-cpu-scale-in"),
+        ("ScaleInGate", "lab-gpu-scale-in"),
+        ("Secret", "lab-keys-jwt-key-secret"),
+        ("Secret", "lab-keys-slurm-key-secret"),
+        ("Service", "lab-endpoints-slurm-accounting"),
+        ("TeardownGate", "lab-cpu-teardown"),
+        ("TeardownGate", "lab-gpu-teardown"),
+        ("kubernetes", "lab-kubernetes"),
+    ]

@@ -1,0 +1,269 @@
+"""Cases for the rules: configurations with one fault each about keys, daemons, names and versions, and its cure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from tests.stacks import SECRETS, merged, minimal, outside
+
+GPU = {"replicas": 2}
+KEYS = {"source": "imported"}
+METAL = {"slurmdHosts": [{"name": "metal-1"}]}
+
+
+@dataclass(frozen=True)
+class Case:
+    """``bad`` must bring a finding of ``level`` at ``path`` that says all of ``words``; laid over it, ``cure`` ends it."""
+
+    name: str
+    bad: dict[str, Any]
+    level: str
+    path: str
+    words: tuple[str, ...]
+    cure: dict[str, Any]
+    secrets: frozenset[str] = SECRETS
+
+
+def nodeset(**settings: Any) -> dict[str, Any]:
+    return minimal(nodesets={"gpu": GPU | settings})
+
+
+DAEMONS = [
+    Case(
+        "munge is recognised and its migration told",
+        minimal(keys={"auth": "auth/munge"}),
+        "error",
+        "keys.auth",
+        ("auth/munge", "auth/slurm", "/etc/slurm/slurm.key", "CredType=cred/slurm"),
+        {"keys": {"auth": "auth/slurm"}},
+    ),
+    Case(
+        "an external controller without its keys",
+        minimal(controller={"external": {"host": "ctl"}}),
+        "error",
+        "keys.source",
+        ("generated", "outside", "pulumi config set --secret slurmKey"),
+        {"keys": KEYS},
+    ),
+    Case(
+        "an external slurmdbd without its keys",
+        minimal(accounting={"external": {"host": "dbd"}}),
+        "error",
+        "keys.source",
+        ("generated", "outside", "imported"),
+        {"keys": KEYS},
+    ),
+    Case(
+        "existing keys without a Secret's name",
+        minimal(keys={"source": "existing", "slurmKeySecret": "a"}),
+        "error",
+        "keys.jwtKeySecret",
+        ("existing",),
+        {"keys": {"jwtKeySecret": "b"}},
+    ),
+    Case(
+        "both keys in one entry",
+        minimal(
+            keys={
+                "source": "existing",
+                "slurmKeySecret": "a",
+                "jwtKeySecret": "a",
+                "slurmKeyEntry": "k",
+                "jwtKeyEntry": "k",
+            }
+        ),
+        "error",
+        "keys",
+        ("same entry",),
+        {"keys": {"jwtKeyEntry": "other"}},
+    ),
+    Case(
+        "two keys made in one Secret",
+        minimal(keys={"slurmKeySecret": "slurm-auth-jwths256"}),
+        "error",
+        "keys",
+        ("slurm-auth-jwths256", "different names"),
+        {"keys": {"jwtKeySecret": "jwt"}},
+    ),
+    Case(
+        "accounting without slurmdbd or database",
+        minimal(accounting={"enabled": True}),
+        "error",
+        "accounting",
+        ("external", "database", "enabled: false"),
+        {"accounting": {"database": {"host": "db"}}},
+    ),
+    Case(
+        "an outside slurmdbd and a database",
+        minimal(keys=KEYS, accounting={"external": {"host": "dbd"}, "database": {"host": "db"}}),
+        "error",
+        "accounting",
+        ("remove one",),
+        {"accounting": {"external": None}},
+    ),
+    Case(
+        "a host name can't be led to another port",
+        outside(controller={"external": {"host": "ctl.example.org", "port": 7000}}),
+        "error",
+        "controller.external",
+        ("7000", "6817", "IP address"),
+        {"controller": {"external": {"host": "192.0.2.1"}}},
+    ),
+    Case(
+        "slurmdbd by name on another port",
+        minimal(keys=KEYS, accounting={"external": {"host": "dbd", "port": 7}}),
+        "error",
+        "accounting.external",
+        ("port 7", "6819"),
+        {"accounting": {"external": {"port": 6819}}},
+    ),
+    Case(
+        "an address that is the pod's own",
+        outside(controller={"external": {"host": "127.0.0.1"}}),
+        "error",
+        "controller.external.host",
+        ("127.0.0.1", "pods reach"),
+        {"controller": {"external": {"host": "192.0.2.1"}}},
+    ),
+    Case(
+        "slurmdbd on localhost",
+        minimal(keys=KEYS, accounting={"external": {"host": "localhost"}}),
+        "error",
+        "accounting.external.host",
+        ("localhost",),
+        {"accounting": {"external": {"host": "dbd"}}},
+    ),
+    Case(
+        "a slurm.conf line that is the operator's",
+        minimal(controller={"extraConf": {"ClusterName": "x"}}),
+        "error",
+        "controller.extraConf.ClusterName",
+        ("cluster.name",),
+        {"controller": {"extraConf": None}},
+    ),
+    Case(
+        "configless switched off by a later line",
+        minimal(operator={"version": "1.1.0"}, controller={"extraConf": {"SlurmctldParameters": "idle_on_node_suspend"}}),
+        "error",
+        "controller.extraConf.SlurmctldParameters",
+        ("enable_configless,idle_on_node_suspend", "1.1.0"),
+        {"operator": {"version": "1.2.1"}},
+    ),
+    Case(
+        "slurm.conf as a file",
+        minimal(controller={"configFiles": {"slurm.conf": "x"}}),
+        "error",
+        "controller.configFiles.slurm.conf",
+        ("reserved", "extraConf"),
+        {"controller": {"configFiles": None}},
+    ),
+    Case(
+        "host network for slurmctld",
+        minimal(controller={"pod": {"hostNetwork": True}}),
+        "error",
+        "controller.pod.hostNetwork",
+        ("isn't supported",),
+        {"controller": {"pod": {"hostNetwork": False}}},
+    ),
+    Case(
+        "host network for slurmdbd",
+        minimal(accounting={"enabled": True, "database": {"host": "db"}, "pod": {"hostNetwork": True}}),
+        "error",
+        "accounting.pod.hostNetwork",
+        ("isn't supported",),
+        {"accounting": {"pod": {"hostNetwork": False}}},
+    ),
+    Case(
+        "a Service's node port that the operator doesn't read",
+        minimal(operator={"version": "1.1.0"}, controller={"service": {"type": "NodePort", "nodePort": 30817}}),
+        "error",
+        "controller.service.nodePort",
+        ("1.1.0", "1.1.1"),
+        {"operator": {"version": "1.1.1"}},
+    ),
+    Case(
+        "one name for two hosts",
+        outside(external={"slurmdHosts": [{"name": "h"}], "loginHosts": [{"name": "h"}]}),
+        "error",
+        "external.loginHosts.0.name",
+        ("external.slurmdHosts.0",),
+        {"external": {"loginHosts": [{"name": "i"}]}},
+    ),
+    Case(
+        "a host named like a pod's node",
+        merged(nodeset(), {"external": {"slurmdHosts": [{"name": "gpu-7"}]}}),
+        "error",
+        "external.slurmdHosts.0.name",
+        ("gpu-7", "rename the host"),
+        {"external": {"slurmdHosts": [{"name": "gpu-metal-7"}]}},
+    ),
+    Case(
+        "a Slurm too old for the operator's REST version",
+        minimal(cluster={"name": "lab", "slurmVersion": "25.05"}),
+        "error",
+        "cluster.slurmVersion",
+        ("25.05", "v0.0.44", "25.11"),
+        {"cluster": {"slurmVersion": "26.05"}},
+    ),
+    Case(
+        "an image newer than the outside daemons",
+        outside(cluster={"name": "lab", "slurmVersion": "25.11"}),
+        "error",
+        "cluster.images.slurmrestd",
+        ("26.05", "25.11"),
+        {"cluster": {"images": {"slurmrestd": "r:25.11"}}},
+    ),
+    Case(
+        "a slurmctld image newer than the outside slurmdbd",
+        minimal(
+            cluster={"name": "lab", "slurmVersion": "25.11", "images": {"slurmrestd": "r:1"}},
+            keys=KEYS,
+            accounting={"external": {"host": "dbd"}},
+        ),
+        "error",
+        "cluster.images.slurmctld",
+        ("26.05", "25.11"),
+        {"cluster": {"images": {"slurmctld": "c:25.11"}}},
+    ),
+    Case(
+        "the webhook of 1.1.0",
+        minimal(operator={"version": "1.1.0", "webhook": {"enabled": True}}),
+        "error",
+        "operator.webhook.enabled",
+        ("189", "1.1.1"),
+        {"operator": {"version": "1.1.1"}},
+    ),
+    Case(
+        "operator and cluster in one namespace",
+        minimal(operator={"namespace": "slurm"}),
+        "error",
+        "operator.namespace",
+        ("destroy",),
+        {"operator": {"install": False}},
+    ),
+    Case(
+        "a NodeSet called like the drains of bare-metal hosts",
+        minimal(nodesets={"outside-hosts": GPU}),
+        "error",
+        "nodesets.outside-hosts",
+        ("rename",),
+        {"nodesets": {"outside-hosts": None}},
+    ),
+    Case(
+        "a Service can't begin with a digit",
+        minimal(cluster={"name": "lab", "resourceName": "1slurm"}),
+        "error",
+        "cluster.resourceName",
+        ("1slurm", "letter"),
+        {"cluster": {"resourceName": "slurm1"}},
+    ),
+    Case(
+        "a name too long for the pods named after it",
+        minimal(cluster={"name": "lab", "resourceName": "s" * 41}),
+        "error",
+        "cluster.resourceName",
+        ("41", "40"),
+        {"cluster": {"resourceName": "s" * 40}},
+    ),
+]
