@@ -7,6 +7,7 @@ a host and a daemon (`"ctl", "slurmctld"`).
 
 from lab.images import Image
 from lab.slurm import cluster, image
+from lab.slurm.rootfs import Say, tell
 
 up = cluster.LAB.up
 down = cluster.LAB.down
@@ -23,6 +24,6 @@ pause = cluster.LAB.pause
 resume = cluster.LAB.resume
 
 
-def images() -> list[Image]:
+def images(*, say: Say = tell) -> list[Image]:
     """The image of every Slurm container, for the Kubernetes nodes; made if it is not there."""
-    return [image.ensure()]
+    return [image.ensure(say=say)]

@@ -36,7 +36,7 @@ class Cluster:
     def __post_init__(self) -> None:
         object.__setattr__(self, "hosts", Hosts(self.site))
 
-    def up(self, *, say: Say = print) -> None:
+    def up(self, *, say: Say = rootfs.tell) -> None:
         """Bring up what is not up. Safe to repeat; raises LabError with the log's end when a daemon does not come."""
         lower = rootfs.ensure(say=say)
         with self._alone():
@@ -53,14 +53,13 @@ class Cluster:
             say("slurm: outside hosts are up: " + ", ".join(host.name for host in self.members()))
 
     def down(self) -> None:
-        """End every daemon and host, remove the network and the state. Finds what a killed `up` left, too."""
+        """End every host with all that runs in it, remove the network and the state. Finds what a killed `up` left, too.
+
+        Nothing is asked to end in order: what the daemons would save goes with the state.
+        """
         supervisor = self.site.supervisor
-        label = f"{self.site.label}-"
-        mine = [name for name in supervisor.recorded() if name.startswith(label)]
-        for name in sorted(mine, key=lambda name: (name.count("-mariadbd"), name.count("-slurmdbd"))):
-            if "-slurm" in name.removeprefix(label) or name.endswith(("-sackd", "-mariadbd")):
-                supervisor.stop(name, timeout=5.0)
-        for name in mine:
+        mine = [name for name in supervisor.recorded() if name.startswith(f"{self.site.label}-")]
+        for name in sorted(mine, key=len):  # a host before its daemons, which end with it
             supervisor.stop(name, timeout=2.0)
         Outside(self.site.network).down()
         shutil.rmtree(self.site.folder, ignore_errors=True)

@@ -31,7 +31,7 @@ def key(recipe: Recipe = RECIPE) -> str:
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 
-def ensure(recipe: Recipe = RECIPE, *, say: Say = print) -> images.Image:
+def ensure(recipe: Recipe = RECIPE, *, say: Say = rootfs.tell) -> images.Image:
     """The image, its archive made if it is not there. Raises LabError when a program in it does not run."""
     folder = paths.CACHE / "images"
     ready = folder / f"slurm-{key(recipe)}.tar"

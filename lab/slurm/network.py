@@ -42,7 +42,9 @@ class Outside:
         if not _json([*inside, "ip", "-j", "link", "show", "dev", "eth0"]):
             if self._links(side):  # left over from a namespace that the kernel has not taken down yet
                 subprocess.run(["ip", "link", "del", side], capture_output=True, check=False)
-            _ip(f"link add {side} type veth peer name eth0 netns {pid}")
+            # The same host always has the same hardware address: neighbours keep the old one for half a minute.
+            mac = self.network.mac(host.offset)
+            _ip(f"link add {side} type veth peer name eth0 address {mac} netns {pid}")
         _ip(f"link set {side} master {self.network.bridge}", f"link set {side} up")
         _ip(
             f"addr replace {self.network.address(host.offset)}/{self.network.subnet.prefixlen} dev eth0",

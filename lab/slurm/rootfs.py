@@ -11,6 +11,7 @@ import hashlib
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -55,6 +56,11 @@ class Recipe:
 RECIPE = Recipe()
 
 
+def tell(line: str) -> None:
+    """Say how far it is, on stderr: stdout is for what was asked for."""
+    print(line, file=sys.stderr, flush=True)
+
+
 def install_script(recipe: Recipe) -> str:
     """What runs inside the new root, after debootstrap and before the check.
 
@@ -87,7 +93,7 @@ install -d -m 755 /etc/slurm /var/spool/slurmd
 """
 
 
-def ensure(recipe: Recipe = RECIPE, *, say: Say = print) -> Path:
+def ensure(recipe: Recipe = RECIPE, *, say: Say = tell) -> Path:
     """The root file system for `recipe`, built if it is not there. Raises LabError if Debian has not what is needed."""
     folder = paths.CACHE / "rootfs"
     ready = folder / recipe.key()

@@ -37,6 +37,10 @@ class Network:
         """The address at `offset` in the subnet."""
         return self.subnet.network_address + offset
 
+    def mac(self, offset: int) -> str:
+        """A locally administered hardware address made of the IP address: `0a:63` and its four bytes."""
+        return ":".join(f"{byte:02x}" for byte in (0x0A, 0x63, *self.address(offset).packed))
+
 
 @dataclass(frozen=True)
 class Host:

@@ -90,7 +90,7 @@ def test_hosts_come_up_twice_work_and_leave_nothing(second: Cluster) -> None:
     assert_nothing_is_left(second)
 
 
-@pytest.mark.parametrize("moment", ["slurm-ctl", "slurm-dbd-mariadbd", "slurm-dbd-slurmdbd", "slurm-metal-2-slurmd"])
+@pytest.mark.parametrize("moment", ["slurm-ctl", "slurm-dbd-mariadbd", "slurm-metal-2-slurmd"])
 def test_nothing_is_left_of_an_up_that_was_killed(second: Cluster, tmp_path: Path, moment: str) -> None:
     up = subprocess.Popen([sys.executable, "-c", SITE, str(tmp_path)], cwd=paths.REPO, stdout=subprocess.DEVNULL)
     supervisor = second.site.supervisor
