@@ -40,15 +40,26 @@ login() {
     exit 1
 }
 
+# The operator's log sidecar reads a FIFO and ends at end of file, removing the FIFO; a daemon that closes its log for a
+# moment (scontrol reconfigure) would then wait for ever on the removed one. So somebody else holds it open for writing.
+hold_log() {
+    local log=/var/log/slurm/$1.log
+    if [ -p "$log" ]; then sleep infinity 3<>"$log" & fi
+}
+
 case $(role "$@") in
     login) login ;;
     slurmrestd) exec "$(program slurmrestd)" "$@" ;;
     slurmd)
         mkdir -p /run/slurm /var/spool/slurmd
+        hold_log slurmd
         eval exec "$(program slurmd)" -D "$@"
         ;;
     slurmdbd) exec "$(program slurmdbd)" -D "$@" ;;
-    slurmctld) exec "$(program slurmctld)" -D "$@" ;;
+    slurmctld)
+        hold_log slurmctld
+        exec "$(program slurmctld)" -D "$@"
+        ;;
     command) exec "$@" ;;
     *)
         echo "slurm-entrypoint: can't tell what to be from the environment, /etc/slurm and arguments '$*';" \
