@@ -1,0 +1,158 @@
+"""From rules to pulumi_policy: the only module that knows it."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pulumi_policy import (
+    EnforcementLevel,
+    Policy,
+    PolicyConfigSchema,
+    PolicyResource,
+    ReportViolation,
+    ResourceValidationArgs,
+    ResourceValidationPolicy,
+    Secret,
+    Severity,
+    StackValidationArgs,
+    StackValidationPolicy,
+)
+from pulumi_policy.proxy import UNKNOWN_STRING_VALUE, UnknownValueError
+
+from slurm_rules.model import REDACTED, REDACTED_TEXT, UNKNOWN, Resource, Stack
+from slurm_rules.rule import Edits, Rule, Verdict
+
+_SHOWN = 3
+
+
+class NotJudgedError(UnknownValueError):
+    """Tells the engine, in its own way (an advisory that stops nothing), that a rule couldn't judge everything."""
+
+    def __init__(self, reasons: Sequence[str]) -> None:
+        super().__init__(UNKNOWN_STRING_VALUE, [])
+        more = f", and {len(reasons) - _SHOWN} more" if len(reasons) > _SHOWN else ""
+        self.message = f"not judged, since {'; '.join(reasons[:_SHOWN])}{more}. All else was judged"
+
+
+def policies(rules: Sequence[Rule]) -> list[Policy]:
+    """A policy for each rule."""
+    return [_resource_policy(rule) if rule.scope == "resource" else _stack_policy(rule) for rule in rules]
+
+
+def _manual(rule: Rule) -> dict[str, Any]:
+    """What both kinds of policy are told of a rule."""
+    mandatory = rule.level == "mandatory"
+    return {
+        "description": f"{rule.summary} See docs/policies.md, {rule.name}.",
+        "enforcement_level": EnforcementLevel.MANDATORY if mandatory else EnforcementLevel.ADVISORY,
+        "config_schema": PolicyConfigSchema({name: option.full_schema for name, option in rule.options.items()}),
+        "severity": Severity.HIGH if mandatory else Severity.LOW,
+        "tags": [rule.module],
+        "remediation_steps": rule.todo,
+    }
+
+
+def _resource_policy(rule: Rule) -> ResourceValidationPolicy:
+    def validate(args: ResourceValidationArgs, report: ReportViolation) -> None:
+        _report(rule.judge(Stack((_one(args),)), args.get_config()), report)
+
+    # Any: pulumi_policy's annotation knows awaitables only, its code takes the properties themselves as well.
+    def remediate(args: ResourceValidationArgs) -> Any:  # noqa: ANN401
+        resource = _one(args)
+        if rule.fix is None or not rule.judge(Stack((resource,)), args.get_config()).violations:
+            return None
+        return edited(_raw(args.props), rule.fix(resource, args.get_config()))
+
+    if rule.fix is None:
+        return ResourceValidationPolicy(rule.name, validate=validate, **_manual(rule))
+    return ResourceValidationPolicy(rule.name, validate=validate, remediate=remediate, **_manual(rule))
+
+
+def _stack_policy(rule: Rule) -> StackValidationPolicy:
+    def validate(args: StackValidationArgs, report: ReportViolation) -> None:
+        _report(rule.judge(Stack(tuple(map(_of_stack, args.resources))), args.get_config()), report)
+
+    return StackValidationPolicy(rule.name, validate=validate, **_manual(rule))
+
+
+def _report(verdict: Verdict, report: ReportViolation) -> None:
+    for urn, message in verdict.violations:
+        report(message, urn)
+    if verdict.not_judged:
+        raise NotJudgedError(verdict.not_judged)
+
+
+def _one(args: ResourceValidationArgs) -> Resource:
+    return Resource(
+        type=args.resource_type,
+        name=args.name,
+        urn=args.urn,
+        props=_plain(args.props),
+        protect=args.opts.protect,
+        ignore_changes=tuple(args.opts.ignore_changes),
+        parent=args.opts.parent,
+    )
+
+
+def _of_stack(found: PolicyResource) -> Resource:
+    return Resource(
+        type=found.resource_type,
+        name=found.name,
+        urn=found.urn,
+        props=_plain(found.props),
+        protect=found.opts.protect,
+        ignore_changes=tuple(found.opts.ignore_changes),
+        parent=found.parent.urn if found.parent else None,
+        dependencies=frozenset(other.urn for other in found.dependencies),
+        property_dependencies={
+            name: frozenset(other.urn for other in others) for name, others in found.property_dependencies.items()
+        },
+    )
+
+
+def _plain(value: Any) -> Any:  # noqa: ANN401 - JSON in, JSON out
+    """A copy without pulumi_policy's proxies, which raise when an unknown value is read."""
+    if isinstance(value, Mapping):
+        return {key: _read(value, key) for key in value}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_read(value, index) for index in range(len(value))]
+    return REDACTED if value == REDACTED_TEXT else value
+
+
+def _read(container: Any, key: Any) -> Any:  # noqa: ANN401
+    try:
+        return _plain(container[key])
+    except UnknownValueError:
+        return UNKNOWN
+
+
+def _raw(props: Any) -> Any:  # noqa: ANN401
+    """Properties as they came, secrets as :class:`Secret` and unknown values as their marks, so that both survive."""
+    with contextlib.suppress(KeyError, TypeError):
+        props = props["__target"]
+    if isinstance(props, Mapping):
+        return {key: _raw(value) for key, value in props.items()}
+    if isinstance(props, list):
+        return [_raw(value) for value in props]
+    return props
+
+
+def edited(props: Mapping[str, Any], edits: Edits) -> dict[str, Any]:
+    """A copy of ``props`` with new values; a secret on the way stays secret."""
+    result = dict(props)
+    for path, value in edits.items():
+        _put(result, path, value)
+    return result
+
+
+def _put(target: dict[str, Any], path: tuple[str, ...], value: Any) -> None:  # noqa: ANN401
+    head, *rest = path
+    if not rest:
+        target[head] = value
+        return
+    inner = target.get(head)
+    body = dict((inner.value if isinstance(inner, Secret) else inner) or {})
+    _put(body, tuple(rest), value)
+    target[head] = Secret(body) if isinstance(inner, Secret) else body

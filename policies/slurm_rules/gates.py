@@ -1,0 +1,142 @@
+"""The gates around every NodeSet: one before it that drains, one after it that drains before it is removed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurm_rules.cluster import SCALE_IN_GATE, TEARDOWN_GATE, gates_of
+from slurm_rules.model import Resource, Stack
+from slurm_rules.rule import Options, flag, number, rule, slinky, typed, words
+
+_SCALERS = ("HorizontalPodAutoscaler", "ScaledObject")
+
+
+@rule("replicas-from-scale-in-gate", slinky("NodeSet"))
+def replicas_from_scale_in_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """Every NodeSet takes its replicas from a scale-in gate.
+
+    Why: a number that comes from configuration reaches the operator with every update, a targeted one too, whether or not
+    the nodes are drained. Taken from the gate's output it can't be lowered before the gate has drained them.
+
+    Source: slurm-operator internal/controller/nodeset/nodeset_sync.go (doPodScale); this project's ADR on the two gates.
+
+    Do: make a ScaleInGate for the NodeSet and set spec.replicas to its output replicas (components/node_set.py does).
+
+    Level: mandatory, since running jobs are lost.
+    """
+    if nodeset.text("spec", "scalingMode") == "DaemonSet":
+        return  # one pod a Kubernetes node: there is no number to lower
+    gates = gates_of(nodeset, stack, SCALE_IN_GATE)
+    if not gates:
+        yield f"{nodeset.label} has no ScaleInGate: a lower spec.replicas reaches the operator undrained"
+        return
+    flows = stack.sources(nodeset, "spec")
+    if not any(gate.urn in flows for gate in gates):
+        yield f"{nodeset.label}: spec.replicas doesn't come from {gates[0].name}, so the gate can be passed by"
+        return
+    if gates[0].text("owner") == "autoscaler":
+        return
+    replicas, gated = nodeset.number("spec", "replicas"), gates[0].number("replicas")
+    if replicas != gated:
+        shown = "none" if replicas is None else f"{replicas:g}"
+        yield f"{nodeset.label}: spec.replicas is {shown}, its gate says {gated or 0:g}; use the gate's output replicas"
+
+
+@rule("teardown-gate", slinky("NodeSet"))
+def teardown_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """Every NodeSet has a teardown gate that depends on it.
+
+    Why: the operator drains nothing when a NodeSet is deleted: its pods are garbage-collected and their jobs die. A gate
+    that depends on the NodeSet is removed before it, on destroy, removal and replacement, and drains in its own removal.
+
+    Source: slurm-operator internal/controller/nodeset/nodeset_sync.go:82 (a deleted NodeSet isn't synced), issue 138.
+
+    Do: make a TeardownGate for the NodeSet with dependsOn and replaceWith on it (components/node_set.py does).
+
+    Level: mandatory, since running jobs are lost.
+    """
+    gates = gates_of(nodeset, stack, TEARDOWN_GATE)
+    if not gates:
+        yield f"{nodeset.label} has no TeardownGate: removing it kills its jobs"
+    elif not any(nodeset.urn in stack.needs(gate) for gate in gates):
+        yield f"{nodeset.label}: {gates[0].name} doesn't depend on it, so the NodeSet may be removed first; add dependsOn"
+
+
+@rule("one-owner-of-replicas", slinky("NodeSet"))
+def one_owner_of_replicas(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """Either this stack or an autoscaler sets a NodeSet's replicas, never both.
+
+    Why: an autoscaler that lowers replicas while a gate drains other pods makes the operator take pods that nobody has
+    drained; and each update of the stack would set the number back under running jobs.
+
+    Source: Slinky autoscaling guide (scale subresource); slurm-operator internal/controller/nodeset/utils/sort.go.
+
+    Do: with an HPA or ScaledObject set owner: autoscaler and maxReplicas, and ignoreChanges on spec.replicas; else
+    remove it.
+
+    Level: mandatory, since running jobs are lost.
+    """
+    gates = gates_of(nodeset, stack, SCALE_IN_GATE)
+    owner = gates[0].text("owner") if gates else ""
+    scalers = [scaler for scaler in stack.of_type(*_SCALERS) if _scales(scaler, nodeset)]
+    for scaler in scalers:
+        if owner != "autoscaler":
+            yield f"{nodeset.label} is scaled by {scaler.label} and its gate is driven by the stack; choose one owner"
+        most = scaler.number("spec", "maxReplicas") or scaler.number("spec", "maxReplicaCount")
+        bound = gates[0].number("maxReplicas") if gates else None
+        if owner == "autoscaler" and most is not None and bound is not None and most > bound:
+            yield f"{scaler.label} may ask for {most:g} pods of {nodeset.label}, whose gate allows {bound:g}"
+    if owner == "autoscaler" and "spec.replicas" not in nodeset.ignore_changes:
+        yield f"{nodeset.label} belongs to an autoscaler, but every update sets spec.replicas back; add it to ignoreChanges"
+
+
+def _scales(scaler: Resource, nodeset: Resource) -> bool:
+    target = [scaler.text("spec", "scaleTargetRef", part) for part in ("kind", "name")]
+    return scaler.namespace == nodeset.namespace and target == ["NodeSet", nodeset.in_cluster_name]
+
+
+@rule(
+    "drain-within-bounds",
+    typed(SCALE_IN_GATE, TEARDOWN_GATE),
+    scope="resource",
+    options={
+        "minDeadlineSeconds": number(60, "Shortest wait for jobs, in seconds."),
+        "maxDeadlineSeconds": number(7 * 86400, "Longest wait for jobs, in seconds."),
+        "onDeadline": words(("keep", "undo"), "What may happen at the deadline.", "keep", "undo", "requeue", "cancel"),
+        "minGraceSeconds": number(30, "Shortest time between signal and cancel, in seconds."),
+        "maxShare": number(1, "Largest share of a NodeSet that one update may give up, above 0 to 1."),
+        "requireLimits": flag("Whether maxShare and maxJobs or maxJobAge must be set.", default=False),
+    },
+)
+def drain_within_bounds(gate: Resource, _: Stack, options: Options) -> Iterator[str]:
+    """Deadline, what happens at it, and limits of every gate are within the site's bounds.
+
+    Why: a deadline too short turns each scale-in into a failed update, or with requeue and cancel into lost work; one too
+    long holds the stack's lock for days. Limits say how much of a NodeSet one reviewer may give away.
+
+    Source: this project's drain settings (docs/stack.schema.json, Drain); scontrol(1) requeue; scancel(1).
+
+    Do: change drain.deadline, drain.onDeadline or drain.limits, or have the site's bounds changed by who owns them.
+
+    Level: mandatory, since requeue and cancel end jobs.
+    """
+    low, high = options["minDeadlineSeconds"], options["maxDeadlineSeconds"]
+    deadline = gate.number("policy", "deadline_s")
+    if deadline is not None and not low <= deadline <= high:
+        yield f"{gate.name}: drain.deadline is {deadline:g} s; this site allows {low:g} to {high:g}"
+    action = gate.text("policy", "on_deadline")
+    if action and action not in options["onDeadline"]:
+        yield f"{gate.name}: drain.onDeadline is {action}; this site allows {', '.join(options['onDeadline'])}"
+    grace = gate.number("policy", "grace_s")
+    if action == "cancel" and grace is not None and grace < options["minGraceSeconds"]:
+        yield f"{gate.name}: drain.grace is {grace:g} s before jobs are cancelled; at least {options['minGraceSeconds']:g}"
+    yield from _limits(gate, options)
+
+
+def _limits(gate: Resource, options: Options) -> Iterator[str]:
+    share = gate.number("policy", "limits", "max_share")
+    if share is not None and share > options["maxShare"]:
+        yield f"{gate.name}: drain.limits.maxShare is {share:g}; this site allows {options['maxShare']:g}"
+    jobs = [gate.number("policy", "limits", name) for name in ("max_jobs", "max_job_age_s")]
+    if options["requireLimits"] and (share is None or jobs == [None, None]):
+        yield f"{gate.name}: drain.limits needs maxShare, and maxJobs or maxJobAge, at this site"

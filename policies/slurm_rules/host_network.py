@@ -1,0 +1,52 @@
+"""Host network: only for the daemons that Slinky allows it for, with the DNS policy that makes it work."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurm_rules.cluster import pod_spec
+from slurm_rules.model import Resource, Stack
+from slurm_rules.rule import Edits, Options, rule, slinky
+
+POLICY = "ClusterFirstWithHostNet"
+
+
+@rule("host-network-only-where-allowed", slinky("Controller", "Accounting"), scope="resource")
+def host_network_only_where_allowed(resource: Resource, _: Stack, __: Options) -> Iterator[str]:
+    """Controller and Accounting aren't on the host's network.
+
+    Why: slurmctld and slurmdbd read host names while Kubernetes still settles them; they come up under the wrong name and
+    refuse their own cluster, or come back elsewhere with the job queue unread.
+
+    Source: Slinky hybrid guide, "Host Network": "Controller and Accounting do not support this option".
+
+    Do: remove hostNetwork; route the pod network to outside hosts, or use a LoadBalancer Service.
+
+    Level: mandatory, since the job queue is at stake.
+    """
+    if pod_spec(resource).get("hostNetwork") is True:
+        yield f"{resource.label} is on the host's network, which Slinky doesn't support for it; remove hostNetwork"
+
+
+def _set_policy(resource: Resource, _: Options) -> Edits:
+    return {("spec", "template", "spec", "dnsPolicy"): POLICY} if pod_spec(resource).get("hostNetwork") is True else {}
+
+
+@rule("host-network-dns-policy", slinky("NodeSet", "LoginSet", "RestApi"), scope="resource", fix=_set_policy)
+def host_network_dns_policy(resource: Resource, _: Stack, __: Options) -> Iterator[str]:
+    """A pod on the host's network has dnsPolicy ClusterFirstWithHostNet.
+
+    Why: with the default policy such a pod asks the host's DNS and finds no Service, so slurmd never finds slurmctld: the
+    nodes stay away, or register and drop out when a name is asked for again.
+
+    Source: Slinky hybrid guide, "Host Network" (which spells it dNSPolicy: that name is silently ignored).
+
+    Do: set template.spec.dnsPolicy to ClusterFirstWithHostNet (level remediate does it).
+
+    Level: mandatory, since nodes with jobs on them drop out.
+    """
+    pod = pod_spec(resource)
+    policy = resource.get("spec", "template", "spec", "dnsPolicy")
+    if pod.get("hostNetwork") is True and policy != POLICY:
+        spelled = "; dNSPolicy is no field of a pod" if "dNSPolicy" in pod else ""
+        yield f"{resource.label} is on the host's network with dnsPolicy {policy or 'not set'}; set {POLICY}{spelled}"

@@ -1,0 +1,200 @@
+"""slurm.key and the JWT key: both are referred to, differ, come from a safe source, and can't be changed by accident."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+
+from slurm_rules.cluster import entry, is_external, jwt_field, key_secret
+from slurm_rules.model import REDACTED, Hidden, HiddenValueError, Resource, Stack
+from slurm_rules.rule import Edits, Options, flag, number, rule, slinky, typed, words
+
+UNSAFE_RANDOM = ("RandomBytes", "RandomId", "RandomString", "RandomUuid", "RandomPet", "RandomInteger")
+"""Types of the random provider whose ID or result is stored and shown in plain text."""
+
+
+def _references(resource: Resource) -> Iterator[tuple[str, str]]:
+    """Which key and the field that refers to it."""
+    yield "slurm.key", "slurmKeyRef"
+    yield "the JWT key", jwt_field(resource)
+
+
+@rule(
+    "key-references",
+    slinky("Controller", "Accounting"),
+    options={
+        "allowSecretsOfOthers": flag("Whether a key's Secret may be made outside this stack.", default=True),
+    },
+)
+def key_references(resource: Resource, stack: Stack, options: Options) -> Iterator[str]:
+    """Both keys exist for every Controller, an outside one too, and for every slurmdbd in Kubernetes.
+
+    Why: pods mount slurm.key and the operator signs its token with the JWT key. For an outside slurmctld the schema asks
+    for neither, so a forgotten reference is accepted, and then slurmd pods don't start and the operator, without a token,
+    takes every node for drained and deletes pods with running jobs.
+
+    Source: Slinky hybrid guide, "Slurm Configuration"; slurm-operator internal/controller/slurmclient/slurmclient_sync.go
+    and slurmcontrol.go (IsNodeDrained).
+
+    Do: set slurmKeyRef and jwtKeyRef (jwtHs256KeyRef with operator 1.0) to Secrets of the same namespace.
+
+    Level: mandatory, since a cluster without them deletes busy pods.
+    """
+    if resource.kind == "Accounting" and is_external(resource):
+        return
+    for what, field in _references(resource):
+        name, key = resource.text("spec", field, "name"), resource.text("spec", field, "key")
+        if not name or not key:
+            yield f"{resource.label} has no complete {field}, so no pod of it has {what}; give name and key of its Secret"
+            continue
+        secret = key_secret(resource, stack, field)
+        if secret is None and not options["allowSecretsOfOthers"]:
+            yield (
+                f"{resource.label}: {field} names the Secret {name}, which this stack doesn't make; this site wants keys"
+                " made or imported by the stack (allowSecretsOfOthers)"
+            )
+        if secret is not None and entry(secret, key) is None:
+            yield f"{resource.label}: {field} names the entry {key}, which the Secret {name} doesn't have"
+
+
+@rule("keys-differ", slinky("Controller"))
+def keys_differ(controller: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """slurm.key and the JWT key of a cluster are two different keys.
+
+    Why: the JWT key goes to every program that hands out tokens; whoever has it could, were it slurm.key too, pose as any
+    daemon of the cluster, slurmctld included.
+
+    Source: slurm.schedmd.com/authentication.html (auth/slurm, auth/jwt); slurm.conf(5) AuthAltParameters.
+
+    Do: make two keys of 1,024 random characters; move every outside host to them in one stop of the daemons.
+
+    Level: mandatory, since one leaked token key would open the whole cluster.
+    """
+    jwt = jwt_field(controller)
+    places = [(controller.text("spec", f, "name"), controller.text("spec", f, "key")) for f in ("slurmKeyRef", jwt)]
+    if not all(part for place in places for part in place):
+        return  # key-references says what is missing
+    same = f"{controller.label}: slurm.key and the JWT key are the same"
+    if places[0] == places[1]:
+        yield f"{same} entry {places[0][1]} of the Secret {places[0][0]}; give the JWT key a Secret of its own"
+        return
+    secrets = [key_secret(controller, stack, field) for field in ("slurmKeyRef", jwt)]
+    first, second = secrets
+    if first is None or second is None:
+        return
+    values = [entry(secret, place[1]) for secret, place in ((first, places[0]), (second, places[1]))]
+    if all(isinstance(value, bytes) for value in values):
+        if values[0] == values[1]:
+            yield f"{same} bytes in two Secrets; make a second key"
+        return
+    sources = [stack.sources(secret, "data", "stringData") for secret in (first, second)]
+    if sources[0] and sources[0] == sources[1] and first is not second:
+        yield f"{same}: both Secrets are filled from {', '.join(sorted(u.rsplit('::', 1)[-1] for u in sources[0]))}"
+    elif not sources[0] or not sources[1]:
+        raise HiddenValueError(
+            f"{controller.label}: whether its keys differ", next(v for v in values if isinstance(v, Hidden))
+        )
+
+
+@rule(
+    "key-source",
+    slinky("Controller"),
+    options={
+        "minLength": number(64, "Characters that a generated key has at the least.", 32),
+        "minBytes": number(32, "Bytes that an imported key has at the least.", 1),
+    },
+)
+def key_source(controller: Resource, stack: Stack, options: Options) -> Iterator[str]:
+    """Keys come from RandomPassword or are imported, and are long enough.
+
+    Why: the ID of RandomBytes and RandomId is the value itself, RandomString's result is no secret; IDs can't be encrypted,
+    so such a key stands in plain text in the state, in previews and in CI logs. Slurm takes a key of one byte.
+
+    Source: pulumi-random, random_bytes.go (computeRandomBytesID); RFC 7518 section 3.2 (32 bytes for HS256); Slinky's own
+    chart makes keys of 1,024 characters (helm/slurm/templates/secrets).
+
+    Do: use RandomPassword with length 1024 and special false, or import the outside cluster's key as a secret config value.
+
+    Level: mandatory, since a key in a resource ID has leaked.
+    """
+    for what, field in _references(controller):
+        secret = key_secret(controller, stack, field)
+        if secret is None:
+            continue
+        for source in (stack.by_urn.get(urn) for urn in stack.sources(secret, "data", "stringData")):
+            if source is None or not source.type.startswith("random:"):
+                continue
+            short = source.type.rsplit(":", 1)[-1]
+            if short in UNSAFE_RANDOM:
+                yield f"{controller.label}: {what} comes from {short} {source.name}, which shows it in plain text"
+            length = source.number("length")
+            if short == "RandomPassword" and length is not None and length < options["minLength"]:
+                yield (
+                    f"{controller.label}: {what} comes from {source.name} with {length:g} characters;"
+                    f" at least {options['minLength']:g} are asked for"
+                )
+        raw = entry(secret, controller.text("spec", field, "key"))
+        if isinstance(raw, bytes) and len(raw) < options["minBytes"]:
+            yield f"{controller.label}: {what} has {len(raw)} bytes; at least {options['minBytes']:g} are asked for"
+        if raw is REDACTED:
+            raise HiddenValueError(f"{controller.label}: the length of {what}", raw)
+
+
+_PATTERNS = words(("*-auth-slurm", "*-auth-jwt", "*-auth-jwths256"), "Names (with *) of Secrets that hold a key.")
+_ENTRIES = words(("slurm.key", "jwt.key", "jwt_hs256.key"), "Entries that make a Secret a key's.")
+
+
+def _make_immutable(_: Resource, __: Options) -> Edits:
+    return {("immutable",): True}
+
+
+@rule(
+    "key-secrets-immutable",
+    typed(":core/v1:Secret"),
+    scope="resource",
+    options={"secretNames": _PATTERNS, "entries": _ENTRIES},
+    fix=_make_immutable,
+)
+def key_secrets_immutable(secret: Resource, _: Stack, options: Options) -> Iterator[str]:
+    """Secrets that hold slurm.key or the JWT key are immutable.
+
+    Why: a running daemon keeps the old key while new pods get the new one, so an edited Secret splits the cluster in two:
+    slurmctld takes no slurmd of the other half, and their jobs are lost at SlurmdTimeout.
+
+    Source: helm/slurm/templates/secrets (immutable: true); the operator's webhook refuses a changed reference
+    (internal/webhook/controller_webhook.go).
+
+    Do: set immutable: true (level remediate does it); change a key by a new cluster or a planned stop of all daemons.
+
+    Level: mandatory, since an edit by hand loses jobs.
+    """
+    named = any(fnmatch(secret.in_cluster_name, pattern) for pattern in options["secretNames"])
+    data = [secret.peek(field) for field in ("data", "stringData")]
+    holds = any(key in options["entries"] for part in data if isinstance(part, Mapping) for key in part)
+    if (named or holds) and secret.get("immutable") is not True:
+        yield f"{secret.label} holds a key and can be edited in place; set immutable: true"
+
+
+@rule("key-secrets-protected", slinky("Controller"))
+def key_secrets_protected(controller: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """Secrets that hold keys, and the generators of keys, are protected from deletion.
+
+    Why: with the Secret gone no pod can start, and a generated key that is gone can't be made again: every outside host
+    would need the new one, in a stop of the whole cluster.
+
+    Source: Slinky hybrid guide (the same key on every host); Pulumi resource option protect.
+
+    Do: set keys.protect: true, or protect on the Secret and on its RandomPassword. A cluster to throw away may switch the
+    rule off in its site file.
+
+    Level: mandatory, since a lost key stops every daemon.
+    """
+    for what, field in _references(controller):
+        secret = key_secret(controller, stack, field)
+        if secret is None:
+            continue
+        if not secret.protect:
+            yield f"{controller.label}: {what} is in {secret.label}, which isn't protected"
+        for source in (stack.by_urn.get(urn) for urn in stack.sources(secret, "data", "stringData")):
+            if source is not None and source.type.startswith("random:") and not source.protect:
+                yield f"{controller.label}: {what} is made by {source.name}, which isn't protected"

@@ -1,0 +1,205 @@
+"""Resources of a stack as plain data, with what is not known yet told apart from what is not there.
+
+A preview doesn't know values that an update makes; ``pulumi policy analyze`` of a state file can't decrypt secrets and
+reads ``[secret]``. A rule that meets either must not guess: :meth:`Resource.get` raises, and the rule is reported as not
+judged for that resource.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+REDACTED_TEXT = "[secret]"
+"""What the engine puts in place of a secret that it can't decrypt (``pulumi policy analyze --help``)."""
+
+
+@dataclass(frozen=True)
+class Hidden:
+    """A value that is there and can't be read; ``why`` is ``unknown`` or ``redacted``."""
+
+    why: str
+
+    def __bool__(self) -> bool:
+        raise TypeError("a hidden value is neither true nor false: ask hidden() first")
+
+
+UNKNOWN = Hidden("unknown")
+"""Known only after the update."""
+REDACTED = Hidden("redacted")
+"""A secret that this engine can't decrypt."""
+
+
+class HiddenValueError(Exception):
+    """A rule asked for a value that can't be read now."""
+
+    def __init__(self, place: str, hidden: Hidden) -> None:
+        reason = "is known only after the update" if hidden is UNKNOWN else "is an encrypted secret"
+        super().__init__(f"{place} {reason}")
+
+
+def hidden(value: object) -> bool:
+    """Whether a value can't be read now."""
+    return isinstance(value, Hidden)
+
+
+def hidden_paths(value: object, path: str = "") -> Iterator[tuple[str, Hidden]]:
+    """Path and kind of every hidden value inside ``value``."""
+    if isinstance(value, Hidden):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from hidden_paths(part, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, Sequence) and not isinstance(value, str):
+        for index, part in enumerate(value):
+            yield from hidden_paths(part, f"{path}[{index}]")
+
+
+def texts(value: object, path: str = "") -> Iterator[tuple[str, str]]:
+    """Path and text of every string inside ``value``, mapping keys left out."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from texts(part, f"{path}.{key}" if path else str(key))
+    elif isinstance(value, Sequence):
+        for index, part in enumerate(value):
+            yield from texts(part, f"{path}[{index}]")
+
+
+@dataclass(frozen=True, eq=False)
+class Resource:
+    """One resource of a stack. ``dependencies`` and ``property_dependencies`` hold URNs and are empty in rules that see
+    one resource at a time."""
+
+    type: str
+    name: str
+    urn: str
+    props: Mapping[str, Any]
+    protect: bool = False
+    ignore_changes: tuple[str, ...] = ()
+    parent: str | None = None
+    dependencies: frozenset[str] = frozenset()
+    property_dependencies: Mapping[str, frozenset[str]] = field(default_factory=dict)
+
+    def get(self, *path: str | int) -> Any:  # noqa: ANN401 - a JSON value
+        """The value at ``path``, or None where it or a part of its path is not there.
+
+        :raises HiddenValueError: it is there and can't be read now.
+        """
+        value = self.peek(*path)
+        if isinstance(value, Hidden):
+            raise HiddenValueError(f"{self.label}: {'.'.join(map(str, path))}", value)
+        return value
+
+    def peek(self, *path: str | int) -> Any:  # noqa: ANN401 - a JSON value or Hidden
+        """Like :meth:`get`, but a hidden value (or a hidden part of the path) is returned, not raised."""
+        value: Any = self.props
+        for part in path:
+            if isinstance(value, Hidden):
+                return value
+            value = _step(value, part)
+        return value
+
+    def text(self, *path: str | int) -> str:
+        """The text at ``path``, empty where there is none."""
+        value = self.get(*path)
+        return value if isinstance(value, str) else ""
+
+    def number(self, *path: str | int) -> float | None:
+        """The number at ``path``; whole numbers arrive as floats."""
+        value = self.get(*path)
+        return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+    @cached_property
+    def label(self) -> str:
+        """Kind and name for messages, e.g. ``NodeSet slurm-worker-gpu``."""
+        name = self.peek("metadata", "name")
+        return f"{self.kind} {name if isinstance(name, str) else self.name}"
+
+    @cached_property
+    def kind(self) -> str:
+        """The last part of the type, e.g. ``NodeSet``."""
+        return self.type.rsplit(":", 1)[-1]
+
+    @property
+    def in_cluster_name(self) -> str:
+        """``metadata.name``, or the logical name where there is none."""
+        return self.text("metadata", "name") or self.name
+
+    @property
+    def namespace(self) -> str:
+        """``metadata.namespace``."""
+        return self.text("metadata", "namespace") or "default"
+
+    @property
+    def is_kubernetes(self) -> bool:
+        """Whether it is an object in Kubernetes (Helm releases are not)."""
+        return self.type.startswith("kubernetes:") and not self.type.startswith("kubernetes:helm.sh/")
+
+    @property
+    def is_slinky(self) -> bool:
+        """Whether it is a custom resource of slurm-operator, in any version of its API."""
+        return self.type.startswith("kubernetes:slinky.slurm.net/")
+
+
+def _step(value: object, part: str | int) -> object:
+    if isinstance(value, Mapping):
+        return value.get(part)
+    if isinstance(part, int) and isinstance(value, Sequence) and not isinstance(value, str) and part < len(value):
+        return value[part]
+    return None
+
+
+@dataclass(frozen=True, eq=False)
+class Stack:
+    """All resources of a stack; in rules that see one resource at a time, only that one."""
+
+    resources: tuple[Resource, ...]
+
+    @cached_property
+    def by_urn(self) -> Mapping[str, Resource]:
+        """Resources by URN."""
+        return {resource.urn: resource for resource in self.resources}
+
+    def of_type(self, *endings: str) -> Iterator[Resource]:
+        """Resources whose type ends with one of ``endings``."""
+        return (resource for resource in self.resources if resource.type.endswith(endings))
+
+    def slinky(self, *kinds: str) -> Iterator[Resource]:
+        """Custom resources of slurm-operator of these kinds."""
+        return (resource for resource in self.resources if resource.is_slinky and resource.kind in kinds)
+
+    def find(self, type_: str, namespace: str, name: str) -> Resource | None:
+        """The Kubernetes object of a type (its ending) with this namespace and name, if the stack has it."""
+        for resource in self.of_type(type_):
+            if (resource.namespace, resource.in_cluster_name) == (namespace, name):
+                return resource
+        return None
+
+    def needs(self, resource: Resource) -> frozenset[str]:
+        """URNs of all that ``resource`` is made after and removed before: dependencies, parents and what these need."""
+        found: set[str] = set()
+        todo = list(self._direct(resource))
+        while todo:
+            urn = todo.pop()
+            if urn not in found:
+                found.add(urn)
+                if known := self.by_urn.get(urn):
+                    todo.extend(self._direct(known))
+        return frozenset(found)
+
+    def sources(self, resource: Resource, *properties: str) -> frozenset[str]:
+        """URNs whose outputs flow into these top-level properties, directly; all properties when none is named."""
+        chosen: Iterable[str] = properties or resource.property_dependencies
+        return frozenset(urn for name in chosen for urn in resource.property_dependencies.get(name, ()))
+
+    @staticmethod
+    def _direct(resource: Resource) -> Iterator[str]:
+        yield from resource.dependencies
+        for urns in resource.property_dependencies.values():
+            yield from urns
+        if resource.parent:
+            yield resource.parent

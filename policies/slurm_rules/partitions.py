@@ -1,0 +1,113 @@
+"""Numbers and names that slurmctld checks when it is too late: node count, partitions, references."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from slurm_rules.cluster import (
+    DEFAULT_MAX_NODE_COUNT,
+    SCALE_IN_GATE,
+    belonging_to,
+    gates_of,
+    is_external,
+    reference,
+    slurm_conf,
+    slurm_name,
+)
+from slurm_rules.model import Resource, Stack
+from slurm_rules.rule import Options, rule, slinky
+from slurm_rules.slurm_conf import lines, nodes, settings, split_list
+
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
+
+
+@rule("max-node-count", slinky("Controller"))
+def max_node_count(controller: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """All nodes of a cluster together, autoscalers at their maximum, are no more than MaxNodeCount.
+
+    Why: slurmctld refuses to register a dynamic node beyond MaxNodeCount. The pods run, cost money and never get a job.
+
+    Source: slurm.conf(5) MaxNodeCount; slurm-operator controller_config.go writes 1024.
+
+    Do: raise cluster.maxNodeCount (in an outside slurm.conf too; slurmctld must be restarted), or lower replicas.
+
+    Level: mandatory, since nodes above the number never come up.
+    """
+    conf = slurm_conf(controller, stack) or ""
+    given = settings(conf).get("maxnodecount", "")
+    if not given and is_external(controller):
+        return  # outside-configuration says so
+    allowed = int(given) if given.isdigit() else DEFAULT_MAX_NODE_COUNT
+    metal = len(nodes(conf))
+    pods = sum(_most(nodeset, stack) for nodeset in belonging_to(controller, stack, "NodeSet"))
+    if pods + metal > allowed:
+        yield (
+            f"{controller.label}: its NodeSets may have {pods:g} pods and there are {metal} outside hosts; MaxNodeCount is"
+            f" {allowed}, and slurmctld refuses the rest"
+        )
+
+
+def _most(nodeset: Resource, stack: Stack) -> float:
+    gates = [gate for gate in gates_of(nodeset, stack, SCALE_IN_GATE) if gate.text("owner") == "autoscaler"]
+    return max([nodeset.number("spec", "replicas") or 0, *(gate.number("maxReplicas") or 0 for gate in gates)])
+
+
+@rule("partition-references", slinky("Controller"))
+def partition_references(controller: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """Partitions have one name each and hold only nodes that exist.
+
+    Why: slurmctld refuses its whole configuration over one partition with an unknown node or a second one of the same name,
+    and at its next restart it doesn't come up.
+
+    Source: slurm.conf(5) PartitionName, Nodes, NodeSet; Slinky hybrid guide (lines that an outside slurm.conf must hold).
+
+    Do: name NodeSets of this cluster, its outside hosts, or ALL; rename one of two partitions.
+
+    Level: mandatory, since slurmctld stays down with all its jobs.
+    """
+    conf = slurm_conf(controller, stack) or ""
+    sets = list(belonging_to(controller, stack, "NodeSet"))
+    known = {"ALL", *(slurm_name(nodeset) for nodeset in sets), *nodes(conf)}
+    known |= {line.value for line in lines(conf) if line.first == "nodeset"}
+    seen = [slurm_name(n) for n in sets if n.get("spec", "partition", "enabled") is True and not is_external(controller)]
+    for line in lines(conf):
+        if line.first != "partitionname" or line.value.upper() == "DEFAULT":
+            continue
+        if line.value in seen:
+            yield f"{controller.label}: there are two partitions {line.value}; rename one"
+        if not _NAME.fullmatch(line.value):
+            yield f"{controller.label}: {line.value!r} is no name of a partition"
+        seen.append(line.value)
+        for member in split_list(line.get("nodes")):
+            if member not in known and not set(nodes(f"NodeName={member}")) <= known:
+                yield (
+                    f"{controller.label}: partition {line.value} names {member}, which is no NodeSet and no outside host"
+                    f" (there are {', '.join(sorted(known))})"
+                )
+
+
+@rule("references-resolve", slinky("NodeSet", "LoginSet", "RestApi", "Controller"))
+def references_resolve(resource: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """controllerRef and accountingRef name resources that exist, in the same namespace.
+
+    Why: a reference to another namespace or to a name that isn't there is accepted by Kubernetes and matches nothing: slurmd
+    never gets a configuration, or slurmctld runs without accounting and nobody is told.
+
+    Source: slurm-operator internal/utils/refresolver/refresolver.go; api/v1beta1/base_types.go (a namespace that is left
+    out isn't filled in before 1.0.4 and 1.1.1, and is no field after).
+
+    Do: declare Controller, Accounting, RestApi, NodeSets and LoginSets of a cluster in one stack and one namespace.
+
+    Level: mandatory, since such nodes never come up.
+    """
+    field, kind = ("accountingRef", "Accounting") if resource.kind == "Controller" else ("controllerRef", "Controller")
+    namespace, name = reference(resource, "spec", field)
+    if not name:
+        if field == "controllerRef":
+            yield f"{resource.label} has no controllerRef.name, so it belongs to no cluster"
+        return
+    if namespace != resource.namespace:
+        yield f"{resource.label}: {field} leads to namespace {namespace}, its own is {resource.namespace}; use one for all"
+    elif not any((r.namespace, r.in_cluster_name) == (namespace, name) for r in stack.slinky(kind)):
+        yield f"{resource.label}: {field} names {kind} {name}, which this stack doesn't have in {namespace}"

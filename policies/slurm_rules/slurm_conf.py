@@ -1,0 +1,80 @@
+"""Reading lines of slurm.conf, node expressions and durations. Source: slurm.conf(5), "NODE CONFIGURATION" and on."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+_PAIR = re.compile(r"([A-Za-z_]+)=(\"[^\"]*\"|\S*)")
+_DURATION = re.compile(r"(\d+(?:\.\d+)?)(ns|us|µs|ms|s|m|h)")
+_SECONDS = {"ns": 1e-9, "us": 1e-6, "µs": 1e-6, "ms": 1e-3, "s": 1.0, "m": 60.0, "h": 3600.0}
+MAXIMUM_NODES = 65533
+"""More than this in one expression is no sensible cluster (slurm.conf(5), MaxNodeCount)."""
+
+
+@dataclass(frozen=True)
+class Line:
+    """One line: its parameters in order, names in lower case."""
+
+    pairs: tuple[tuple[str, str], ...]
+
+    @property
+    def first(self) -> str:
+        """Name of the first parameter, which says what the line is about."""
+        return self.pairs[0][0]
+
+    @property
+    def value(self) -> str:
+        """Value of the first parameter."""
+        return self.pairs[0][1]
+
+    def get(self, name: str) -> str:
+        """Value of a parameter, empty where it is not there."""
+        return dict(self.pairs).get(name, "")
+
+
+def lines(text: str) -> Iterator[Line]:
+    """The lines of a configuration; comments and empty lines are left out, continued lines are one."""
+    for raw in text.replace("\\\n", " ").splitlines():
+        pairs = tuple((name.lower(), value.strip('"')) for name, value in _PAIR.findall(raw.split("#", 1)[0]))
+        if pairs:
+            yield Line(pairs)
+
+
+def settings(text: str) -> Mapping[str, str]:
+    """Single parameters by name in lower case; the last one wins, as in Slurm."""
+    several = {"nodename", "nodeset", "partitionname", "downnodes", "frontendname"}
+    return {line.first: line.value for line in lines(text) if line.first not in several}
+
+
+def split_list(expression: str) -> list[str]:
+    """``a,b[1,3]`` is ``a`` and ``b[1,3]``: commas in brackets don't part."""
+    return [part for part in re.split(r",(?![^\[]*\])", expression) if part]
+
+
+def expand(expression: str) -> list[str]:
+    """Node names of one item such as ``metal-[001-004,7]``; an item that isn't understood stands for itself."""
+    match = re.fullmatch(r"([^\[\]]*)\[([0-9,\-]+)\]([^\[\]]*)", expression)
+    if match is None:
+        return [expression]
+    names: list[str] = []
+    for part in match[2].split(","):
+        low, _, high = part.partition("-")
+        if not low.isdigit() or (high and not high.isdigit()) or int(high or low) - int(low) > MAXIMUM_NODES:
+            return [expression]
+        names.extend(f"{match[1]}{n:0{len(low)}d}{match[3]}" for n in range(int(low), int(high or low) + 1))
+    return names
+
+
+def nodes(text: str) -> list[str]:
+    """Names of all NodeName= lines."""
+    found = [line for line in lines(text) if line.first == "nodename" and line.value.upper() != "DEFAULT"]
+    return [name for line in found for item in split_list(line.value) for name in expand(item)]
+
+
+def seconds(duration: str) -> float | None:
+    """Seconds of a Go duration such as ``15m`` or ``1h30m``; None for anything else."""
+    if not re.fullmatch(f"(?:{_DURATION.pattern})+", duration):
+        return None
+    return sum(float(number) * _SECONDS[unit] for number, unit in _DURATION.findall(duration))

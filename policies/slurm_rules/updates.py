@@ -1,0 +1,59 @@
+"""How pods are replaced when their template changes, and what protects busy ones meanwhile."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurm_rules.model import Resource, Stack
+from slurm_rules.rule import Edits, Options, number, rule, slinky
+
+
+@rule(
+    "update-strategy-bounds",
+    slinky("NodeSet"),
+    scope="resource",
+    options={"maxUnavailablePercent": number(50, "Largest share of a NodeSet that may be away at once, in percent.", 1)},
+)
+def update_strategy_bounds(nodeset: Resource, _: Stack, options: Options) -> Iterator[str]:
+    """A rolling update takes no more than the site's share of a NodeSet away at once.
+
+    Why: the operator drains that share together, so with 100% a new image drains the whole partition and no job starts until
+    the longest one has ended.
+
+    Source: slurm-operator docs/usage/nodeset-operations.md (updateStrategy); api/v1beta1/nodeset_types.go (25% by default).
+
+    Do: lower updateStrategy.maxUnavailable, or use OnDelete and update by hand.
+
+    Level: advisory, since no job is lost.
+    """
+    value = nodeset.get("spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
+    bound, replicas = options["maxUnavailablePercent"], nodeset.number("spec", "replicas") or 0
+    share: float | None = None
+    if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
+        share = float(value[:-1])
+    elif isinstance(value, int | float) and value > 1 and replicas:
+        share = 100 * value / replicas
+    if share is not None and share > bound:
+        shown = value if isinstance(value, str) else f"{value:g} of {replicas:g}"
+        yield f"{nodeset.label}: maxUnavailable is {shown}; this site allows {bound:g}% of a NodeSet"
+
+
+def _protect(_: Resource, __: Options) -> Edits:
+    return {("spec", "workloadDisruptionProtection"): True}
+
+
+@rule("busy-pods-protected", slinky("NodeSet"), scope="resource", fix=_protect)
+def busy_pods_protected(nodeset: Resource, _: Stack, __: Options) -> Iterator[str]:
+    """workloadDisruptionProtection isn't switched off.
+
+    Why: it is the PodDisruptionBudget over busy slurmd pods. Without it `kubectl drain`, the cluster autoscaler and node
+    upgrades evict pods with running jobs.
+
+    Source: slurm-operator api/v1beta1/nodeset_types.go (default true from 1.1 on); Kubernetes, "Disruptions".
+
+    Do: leave the field out, or set it to true (level remediate does it).
+
+    Level: mandatory, since an eviction kills jobs.
+    """
+    if nodeset.get("spec", "workloadDisruptionProtection") is False:
+        yield f"{nodeset.label}: workloadDisruptionProtection is false, so evictions take pods with running jobs; remove it"
