@@ -79,7 +79,9 @@ class Candidate:
     jobs: tuple[JobView, ...] = ()
     """Active jobs on its node."""
     end: int = 0
-    """When its last job ends; 0 with no job, or when nobody knows (``kind`` tells which)."""
+    """When its last job ends; 0 with no job, and when nobody knows (``endless``)."""
+    endless: bool = False
+    """Nobody can say when its jobs end."""
     holder: int | None = None
     """Id of the job that keeps it longest."""
     record: NodeView | None = None
@@ -96,11 +98,6 @@ class Candidate:
     def foreign_hold(self) -> bool:
         """A person or the operator drains it: it counts, and its reason is left alone."""
         return self.record is not None and self.record.drained_flag and self.kind is not Kind.OURS
-
-    @property
-    def endless(self) -> bool:
-        """Whether nobody can say when its jobs end."""
-        return any(job.expected_end is None for job in self.jobs)
 
 
 def assess(pods: Iterable[PodView], cluster: ClusterView, now: int, owner: Owner) -> tuple[Candidate, ...]:
@@ -157,6 +154,7 @@ def _candidate(pod: PodView, cluster: ClusterView, reserved: Mapping[str, list[s
     jobs = cluster.jobs(pod.node)
     reservations = tuple(reserved.get(pod.node, ()))
     trouble = _trouble(record, jobs, owner)
+    end, holder = _last(jobs)
     if pod.terminating:
         kind = Kind.LEAVING
     elif record is not None and record.drained_flag and owner.owns(record.reason):
@@ -164,21 +162,34 @@ def _candidate(pod: PodView, cluster: ClusterView, reserved: Mapping[str, list[s
     elif trouble:
         kind = Kind.BLOCKED
     else:
-        kind = _kind(record, jobs)
+        kind = _kind(record, busy=bool(jobs), endless=end is None)
         if reservations and kind in {Kind.HELD, Kind.IDLE, Kind.BUSY}:
             kind = Kind.RESERVED
-    ends = [job.expected_end for job in jobs]
-    known = [end for end in ends if end is not None]
     return Candidate(
         pod=pod,
         kind=kind,
         jobs=jobs,
-        end=max(known, default=0) if len(known) == len(ends) else 0,
-        holder=_holder(jobs),
+        end=0 if end is None else end,
+        endless=end is None,
+        holder=holder,
         record=record,
         reservations=reservations,
         trouble=trouble,
     )
+
+
+def _last(jobs: Sequence[JobView]) -> tuple[int | None, int | None]:
+    """When the last of ``jobs`` ends (None: nobody knows; 0: there is none), and the id of the node's holder."""
+    last: tuple[bool, int, int, int] | None = None
+    for job in jobs:
+        ends = job.expected_end
+        rank = (ends is None, ends or 0, len(job.nodes), -job.job_id)
+        if last is None or rank > last:
+            last = rank
+    if last is None:
+        return 0, None
+    endless, end, _, negative_id = last
+    return None if endless else end, -negative_id
 
 
 def _trouble(record: NodeView | None, jobs: Sequence[JobView], owner: Owner) -> str:
@@ -192,24 +203,17 @@ def _trouble(record: NodeView | None, jobs: Sequence[JobView], owner: Owner) -> 
     return ""
 
 
-def _kind(record: NodeView | None, jobs: Sequence[JobView]) -> Kind:
+def _kind(record: NodeView | None, *, busy: bool, endless: bool) -> Kind:
     """The kind of a node that nothing is wrong with, and that isn't ours yet."""
     if record is None:
         return Kind.UNREGISTERED
-    if any(job.expected_end is None for job in jobs):
+    if endless:
         return Kind.ENDLESS
-    if jobs or not record.states & CALM_BASES:
+    if busy or not record.states & CALM_BASES:
         return Kind.BUSY
     if record.drained_flag:
         return Kind.HELD
     return Kind.DOWN if "DOWN" in record.states else Kind.IDLE
-
-
-def _holder(jobs: Sequence[JobView]) -> int | None:
-    if not jobs:
-        return None
-    longest = max(jobs, key=lambda job: (job.expected_end is None, job.expected_end or 0, len(job.nodes), -job.job_id))
-    return longest.job_id
 
 
 def _cheapest(group: Sequence[Candidate], wanted: int) -> list[Candidate]:

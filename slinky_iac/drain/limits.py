@@ -17,6 +17,8 @@ def limit_findings(chosen: Sequence[Candidate], current: int, limits: Limits, no
             f"{len(chosen)} of {current} pods would be given up, more than the share {limits.max_share:g} that "
             "drain.limits allows: go in smaller steps, or raise maxShare on purpose",
         )
+    if limits.max_jobs is None and limits.max_job_age_s is None:
+        return
     jobs = sorted({job.job_id: job for each in chosen for job in each.jobs}.values(), key=lambda job: job.job_id)
     if limits.max_jobs is not None and len(jobs) > limits.max_jobs:
         yield (

@@ -243,8 +243,8 @@ def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]
 
 def _split_jobs(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> Iterable[Finding]:
     """Multi-node jobs that run on both sides: they end as a whole."""
-    stay = {job.job_id for candidate in kept for job in candidate.jobs if len(job.nodes) > 1}
-    split = {job.job_id: job for candidate in chosen for job in candidate.jobs if job.job_id in stay}
+    wide = {job.job_id: job for candidate in chosen for job in candidate.jobs if len(job.nodes) > 1}
+    split = {job.job_id: job for candidate in kept for job in candidate.jobs if job.job_id in wide}
     if split:
         jobs = [job for _, job in sorted(split.items())]
         yield Finding("split-jobs", f"on kept nodes too, and waited for as a whole: {jobs_in_words(jobs)}")

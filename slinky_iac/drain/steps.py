@@ -85,15 +85,32 @@ def _obstacle(seen: Observation, goal: Goal, state: NodeSetView) -> Step | None:
     blocks = state_blocks(seen.pods, state, goal.owner)
     if blocks:
         return Stop("; ".join(block.text for block in blocks), "blocked")
-    moving = unsettled(seen)
-    why = ""
-    if state.generation != state.observed_generation:
-        why = "the operator has not yet seen the newest NodeSet"
-    elif not seen.restapi_ready:
-        why = "the operator's slurmrestd (RestApi) is not available, so the operator is blind"
-    elif moving:
-        why = f"not settled yet: {', '.join(pod.name for pod in moving)} (not ready, and only for a short time)"
+    why = _in_flight(seen, state) or _not_yet(seen, state)
     return _wait(seen, goal, why) if why else None
+
+
+def _not_yet(seen: Observation, state: NodeSetView) -> str:
+    """What will be well by itself in a moment, ``""`` when all is."""
+    if state.generation != state.observed_generation:
+        return "the operator has not yet seen the newest NodeSet"
+    if not seen.restapi_ready:
+        return "the operator's slurmrestd (RestApi) is not available, so the operator is blind"
+    moving = unsettled(seen)
+    if moving:
+        return f"not settled yet: {', '.join(pod.name for pod in moving)} (not ready, and only for a short time)"
+    return ""
+
+
+def _in_flight(seen: Observation, state: NodeSetView) -> str:
+    """Why nothing may be marked or drained while the operator is deleting pods, ``""`` when it isn't.
+
+    It ranks anew at every look: a cost or a drain of ours would turn it to another pod, which it deletes by its own rule
+    of "drained", in which a suspended job is none.
+    """
+    surplus = len(seen.pods) - state.replicas
+    if surplus <= 0:
+        return ""
+    return f"an earlier scale-in isn't over: {surplus} pod(s) more than the {state.replicas} that {state.name} asks for"
 
 
 def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
@@ -101,8 +118,11 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
     strangers = foreign_tags(seen.pods, goal.owner)
     if strangers:
         return Stop(f"{strangers[0].name} carries another gate's tag: {strangers[0].gate[:80]!r}", "blocked")
+    why = _in_flight(seen, seen.nodeset) if seen.nodeset is not None else ""
     if seen.nodeset is not None and seen.nodeset.rolling(len(seen.pods)):
-        return _wait(seen, goal, "a rolling update replaces pods: no node stays drained until it is over")
+        why = "a rolling update replaces pods: no node stays drained until it is over"
+    if why:
+        return _wait(seen, goal, why)
     stage = scene(seen, goal, cluster)
     step = _prepare(stage) or _wait_for_jobs(stage)
     return step or Done(tuple(each.pod.name for each in stage.chosen))

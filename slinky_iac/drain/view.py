@@ -34,6 +34,7 @@ _FINISHED: Final = frozenset(
     }
 )
 _RESTS: Final = frozenset({"PENDING"})
+_STANDS_STILL: Final = frozenset({"SUSPENDED", "STOPPED"})
 _ON_NODES: Final = frozenset({"RUNNING", "SUSPENDED"})
 
 
@@ -144,7 +145,7 @@ class JobView:
     @property
     def expected_end(self) -> int | None:
         """When it leaves its nodes at the latest, None when nobody can say: a suspended job's clock stands still."""
-        return None if "SUSPENDED" in self.states or "STOPPED" in self.states else self.end
+        return None if self.states & _STANDS_STILL else self.end
 
 
 @dataclass(frozen=True)

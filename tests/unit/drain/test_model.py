@@ -28,6 +28,7 @@ from slinky_iac.drain.undo import undo_steps
 from tests.unit.drain.model import OPERATOR, OURS, PERSON, Job, Node, World, world
 
 OWNER = Owner("dev", "gpu")
+STRANGE = ("drains", "undrains", "downs", "edits", "edits all", "cordons", "scales")
 COUNTS: Counter[str] = Counter()
 WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "10"))
 """Hundreds of random walks; raise it for a long hunt."""
@@ -183,7 +184,7 @@ class ScaleIn(RuleBasedStateMachine):
             job.suspended = not job.suspended
 
     # -- people --------------------------------------------------------------------------------------------------------
-    @rule(number=PICK, what=st.sampled_from(["drains", "undrains", "edits", "edits all", "cordons", "scales"]))
+    @rule(number=PICK, what=st.sampled_from(STRANGE))
     def somebody(self, number, what):
         pod = pick(self.w.pods.values(), number)
         node = pick(self.w.nodes.values(), number)
@@ -198,6 +199,10 @@ class ScaleIn(RuleBasedStateMachine):
                     pod.annotations.pop(key, None)
                 if number % 5 == 0:
                     pod.annotations["pod-deletion-cost"] = str(number % 7 - 3)
+            case "downs" if node is not None and node.name not in self.doomed_nodes() and not node.drain:
+                node.down, node.reason, node.user = True, f"{PERSON} fan {number}", "root"
+                for job in self.w.jobs_on(node.name):
+                    del self.w.jobs[job.job_id]
             case "cordons" if pod is not None:
                 pod.kube_cordoned = not pod.kube_cordoned
             case "scales" if not self.doomed() and number % 7 > self.w.replicas:
@@ -320,6 +325,10 @@ class ScaleIn(RuleBasedStateMachine):
         w.jobs.clear()
         w.expire_holds()
         w.reap()
+        for node in w.nodes.values():
+            if node.down and node.reason.startswith(PERSON):  # they come back and repair the fan
+                node.down = False
+                node.reason = node.reason if node.drain else ""
         for pod in w.pods.values():
             if not pod.running:
                 w.register(pod)
@@ -357,9 +366,7 @@ def walk(seed: int) -> None:
         if dice.random() < busy:
             _users_turn(machine, dice)
         if dice.random() < strange:
-            machine.somebody(
-                dice.randrange(10**6), dice.choice(["drains", "undrains", "edits", "edits all", "cordons", "scales"])
-            )
+            machine.somebody(dice.randrange(10**6), dice.choice(STRANGE))
         if dice.random() < faulty:
             machine.fault(
                 dice.choice(["kill", "kill", "kill", "undo", "client lost", "client back", "operator", "slurmrestd"])
@@ -380,12 +387,28 @@ def _users_turn(machine: ScaleIn, dice: random.Random) -> None:
         machine.job(dice.randrange(10**6), dice.choice(["ends", "ends", "completes", "is suspended", "is suspended"]))
 
 
+def _change_of_mind(machine: ScaleIn, dice: random.Random) -> None:
+    """Right after the write: cancelled, or raised again, while users press on and the operator looks with old eyes."""
+    if dice.random() < 0.5:
+        machine.undo()
+    else:
+        machine.new_up(6)
+        for _ in range(3):
+            if machine.goal is not None and machine.ready_to_write is None:
+                machine.step(1.0)
+    for _ in range(3):
+        machine.job_starts(dice.randrange(10**6), dice.randrange(10**6), True, None)
+    machine.operator_syncs(dice.random() < 0.5, 0)
+
+
 def _machines_turn(machine: ScaleIn, dice: random.Random, faulty: float) -> None:
     for _ in range(dice.randint(0, 4)):
         if dice.random() < 0.5:
             machine.operator_syncs(dice.random() < 0.8, dice.randint(0, 1))
         elif machine.ready_to_write is not None:
             machine.write()
+            if dice.random() < 0.2:
+                _change_of_mind(machine, dice)
         elif machine.goal is not None:
             machine.step(dice.choice([0.9, 0.5, 0.0]) if dice.random() < faulty else 1.0)
         machine.no_job_is_lost()
