@@ -5,6 +5,7 @@ slurmctld: configless, auth/slurm with use_client_ids (logins without host users
 MaxNodeCount for dynamic nodes, ReturnToService=2 so that a worker pod that comes back is used again.
 """
 
+import re
 from dataclasses import dataclass
 
 CLUSTER = "lab"
@@ -20,8 +21,6 @@ NodeSet=gpu Feature=gpu
 NodeSet=cpu Feature=cpu
 PartitionName=gpu Nodes=gpu State=UP
 PartitionName=cpu Nodes=cpu State=UP
-PartitionName=all Nodes=ALL Default=YES State=UP
-PartitionName=metal Nodes=metal-[1-2] State=UP
 """
 
 _AUTH = """\
@@ -48,6 +47,16 @@ class Controller:
 
     name: str
     address: str
+
+
+def partitions(metal: tuple[Metal, ...], nodesets: str) -> str:
+    """The lab's own partitions, `metal` and the default `all`, unless `nodesets` has partitions of these names."""
+    own = {
+        "metal": f"PartitionName=metal Nodes={','.join(node.name for node in metal)} State=UP\n" if metal else "",
+        "all": "PartitionName=all Nodes=ALL Default=YES State=UP\n",
+    }
+    theirs = {name.lower() for name in re.findall(r"^\s*PartitionName=(\S+)", nodesets, re.IGNORECASE | re.MULTILINE)}
+    return "".join(line for name, line in own.items() if name not in theirs)
 
 
 def slurm_conf(controllers: tuple[Controller, ...], metal: tuple[Metal, ...], nodesets: str) -> str:
@@ -86,7 +95,7 @@ TreeWidth=65533
 AccountingStorageType=accounting_storage/slurmdbd
 AccountingStorageHost=dbd
 AccountingStoragePort={DBD_PORT}
-{nodes}{nodesets}"""
+{nodes}{partitions(metal, nodesets)}{nodesets}"""
 
 
 def rest_conf(controllers: tuple[Controller, ...]) -> str:

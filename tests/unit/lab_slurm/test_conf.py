@@ -1,5 +1,7 @@
 """What a hybrid cluster needs of its outside slurmctld is in the files that the lab writes."""
 
+import pytest
+
 from lab.slurm import conf
 from lab.slurm.conf import Controller, Metal
 
@@ -33,7 +35,20 @@ def test_no_key_of_slurm_conf_is_set_twice() -> None:
 
 def test_the_stack_s_lines_come_last_and_unchanged() -> None:
     text = conf.slurm_conf(ONE, METAL, "NodeSet=a Feature=a\nPartitionName=a Nodes=a\n")
-    assert text.endswith("State=UNKNOWN\nNodeSet=a Feature=a\nPartitionName=a Nodes=a\n")
+    assert text.endswith("State=UP\nNodeSet=a Feature=a\nPartitionName=a Nodes=a\n")
+
+
+def test_every_node_has_a_default_partition_and_the_metal_hosts_their_own() -> None:
+    text = conf.slurm_conf(ONE, METAL, "")
+    assert "\nPartitionName=all Nodes=ALL Default=YES State=UP\n" in text
+    assert "\nPartitionName=metal Nodes=metal-1,metal-2 State=UP\n" in text
+
+
+@pytest.mark.parametrize("theirs", ["PartitionName=all Nodes=ALL Default=YES\n", "  partitionname=ALL Nodes=gpu\n"])
+def test_the_stack_s_own_partition_of_a_name_wins(theirs: str) -> None:
+    """Two of one name would be a fatal error of slurmctld."""
+    assert "PartitionName=all" not in conf.partitions(METAL, theirs)
+    assert "PartitionName=metal" in conf.partitions(METAL, theirs)
 
 
 def test_metal_hosts_are_named_with_their_addresses() -> None:
