@@ -1,0 +1,160 @@
+"""Who may import whom, checked over the syntax trees of all modules: a wall that a review would miss stands here."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.stacks import ROOT
+from tests.tree import python_modules
+
+MODULES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in python_modules()}
+
+MAY_IMPORT = {
+    "__main__.py": {"components", "slinky_iac", "pulumi"},
+    "components/": {"components", "slinky_iac", "pulumi", "pulumi_kubernetes", "pulumi_random"},
+    "slinky_iac/config/": {"slinky_iac", "pydantic", "pydantic_core"},
+    "slinky_iac/manifests/": {"slinky_iac"},
+    "slinky_iac/slurmrest/": {"slinky_iac", "httpx", "jwt", "pydantic"},
+    "slinky_iac/kube/": {"slinky_iac", "httpx", "pydantic", "yaml"},
+    "slinky_iac/": {"slinky_iac"},
+    "policies/": {"slurm_rules", "pulumi_policy"},
+    "lab/standins/": {"lab", "pulumi", "grpc", "google", "bcrypt"},
+    "lab/": {"lab"},
+}
+"""Packages besides the standard library that the modules of a folder may import; the longest folder counts."""
+EXTRA = {
+    "slinky_iac/config/reader.py": {"pulumi"},
+    "slinky_iac/identity.py": {"pulumi"},
+    "slinky_iac/drain/gates.py": {"pulumi"},
+    "slinky_iac/drain/progress.py": {"pulumi", "grpc"},
+    "slinky_iac/drain/plugin_process.py": {"google"},
+}
+"""The few modules that stand on the border to the engine."""
+LAYERS = {
+    "slinky_iac/errors.py": set(),
+    "slinky_iac/names.py": set(),
+    "slinky_iac/operator_version.py": set(),
+    "slinky_iac/identity.py": set(),
+    "slinky_iac/hostlist.py": {"errors"},
+    "slinky_iac/keys.py": {"errors"},
+    "slinky_iac/slurmconf.py": {"names", "config"},
+    "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys", "slurmconf"},
+    "slinky_iac/manifests/": {"manifests", "config", "names", "slurmconf", "operator_version"},
+    "slinky_iac/kube/": {"kube", "errors", "names"},
+    "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist"},
+    "slinky_iac/drain/": {
+        "drain",
+        "slurmrest",
+        "kube",
+        "errors",
+        "names",
+        "hostlist",
+        "operator_version",
+        "stack_state",
+    },
+}
+"""Parts of the library that each part may import. drain, kube and slurmrest never see the configuration: the process
+that runs the gates stays small, and a destroy works with no program at hand."""
+BORDER = {"slinky_iac/drain/cli.py": {"config"}}
+
+
+def imported(tree: ast.AST) -> Iterator[str]:
+    """Dotted names of all modules that a module imports, submodules of packages included."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert node.level == 0, "imports are absolute"
+            yield node.module or ""
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def packages(tree: ast.AST) -> set[str]:
+    return {name.split(".")[0] for name in imported(tree)} - sys.stdlib_module_names - {"__future__"}
+
+
+def rule_for(path: str, rules: dict[str, set[str]]) -> set[str] | None:
+    fitting = [folder for folder in rules if path == folder or (folder.endswith("/") and path.startswith(folder))]
+    return rules[max(fitting, key=len)] if fitting else None
+
+
+PRODUCTION = [path for path in MODULES if not path.startswith("tests/")]
+
+
+@pytest.mark.parametrize("path", PRODUCTION)
+def test_a_module_imports_only_what_its_room_may(path: str) -> None:
+    allowed = rule_for(path, MAY_IMPORT)
+    assert allowed is not None, f"{path} stands in no room that docs/adr or house rules know"
+    assert packages(MODULES[path]) - allowed - EXTRA.get(path, set()) == set()
+
+
+@pytest.mark.parametrize("path", [path for path in PRODUCTION if rule_for(path, LAYERS) is not None])
+def test_a_part_of_the_library_imports_only_the_parts_below_it(path: str) -> None:
+    allowed = (rule_for(path, LAYERS) or set()) | BORDER.get(path, set())
+    parts = {name.split(".")[1] for name in imported(MODULES[path]) if name.startswith("slinky_iac.")}
+    assert parts - allowed == set()
+
+
+def test_nothing_but_tests_imports_tests() -> None:
+    assert [path for path in PRODUCTION if "tests" in {n.split(".")[0] for n in imported(MODULES[path])}] == []
+
+
+def test_the_program_needs_nothing_of_the_lab() -> None:
+    users = [path for path in PRODUCTION if not path.startswith("lab/") and "lab" in packages(MODULES[path])]
+    assert users == []
+
+
+def test_the_program_itself_has_no_branch_and_no_loop() -> None:
+    tree = MODULES["__main__.py"]
+    assert not any(isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.FunctionDef) for node in ast.walk(tree))
+    assert len((ROOT / "__main__.py").read_text().splitlines()) < 40
+
+
+def test_pure_parts_read_no_clock_and_no_environment() -> None:
+    """What decides gets time and surroundings as arguments, so that a test can give them."""
+    pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/manifests/"))]
+    pure += [f"slinky_iac/{name}.py" for name in ("names", "hostlist", "keys", "slurmconf", "operator_version", "errors")]
+    pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/ranking.py", "slinky_iac/drain/free.py"]
+    impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}
+    allowed = {"datetime"}  # the type; `now` is searched for below
+    for path in pure:
+        assert {name.split(".")[0] for name in imported(MODULES[path])} & (impure - allowed) == set(), path
+        assert ".now(" not in (ROOT / path).read_text(), path
+
+
+@pytest.mark.parametrize("path", PRODUCTION)
+def test_everything_public_says_what_it_is_for(path: str) -> None:
+    tree = MODULES[path]
+    assert isinstance(tree, ast.Module)
+    silent = [] if ast.get_docstring(tree) or not tree.body else ["the module"]
+    silent += [node.name for node in spoken_for(tree) if not ast.get_docstring(node)]
+    assert silent == []
+
+
+def spoken_for(tree: ast.Module) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
+    """Public classes and functions, and public methods that are more than one statement and no base class describes."""
+    for node in tree.body:
+        if not isinstance(node, ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or node.name.startswith("_"):
+            continue
+        yield node
+        if isinstance(node, ast.ClassDef) and not node.bases:
+            methods = [n for n in node.body if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+            yield from (m for m in methods if not m.name.startswith("_") and len(m.body) > 1)
+
+
+@pytest.mark.parametrize("path", MODULES)
+def test_no_module_is_too_long_to_be_read_at_once(path: str) -> None:
+    assert len((ROOT / path).read_text().splitlines()) <= 400
+
+
+@pytest.mark.parametrize("path", [path for path in MODULES if path.startswith("tests/")])
+def test_tests_are_where_they_are_found(path: str) -> None:
+    tree = MODULES[path]
+    holds_tests = any(isinstance(n, ast.FunctionDef) and n.name.startswith("test_") for n in ast.walk(tree))
+    if holds_tests:
+        assert Path(path).name.startswith("test_")
