@@ -6,6 +6,7 @@ resourceVersion, so that it lands on the pod we looked at and only if nobody cha
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from types import TracebackType
 from typing import TypeVar
@@ -155,7 +156,10 @@ class KubeClient:
         found = self._get(path, models.SecretBody, what).data.get(entry)
         if found is None:
             raise KubeNotFound(f"{what}: has no entry {entry!r}; nothing was asked of Slurm. Check `keys` in the config")
-        return found
+        try:
+            return base64.b64decode(found, validate=True)
+        except ValueError:
+            raise KubeError(f"{what}: entry {entry!r} isn't base64: not used", status=200) from None
 
     def crd(self, plural: str) -> CrdSchema:
         """The installed schema of a Slinky resource, to tell which fields this operator knows (``nodesets`` …)."""

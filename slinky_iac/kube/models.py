@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TypeVar
 
-from pydantic import AwareDatetime, Base64Bytes, BaseModel, ConfigDict, Field, ValidationError
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field, ValidationError
 
 from slinky_iac.errors import KubeError
 from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON, LABEL_POD_INDEX
@@ -328,9 +328,9 @@ class RestApiBody(_Raw):
 
 
 class SecretBody(_Raw):
-    """A Secret's entries, decoded; never in a ``repr``."""
+    """A Secret's entries, still in base64 (pydantic's own decoding would skip bytes that don't belong); not in ``repr``."""
 
-    data: dict[str, Base64Bytes] = Field(default_factory=dict, repr=False)
+    data: dict[str, str] = Field(default_factory=dict, repr=False)
 
 
 class RestApiList(_Raw):

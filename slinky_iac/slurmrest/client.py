@@ -186,17 +186,19 @@ class SlurmrestClient(Session):
     ) -> tuple[models.JobWord, ...]:
         """Cancel jobs, or send them ``signal`` (``SIGTERM`` …); what Slurm said about each.
 
-        Nothing is sent for no ids: to Slurm, a filter without jobs means all of them.
+        A signal goes to the batch script too (FULL_JOB), which Slurm by itself leaves out. Nothing is sent for no ids:
+        to Slurm, a filter without jobs means all of them.
         """
         jobs = _checked_jobs(ids)
         if signal is not None and not (signal.isascii() and signal.isalnum()):
             raise ValueError(f"{signal!r} is no signal's name: nothing was sent")
-        extra = {"signal": signal} if signal is not None else {}
+        flags = ["VERBOSE"] if signal is None else ["VERBOSE", "FULL_JOB"]
+        extra = {} if signal is None else {"signal": signal}
         left = self._left(budget_s)
         words: list[models.JobWord] = []
         for at in range(0, len(jobs), CHUNK):
             part = jobs[at : at + CHUNK]
-            body = {"jobs": list(part), "flags": ["VERBOSE"], **extra}
+            body = {"jobs": list(part), "flags": flags, **extra}
             path = self._path("jobs/", left())
             response = self._send("DELETE", path, "cancel jobs", left(), json=body)
             words += read(response, raw.JobWordsBody, "cancel jobs").values(part)

@@ -26,6 +26,8 @@ KNOWN_FLAGS = frozenset(
 )
 """Every flag in the schemas of v0.0.44 and v0.0.45. One we don't know could mean anything, jobs too."""
 
+REBOOTS = frozenset({"REBOOT_REQUESTED", "REBOOT_ISSUED"})
+
 
 @dataclass(frozen=True, slots=True)
 class Free:
@@ -105,6 +107,8 @@ def _loose(node: Node, held_until: int) -> str | None:
         return _shown(node)
     if node.resume_after is not None and node.resume_after < held_until:
         return f"slurmctld lifts the drain by itself at {node.resume_after} (resume_after)"
+    if node.state & REBOOTS:
+        return f"{_shown(node)}: a reboot may end the drain (scontrol reboot nextstate=RESUME)"
     return None
 
 

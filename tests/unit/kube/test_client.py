@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import traceback
 from collections.abc import Callable
@@ -21,6 +22,7 @@ from slinky_iac.kube.schema import read_crd
 from slinky_iac.kube.wire import Clock, Retry
 
 TOKEN = "a-secret-bearer-token"
+KEY = b"\x00raw key bytes\n"
 Json = dict[str, Any]
 NOW = "2026-11-21T04:00:00Z"
 EPOCH = 1_795_233_600
@@ -253,6 +255,21 @@ def test_restapis_controllers_and_deployments() -> None:
     available = httpx.Response(200, json={"status": {"availableReplicas": 1}})
     assert client_of(always(available)).deployment_available("slurm", "slurm-restapi") == 1
     assert client_of(always(status(404, "not found"))).deployment_available("slurm", "slurm-restapi") == 0
+
+
+def test_a_secrets_entry_is_raw_bytes_and_shows_nowhere() -> None:
+    entry = base64.b64encode(KEY).decode()
+    body = {"metadata": meta("keys"), "data": {"jwt_hs256.key": entry}}
+    client = client_of(always(httpx.Response(200, json=body)))
+    assert client.secret_entry("slurm", "keys", "jwt_hs256.key") == KEY
+    with pytest.raises(KubeNotFound, match=r"no entry 'slurm\.key'") as absent:
+        client.secret_entry("slurm", "keys", "slurm.key")
+    broken = client_of(always(httpx.Response(200, json=body | {"data": {"jwt_hs256.key": entry + "%"}})))
+    with pytest.raises(KubeError, match="isn't base64") as garbage:
+        broken.secret_entry("slurm", "keys", "jwt_hs256.key")
+    shown = "".join("".join(traceback.format_exception(e.value)) for e in (absent, garbage))
+    assert entry not in shown
+    assert repr(KEY)[2:-1] not in shown
 
 
 @pytest.mark.parametrize(

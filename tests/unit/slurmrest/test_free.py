@@ -74,6 +74,7 @@ def judge(nodes: list[Node], jobs: list[Job], *names: str, jobs_asked: float = 2
         (("MIXED",), 1, NotDrained),
         (("IDLE", "DRAIN", "UNDRAIN"), 0, NotDrained),
         (("IDLE", "DRAIN", "RESUME"), 0, NotDrained),
+        (("IDLE", "DRAIN", "REBOOT_ISSUED"), 0, NotDrained),
         (("MIXED", "DRAIN"), 1, Busy),
         (("ALLOCATED", "DRAIN"), 0, Busy),
         (("MIXED", "DRAIN", "NOT_RESPONDING"), 1, Busy),

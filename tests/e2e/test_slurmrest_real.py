@@ -1,0 +1,393 @@
+"""The client against real slurmrestd, slurmctld and slurmdbd: every claim that the unit tests' stand-in makes, checked.
+
+The tests bring up a second set of hosts (own folder, bridge and addresses) beside the lab's, so they stop and freeze
+daemons without disturbing it. Only the last ones use the lab itself, for its API server.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from ipaddress import IPv4Network
+from pathlib import Path
+
+import pytest
+
+from lab import paths, supervise
+from lab.slurm.cluster import Cluster
+from lab.slurm.network import Outside
+from lab.slurm.site import Site
+from lab.slurm.topology import Network
+from slinky_iac import names
+from slinky_iac.errors import SlurmrestAuthError, SlurmrestRefused, SlurmrestUnreachable
+from slinky_iac.kube.kubeconfig import KubeSource
+from slinky_iac.kube.wire import Retry, Timeouts
+from slinky_iac.slurmrest.bulk import Outcome
+from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
+from slinky_iac.slurmrest.free import Busy, Free, NotDrained, Verdict, free
+from slinky_iac.slurmrest.models import Job, Node, NodesAnswer
+from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.world import World
+
+METAL = ("metal-1", "metal-2")
+OURS = names.drain_reason("e2e", "metal", "the client's own test")
+NETWORK = Network("slabr-out", "sr-", IPv4Network("10.97.0.0/24"), None)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A set of hosts of these tests' own, up; taken down whatever the tests left."""
+    root = tmp_path_factory.mktemp("site")
+    supervisor = supervise.Supervisor(root / "run", root / "logs")
+    made = Cluster(Site(root / "slurm", root / "hosts", NETWORK, supervisor))
+    try:
+        made.up(say=lambda _line: None)
+        yield made
+    finally:
+        made.down()
+        supervisor.sweep()
+    assert not Outside(NETWORK).leftovers()
+
+
+@pytest.fixture
+def own(cluster: Cluster) -> Iterator[Slurm]:
+    """Slurm's own commands on those hosts; every test begins and ends with nothing drained and no job."""
+    slurm = Slurm(cluster.hosts)
+    yield slurm
+    for daemon in (("ctl", "slurmctld"), ("rest", "slurmrestd")):
+        cluster.resume(*daemon) if cluster.status()["/".join(daemon)] else cluster.start(*daemon)
+    slurm.cancel_all()
+    slurm.admin("scontrol", "update", f"nodename={','.join(METAL)}", "state=undrain")
+    slurm.await_registered(*METAL)
+
+
+@pytest.fixture
+def client(cluster: Cluster, own: Slurm) -> Iterator[SlurmrestClient]:
+    with client_of(cluster) as made:
+        yield made
+
+
+def key_of(cluster: Cluster) -> bytes:
+    return (cluster.site.keys / "jwt_hs256.key").read_bytes()
+
+
+def client_of(cluster: Cluster, *keys: bytes, tries: int = 2, read_s: float = 30.0) -> SlurmrestClient:
+    url = f"http://{cluster.site.network.address(12)}:{6820}"
+    return SlurmrestClient(
+        Direct(url), keys or (key_of(cluster),), retry=Retry(tries=tries), timeouts=Timeouts(read_s=read_s), budget_s=90
+    )
+
+
+def looked_at(client: SlurmrestClient) -> NodesAnswer:
+    answer = client.nodes()
+    assert answer is not None
+    return answer
+
+
+def node(client: SlurmrestClient, name: str) -> Node:
+    return looked_at(client).by_name()[name]
+
+
+def job(client: SlurmrestClient, job_id: int) -> Job:
+    return next(j for j in client.jobs().jobs if j.job_id == job_id)
+
+
+def verdicts(client: SlurmrestClient) -> dict[str, Verdict]:
+    nodes = looked_at(client)
+    return free(METAL, nodes, client.jobs(), now=int(time.time()))
+
+
+def metal(slurm: Slurm, *options: str, seconds: int = 300) -> int:
+    return slurm.submit("-p", "metal", *options, seconds=seconds)
+
+
+def refusal_of(call: Callable[[], object]) -> SlurmrestRefused:
+    with pytest.raises(SlurmrestRefused) as refused:
+        call()
+    return refused.value
+
+
+def test_the_newest_version_and_the_proof_of_the_key(cluster: Cluster, client: SlurmrestClient) -> None:
+    assert client.version() == "v0.0.45"
+    assert client.ping().controllers[0].responding
+    assert client.diag().cluster == "lab"
+    (known,) = client.clusters()
+    assert (known.name, known.port) == ("lab", 6817)
+    assert known.rpc_version >= 11520
+    with client_of(cluster, b"not the key of this cluster, but long enough") as stranger:
+        assert not stranger.ping().controllers[0].responding
+        with pytest.raises(SlurmrestAuthError, match=r"jwt_hs256\.key"):
+            stranger.nodes()
+    with client_of(cluster, b"the next key, not known yet", key_of(cluster)) as rotating:
+        assert rotating.diag().cluster == "lab"
+
+
+def test_an_unchanged_list_is_a_304_and_a_change_is_seen(client: SlurmrestClient, own: Slurm) -> None:
+    await_true("a quiet second", lambda: client.nodes(looked_at(client).last_update) is None, 20, every=1.0)
+    first = looked_at(client)
+    own.admin("scontrol", "update", "nodename=metal-1", "state=drain", "reason=somebody's")
+    assert client.nodes_again(first).by_name()["metal-1"].reason == "somebody's"
+
+
+def test_drain_renew_and_undrain(client: SlurmrestClient, own: Slurm) -> None:
+    assert client.drain(METAL, OURS, 600).complete
+    first = node(client, "metal-1")
+    assert first.drained_or_draining
+    assert (first.reason, first.reason_user) == (OURS, "slurm")
+    assert first.resume_after is not None
+    assert abs(first.resume_after - time.time() - 600) < 30
+    assert client.drain(METAL, OURS, 1200).complete
+    renewed = node(client, "metal-1")
+    assert renewed.resume_after is not None
+    assert renewed.resume_after > first.resume_after + 500
+    assert renewed.reason_changed_at == first.reason_changed_at
+    assert verdicts(client) == dict.fromkeys(METAL, Free())
+    assert client.undrain(METAL).complete
+    assert all(isinstance(v, NotDrained) for v in verdicts(client).values())
+    assert client.undrain(METAL).complete
+
+
+def test_a_persons_drain_survives_everything_we_do(client: SlurmrestClient, own: Slurm) -> None:
+    own.admin("scontrol", "update", "nodename=metal-2", "state=drain", "reason=bad DIMM")
+    before = node(client, "metal-2")
+    result = client.drain(METAL, OURS)
+    assert (result.names(Outcome.DONE), result.names(Outcome.FOREIGN)) == (("metal-1",), ("metal-2",))
+    client.set_reason(METAL, "ours now")
+    client.set_down(["metal-2"], OURS)
+    undone = client.undrain(METAL, owners=["ours now"])
+    assert (undone.names(Outcome.DONE), undone.names(Outcome.FOREIGN)) == (("metal-1",), ("metal-2",))
+    after = node(client, "metal-2")
+    assert (after.state, after.reason, after.reason_changed_at) == (before.state, "bad DIMM", before.reason_changed_at)
+
+
+def test_jobs_of_every_kind_are_read(client: SlurmrestClient, own: Slurm) -> None:
+    both = metal(own, "-N2", "-t10")
+    endless = metal(own, "-w", "metal-1")
+    array = metal(own, "--array=3-4", "-t5", "-w", "metal-2")
+    waiting = metal(own, "--begin=now+1hour", "--no-requeue")
+    own.await_running(both, endless)
+    await_true("a task of the array runs", lambda: any(j.array_task_id == 3 for j in client.jobs().jobs), 60)
+    found = job(client, both)
+    assert set(found.nodes) == set(METAL)
+    assert found.time_limit_min == 10
+    assert found.start is not None
+    assert found.end == found.start + 600
+    assert (found.user, found.partition, found.requeueable) == ("alice", "metal", True)
+    assert (job(client, endless).end, job(client, endless).time_limit_min) == (None, None)
+    tasks = [j for j in client.jobs().jobs if j.array_job_id == array]
+    assert f"{array}_3" in {j.label for j in tasks}
+    pending = job(client, waiting)
+    assert (pending.holds_nodes, pending.nodes, pending.requeueable) == (False, (), False)
+
+
+def test_a_busy_node_is_free_only_when_its_jobs_are_gone(client: SlurmrestClient, own: Slurm) -> None:
+    running = metal(own, "-w", "metal-1", "-t5")
+    own.await_running(running)
+    client.drain(METAL, OURS, 600)
+    first = verdicts(client)
+    assert isinstance(first["metal-1"], Busy)
+    assert [j.job_id for j in first["metal-1"].jobs] == [running]
+    assert first["metal-2"] == Free()
+    own.admin("scontrol", "suspend", str(running))
+    suspended = node(client, "metal-1")
+    assert (suspended.base, suspended.alloc_cpus) == ("IDLE", 0), "trap 4: the node itself looks drained"
+    assert isinstance(verdicts(client)["metal-1"], Busy)
+    (word,) = client.cancel_jobs([running])
+    assert word.done
+    await_true("metal-1 is free", lambda: verdicts(client)["metal-1"] == Free(), 60)
+
+
+def test_cancel_and_requeue_touch_the_jobs_named_and_no_other(client: SlurmrestClient, own: Slurm) -> None:
+    first, second, kept, fixed = (metal(own, "-t10", *more) for more in ((), (), (), ("--no-requeue",)))
+    own.await_running(first, second, kept, fixed)
+    words = client.cancel_jobs([first, 99_999])
+    assert [(w.done, w.gone) for w in words] == [(True, False), (False, True)]
+    assert client.cancel_jobs([first])[0].gone or client.cancel_jobs([first])[0].done
+    requeued = client.requeue_jobs([second, fixed, 99_999])
+    assert [(w.done, w.gone) for w in requeued] == [(True, False), (False, False), (False, True)]
+    await_true("the second waits again", lambda: job(client, second).restarts == 1, 30)
+    assert "CANCELLED" in job(client, first).states
+    for untouched in (kept, fixed):
+        assert job(client, untouched).states == {"RUNNING"}
+        assert job(client, untouched).restarts == 0
+
+
+def test_a_signal_reaches_the_batch_script_itself(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
+    """Without FULL_JOB a signal goes to the steps only, and a plain batch script would never hear of its end."""
+    mark = f"/tmp/trap-{time.monotonic_ns()}"
+    options = ("--parsable", "-p", "metal", "-w", "metal-1", "-D", "/tmp", "-o", "/dev/null")
+    script = f"--wrap=trap 'exit 7' USR1; touch {mark}; while :; do sleep 0.2; done"
+    trapped = int(own.user("sbatch", *options, script))
+    kept = metal(own, "-w", "metal-1")
+    own.await_running(trapped, kept)
+    await_true("the trap is set", lambda: cluster.hosts.inside("metal-1", mark).exists(), 30)
+    (word,) = client.cancel_jobs([trapped], "SIGUSR1")
+    assert word.done
+    (row,) = own.await_completed(trapped)
+    assert (row.state, row.exit_code) == ("FAILED", "7:0")
+    assert job(client, kept).states == {"RUNNING"}
+
+
+def test_down_requeues_what_may_be_and_ends_the_rest(client: SlurmrestClient, own: Slurm) -> None:
+    again, never = metal(own, "-w", "metal-1", "-t5"), metal(own, "-w", "metal-1", "-t5", "--no-requeue")
+    own.await_running(again, never)
+    assert client.drain(["metal-1"], OURS).complete
+    assert client.set_down(["metal-1"], OURS).complete
+    await_true("the first waits again", lambda: "PENDING" in job(client, again).states, 30)
+    await_true("the second ended", lambda: "NODE_FAIL" in job(client, never).states, 30)
+    down = node(client, "metal-1")
+    assert {"DOWN", "DRAIN"} <= down.state
+    assert client.undrain(["metal-1"]).complete
+    assert node(client, "metal-1").reason == OURS, "the reason stays on a DOWN node"
+    own.admin("scontrol", "update", "nodename=metal-1", "state=resume")
+
+
+def test_one_bad_name_fails_the_call_and_each_node_is_told(client: SlurmrestClient, own: Slurm) -> None:
+    look = looked_at(client)
+    ghost = replace(look.by_name()["metal-1"], name="ghost-1")
+    result = client.drain(["metal-1", "ghost-1", "metal-2"], OURS, seen=replace(look, nodes=(*look.nodes, ghost)))
+    assert result.names(Outcome.DONE) == METAL
+    assert result.names(Outcome.ABSENT) == ("ghost-1",)
+    assert [e.error_number for e in result.errors if isinstance(e, SlurmrestRefused)] == [2018]
+
+
+def test_a_frozen_slurmctld_leaves_an_update_unknown_and_it_may_land_later(
+    cluster: Cluster, client: SlurmrestClient, own: Slurm
+) -> None:
+    look = looked_at(client)
+    cluster.pause("ctl", "slurmctld")
+    start = time.monotonic()
+    with client_of(cluster, tries=1, read_s=3.0) as impatient:
+        impatient.version()
+        result = impatient.drain(METAL, OURS, seen=look, budget_s=10)
+    assert time.monotonic() - start < 20
+    assert result.names(Outcome.UNKNOWN) == METAL
+    cluster.resume("ctl", "slurmctld")
+    await_true("what was called unknown was carried out", lambda: node(client, "metal-1").reason == OURS, 60)
+    assert client.undrain(METAL).complete
+
+
+def test_without_slurmctld_nothing_is_concluded_and_it_is_said_who_is_missing(
+    cluster: Cluster, client: SlurmrestClient, own: Slurm
+) -> None:
+    client.version()
+    cluster.stop("ctl", "slurmctld")
+    assert not client.ping().controllers[0].responding
+    for call in (client.nodes, client.jobs, client.reservations, client.diag):
+        with pytest.raises(SlurmrestUnreachable, match="slurmctld"):
+            call(budget_s=15)
+    cluster.start("ctl", "slurmctld")
+    await_true("slurmctld answers again", lambda: client.ping().controllers[0].responding, 60)
+    own.await_registered(*METAL)
+
+
+def test_a_drain_outlives_slurmctld(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
+    assert client.drain(METAL, OURS, 900).complete
+    time.sleep(1)  # slurmctld writes its state in the background; facts: it survives a kill half a second later
+    cluster.kill("ctl", "slurmctld")
+    cluster.start("ctl", "slurmctld")
+    await_true("slurmctld answers again", lambda: client.ping().controllers[0].responding, 60)
+    assert all(node(client, name).reason == OURS for name in METAL)
+
+
+def test_without_slurmrestd_it_is_unreachable_and_comes_back(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
+    look = looked_at(client)
+    cluster.stop("rest", "slurmrestd")
+    with pytest.raises(SlurmrestUnreachable, match="refused"):
+        client.nodes()
+    assert client.drain(METAL, OURS, seen=look).names(Outcome.UNKNOWN) == METAL
+    cluster.start("rest", "slurmrestd")
+    assert client.drain(METAL, OURS).complete
+
+
+def test_six_hundred_nodes_are_drained_in_two_calls(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
+    own.admin("scontrol", "create", "NodeName=fake[0001-0600]", "CPUs=1", "State=FUTURE", "NodeAddr=127.0.0.1", check=False)
+    made = own.admin("scontrol", "create", "NodeName=f[0001-0600]", "CPUs=1", "State=CLOUD", "NodeAddr=127.0.0.1")
+    assert made == ""
+    fakes = [f"f{i:04d}" for i in range(1, 601)]
+    start = time.monotonic()
+    assert client.drain(fakes, OURS, 600).complete
+    took = time.monotonic() - start
+    drained = {n.name for n in looked_at(client).nodes if n.reason == OURS}
+    assert drained == set(fakes)
+    assert client.undrain(fakes).complete
+    assert took < 10
+    assert client.delete_node("f0001")
+    assert not client.delete_node("f0001")
+    assert refusal_of(lambda: client.delete_node("metal-1")).error_number == 2028
+    own.admin("scontrol", "delete", "NodeName=f[0002-0600]")
+
+
+def test_the_dead_mans_switch_undrains_when_nobody_renews(client: SlurmrestClient, own: Slurm) -> None:
+    assert client.drain(["metal-1"], OURS, 5).complete
+    assert isinstance(verdicts(client)["metal-1"], NotDrained), "a drain that ends in seconds holds nothing"
+    await_true("slurmctld lifts the drain", lambda: not node(client, "metal-1").drained_or_draining, 90, every=2.0)
+
+
+SERVICE = """
+apiVersion: v1
+kind: Namespace
+metadata: {name: slurmrest-e2e}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: slurm-restapi, namespace: slurmrest-e2e}
+spec: {ports: [{port: 6820}]}
+---
+apiVersion: discovery.k8s.io/v1
+kind: EndpointSlice
+metadata:
+  name: slurm-restapi
+  namespace: slurmrest-e2e
+  labels: {kubernetes.io/service-name: slurm-restapi}
+addressType: IPv4
+ports: [{name: "", port: 6820, protocol: TCP}]
+endpoints: [{addresses: ["%s"], conditions: {ready: true}}]
+"""
+
+
+@pytest.fixture
+def proxied(world: World, cluster: Cluster) -> Iterator[SlurmrestClient]:
+    """A client that has nothing but the lab's kubeconfig: slurmrestd stands behind a Service of the lab's Kubernetes."""
+    world.kubectl("apply", "-f", "-", stdin=SERVICE % cluster.site.network.address(12))
+    endpoint = KubeProxy(KubeSource(path=Path(world.env["KUBECONFIG"])), namespace="slurmrest-e2e")
+    try:
+        with SlurmrestClient(endpoint, [key_of(cluster)], retry=Retry(tries=6)) as made:
+            yield made
+    finally:
+        world.kubectl("delete", "namespace", "slurmrest-e2e", "--wait=false")
+
+
+def test_all_of_it_works_through_the_api_servers_service_proxy(
+    proxied: SlurmrestClient, cluster: Cluster, own: Slurm
+) -> None:
+    assert proxied.diag().cluster == "lab"
+    running = metal(own, "-w", "metal-1", "-t5")
+    own.await_running(running)
+    assert proxied.drain(METAL, OURS, 600).complete
+    assert isinstance(verdicts(proxied)["metal-1"], Busy)
+    assert proxied.cancel_jobs([running])[0].done
+    await_true("metal-1 is free", lambda: verdicts(proxied)["metal-1"] == Free(), 60)
+    assert proxied.undrain(METAL).complete
+    assert not proxied.delete_node("never-there")
+    cluster.stop("rest", "slurmrestd")
+    with pytest.raises(SlurmrestUnreachable, match="service proxy answered 50"):
+        proxied.nodes(budget_s=5)
+    cluster.start("rest", "slurmrestd")
+
+
+def test_a_service_that_is_not_there_is_not_taken_for_slurms_word(world: World) -> None:
+    endpoint = KubeProxy(KubeSource(path=Path(world.env["KUBECONFIG"])), namespace="default", service="nothing-here")
+    with (
+        SlurmrestClient(endpoint, [b"any key"], retry=Retry(tries=1)) as client,
+        pytest.raises(SlurmrestUnreachable, match=r"service proxy answered 404.*Slurm wasn't asked"),
+    ):
+        client.nodes()
+
+
+def test_the_lab_is_kept_apart() -> None:
+    """These tests freeze daemons: never the lab's."""
+    assert paths.STATE not in NETWORK.__dict__.values()
+    assert str(NETWORK.subnet) != str(Network().subnet)
