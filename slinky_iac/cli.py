@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from slinky_iac.config.reference import reference
 from slinky_iac.config.stack import json_schema
 from slinky_iac.drain import cli as drain
 from slinky_iac.errors import SlinkyError
@@ -20,6 +21,7 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="python -m slinky_iac", description="Beside pulumi: look, tell, undo.")
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors")
+    commands.add_parser("reference", help="print docs/configuration.md: every setting with its meaning")
     drains = commands.add_parser("drain", help="what scale-ins have drained, and giving it back")
     acts = drains.add_subparsers(dest="act", required=True)
     for name, text in (
@@ -39,6 +41,8 @@ def main(argv: Sequence[str]) -> int:
     try:
         if arguments.command == "schema":
             print(json.dumps(json_schema(), indent=2))
+        elif arguments.command == "reference":
+            print(reference(), end="")
         elif arguments.act == "status":
             _status(arguments)
         else:
