@@ -3,7 +3,7 @@
 import os
 import shutil
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from lab.errors import LabError
@@ -22,8 +22,6 @@ NEEDED = {
     "busybox": "busybox-static",
     "openssl": "openssl",
     "nsenter": "util-linux",
-    "tar": "tar",
-    "git": "git",
     "kubectl": "kubernetes-client",
 }
 """A program (on PATH, or an absolute path) and the Debian 12 package that brings it."""
@@ -37,14 +35,21 @@ def missing(needed: dict[str, str]) -> list[str]:
 
 
 def ensure(needed: dict[str, str] = NEEDED, *, say: Say = print) -> None:
-    """Install what is missing. Raises LabError with apt's last words."""
+    """Install the packages of those programs that are missing. Raises LabError with apt's last words."""
     packages = missing(needed)
     if not packages:
         return
+    install(packages, say=say)
+    still = missing(needed)
+    if still:
+        raise LabError(f"apt-get installed {' '.join(still)}, but their programs are not on PATH ({SEARCH})")
+
+
+def install(packages: Sequence[str], *, say: Say = print) -> None:
+    """Install packages without starting their services: etcd and containerd of the lab are its own processes."""
     if os.geteuid() != 0:
         raise LabError(f"these Debian packages are missing: {' '.join(packages)}; install them, or run the lab as root")
     say(f"apt: installing {' '.join(packages)} (under a minute)")
-    # Debian starts a service when it is installed; etcd and containerd of the lab are its own processes.
     ours = not QUIET_SERVICES.exists()
     if ours:
         QUIET_SERVICES.write_text("#!/bin/sh\nexit 101\n")
@@ -55,9 +60,6 @@ def ensure(needed: dict[str, str] = NEEDED, *, say: Say = print) -> None:
     finally:
         if ours:
             QUIET_SERVICES.unlink(missing_ok=True)
-    still = missing(needed)
-    if still:
-        raise LabError(f"apt-get installed {' '.join(still)}, but their programs are not on PATH ({SEARCH})")
 
 
 def _apt(*arguments: str) -> None:

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 
-from lab import apt, demo, engine, obtain, own_images, paths, python_env, slurm, supervise
+from lab import apt, demo, engine, forwarding, obtain, own_images, paths, python_env, slurm, supervise
 from lab.errors import LabError
 from lab.kubernetes import layout, machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
@@ -60,6 +60,7 @@ def up(only: str | None) -> None:
     _must_be_root()
     begun = monotonic()
     apt.ensure(say=say)
+    forwarding.on()
     programs = tools() if only != "slurm" else {}
     with ThreadPoolExecutor(2) as pool:
         halves = []
@@ -82,6 +83,7 @@ def down(only: str | None) -> None:
         slurm.down()
     if only is None:
         killed = supervise.sweep()
+        forwarding.restore()
         machine.unmount_below(paths.STATE)
         shutil.rmtree(paths.STATE, ignore_errors=True)
         say(f"down{f'; {len(killed)} stray processes ended' if killed else ''}")

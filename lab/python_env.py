@@ -63,7 +63,7 @@ def _make(folder: Path, requirements: Sequence[Path], say: Say) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     if not _venv(folder):
         shutil.rmtree(folder, ignore_errors=True)
-        apt.ensure({f"{sys.executable}-without-ensurepip": "python3-venv"}, say=say)
+        apt.install(["python3-venv"], say=say)  # Debian's python3 has no ensurepip without it
         if not _venv(folder):
             raise LabError(f"`{sys.executable} -m venv {folder}` fails even with python3-venv installed")
     wanted = [word for file in requirements for word in ("-r", str(file))]

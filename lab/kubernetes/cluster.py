@@ -65,7 +65,7 @@ class Kubernetes:
         for name in reversed(CONTROL_PLANE):
             supervise.stop(name, timeout=3.0)
         supervise.stop(images.SEED_PROCESS)
-        machine.clear_cgroups(machine.TOP_CGROUP)
+        machine.clear_cgroups(paths.CGROUP)
         network.down()
         machine.unmount_below(self.home.root)
         shutil.rmtree(self.home.root, ignore_errors=True)

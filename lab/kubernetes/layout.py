@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network
 from pathlib import Path
 
+from lab import paths
+
 BRIDGE = "slab0"
 LINK_PREFIX = "sk-"
 """Starts the name of every node's interface on the bridge side."""
@@ -28,8 +30,6 @@ KUBELET_HEALTH_PORT = 10248
 """On the node's own address."""
 DOMAIN = "cluster.local"
 API_URL = f"https://{GATEWAY}:{API_PORT}"
-CGROUP = "slinky-lab"
-"""Top cgroup of every pod of the lab, in each cgroup v1 hierarchy (or the unified one)."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Node:
     @property
     def cgroup(self) -> str:
         """The node's cgroup, relative to each hierarchy's root."""
-        return f"{CGROUP}/{self.name}"
+        return f"{paths.CGROUP}/{self.name}"
 
 
 NODES = tuple(Node(number) for number in (1, 2, 3))

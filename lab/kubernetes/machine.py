@@ -9,7 +9,7 @@ from pathlib import Path
 
 from lab import supervise
 from lab.errors import LabError
-from lab.kubernetes import layout, network
+from lab.kubernetes import network
 from lab.kubernetes.layout import Home, Node
 
 INIT = Path(__file__).with_name("node-init.sh")
@@ -119,6 +119,3 @@ def unmount_below(folder: Path) -> None:
     left = mounts_below(folder)
     if left:
         raise LabError(f"still mounted: {', '.join(left)}; nothing below was removed; `umount` them and try again")
-
-
-TOP_CGROUP = layout.CGROUP

@@ -5,14 +5,12 @@ Cables die with the network namespace of the node they lead to; the routes die w
 
 import json
 import subprocess
-from pathlib import Path
 from typing import Any
 
 from lab.errors import LabError
 from lab.kubernetes import layout
 from lab.kubernetes.layout import Node
 
-FORWARDING = Path("/proc/sys/net/ipv4/ip_forward")
 COMMENT = "slinky-lab"
 
 
@@ -27,8 +25,6 @@ def up(nodes: tuple[Node, ...]) -> None:
         *(f"route replace {node.pods} via {node.address} dev {bridge}" for node in nodes),
         f"route replace {layout.SERVICE_NET} via {nodes[0].address} dev {bridge}",
     )
-    if FORWARDING.read_text().strip() != "1":
-        FORWARDING.write_text("1\n")
     _let_through()
 
 
