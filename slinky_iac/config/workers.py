@@ -168,7 +168,7 @@ class Partition(Section):
     """A partition over several NodeSets or outside hosts."""
 
     nodesets: tuple[str, ...] = Field(min_length=1)
-    """Names of NodeSets, or ALL for every node of the cluster."""
+    """Names of NodeSets or of outside slurmd hosts, or ALL for every node of the cluster."""
     config: PartitionConf = Field(default_factory=dict)
     """Parameters of the PartitionName= line."""
 
