@@ -2,8 +2,9 @@
 
 **The stated cost** of a set of pods, compared in this order (smaller is better):
 
-1. Its members' keys, dearest first: ``(kind, expected end, number of jobs)``; :class:`Kind` is the order of dislike. So
-   a busy node is taken only when no idle one is left, the node that is free last decides, then the one before it, …
+1. Its members' keys, dearest first: ``(kind, no known end, expected end, number of jobs)``; :class:`Kind` is the order
+   of dislike. So a busy node is taken only when no idle one is left, the node that is free last decides, then the one
+   before it, …
 2. The number of distinct *holders*. A node's holder is the job that keeps it longest (of several, the one on most nodes,
    then the lowest id). Nodes of one multi-node job have one holder: its end frees them all.
 
@@ -67,7 +68,7 @@ class Kind(IntEnum):
     """Its state isn't understood, or a person took it out without draining it: can't be made free by us."""
 
 
-Key = tuple[int, int, int]
+Key = tuple[int, bool, int, int]
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,7 @@ class Candidate:
     @property
     def key(self) -> Key:
         """The first part of the stated cost."""
-        return int(self.kind), self.end, len(self.jobs)
+        return int(self.kind), self.endless, self.end, len(self.jobs)
 
     @property
     def foreign_hold(self) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from slinky_iac.drain import mark
-from slinky_iac.drain.cost import Candidate, Kind, assess, choose, stated_cost
+from slinky_iac.drain.cost import Candidate, Key, Kind, assess, choose, stated_cost
 from slinky_iac.drain.limits import limit_findings
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
@@ -72,7 +72,7 @@ class ScaleInPlan:
         return None if self.endless else max((candidate.end for candidate in self.chosen), default=0)
 
     @property
-    def cost(self) -> tuple[tuple[tuple[int, int, int], ...], int]:
+    def cost(self) -> tuple[tuple[Key, ...], int]:
         """The stated cost of the choice."""
         return stated_cost(self.chosen)
 

@@ -325,8 +325,8 @@ class ScaleIn(RuleBasedStateMachine):
         w.jobs.clear()
         w.expire_holds()
         w.reap()
-        for node in w.nodes.values():
-            if node.down and node.reason.startswith(PERSON):  # they come back and repair the fan
+        for node in w.nodes.values():  # fans are repaired, daemons answer again
+            if node.down:
                 node.down = False
                 node.reason = node.reason if node.drain else ""
         for pod in w.pods.values():

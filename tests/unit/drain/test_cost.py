@@ -1,0 +1,202 @@
+"""The choice is the cheapest there is for the stated cost: compared with every other choice on small clusters."""
+
+from itertools import combinations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, drainable, stated_cost
+from slinky_iac.drain.ranking import class_of
+from slinky_iac.drain.view import ClusterView, ReservationView
+from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod
+
+
+def assessed(pods, nodes, jobs=(), reservations=()):
+    return assess(pods, ClusterView.of(nodes, jobs, reservations), NOW, OWNER)
+
+
+def chosen(pods, nodes, jobs, target, reservations=()):
+    """Ordinals of the pods given up."""
+    return [each.pod.ordinal for each in choose(assessed(pods, nodes, jobs, reservations), target)]
+
+
+def three(*jobs, target, reservations=(), **changes):
+    """The choice among three workers, of which some are special."""
+    pods = [changes.get(f"pod{n}", pod(n)) for n in range(3)]
+    nodes = [changes.get(f"node{n}", node(n)) for n in range(3)]
+    return chosen(pods, [each for each in nodes if each is not None], jobs, target, reservations)
+
+
+def test_idle_nodes_go_before_busy_ones_and_higher_ordinals_first():
+    assert three(job(1, 2), target=2) == [1]
+    assert three(job(1, 2), target=1) == [1, 0]
+    assert three(job(1, 2), target=0) == [1, 0, 2]
+    assert three(target=2) == [2]
+
+
+def test_of_busy_nodes_the_one_free_soonest_goes():
+    assert three(job(1, 0, end=NOW + 9), job(2, 1, end=NOW + 5), job(3, 2, end=NOW + 7), target=2) == [1]
+
+
+def test_job_without_an_end_is_avoided_for_any_that_has_one():
+    assert three(job(1, 2, end=None), job(2, 1, end=NOW + 10**8), job(3, 0, end=NOW + 10**8), target=2) == [1]
+
+
+def test_suspended_job_has_no_known_end():
+    assert three(job(1, 2, state="SUSPENDED"), job(2, 1), job(3, 0), target=2) == [1]
+
+
+def test_completing_job_counts_as_ending_when_it_was_to_end():
+    assert three(job(1, 2, state="COMPLETING", end=NOW), job(2, 1), job(3, 0), target=2) == [2]
+
+
+def test_node_that_a_reservation_counts_on_goes_after_busy_ones():
+    reserved = [ReservationView("maint", ("gpu-2", "gpu-1"), NOW + RESERVATION_HORIZON_S, NOW + 10**6)]
+    assert three(job(1, 0), target=2, reservations=reserved) == [0]
+
+
+@pytest.mark.parametrize(("start", "end"), [(NOW + RESERVATION_HORIZON_S + 1, NOW + 10**6), (NOW - 9, NOW)])
+def test_reservation_far_off_or_over_does_not_count(start, end):
+    assert three(target=2, reservations=[ReservationView("far", ("gpu-2",), start, end)]) == [2]
+
+
+def test_node_that_we_drained_before_is_chosen_again_whatever_runs_there():
+    assert three(job(1, 0, end=None), node0=held(0, "MIXED+DRAIN"), target=2) == [0]
+
+
+def test_of_nodes_that_we_drained_the_one_free_soonest_is_kept_chosen():
+    drained = {f"node{n}": held(n, "MIXED+DRAIN") for n in range(3)}
+    assert three(job(1, 0, end=NOW + 9), job(2, 1, end=NOW + 5), job(3, 2, end=None), target=2, **drained) == [1]
+
+
+def test_node_drained_by_a_person_goes_before_one_in_service():
+    assert three(node0=node(0, "IDLE+DRAIN", "bad DIMM", reason_user="root"), target=2) == [0]
+
+
+def test_node_without_record_goes_before_idle_ones():
+    assert three(node0=None, target=2) == [0]
+
+
+def test_node_that_is_down_goes_before_idle_ones():
+    assert three(node0=node(0, "DOWN+NOT_RESPONDING", "Not responding"), target=2) == [0]
+
+
+def test_terminating_pod_goes_first():
+    assert three(job(1, 0, end=None), pod0=pod(0, terminating=True), target=2) == [0]
+
+
+@pytest.mark.parametrize(
+    "odd", [node(2, "UNKNOWN"), node(2, "IDLE+FAIL", "disk"), node(2, "DOWN", "fan is broken"), node(2, "")]
+)
+def test_node_that_cannot_be_made_free_goes_last_and_says_why(odd):
+    assert three(job(1, 0, end=None), node2=odd, target=2) == [1]
+    assert three(job(1, 0, end=None), node2=odd, target=1) == [1, 0]
+    blocked = assessed([pod(2)], [odd])[0]
+    assert blocked.kind is Kind.BLOCKED
+    assert blocked.trouble
+
+
+def test_jobs_on_a_node_without_record_block_it():
+    assert assessed([pod(0)], [], [job(1, 0)])[0].kind is Kind.BLOCKED
+
+
+@pytest.mark.parametrize(
+    ("reason", "allowed"),
+    [
+        ("", True),
+        (OURS, True),
+        (f"{OURS} : Not responding", True),
+        ("slurm-operator: Pod is terminating", True),
+        ("Pod is terminating", True),
+        ("Not responding", True),
+        (" : Not responding", True),
+        ("Node unexpectedly rebooted", True),
+        ("bad DIMM", False),
+        ("slinky-iac:dev/gpu-2: scale-in", False),
+        ("slinky-iac:prod/gpu: scale-in", False),
+    ],
+)
+def test_no_persons_words_and_no_other_stacks_are_overwritten(reason, allowed):
+    assert drainable(node(0, "DOWN", reason), OWNER) is allowed
+
+
+def test_what_the_operator_takes_first_is_chosen_first_even_if_it_is_busy():
+    assert three(job(1, 0, end=None), pod0=pod(0, ready=False), target=2) == [0]
+    assert three(job(1, 0, end=None), pod0=pod(0, phase="Failed", ready=False), target=1) == [0, 2]
+
+
+def test_inside_a_class_that_the_cut_divides_the_cheapest_goes():
+    broken = {"pod0": pod(0, ready=False), "pod1": pod(1, ready=False)}
+    assert three(job(1, 1, end=None), target=2, **broken) == [0]
+
+
+def test_nodes_of_one_job_are_given_up_together():
+    """Six busy nodes with one end: the four of one job go, not two each of two jobs."""
+    jobs = [job(1, 0, 1, 2, 3), job(2, 4, 5), job(3, 6, 7)]
+    pods, nodes = [pod(n) for n in range(8)], [node(n, "ALLOCATED") for n in range(8)]
+    assert sorted(chosen(pods, nodes, jobs, 4)) == [0, 1, 2, 3]
+    assert sorted(chosen(pods, nodes, jobs, 6)) == [6, 7]  # a job that fits goes whole; the higher ordinals
+    assert sorted(chosen(pods, nodes, jobs, 2)) == [0, 1, 2, 3, 6, 7]
+
+
+def test_job_paid_for_already_costs_nothing_more():
+    """gpu-0 goes alone by its own end; its holder's other nodes then come before a second job's."""
+    jobs = [job(1, 0, 1), job(2, 2, 3), job(3, 1, 2, 3, end=NOW + 3600)]
+    pods, nodes = [pod(n) for n in range(4)], [node(n, "MIXED") for n in range(4)]
+    first = choose(assessed(pods, nodes, jobs), 3)
+    assert [each.pod.ordinal for each in first] == [0]
+    assert stated_cost(first)[1] == 1
+
+
+def test_nobody_is_chosen_when_nobody_is_too_many():
+    assert three(target=3) == []
+    assert three(target=9) == []
+
+
+def test_order_is_by_cost_so_that_idle_nodes_are_drained_first():
+    assert three(job(1, 2, end=NOW + 9), job(2, 1, end=NOW + 5), target=0) == [0, 1, 2]
+
+
+ENDS = st.sampled_from([None, NOW + 10, NOW + 10, NOW + 20])
+JOBS = st.lists(
+    st.tuples(
+        st.lists(st.integers(0, 6), min_size=1, max_size=4, unique=True),
+        ENDS,
+        st.sampled_from(["RUNNING"] * 4 + ["SUSPENDED"]),
+    ),
+    max_size=6,
+)
+STATES = st.sampled_from(["IDLE"] * 5 + ["DOWN", "IDLE+DRAIN", "UNKNOWN", "ours", "none"])
+PODS = st.sampled_from(
+    [{}] * 6 + [{"ready": False}, {"scheduled": False, "phase": "Pending", "ready": False}, {"terminating": True}]
+)
+
+
+@settings(max_examples=300)
+@given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, st.integers(0, 7))
+def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, target):
+    pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]
+    nodes = [held(n) if state == "ours" else node(n, state) for n, (_, state) in enumerate(workers) if state != "none"]
+    made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs)]
+    candidates = assessed(pods, nodes, made)
+    choice = choose(candidates, target)
+    count = max(len(pods) - target, 0)
+    assert len(choice) == len({each.pod.name for each in choice}) == count
+    classes = sorted(class_of(each) for each in pods)[:count]
+    possible = [
+        others for others in combinations(candidates, count) if sorted(class_of(each.pod) for each in others) == classes
+    ]
+    assert sorted(class_of(each.pod) for each in choice) == classes
+    assert stated_cost(choice) == min(stated_cost(others) for others in possible) if possible else not choice
+
+
+@given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, st.integers(0, 7), st.randoms(use_true_random=False))
+def test_choice_does_not_depend_on_the_order_of_the_lists(workers, jobs, target, dice):
+    pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]
+    nodes = [held(n) if state == "ours" else node(n, state) for n, (_, state) in enumerate(workers) if state != "none"]
+    made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs)]
+    first = chosen(pods, nodes, made, target)
+    for each in (pods, nodes, made):
+        dice.shuffle(each)
+    assert chosen(pods, nodes, made, target) == first

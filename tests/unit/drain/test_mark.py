@@ -1,0 +1,97 @@
+"""Marks carry all that a later run needs, and nobody else's mark is taken for ours."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.drain.mark import (
+    BASE_COST,
+    Mark,
+    Tag,
+    cost_below,
+    foreign_tags,
+    is_marked,
+    mark,
+    signalled,
+    tag_of,
+    unmark,
+)
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.ranking import INT32_MIN
+from tests.unit.drain.made import NOW, OWNER, given_up, pod
+
+WIRE = '{"cost":-1000000000,"owner":"dev/gpu","signal_at":null,"was":null}'
+
+
+def test_tag_is_this_text_on_the_wire():
+    assert Tag("dev/gpu", BASE_COST).text() == WIRE
+    assert Tag.read(WIRE) == Tag("dev/gpu", BASE_COST)
+
+
+@given(st.text(), st.integers(), st.none() | st.text(), st.none() | st.integers())
+def test_tag_is_read_as_it_was_written(owner, cost, was, signal_at):
+    tag = Tag(owner, cost, was, signal_at)
+    assert Tag.read(tag.text()) == tag
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["", "x", "{}", "[]", "3", "null", '{"owner":"dev/gpu"}']
+    + [json.dumps({**json.loads(WIRE), key: bad}) for key in ("owner", "cost", "was", "signal_at") for bad in (True, [1])]
+    + [json.dumps({**json.loads(WIRE), "more": 1}), json.dumps({**json.loads(WIRE), "cost": 1.0})],
+)
+def test_what_this_program_did_not_write_is_no_tag(text):
+    assert Tag.read(text) is None
+
+
+@given(st.text())
+def test_any_text_is_a_tag_or_none(text):
+    assert Tag.read(text) is None or isinstance(Tag.read(text), Tag)
+
+
+def test_tag_of_another_stack_or_nodeset_is_foreign():
+    theirs = [given_up(0, gate=Tag("prod/gpu", -1).text()), given_up(1, gate=Tag("dev/gpu-2", -1).text()), pod(2, gate="x")]
+    assert [tag_of(each, OWNER) for each in theirs] == [None, None, None]
+    assert foreign_tags([*theirs, given_up(3), pod(4)], OWNER) == tuple(theirs)
+    assert foreign_tags(theirs[:1], Owner("prod", "gpu")) == ()
+
+
+def test_cost_is_below_that_of_every_kept_pod():
+    assert cost_below([]) == BASE_COST
+    assert cost_below([pod(0), pod(1, deletion_cost=5)]) == BASE_COST
+    assert cost_below([pod(0, deletion_cost=BASE_COST - 7)]) == BASE_COST - 8
+    assert cost_below([pod(0, deletion_cost=INT32_MIN + 1)]) == INT32_MIN
+    assert cost_below([pod(0, deletion_cost=INT32_MIN)]) is None
+
+
+def test_cost_found_before_the_first_mark_is_remembered_and_put_back():
+    first = mark(pod(0, cost_text="7", deletion_cost=7), OWNER, BASE_COST)
+    assert Tag.read(first.tag).was == "7"
+    again = mark(given_up(0, gate=first.tag), OWNER, BASE_COST - 1)
+    assert Tag.read(again.tag) == Tag("dev/gpu", BASE_COST - 1, was="7")
+    taken = unmark(given_up(0, gate=first.tag), Tag.read(first.tag), uncordon=True)
+    assert (taken.restore_cost, taken.was, taken.uncordon) == (True, "7", True)
+
+
+def test_cost_that_somebody_changed_since_is_left_alone():
+    assert not unmark(given_up(0, cost_text="3"), Tag("dev/gpu", BASE_COST), uncordon=False).restore_cost
+
+
+def test_our_own_cost_without_its_tag_is_not_remembered_as_somebodys():
+    assert Tag.read(mark(given_up(0, gate=""), OWNER, BASE_COST).tag).was is None
+
+
+def test_pod_is_marked_only_with_both_annotations():
+    wanted = mark(pod(0), OWNER, BASE_COST)
+    assert is_marked(given_up(0), wanted)
+    assert not is_marked(given_up(0, gate=""), wanted)
+    assert not is_marked(given_up(0, deletion_cost=0), wanted)
+
+
+def test_time_of_the_signal_is_kept_in_the_tag_and_over_renewals():
+    told = signalled(given_up(0), OWNER, NOW)
+    assert told == Mark("hpc-worker-gpu-0", BASE_COST, Tag("dev/gpu", BASE_COST, signal_at=NOW).text())
+    assert Tag.read(mark(given_up(0, gate=told.tag), OWNER, BASE_COST).tag).signal_at == NOW
+    assert signalled(pod(0), OWNER, NOW) is None
