@@ -4,3 +4,8 @@ Nothing here touches a Pulumi ``Output``; that is what ``components/`` is for. I
 of it) creates no resource, reads no configuration and opens no connection: Pulumi's dynamic provider process imports
 it to carry out a ``destroy`` when no program runs.
 """
+
+import logging
+
+# What a library has to say is its caller's to show: without this, Python prints it to stderr, amid pulumi's own lines.
+logging.getLogger(__name__).addHandler(logging.NullHandler())

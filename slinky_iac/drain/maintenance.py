@@ -44,8 +44,8 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
             return
         if session.now() >= deadline:
             raise DrainDeadline(
-                f"{settings.owner.text}: the deadline is over and these hosts are not free: {'; '.join(waiting)}. Nothing was"
-                " killed, they stay drained; run `pulumi up` again to go on, or set their state to active"
+                f"{settings.owner.text}: the deadline is over and these hosts are not free: {'; '.join(waiting)}. Nothing"
+                " was killed, they stay drained; run `pulumi up` again to go on, or set their state to active"
             )
         session.report(f"waiting for {'; '.join(waiting[:3])}")
         if session.pause(settings.policy.poll_s):
@@ -65,8 +65,8 @@ def _round(session: Session, settings: OutsideSettings) -> tuple[str, ...]:
         unknown = [host for host in (*settings.held, *settings.active) if host not in cluster.nodes]
         if unknown:
             raise DrainBlocked(
-                f"{settings.owner.text}: slurmctld knows no node {', '.join(unknown)}; nothing was drained. Give its NodeName="
-                " line to the outside slurm.conf, or take it out of external.slurmdHosts"
+                f"{settings.owner.text}: slurmctld knows no node {', '.join(unknown)}; nothing was drained. Give its"
+                " NodeName= line to the outside slurm.conf, or take it out of external.slurmdHosts"
             )
         drains, returns = _changes(settings, cluster)
         if returns:

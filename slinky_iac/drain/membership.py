@@ -12,7 +12,7 @@ from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.undo import release_steps
-from slinky_iac.drain.view import PodView
+from slinky_iac.drain.view import NodeView, PodView
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
 
 
@@ -56,13 +56,16 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
 
 
 def _fault(pod: PodView, seen: Observation, owner: Owner) -> str:
-    record = seen.cluster.nodes.get(pod.node) if seen.cluster is not None else None
     if pod.terminating:
         return f"{pod.name} is being deleted"
     if not pod.scheduled:
         return f"{pod.name} has no Kubernetes node (`kubectl describe pod` says why)"
     if not pod.ready:
         return f"{pod.name} is {pod.phase} and not ready (`kubectl logs` of its slurmd says why)"
+    return _record_fault(pod, None if seen.cluster is None else seen.cluster.nodes.get(pod.node), owner)
+
+
+def _record_fault(pod: PodView, record: NodeView | None, owner: Owner) -> str:
     if record is None:
         return f"{pod.node} is not registered with slurmctld, though its pod is ready"
     if owner.owns(record.reason) and record.drained_flag:
