@@ -64,8 +64,7 @@ def _status(arguments: argparse.Namespace) -> None:
     for row in rows:
         jobs = row["jobs"] or ()
         until = f", returned by slurmctld at {row['returns']}" if row["returns"] else ""
-        print(
-            f"{row['nodeset']}: {row['node']} {row['states']}, drained by {row['owner'] or 'nobody'}{until}: {row['reason']!r}"
-        )
+        whose = row["owner"] or "nobody"
+        print(f"{row['nodeset']}: {row['node']} {row['states']}, drained by {whose}{until}: {row['reason']!r}")
         for job in jobs if isinstance(jobs, list | tuple) else ():
             print(f"    job {job}")
