@@ -51,7 +51,7 @@ def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
             if name not in secrets:
                 yield error(
                     "keys.source",
-                    f'imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret {name}`',
+                    f"imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret {name}`",
                 )
     if keys.source == "existing":
         for path, value in (("slurmKeySecret", keys.slurm_key_secret), ("jwtKeySecret", keys.jwt_key_secret)):
