@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Final
 
 from slinky_iac.drain.actions import Cancel, Requeue, Signal, Step, Stop, Wait
-from slinky_iac.drain.mark import signalled, tag_of
+from slinky_iac.drain.cost import Candidate
+from slinky_iac.drain.mark import Mark, signalled, tag_of
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.scene import Scene
 from slinky_iac.drain.text import iso, jobs_in_words
@@ -56,23 +57,22 @@ def _requeue(scene: Scene) -> Step:
 
 def _signal_then_cancel(scene: Scene) -> Step:
     goal, owner = scene.goal, scene.goal.owner
-    unwarned: list[JobView] = []
-    marks = []
+    unwarned: set[int] = set()
+    marks: dict[str, Mark] = {}
     warned_at = goal.deadline_at
-    for each in scene.unfree:
-        if not each.jobs or each.record is None or not each.record.drained_flag:
+    for each, job in scene.held_jobs:
+        at = _signalled_at(each, goal)
+        if "COMPLETING" in job.states:
             continue
-        tag = tag_of(each.pod, owner)
-        at = tag.signal_at if tag is not None else None
-        if at is None or at < goal.deadline_at:  # an older signal belongs to an earlier run's deadline
-            unwarned.extend(each.jobs)
-            mark = signalled(each.pod, owner, scene.seen.now)
-            marks += [mark] if mark is not None else []
-        else:
+        if job.start is not None and at is not None and job.start < at:
             warned_at = max(warned_at, at)
+            continue
+        unwarned.add(job.job_id)
+        mark = signalled(each.pod, owner, scene.seen.now)
+        if mark is not None:
+            marks[each.pod.name] = mark
     if unwarned:
-        ids = sorted({job.job_id for job in unwarned if "COMPLETING" not in job.states})
-        return Signal(tuple(ids), goal.policy.signal, tuple(marks))
+        return Signal(tuple(sorted(unwarned)), goal.policy.signal, tuple(marks.values()))
     cancel_at = warned_at + goal.policy.grace_s
     if scene.seen.now < cancel_at:
         return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", scene.progress())
@@ -80,6 +80,17 @@ def _signal_then_cancel(scene: Scene) -> Step:
         return _gave_up(scene, "jobs are still there though they were cancelled")
     working = tuple(job.job_id for job in _distinct(scene) if "COMPLETING" not in job.states)
     return Cancel(working) if working else Wait("cancelled jobs are leaving their nodes", scene.progress())
+
+
+def _signalled_at(each: Candidate, goal: Goal) -> int | None:
+    """When the jobs on a pod's node were signalled in this run; a job that began later was not among them.
+
+    A signal before this run's deadline belongs to an earlier run, whose user may have changed their mind since.
+    """
+    tag = tag_of(each.pod, goal.owner)
+    if tag is None or tag.signal_at is None or tag.signal_at < goal.deadline_at:
+        return None
+    return tag.signal_at
 
 
 def _gave_up(scene: Scene, why: str) -> Stop:

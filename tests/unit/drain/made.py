@@ -53,7 +53,7 @@ def held(ordinal, state="IDLE+DRAIN", **changes):
 
 def job(number, *ordinals, end=NOW + 3600, state="RUNNING", **changes):
     """A job on some nodes, in its last hour."""
-    plain = {"user": "alice", "start": NOW - 60}
+    plain = {"user": "alice", "start": NOW - 3600}
     return JobView(number, frozenset(state.split("+")), tuple(f"gpu-{n}" for n in ordinals), end=end, **{**plain, **changes})
 
 

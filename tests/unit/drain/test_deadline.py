@@ -1,0 +1,127 @@
+"""At the deadline only what the policy names is done, and only to jobs on nodes that are held."""
+
+import pytest
+
+from slinky_iac.drain.actions import Cancel, Requeue, Signal, Stop, Wait
+from slinky_iac.drain.deadline import LAST_RESORT_S
+from slinky_iac.drain.mark import BASE_COST, Tag
+from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.steps import next_step
+from tests.unit.drain.made import NOW, given_up, goal, held, job, node, pod, seen
+
+
+def told(number, at, **changes):
+    return given_up(number, gate=Tag("dev/gpu", BASE_COST, signal_at=at).text(), **changes)
+
+
+def at_deadline(on_deadline, *jobs, pods=None, over=0, nodes=None, **policy):
+    """The step ``over`` seconds after the deadline, with jobs on gpu-1 and gpu-2."""
+    pods = pods or [pod(0), given_up(1), given_up(2)]
+    look = seen(pods, nodes or [node(0), held(1, "MIXED+DRAIN"), held(2, "MIXED+DRAIN")], jobs)
+    rules = DrainPolicy(on_deadline=on_deadline, grace_s=60, **policy)
+    return next_step(look, goal(3, 1, policy=rules, deadline_at=NOW - over))
+
+
+def test_nothing_is_done_to_jobs_before_the_deadline():
+    for policy in ("keep", "undo", "requeue", "cancel"):
+        assert isinstance(at_deadline(policy, job(1, 2), over=-1), Wait)
+
+
+@pytest.mark.parametrize(("policy", "undo"), [("keep", False), ("undo", True)])
+def test_keep_and_undo_end_without_touching_a_job(policy, undo):
+    found = at_deadline(policy, job(1, 2))
+    assert isinstance(found, Stop)
+    assert found.cause == "deadline"
+    assert found.undo is undo
+    assert "Nothing was killed" in found.why
+    assert "gpu-2: 1 job (1 of alice)" in found.why
+
+
+def test_requeue_takes_only_jobs_that_allow_it_and_are_not_ending():
+    jobs = job(1, 2, requeueable=True), job(2, 1), job(3, 1, state="COMPLETING", requeueable=True)
+    assert at_deadline("requeue", *jobs) == Requeue((1,))
+
+
+def test_job_that_may_not_be_requeued_ends_the_run_and_is_named():
+    found = at_deadline("requeue", job(2, 1))
+    assert isinstance(found, Stop)
+    assert "may not be requeued: 1 job (2 of alice)" in found.why
+
+
+def test_jobs_that_are_leaving_after_a_requeue_are_waited_for_but_not_for_ever():
+    ending = job(1, 2, state="PENDING+COMPLETING", requeueable=True)
+    assert isinstance(at_deadline("requeue", ending), Wait)
+    found = at_deadline("requeue", ending, over=LAST_RESORT_S)
+    assert isinstance(found, Stop)
+    assert "though they were requeued" in found.why
+
+
+def test_jobs_on_nodes_that_are_not_drained_are_never_touched():
+    """With one node at a time, the job on the next node is not ours to touch yet."""
+    pods, nodes = [pod(0), pod(1), given_up(2)], [node(0), node(1), held(2, "MIXED+DRAIN")]
+    jobs = job(1, 2, requeueable=True, end=NOW + 5), job(2, 1, requeueable=True), job(3, 0, end=None)
+    found = at_deadline("requeue", *jobs, pods=pods, nodes=nodes, max_at_once=1)
+    assert found == Requeue((1,))
+
+
+def test_node_that_is_not_free_without_a_job_ends_the_run_whatever_the_policy():
+    for policy in ("requeue", "cancel"):
+        assert isinstance(at_deadline(policy), Stop)
+
+
+def test_signal_comes_before_cancel_and_is_noted_on_the_pods():
+    found = at_deadline("cancel", job(1, 2), job(2, 1, state="COMPLETING"), job(3, 1), signal="SIGUSR1")
+    assert isinstance(found, Signal)
+    assert found.jobs == (1, 3)
+    assert found.signal == "SIGUSR1"
+    assert {mark.pod: Tag.read(mark.tag).signal_at for mark in found.marks} == {
+        "hpc-worker-gpu-1": NOW,
+        "hpc-worker-gpu-2": NOW,
+    }
+
+
+def test_cancel_comes_only_after_the_grace_period():
+    pods = [pod(0), told(1, NOW), told(2, NOW)]
+    waiting = at_deadline("cancel", job(1, 2), pods=pods)
+    assert isinstance(waiting, Wait)
+    assert "cancelled at" in waiting.why
+    pods = [pod(0), told(1, NOW - 60), told(2, NOW - 60)]
+    assert at_deadline("cancel", job(1, 2), job(2, 1), pods=pods, over=60) == Cancel((1, 2))
+
+
+def test_grace_counts_from_the_last_signal():
+    pods = [pod(0), told(1, NOW - 10), told(2, NOW - 70)]
+    assert isinstance(at_deadline("cancel", job(1, 2), job(2, 1), pods=pods, over=80), Wait)
+
+
+def test_job_that_began_after_the_signal_gets_one_of_its_own():
+    """Somebody undrained the node for a moment and a job slipped in."""
+    pods = [pod(0), told(1, NOW - 70), told(2, NOW - 70)]
+    old, new = job(1, 2, start=NOW - 100), job(2, 2, start=NOW - 70)
+    found = at_deadline("cancel", old, new, pods=pods, over=80)
+    assert isinstance(found, Signal)
+    assert found.jobs == (2,)
+    assert [mark.pod for mark in found.marks] == ["hpc-worker-gpu-2"]
+    assert at_deadline("cancel", old, pods=pods, over=80) == Cancel((1,))
+
+
+def test_signal_of_an_earlier_run_does_not_count():
+    pods = [pod(0), told(1, NOW - 500), told(2, NOW - 500)]
+    assert isinstance(at_deadline("cancel", job(1, 2), pods=pods, over=80), Signal)
+
+
+def test_cancelled_jobs_are_waited_for_but_not_for_ever():
+    pods = [pod(0), told(1, NOW - 100), told(2, NOW - 100)]
+    ending = job(1, 2, state="CANCELLED+COMPLETING")
+    assert isinstance(at_deadline("cancel", ending, pods=pods, over=100), Wait)
+    pods = [pod(0), told(1, NOW - 60 - LAST_RESORT_S), told(2, NOW - 60 - LAST_RESORT_S)]
+    found = at_deadline("cancel", ending, pods=pods, over=60 + LAST_RESORT_S)
+    assert isinstance(found, Stop)
+    assert "though they were cancelled" in found.why
+
+
+def test_waiting_for_anything_but_jobs_ends_at_the_deadline_too():
+    look = seen([pod(0), given_up(1), given_up(2)], [], cluster=None, problem="connection refused")
+    found = next_step(look, goal(3, 1, deadline_at=NOW))
+    assert isinstance(found, Stop)
+    assert "connection refused" in found.why

@@ -1,0 +1,360 @@
+"""The protocol, step by step: what the next act is in each situation, and that nothing is done out of turn."""
+
+from dataclasses import replace
+
+import pytest
+
+from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Release, RenewHold, SetCosts, Stop, Undrain, Wait
+from slinky_iac.drain.mark import BASE_COST, Tag
+from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.ranking import INT32_MIN
+from slinky_iac.drain.steps import last_look, next_step
+from tests.unit.drain.made import (
+    NOW,
+    OURS,
+    V121,
+    given_up,
+    goal,
+    held,
+    job,
+    node,
+    nodeset,
+    pod,
+    seen,
+)
+
+NAME = "hpc-worker-gpu-{}".format
+FREE_LOOK = ([pod(0), given_up(1), given_up(2)], [node(0), held(1), held(2)])
+
+
+def free_look(*jobs, **changes):
+    """Three workers, of which two are ready to be given up."""
+    return seen(*FREE_LOOK, jobs, **changes)
+
+
+def step(observation, current=3, target=1, **changes):
+    return next_step(observation, goal(current, target, **changes))
+
+
+def says(text, found, kind=Wait):
+    assert isinstance(found, kind), found
+    assert text in found.why
+    return found
+
+
+# -- the ordinary course ---------------------------------------------------------------------------------------------------
+
+
+def test_costs_come_first_and_on_all_chosen_pods():
+    found = step(seen([pod(n) for n in range(3)], [node(n) for n in range(3)]))
+    assert isinstance(found, SetCosts)
+    assert [mark.pod for mark in found.pods] == [NAME(2), NAME(1)]
+    assert {mark.cost for mark in found.pods} == {BASE_COST}
+
+
+def test_drain_comes_only_when_every_chosen_pod_is_marked():
+    marked = {"cordon": False, "operator_states": frozenset({"IDLE"}), "operator_reason": ""}
+    found = step(seen([pod(0), given_up(1, **marked), given_up(2, **marked)], [node(n) for n in range(3)]))
+    assert found == Drain(("gpu-2", "gpu-1"), OURS, 3600)
+
+
+def test_dead_mans_switch_can_be_left_out():
+    found = step(seen([pod(0), given_up(1), given_up(2)], [node(n) for n in range(3)]), policy=DrainPolicy(hold_factor=0))
+    assert found == Drain(("gpu-2", "gpu-1"), OURS, None)
+
+
+def test_cordon_waits_until_the_operator_has_seen_our_drain():
+    unseen = {"cordon": False, "operator_states": frozenset({"IDLE"}), "operator_reason": ""}
+    look = seen([pod(0), given_up(1, **unseen), given_up(2, cordon=False)], FREE_LOOK[1])
+    assert step(look) == CordonAnnotate((NAME(2),))
+
+
+def test_operators_own_earlier_drain_in_its_view_is_not_ours():
+    old = {"cordon": False, "operator_reason": "slurm-operator: Pod was cordoned"}
+    says("has not yet seen the drain", step(seen([pod(0), given_up(1, **old), given_up(2, **old)], FREE_LOOK[1])))
+
+
+def test_done_names_the_pods_in_the_very_look_in_which_all_is_so():
+    assert step(free_look()) == Done((NAME(2), NAME(1)))
+
+
+def test_same_look_gives_the_same_step():
+    assert step(free_look()) == step(free_look())
+
+
+# -- busy is never released ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("state", ["RUNNING", "SUSPENDED", "COMPLETING", "COMPLETED+COMPLETING", "CONFIGURING"])
+def test_busy_node_is_never_released(state):
+    found = step(free_look(job(7, 2, state=state)))
+    says("1 of 2 nodes are not free", found)
+    assert found.progress[0].startswith("gpu-2: 1 job (7 of alice)")
+
+
+def test_two_node_job_across_a_kept_and_a_chosen_node_is_waited_for():
+    says("not free", step(free_look(job(7, 0, 2))))
+
+
+def test_node_that_slurm_calls_mixed_is_waited_for_though_no_job_is_listed():
+    look = seen(FREE_LOOK[0], [node(0), held(1), held(2, "MIXED+DRAIN")])
+    assert step(look).progress == ("gpu-2: its state is DRAIN+MIXED, though no job of the list is on it",)
+
+
+def test_unknown_is_never_free():
+    look = seen(FREE_LOOK[0], [node(0), held(1), held(2, "UNKNOWN+DRAIN")])
+    assert "not understood" in step(look).progress[0]
+
+
+def test_slurm_that_cannot_be_asked_is_waited_for_and_nothing_is_done():
+    says("connection refused", step(free_look(cluster=None, problem="connection refused")))
+
+
+def test_ready_pod_that_may_register_any_moment_is_waited_for():
+    young = given_up(2, ready_since=NOW - 5)
+    assert "may register" in step(seen([pod(0), given_up(1), young], [node(0), held(1)])).progress[0]
+
+
+def test_ready_pod_that_never_registered_is_free():
+    look = seen([pod(0), given_up(1), given_up(2, operator_states=frozenset())], [node(0), held(1)])
+    assert step(look) == Done((NAME(1), NAME(2)))
+
+
+# -- strangers -------------------------------------------------------------------------------------------------------------
+
+
+def test_drain_of_a_person_counts_and_is_not_overwritten():
+    theirs = node(2, "IDLE+DRAIN", "bad DIMM", reason_user="root")
+    look = seen([pod(0), given_up(1), given_up(2, operator_reason="bad DIMM")], [node(0), held(1), theirs])
+    assert step(look) == Done((NAME(1), NAME(2)))
+
+
+def test_node_that_a_person_marked_without_draining_stops_the_run_with_words():
+    theirs = node(2, "DOWN", "fan is broken", reason_user="root")
+    broken = given_up(2, ready=False, ready_since=NOW - 500)
+    found = step(seen([pod(0), given_up(1), broken], [node(0), held(1), theirs]))
+    assert "fan is broken" in found.progress[0]
+    late = step(seen([pod(0), given_up(1), broken], [node(0), held(1), theirs]), deadline_at=NOW)
+    says("fan is broken", late, Stop)
+
+
+def test_drain_of_the_operator_counts_and_is_waited_for_in_its_view():
+    theirs = node(2, "IDLE+DRAIN", "slurm-operator: Node was cordoned")
+    look = seen([pod(0), given_up(1), given_up(2, cordon=False)], [node(0), held(1), theirs])
+    assert step(look) == Done((NAME(1), NAME(2)))
+
+
+def test_mark_of_another_gate_stops_the_run():
+    look = seen([pod(0), pod(1), given_up(2, gate=Tag("prod/gpu", -5).text())], [node(n) for n in range(3)])
+    assert says("another gate", step(look), Stop).cause == "blocked"
+
+
+def test_annotation_that_somebody_removed_is_set_again():
+    look = seen([pod(0), given_up(1), given_up(2, gate="", deletion_cost=0, cost_text=None)], FREE_LOOK[1])
+    assert [mark.pod for mark in step(look).pods] == [NAME(2)]
+
+
+def test_drain_that_somebody_lifted_is_set_again():
+    assert step(seen(FREE_LOOK[0], [node(0), held(1), node(2)])) == Drain(("gpu-2",), OURS, 3600)
+
+
+def test_replicas_that_somebody_else_wrote_stop_the_run():
+    assert says("Somebody else writes them", step(free_look(replicas=2)), Stop).cause == "blocked"
+
+
+def test_autoscaler_stops_the_run():
+    look = free_look(nodeset=nodeset(3, autoscalers=("HorizontalPodAutoscaler/gpu",)))
+    says("HorizontalPodAutoscaler/gpu", step(look), Stop)
+
+
+# -- Kubernetes in motion --------------------------------------------------------------------------------------------------
+
+
+def test_rolling_update_is_refused():
+    says("rolling update", step(free_look(nodeset=nodeset(3, updated=1))), Stop)
+    assert isinstance(step(free_look(nodeset=nodeset(3, updated=1, on_delete=True))), Done)
+    assert isinstance(step(free_look(nodeset=nodeset(3, updated=None))), Done)
+
+
+def test_spec_that_the_operator_has_not_seen_is_waited_for():
+    says("newest NodeSet", step(free_look(nodeset=nodeset(3, generation=2))))
+
+
+def test_operator_without_slurmrestd_is_waited_for():
+    says("blind", step(free_look(restapi_ready=False)))
+
+
+def test_nothing_is_marked_while_an_earlier_scale_in_is_in_flight():
+    look = seen([pod(n) for n in range(5)], [node(n) for n in range(5)], replicas=4)
+    says("an earlier scale-in isn't over: 1 pod(s) more than the 4", step(look, current=4))
+
+
+def test_pod_that_just_lost_readiness_decides_nothing_yet():
+    look = seen([pod(0, ready=False, ready_since=NOW - 5), given_up(1), given_up(2)], FREE_LOOK[1])
+    says("not settled yet: hpc-worker-gpu-0", step(look))
+
+
+def test_pod_that_stays_unready_goes_first_and_the_surplus_is_given_back():
+    look = seen([pod(0, ready=False, ready_since=NOW - 500), given_up(1), given_up(2)], FREE_LOOK[1])
+    found = step(look)
+    assert isinstance(found, Release)
+    assert [each.pod for each in found.pods] == [NAME(1)]
+    bare = {"gate": "", "cost_text": None, "deletion_cost": 0, "cordon": False}
+    look = seen([pod(0, ready=False, ready_since=NOW - 500), given_up(1, **bare), given_up(2)], FREE_LOOK[1])
+    assert step(look) == Undrain(("gpu-1",))
+
+
+def test_missing_nodeset_stops_the_run():
+    says("not there", step(free_look(nodeset=None)), Stop)
+
+
+def test_pods_that_are_gone_already_leave_nothing_to_do():
+    assert step(seen([pod(0)], [node(0)], replicas=3)) == Done(())
+
+
+# -- the operator's eyes ---------------------------------------------------------------------------------------------------
+
+
+def test_operator_that_has_not_seen_the_drain_is_not_trusted_with_lower_replicas():
+    blind = given_up(2, operator_states=frozenset({"IDLE"}))
+    says("not yet seen the drain of hpc-worker-gpu-2", step(seen([pod(0), given_up(1), blind], FREE_LOOK[1])))
+
+
+def test_release_that_overrides_reasons_must_have_seen_the_node_idle():
+    mixed = given_up(2, operator_states=frozenset({"MIXED", "DRAIN"}))
+    look = seen([pod(0), given_up(1), mixed], FREE_LOOK[1])
+    assert isinstance(step(look), Done)
+    says("not yet seen", step(replace(look, version=V121)))
+
+
+def test_operator_without_a_slurm_client_is_not_trusted_even_if_only_unscheduled_pods_go():
+    waiting = given_up(1, scheduled=False, phase="Pending", ready=False, created=NOW - 900, operator_states=frozenset())
+    blind = seen([pod(0, operator_states=frozenset()), waiting], [node(0)])
+    says("no client", step(blind, current=2))
+    assert step(seen([pod(0), waiting], [node(0)]), current=2) == Done((NAME(1),))
+
+
+def test_without_kept_healthy_pods_a_blind_operator_can_harm_nobody():
+    waiting = {"scheduled": False, "phase": "Pending", "ready": False, "created": NOW - 900}
+    look = seen([given_up(0, **waiting), given_up(1, **waiting)], [])
+    assert step(look, current=2, target=0) == Done((NAME(1), NAME(0)))
+
+
+def test_kept_pod_with_the_lowest_cost_there_is_stops_the_run():
+    look = seen([pod(0, deletion_cost=INT32_MIN), pod(1), pod(2)], [node(n) for n in range(3)])
+    says("lowest deletion cost", step(look), Stop)
+
+
+def test_kept_pod_with_a_very_low_cost_is_undercut():
+    look = seen([pod(0, deletion_cost=BASE_COST), given_up(1), given_up(2)], FREE_LOOK[1])
+    assert {mark.cost for mark in step(look).pods} == {BASE_COST - 1}
+
+
+# -- holds -----------------------------------------------------------------------------------------------------------------
+
+
+def test_hold_is_renewed_when_half_of_it_is_over():
+    assert step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=NOW + 1799)])) == RenewHold(("gpu-2",), 3600)
+    assert isinstance(step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=NOW + 1800)])), Done)
+    assert isinstance(step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=None)])), Done)
+
+
+def test_hold_of_an_earlier_policy_is_renewed_though_there_is_none_now():
+    look = seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=NOW + 400)])
+    assert step(look, policy=DrainPolicy(hold_factor=0)) == RenewHold(("gpu-2",), 3600)
+
+
+def test_drain_of_a_person_that_ends_soon_is_not_relied_on():
+    theirs = node(2, "IDLE+DRAIN", "bad DIMM", resume_after=NOW + 100)
+    look = seen([pod(0), given_up(1), given_up(2)], [node(0), held(1), theirs])
+    assert "ends by itself" in step(look).progress[0]
+
+
+def test_no_more_nodes_are_drained_at_once_than_allowed():
+    one = DrainPolicy(max_at_once=1)
+    fresh = seen([pod(n) for n in range(3)], [node(n) for n in range(3)], [job(1, 1), job(2, 2, end=NOW + 9)])
+    assert [mark.pod for mark in step(fresh, policy=one).pods] == [NAME(0)]
+    busy = [job(1, 1), job(2, 2, end=NOW + 9)]
+    first = seen([given_up(0), pod(1), pod(2)], [held(0), node(1), node(2)], busy)
+    assert [mark.pod for mark in step(first, policy=one).pods] == [NAME(2)]
+    second = seen([given_up(0), pod(1), given_up(2)], [held(0), node(1), held(2, "MIXED+DRAIN")], busy)
+    says("1 of 2", step(second, policy=one))
+    says("2 of 3", step(second, target=0, policy=one))
+
+
+# -- giving back -----------------------------------------------------------------------------------------------------------
+
+
+def test_raising_replicas_gives_back_marks_then_drains_then_is_done():
+    found = step(free_look(), current=3, target=3)
+    assert isinstance(found, Release)
+    assert all(each.uncordon and each.restore_cost for each in found.pods)
+    assert step(seen([pod(n) for n in range(3)], FREE_LOOK[1]), target=5) == Undrain(("gpu-1", "gpu-2"))
+    assert step(seen([pod(n) for n in range(3)], [node(n) for n in range(3)]), target=5) == Done(())
+
+
+def test_pods_that_the_operator_is_deleting_are_not_given_back():
+    look = seen(*FREE_LOOK, replicas=1)
+    says("the operator is deleting", step(look, current=1, target=3))
+
+
+def test_nothing_is_given_back_before_the_operator_has_seen_the_newest_spec():
+    says("the operator is deleting", step(free_look(nodeset=nodeset(3, generation=2)), target=3))
+
+
+def test_run_killed_after_the_write_is_done_at_once_and_keeps_the_doomed_drained():
+    assert step(seen(*FREE_LOOK, replicas=1)) == Done((NAME(2), NAME(1)))
+
+
+def test_run_after_the_write_gives_back_what_is_left_on_kept_pods():
+    look = seen([given_up(0), given_up(1, ready=False, ready_since=NOW - 500)], [held(0), held(1)], replicas=1)
+    found = step(look, current=2)
+    assert isinstance(found, Release)
+    assert [each.pod for each in found.pods] == [NAME(0)]
+
+
+# -- teardown --------------------------------------------------------------------------------------------------------------
+
+
+def test_teardown_needs_every_node_free_and_neither_cordon_nor_the_operator():
+    plain = {"cordon": False, "operator_states": frozenset()}
+    look = seen([given_up(n, **plain) for n in range(2)], [held(0), held(1)])
+    assert step(look, 2, 0, teardown=True) == Done((NAME(1), NAME(0)))
+    assert step(replace(look, nodeset=None), 2, 0, teardown=True) == Done((NAME(1), NAME(0)))
+
+
+def test_teardown_waits_for_jobs_on_any_node():
+    look = seen([given_up(n) for n in range(2)], [held(0), held(1, "MIXED+DRAIN")], [job(1, 1)])
+    says("1 of 2", step(look, 2, 0, teardown=True))
+
+
+def test_teardown_waits_out_a_rolling_update_and_a_scale_in_in_flight():
+    look = seen([given_up(n) for n in range(2)], [held(0), held(1)], nodeset=nodeset(2, updated=0))
+    says("rolling update", step(look, 2, 0, teardown=True))
+    look = seen([given_up(n) for n in range(2)], [held(0), held(1)], replicas=1)
+    says("earlier scale-in", step(look, 2, 0, teardown=True))
+
+
+def test_teardown_is_refused_while_another_gate_holds_a_pod():
+    look = seen([given_up(0), given_up(1, gate="x")], [held(0), held(1)])
+    says("another gate", step(look, 2, 0, teardown=True), Stop)
+
+
+def test_teardown_of_a_nodeset_that_an_autoscaler_owns_goes_on():
+    look = seen([given_up(0)], [held(0)], nodeset=nodeset(1, autoscalers=("ScaledObject/gpu",)))
+    assert step(look, 1, 0, teardown=True) == Done((NAME(0),))
+
+
+# -- the last look ---------------------------------------------------------------------------------------------------------
+
+
+def test_last_look_agrees_only_with_the_same_pods_in_the_same_state():
+    chosen = frozenset({NAME(1), NAME(2)})
+    assert last_look(free_look(), goal(3, 1), chosen) == ""
+    assert "would now delete" in last_look(free_look(), goal(3, 1), frozenset({NAME(0), NAME(1)}))
+    assert "not free" in last_look(free_look(job(1, 2)), goal(3, 1), chosen)
+    assert "Somebody else" in last_look(free_look(replicas=2), goal(3, 1), chosen)
+    undrained = seen(FREE_LOOK[0], [node(0), held(1), node(2)])
+    assert "Drain is needed again" in last_look(undrained, goal(3, 1), chosen)
+    gone = seen([pod(0)], [node(0)], replicas=3)
+    assert "nothing" in last_look(gone, goal(3, 1), chosen)
