@@ -182,10 +182,12 @@ class Sender:
 
         ``repeatable`` False: only what certainly did not reach the server is sent again, and a troubled answer is
         handed to the caller at once. Raises :class:`NoAnswer` after the last try or when the next pause would pass
-        the budget (seconds for all tries together).
+        the budget (seconds for all tries together), unless an earlier try had a troubled answer: that one says more than
+        a silence, and is returned.
         """
         deadline = self.clock.monotonic() + budget_s
         tries = 0
+        troubled: httpx.Response | None = None
         while True:
             tries += 1
             request = self.client.build_request(
@@ -199,10 +201,13 @@ class Sender:
                 trouble = NoAnswer(describe(error, request), maybe_done=not unsent, tries=tries)
                 lasting = isinstance(error, AnswerTooLargeError | httpx.DecodingError | httpx.UnsupportedProtocol)
                 if lasting or not (repeatable or unsent) or self._over(tries, pause, deadline):
+                    if troubled is not None:
+                        return troubled
                     raise trouble from None
             else:
                 if not repeatable or not again(response) or self._over(tries, pause, deadline):
                     return response
+                troubled = response
             self.clock.sleep(pause)
 
     def _over(self, tries: int, pause: float, deadline: float) -> bool:

@@ -2,6 +2,9 @@
 
 Source: slurmrestd.md, section 4, tested on Slurm 24.11 and 26.05. It is stricter than slurm-operator's own
 (``IsNodeDrained``), which takes the node of a suspended job for drained and kills the job.
+
+What it can't see: slurmctld saves a drain only some seconds after it accepted it (3 s seen on 26.05.5); killed before,
+it comes back without it. So whoever acts on ``Free`` looks once more as late as possible.
 """
 
 from __future__ import annotations

@@ -218,6 +218,22 @@ def test_trouble_that_passed_is_forgotten(server: Server) -> None:
     assert [n.name for n in found.nodes] == ["g-0"]
 
 
+def test_what_slurm_said_is_told_although_it_fell_silent_later(server: Server) -> None:
+    """slurmrestd waits ten seconds for slurmctld before it says who is missing; the next try then finds no time."""
+    down = [answer(502, [error(1800, "Unable to contact slurm controller")]).content]
+
+    def reply(handler: BaseHTTPRequestHandler) -> None:
+        if down:
+            send(handler, 502, down.pop())
+        else:
+            server.released.wait(10)
+
+    server.reply = reply
+    with client_of(server.url) as client, pytest.raises(SlurmrestUnreachable, match="can't reach slurmctld"):
+        client.nodes()
+    server.released.set()
+
+
 @pytest.mark.parametrize("status", [301, 302, 307])
 def test_a_redirect_is_not_followed_and_takes_no_token_along(server: Server, status: int) -> None:
     def redirect(handler: BaseHTTPRequestHandler) -> None:
