@@ -1,0 +1,78 @@
+"""A plain stack as the rules see it, without an engine: references resolved, what an update makes left unknown."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from slurm_rules.catalogue import RULES
+from slurm_rules.model import UNKNOWN, Resource, Stack
+from slurm_rules.rule import Rule, Verdict
+
+_REFERENCE = re.compile(r"\$\{([a-z-]+)\.([A-Za-z]+)\}")
+_ROOT = "urn:pulumi:test::plain::pulumi:pulumi:Stack::plain-test"
+
+
+def urn(name: str, type_: str) -> str:
+    """The URN of a resource of a plain stack."""
+    return f"urn:pulumi:test::plain::{type_}::{name}"
+
+
+def in_memory(declared: Mapping[str, Any]) -> Stack:
+    """The stack that the engine would hand to the rules at the end of a preview."""
+    bodies = declared["resources"]
+    urns = {name: urn(name, body["type"]) for name, body in bodies.items()}
+    resources = [_resource(name, body, bodies, urns) for name, body in bodies.items()]
+    outputs, _ = _resolved(declared.get("outputs", {}), bodies)
+    root = Resource(type="pulumi:pulumi:Stack", name="plain-test", urn=_ROOT, props=outputs)
+    return Stack((root, *resources))
+
+
+def _resource(name: str, body: Mapping[str, Any], bodies: Mapping[str, Any], urns: Mapping[str, str]) -> Resource:
+    props, flows = {}, {}
+    for key, value in body.get("properties", {}).items():
+        props[key], sources = _resolved(value, bodies)
+        if sources:
+            flows[key] = frozenset(urns[source] for source in sources)
+    return Resource(
+        type=body["type"],
+        name=name,
+        urn=urns[name],
+        props=props,
+        protect=body.get("protect", False),
+        ignore_changes=tuple(body.get("ignoreChanges", ())),
+        parent=_ROOT,
+        dependencies=frozenset(urns[other] for other in body.get("dependsOn", ()) if other in urns),
+        property_dependencies=flows,
+    )
+
+
+def _resolved(value: Any, bodies: Mapping[str, Any]) -> tuple[Any, set[str]]:
+    """A value with its references filled in, and the resources that these name."""
+    if isinstance(value, Mapping):
+        parts = {key: _resolved(part, bodies) for key, part in value.items()}
+        return {key: part for key, (part, _) in parts.items()}, {s for _, found in parts.values() for s in found}
+    if isinstance(value, list):
+        items = [_resolved(part, bodies) for part in value]
+        return [part for part, _ in items], {source for _, found in items for source in found}
+    match = _REFERENCE.fullmatch(value) if isinstance(value, str) else None
+    if match is None:
+        return float(value) if isinstance(value, int) and not isinstance(value, bool) else value, set()
+    known = bodies[match[1]].get("properties", {}).get(match[2], UNKNOWN)
+    return _resolved(known, bodies)[0] if known is not UNKNOWN else UNKNOWN, {match[1]}
+
+
+def one(rule: Rule, stack: Stack, options: Mapping[str, Any] | None = None) -> Verdict:
+    """The verdict of a rule; one that sees a single resource is asked about each by itself, as the engine does."""
+    if rule.scope == "stack":
+        return rule.judge(stack, options)
+    verdicts = [rule.judge(Stack((resource,)), options) for resource in stack.resources]
+    return Verdict(
+        tuple(v for each in verdicts for v in each.violations), tuple(n for each in verdicts for n in each.not_judged)
+    )
+
+
+def speaking(stack: Stack) -> set[str]:
+    """Names of the rules that find a violation."""
+    return {rule.name for rule in RULES if one(rule, stack).violations}

@@ -1,0 +1,123 @@
+"""The pack over the real engine: stacks in plain resources, previewed or analyzed, and what the pack said of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from tests.integration.engine import REPO, STACK, Engine, Project, create_project
+from tests.stacks import merged
+
+HERE = Path(__file__).resolve().parent
+PACK = REPO / "policies"
+BAD = sorted((HERE / "bad").glob("*.yaml"))
+SITE = PACK / "site.example.json"
+LAB = PACK / "site.lab.json"
+Data = dict[str, Any]
+
+_SAID = re.compile(r"^ +- \[(\w+)\] .*? ([a-z][a-z-]+)  \((.*)\)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Said:
+    """One thing that the pack said: the rule, its level, and of which resource."""
+
+    rule: str
+    level: str
+    resource: str
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """How a preview or analysis ended."""
+
+    code: int
+    said: tuple[Said, ...]
+    output: str
+
+    @property
+    def refused_by(self) -> set[str]:
+        """Rules with a mandatory violation."""
+        return {said.rule for said in self.said if said.level == "mandatory"}
+
+    @property
+    def spoke(self) -> set[str]:
+        """Rules that said anything."""
+        return {said.rule for said in self.said}
+
+
+def outcome(done: subprocess.CompletedProcess[str]) -> Outcome:
+    """Read what the pack said out of the CLI's own report."""
+    text = done.stdout + done.stderr
+    said = tuple(Said(rule, level, resource) for level, rule, resource in _SAID.findall(text))
+    return Outcome(done.returncode, said, text)
+
+
+def plain_stack(name: str, over: Mapping[str, Any] | None = None) -> Data:
+    """One of the sound stacks in ``stacks``, with ``over`` laid over it."""
+    return merged(yaml.safe_load((HERE / "stacks" / f"{name}.yaml").read_text()), over or {})
+
+
+def bad_stack(file: Path) -> Data:
+    """A stack in ``bad``: a sound one with one thing changed."""
+    change = yaml.safe_load(file.read_text())
+    return plain_stack(change.pop("base", "inside"), change)
+
+
+def environment() -> dict[str, str]:
+    """No Kubernetes at all, whatever this machine has; versions of the providers as the program pins them."""
+    pins = dict(line.split("==") for line in (REPO / "requirements.txt").read_text().split() if "==" in line)
+    return {
+        "KUBECONFIG": os.devnull + "/none",
+        "KUBERNETES_VERSION": pins["pulumi-kubernetes"],
+        "RANDOM_VERSION": pins["pulumi-random"],
+    }
+
+
+def lay_out(folder: Path, stack: Mapping[str, Any]) -> None:
+    """Write a plain stack and the program that declares it into a project folder."""
+    for file in (HERE / "program").glob("*.py"):
+        shutil.copy(file, folder)
+    (folder / "stack.json").write_text(json.dumps(stack))
+    for chart in ("slurm-operator", "slurm-operator-crds"):
+        (folder / "charts" / chart / "templates").mkdir(parents=True, exist_ok=True)
+        version = stack["resources"].get("operator", {}).get("properties", {}).get("version", "1.2.1")
+        (folder / "charts" / chart / "Chart.yaml").write_text(f"apiVersion: v2\nname: {chart}\nversion: {version}\n")
+
+
+def flags(folder: Path, config: Mapping[str, Any] | Path | None = None) -> list[str]:
+    """Arguments that apply the pack, with a site's configuration when one is given."""
+    arguments = ["--policy-pack", str(PACK)]
+    if config is None:
+        return arguments
+    file = config if isinstance(config, Path) else folder / "site.json"
+    if not isinstance(config, Path):
+        file.write_text(json.dumps(config))
+    return [*arguments, "--policy-pack-config", str(file)]
+
+
+def plain_project(engine: Engine, folder: Path, stack: Mapping[str, Any], name: str = "plain") -> Project:
+    """A project that declares a plain stack."""
+    project = create_project(engine, folder, name)
+    lay_out(folder, stack)
+    return project
+
+
+def preview(project: Project, config: Mapping[str, Any] | Path | None = None, *more: str) -> Outcome:
+    """``pulumi preview`` under the pack."""
+    return outcome(project.preview("--stack", STACK, *flags(project.folder, config), *more, ok=False, env=environment()))
+
+
+def analyze(project: Project, state: Path, config: Mapping[str, Any] | Path | None = None) -> Outcome:
+    """``pulumi policy analyze`` of a saved state: no program, no provider, no Kubernetes."""
+    arguments = ["policy", "analyze", "--file", str(state), *flags(project.folder, config)]
+    return outcome(project.run(*arguments, ok=False, env=environment()))

@@ -1,0 +1,29 @@
+"""Dynamic resources under the types of the program's own, with a provider that does nothing at all."""
+
+from pulumi.dynamic import CreateResult, Resource, ResourceProvider
+
+
+class Nothing(ResourceProvider):
+    def create(self, props):
+        return CreateResult("made", props)
+
+
+class ScaleInGate(Resource, module="slurm", name="ScaleInGate"):
+    pass
+
+
+class TeardownGate(Resource, module="slurm", name="TeardownGate"):
+    pass
+
+
+class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
+    pass
+
+
+def register(kind):
+    return lambda name, props, opts: kind(Nothing(), name, props, opts)
+
+
+REGISTER = {
+    f"pulumi-python:dynamic/slurm:{kind.__name__}": register(kind) for kind in (ScaleInGate, TeardownGate, ClusterIdentity)
+}
