@@ -101,7 +101,7 @@ class Cluster:
             self._start([daemons.slurmd(name)])
 
     def enable_backup(self) -> None:
-        """Start ctl-2, a backup slurmctld on the shared state; it takes over SlurmctldTimeout (30 s) after ctl falls."""
+        """Start ctl-2, a backup slurmctld on the shared state; it takes over SlurmctldTimeout (10 s) after ctl falls."""
         with self._alone():
             keys.put(self._flag("ctl-2"), b"", mode=0o644)
             self.write()
@@ -109,6 +109,11 @@ class Cluster:
             self.hosts.up(host, rootfs.ensure(), self._binds("ctl-2"))
             self.restart("ctl", "slurmctld")
             self._start([daemons.BACKUP])
+            self.reconfigure()
+            ping = ["scontrol", "ping"]
+            self.site.supervisor.await_true(
+                "login-1 knows ctl-2", lambda: "ctl-2" in self.hosts.run("login-1", ping, check=False).stdout, 20.0
+            )
 
     # -- one daemon ----------------------------------------------------------------------------------------------
 

@@ -39,10 +39,10 @@ class Daemon:
     seconds: float = 30.0
 
 
-def _slurmctld(host: str) -> Daemon:
+def _slurmctld(host: str, ready: Ready) -> Daemon:
     # A state folder without a saved state is "corrupt" to a slurmctld that was killed in its first seconds; -i then.
     script = f"[ -e {conf.STATE_SAVE}/job_state ] && exec /usr/sbin/slurmctld -D; exec /usr/sbin/slurmctld -D -i"
-    return Daemon(host, "slurmctld", ("sh", "-c", script), Ready.HTTP, conf.CTLD_PORT)
+    return Daemon(host, "slurmctld", ("sh", "-c", script), ready, conf.CTLD_PORT)
 
 
 def slurmd(host: str) -> Daemon:
@@ -62,8 +62,8 @@ MARIADB = Daemon(
     Ready.DATABASE,
 )  # fmt: skip
 SLURMDBD = Daemon("dbd", "slurmdbd", ("/usr/sbin/slurmdbd", "-D"), Ready.TCP, conf.DBD_PORT)
-SLURMCTLD = _slurmctld("ctl")
-BACKUP = _slurmctld("ctl-2")
+SLURMCTLD = _slurmctld("ctl", Ready.HTTP)
+BACKUP = _slurmctld("ctl-2", Ready.TCP)  # /readyz says no until it has taken over
 SLURMRESTD = Daemon(
     "rest",
     "slurmrestd",

@@ -157,6 +157,17 @@ def test_a_metal_host_more_and_other_partitions_take_part(second: Cluster) -> No
     assert_nothing_is_left(second)
 
 
+def test_the_backup_controller_takes_over(second: Cluster) -> None:
+    second.up()
+    second.enable_backup()
+    second.kill("ctl", "slurmctld")
+    srun = ["srun", "-p", "metal", "-N", "2", "-t", "1", "hostname"]
+    assert sorted(second.hosts.run("login-1", srun, user="bob").stdout.split()) == ["metal-1", "metal-2"]
+    pinged = second.hosts.run("login-1", ["scontrol", "ping"], check=False).stdout
+    assert "ctl is DOWN" in pinged
+    assert "ctl-2 is UP" in pinged
+
+
 def _json(path: Path) -> dict[str, int]:
     loaded: dict[str, int] = json.loads(path.read_text())
     return loaded
