@@ -1,14 +1,12 @@
 """`lab/lab COMMAND`: the local hybrid cluster, up and down, and what one does with it."""
 
 import argparse
-import fcntl
 import signal
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from types import FrameType
 
-from lab import commands, paths
+from lab import commands, locks, paths
 from lab.errors import LabError
 
 READ_ONLY = ("status", "shell", "logs")
@@ -41,7 +39,7 @@ def main(argv: Sequence[str]) -> int:
     try:
         if asked.command in READ_ONLY:
             return commands.run(asked)
-        with _alone():
+        with locks.alone(paths.CGROUP, lambda: commands.say("another lab command is at work; waiting for it")):
             return commands.run(asked)
     except LabError as error:
         print(f"lab: {error}", file=sys.stderr)
@@ -55,19 +53,6 @@ def main(argv: Sequence[str]) -> int:
 
 def _interrupt(_signal: int, _frame: FrameType | None) -> None:
     raise KeyboardInterrupt
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """One command that changes something at a time. The lock is outside STATE, which `down` removes."""
-    paths.CACHE.mkdir(parents=True, exist_ok=True)
-    with (paths.CACHE / "lab.lock").open("w") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            print("lab: another lab command is at work; waiting for it", file=sys.stderr)
-            fcntl.flock(handle, fcntl.LOCK_EX)
-        yield
 
 
 if __name__ == "__main__":

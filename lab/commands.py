@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 
-from lab import apt, demo, engine, forwarding, obtain, own_images, paths, python_env, slurm, supervise
+from lab import apt, demo, engine, forwarding, images, locks, obtain, own_images, paths, python_env, slurm, supervise
 from lab.errors import LabError
 from lab.kubernetes import layout, machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
@@ -51,7 +51,8 @@ def tools() -> dict[str, Path]:
     python_env.ensure(say=say)
     python_env.ensure_policies(say=say)
     programs = obtain.ensure(say=say)
-    engine.prepare(programs, say=say)
+    with locks.alone("engine", lambda: say("pulumi: somebody else is preparing it; waiting")):
+        engine.prepare(programs, say=say)
     return programs
 
 
@@ -67,8 +68,10 @@ def up(only: str | None) -> None:
         if only != "kubernetes":
             halves.append(pool.submit(slurm.up, say=say))
         if only != "slurm":
-            wanted = [*own_images.ensure(programs), *slurm.images()]
-            halves.append(pool.submit(KUBERNETES.up, programs, wanted, say=say))
+            with locks.alone("images", lambda: say("images: somebody else is packing them; waiting")):
+                wanted = [*own_images.ensure(programs), *slurm.images()]
+                seed = images.seed(wanted)
+            halves.append(pool.submit(KUBERNETES.up, programs, wanted, seed, say=say))
         for half in halves:
             half.result()
     say(f'up after {monotonic() - begun:.0f} s; next: `eval "$(lab/lab env)"`, or `lab/lab demo`')

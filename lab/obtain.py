@@ -4,7 +4,6 @@ What is fetched or built lies in CACHE/tools/<name>-<key>, where the key is a di
 there by one rename, so what is there is whole. One build at a time: two at once only slow each other down.
 """
 
-import fcntl
 import json
 import os
 import platform
@@ -14,12 +13,11 @@ import tarfile
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from time import monotonic
 
-from lab import go, paths
+from lab import go, locks, paths
 from lab.errors import LabError
 from lab.tools import TOOLS, Tool
 
@@ -39,7 +37,7 @@ def ensure(tools: Sequence[Tool] = TOOLS, *, say: Say = print) -> dict[str, Path
             absent.append(tool)
         found |= here or {}
     if absent:
-        with _alone():
+        with locks.alone("tools", lambda: say("tools: somebody else is building them; waiting")):
             found |= _obtain(absent, say)
     return found
 
@@ -209,13 +207,3 @@ def _fresh(tool: Tool) -> Path:
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
     return part
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """One download or build on this machine at a time; the kernel gives the lock back however its holder ends."""
-    folder = paths.CACHE / "tools"
-    folder.mkdir(parents=True, exist_ok=True)
-    with (folder / "lock").open("w") as handle:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield

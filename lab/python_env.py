@@ -4,7 +4,6 @@ Both are links into CACHE, to a folder named after a digest of the requirements,
 changed requirements get a fresh one. A venv that is a folder of its own in the checkout is the user's, and is left alone.
 """
 
-import fcntl
 import hashlib
 import shutil
 import subprocess
@@ -12,7 +11,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from lab import apt, paths
+from lab import apt, locks, paths
 from lab.errors import LabError
 
 Say = Callable[[str], None]
@@ -46,8 +45,7 @@ def _linked(link: Path, requirements: Sequence[Path], say: Say) -> Path:
         return link / "bin" / "python"
     ready = paths.CACHE / "venv" / key(requirements, sys.version_info[:2])
     ready.parent.mkdir(parents=True, exist_ok=True)
-    with (ready.parent / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
+    with locks.alone("python", lambda: say("python: somebody else is installing packages; waiting")):
         if not (ready / COMPLETE).exists():
             _make(ready, requirements, say)
     if not link.is_symlink() or link.readlink() != ready:

@@ -53,12 +53,15 @@ class Supervisor:
     def start(
         self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
     ) -> None:
-        """Start `argv` in a session of its own, unless `name` is alive. Raises LabError if it can't be recorded."""
+        """Start `argv` in a session of its own, unless `name` is alive. Raises LabError if it can't be recorded.
+
+        What a dead one left in its process group (nsenter's child, when only nsenter was killed) is ended first.
+        """
         if self.alive(name):
             return
+        self.stop(name, timeout=2.0)
         self.run.mkdir(parents=True, exist_ok=True)
         self.logs.mkdir(parents=True, exist_ok=True)
-        self._record_path(name).unlink(missing_ok=True)
         shell = ["sh", "-c", _RECORD_THEN_BECOME, name, str(self._record_path(name)), str(self.log_path(name)), *argv]
         done = subprocess.run(
             ["setsid", "--fork", *shell],

@@ -21,6 +21,8 @@ PREFIX = "kube-"
 """Starts the names of the control plane's processes."""
 CONTROL_PLANE = ("kube-etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kube-dns")
 READY_SECONDS = 90.0
+SOCKET_PATH = 104
+"""containerd's limit, in characters; Linux's is 107."""
 SHARED_FOLDERS = (Path("/var/lib/kubelet"), Path("/var/lib/cni"))
 """Mount points that node-init.sh makes on the machine; empty there."""
 
@@ -32,18 +34,25 @@ class Kubernetes:
     home: Home
     nodes: tuple[Node, ...] = layout.NODES
 
-    def up(self, binaries: Mapping[str, Path], wanted: Sequence[Image], *, say: Say = print) -> None:
+    def up(self, binaries: Mapping[str, Path], wanted: Sequence[Image], seed: Path, *, say: Say = print) -> None:
         """Bring up what is not up. `binaries` by name (kube-apiserver, …); `wanted` images are in every node after it.
+
+        `seed` is a store that has them (images.seed).
 
         Safe to repeat. Raises LabError with the log's end when a part does not come, or when a node is not ready
         after READY_SECONDS.
         """
         begun = monotonic()
+        longest = max(len(f"{self.home.socket(node)}.ttrpc") for node in self.nodes)
+        if longest > SOCKET_PATH:
+            raise LabError(
+                f"{self.home.root} is {longest - SOCKET_PATH} characters too long for containerd's sockets in it; "
+                "set SLINKY_LAB_STATE to a shorter path"
+            )
         self.home.root.mkdir(parents=True, exist_ok=True)
         pki.ensure(self.home)
         paths.HOSTS.touch()
         network.up(self.nodes)
-        seed = images.seed(wanted)
         self._control_plane(binaries)
         with ThreadPoolExecutor(len(self.nodes)) as pool:
             for future in [pool.submit(self._node, node, binaries, wanted, seed) for node in self.nodes]:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -48,7 +49,7 @@ def test_stop_ends_the_whole_group_even_when_it_ignores_term(supervisor: Supervi
     supervisor.stop("stubborn", timeout=0.2)
     assert not supervisor.alive("stubborn")
     assert supervisor.recorded() == []
-    supervisor.await_true("child gone", lambda: not Path(f"/proc/{child}/cmdline").exists(), 5)
+    supervisor.await_true("child gone", lambda: not (Path(f"/proc/{child}/cmdline").exists() and cmdline(child)), 5)
 
 
 def test_reused_pid_is_neither_alive_nor_killed(supervisor: Supervisor) -> None:
@@ -93,3 +94,21 @@ def test_missing_program_is_told_by_await_true(supervisor: Supervisor) -> None:
     supervisor.start("typo", ["no-such-program-here"])
     with pytest.raises(LabError, match=r"no-such-program-here"):
         supervisor.await_true("answers", lambda: False, 30, log="typo")
+
+
+def test_start_ends_what_a_dead_predecessor_left(supervisor: Supervisor) -> None:
+    supervisor.start("daemon", ["sh", "-c", "sleep 65 & echo $!; exec sleep 66"])
+    log = supervisor.log_path("daemon")
+    supervisor.await_true("child reported", lambda: log.exists() and log.read_text().strip() != "", 5)
+    child = int(log.read_text())
+    os.kill(pid_of(supervisor, "daemon"), signal.SIGKILL)
+    supervisor.await_true("leader is dead", lambda: not supervisor.alive("daemon"), 5)
+    assert Path(f"/proc/{child}").exists()
+    supervisor.start("daemon", ["sleep", "67"])
+    assert supervisor.alive("daemon")
+    supervisor.await_true("child gone", lambda: not (Path(f"/proc/{child}/cmdline").exists() and cmdline(child)), 5)
+
+
+def cmdline(pid: int) -> bytes:
+    """Empty for a zombie, which its parent has not collected yet."""
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
