@@ -14,9 +14,14 @@ from slinky_iac.drain.view import JobView
 
 SCHEMA = 1
 
+MAX_JOBS = 200
+"""Jobs listed by name. A plan stands in every state and diff; of a NodeSet with 100,000 jobs it says the number."""
+MAX_JOBS_OF_A_NODE = 16
+
 
 def plan_props(plan: ScaleInPlan) -> dict[str, Any]:
     """The plan as flat JSON: what is given up, whose jobs are waited for, until when, and what stands in the way."""
+    jobs = plan.jobs
     return {
         "schema": SCHEMA,
         "nodeset": plan.nodeset,
@@ -24,7 +29,8 @@ def plan_props(plan: ScaleInPlan) -> dict[str, Any]:
         "to": plan.target,
         "known": plan.known,
         "nodes": [node_props(each) for each in plan.chosen],
-        "jobs": [job_props(job) for job in plan.jobs],
+        "jobs": [job_props(job) for job in jobs[:MAX_JOBS]],
+        "jobs_total": len(jobs),
         "free_at": _free_at(plan),
         "blocks": [block.text for block in plan.blocks],
         "warnings": [warning.text for warning in plan.warnings],
@@ -44,7 +50,8 @@ def node_props(each: Candidate) -> dict[str, Any]:
         "pod": each.pod.name,
         "kind": each.kind.name.lower(),
         "free_at": "unknown" if each.endless else ("now" if not each.jobs else iso(each.end)),
-        "jobs": [job.shown for job in each.jobs],
+        "jobs": [job.shown for job in each.jobs[:MAX_JOBS_OF_A_NODE]],
+        "jobs_total": len(each.jobs),
     }
 
 
@@ -71,6 +78,7 @@ def unknown_props(nodeset: str, current: int, target: int, why: str) -> dict[str
         "known": False,
         "nodes": [],
         "jobs": [],
+        "jobs_total": 0,
         "free_at": "unknown",
         "blocks": [],
         "warnings": [f"nobody could be asked, so nothing is claimed: {why}"],

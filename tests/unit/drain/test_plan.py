@@ -1,0 +1,294 @@
+"""The plan says whom it will touch, what stands in the way and what nobody can know; and it doesn't flicker."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.drain.cost import Kind
+from slinky_iac.drain.describe import lines, plan_props, unknown_props
+from slinky_iac.drain.mark import BASE_COST, Tag
+from slinky_iac.drain.plan import is_forced, plan_scale_in, with_costs
+from slinky_iac.drain.policy import DrainPolicy, Limits
+from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
+from slinky_iac.drain.text import iso, jobs_in_words
+from slinky_iac.drain.view import ClusterView, ReservationView
+from slinky_iac.operator_version import OperatorVersion
+from tests.unit.drain.made import NOW, OWNER, V110, given_up, held, job, node, nodeset, pod
+
+NAME = "hpc-worker-gpu-{}".format
+
+
+def plan(pods, nodes, jobs=(), target=1, *, limits=None, reservations=(), state=None, now=NOW, version=V110):
+    return plan_scale_in(
+        pods,
+        None if nodes is None else ClusterView.of(nodes, jobs, reservations),
+        state or nodeset(len(pods)),
+        target,
+        DrainPolicy(limits=limits or Limits()),
+        now=now,
+        version=version,
+        owner=OWNER,
+        problem="connection refused" if nodes is None else "",
+    )
+
+
+def workers(*jobs, target=1, **changes):
+    return plan([pod(n) for n in range(3)], [node(n) for n in range(3)], jobs, target, **changes)
+
+
+def codes(findings):
+    return [finding.code for finding in findings]
+
+
+def test_plan_names_pods_jobs_and_the_time_when_all_are_free():
+    found = workers(job(1, 2, end=NOW + 50), job(2, 1, 2, end=NOW + 90), job(3, 0))
+    assert [each.pod.name for each in found.chosen] == [NAME(1), NAME(2)]
+    assert [each.job_id for each in found.jobs] == [1, 2]
+    assert found.free_at == NOW + 90
+    assert found.deletion_cost == BASE_COST
+    assert found.give_up == 2
+    assert not found.blocks
+    assert found.cost[1] == 1
+
+
+def test_plan_says_what_the_operator_would_have_taken_alone():
+    found = workers(job(1, 2), target=2)
+    assert [each.pod.name for each in found.chosen] == [NAME(1)]
+    assert found.operator_alone.victims == (NAME(2),)
+
+
+def test_idle_nodes_are_free_now_and_endless_jobs_leave_the_time_open():
+    assert workers(target=2).free_at == 0
+    endless = workers(job(1, 0, 1, 2, end=None))
+    assert endless.free_at is None
+    assert endless.endless
+    assert "endless" in codes(endless.warnings)
+
+
+def test_without_slurm_nothing_is_claimed_about_nodes_and_jobs():
+    found = plan([pod(n) for n in range(3)], None)
+    assert not found.known
+    assert found.give_up == 2
+    assert found.chosen == ()
+    assert codes(found.warnings) == ["slurm-unknown"]
+    assert "connection refused" in found.warnings[0].text
+
+
+@pytest.mark.parametrize(
+    ("state", "pods", "code"),
+    [
+        (nodeset(3, autoscalers=("ScaledObject/gpu",)), None, "autoscaler"),
+        (nodeset(3, updated=2), None, "rollout"),
+        (nodeset(3), [pod(0), pod(1), given_up(2, gate=Tag("prod/gpu", 0).text())], "foreign-gate"),
+        (nodeset(3), [pod(0, deletion_cost=INT32_MIN), pod(1), pod(2)], "deletion-cost"),
+    ],
+)
+def test_what_forbids_a_scale_in_blocks_the_plan(state, pods, code):
+    found = plan(pods or [pod(n) for n in range(3)], [node(n) for n in range(3)], state=state)
+    assert codes(found.blocks) == [code]
+
+
+def test_rollout_blocks_also_when_slurm_is_away():
+    assert codes(plan([pod(0), pod(1)], None, state=nodeset(2, updated=0)).blocks) == ["rollout"]
+
+
+def test_node_that_cannot_be_made_free_blocks_only_when_it_must_go():
+    nodes = [node(0), node(1), node(2, "DOWN", "fan is broken", reason_user="root")]
+    pods = [pod(n) for n in range(3)]
+    assert codes(plan(pods, nodes, target=0).blocks) == ["blocked-node"]
+    kept = plan(pods, nodes, target=1)
+    assert kept.blocks == ()
+    assert codes(kept.warnings) == ["odd-node"]
+    assert "root marked it" in kept.warnings[0].text
+
+
+def test_foreign_drains_count_openly_on_both_sides():
+    nodes = [
+        node(0, "MIXED+DRAIN", "bad DIMM", reason_user="root"),
+        node(1),
+        node(2, "IDLE+DRAIN", "slurm-operator: Node was cordoned"),
+    ]
+    found = plan([pod(n) for n in range(3)], nodes, [job(1, 0)], target=2)
+    assert [each.kind for each in found.chosen] == [Kind.HELD]
+    texts = {finding.code: finding.text for finding in found.warnings}
+    assert "gpu-2 (given up) is drained by slurm-operator" in texts["foreign-drain-given-up"]
+    assert "gpu-0 (kept) is drained by root: 'bad DIMM'" in texts["foreign-drain-kept"]
+
+
+def test_drain_of_ours_is_no_foreign_drain():
+    found = plan([pod(0), given_up(1)], [node(0), held(1)])
+    assert found.warnings == ()
+
+
+def test_drain_without_a_name_is_somebodys():
+    found = plan([pod(0), pod(1)], [node(0), node(1, "IDLE+DRAIN", "x")])
+    assert "drained by somebody" in found.warnings[0].text
+
+
+def test_forced_and_unregistered_pods_are_told():
+    pods = [pod(0), pod(1), pod(2, ready=False), pod(3)]
+    found = plan(pods, [node(0), node(1), node(2)], target=2)
+    assert [each.pod.name for each in found.chosen] == [NAME(2), NAME(3)]
+    assert codes(found.warnings) == ["forced", "unregistered"]
+    assert [is_forced(each.pod) for each in found.chosen] == [True, False]
+
+
+def test_many_pods_are_told_in_short():
+    found = plan([pod(n, ready=n < 2) for n in range(12)], [node(n) for n in range(12)], target=2)
+    assert "and 2 more" in found.warnings[0].text
+
+
+def test_jobs_on_both_sides_are_told_as_waited_for_whole():
+    found = workers(job(1, 0, 2), job(2, 1, end=NOW + 10**6), target=2)
+    assert "split-jobs" in codes(found.warnings)
+    assert "split-jobs" not in codes(workers(job(1, 2), job(2, 1), job(3, 0), target=2).warnings)
+
+
+def test_reservation_on_a_chosen_node_is_told():
+    found = workers(target=0, reservations=[ReservationView("maint", ("gpu-1",), NOW, NOW + 99)])
+    assert [finding.text for finding in found.warnings] == ["gpu-1 is counted on by reservation maint"]
+
+
+def test_missing_and_surplus_pods_are_told():
+    found = plan([pod(0), pod(1)], [node(0), node(1)], target=1, state=nodeset(3, updated=2))
+    assert codes(found.warnings) == ["pod-count"]
+    assert "will delete 1" in found.warnings[0].text
+
+
+def test_uncertain_prediction_would_block():
+    """It can't come to that with our costs; without them old releases are uncertain."""
+    pods = [pod(0, cordon=True), pod(1, cordon=True)]
+    assert predicted_victims(pods, 1, V110).uncertain
+    assert plan(pods, [node(0), node(1)]).blocks == ()
+    assert predicted_victims(with_costs(pods, [NAME(0)], BASE_COST), 1, V110).is_exactly([NAME(0)])
+
+
+# -- limits ----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("limits", "code"),
+    [
+        (Limits(max_share=0.5), "limit-share"),
+        (Limits(max_jobs=1), "limit-jobs"),
+        (Limits(max_job_age_s=99), "limit-age"),
+    ],
+)
+def test_limit_that_is_exceeded_blocks_and_one_that_is_just_met_does_not(limits, code):
+    jobs = [job(1, 2, start=NOW - 100), job(2, 1, start=NOW - 50), job(3, 0, start=NOW - 10**6, end=None)]
+    assert codes(workers(*jobs, limits=limits).blocks) == [code]
+    enough = Limits(max_share=0.67, max_jobs=2, max_job_age_s=100)
+    assert workers(*jobs, limits=enough).blocks == ()
+
+
+def test_job_of_unknown_start_is_older_than_any_limit():
+    assert codes(workers(job(1, 2, 1, 0, start=None), limits=Limits(max_job_age_s=10**6)).blocks) == ["limit-age"]
+
+
+def test_one_job_on_two_nodes_counts_once():
+    assert workers(job(1, 0, 1, 2), limits=Limits(max_jobs=1)).blocks == ()
+
+
+def test_share_of_nothing_is_no_division():
+    assert plan([pod(0)], [node(0)], target=0, state=nodeset(0), limits=Limits(max_share=0.1)).blocks == ()
+
+
+# -- words -----------------------------------------------------------------------------------------------------------------
+
+
+def test_props_are_flat_and_hold_only_absolute_times():
+    found = workers(job(1, 2, 1, label="1_7", partition="gpu", end=NOW + 60), job(2, 0))
+    props = plan_props(found)
+    assert props["schema"] == 1
+    assert (props["from"], props["to"]) == (3, 1)
+    assert [each["node"] for each in props["nodes"]] == ["gpu-2", "gpu-1"]
+    assert props["nodes"][0] == {
+        "node": "gpu-2",
+        "pod": NAME(2),
+        "kind": "busy",
+        "free_at": "2027-01-15T08:01:00Z",
+        "jobs": ["1_7"],
+        "jobs_total": 1,
+    }
+    assert props["jobs"] == [
+        {
+            "job": "1_7",
+            "user": "alice",
+            "partition": "gpu",
+            "state": "RUNNING",
+            "nodes": 2,
+            "started": "2027-01-15T07:00:00Z",
+            "ends_by": "2027-01-15T08:01:00Z",
+        }
+    ]
+    assert props["free_at"] == "2027-01-15T08:01:00Z"
+
+
+def test_plan_of_very_many_jobs_lists_some_and_says_how_many():
+    props = plan_props(workers(*[job(n, 2, 1) for n in range(1000)]))
+    assert len(props["jobs"]) == 200
+    assert props["jobs_total"] == 1000
+    assert len(props["nodes"][0]["jobs"]) == 16
+    assert props["nodes"][0]["jobs_total"] == 1000
+
+
+def test_second_preview_of_an_unchanged_cluster_is_the_same():
+    jobs = [job(1, 2, end=NOW + 60), job(2, 1, end=None), job(3, 0, state="SUSPENDED")]
+    first = plan_props(workers(*jobs, limits=Limits(max_jobs=0, max_share=0.1)))
+    assert plan_props(workers(*jobs, limits=Limits(max_jobs=0, max_share=0.1), now=NOW + 59)) == first
+
+
+def test_lines_say_per_node_whose_jobs_and_until_when():
+    assert lines(workers(job(1, 2), job(2, 1, end=None), target=0)) == (
+        "gpu-0 (idle): no job, free now",
+        "gpu-2 (busy): 1 of alice, until 2027-01-15T09:00:00Z",
+        "gpu-1 (endless): 2 of alice, of no known end",
+    )
+
+
+def test_unknown_plan_claims_nothing():
+    props = unknown_props("gpu", 3, 1, "no kubeconfig")
+    assert not props["known"]
+    assert props["nodes"] == props["jobs"] == []
+    assert "no kubeconfig" in props["warnings"][0]
+    assert plan_props(plan([pod(0), pod(1)], None)).keys() == props.keys()
+
+
+def test_jobs_in_words_stay_short():
+    assert jobs_in_words([]) == "no job"
+    assert jobs_in_words([job(1, 0, user="")]) == "1 job (1 of unknown), the last ends by 2027-01-15T09:00:00Z"
+    many = jobs_in_words([job(n, 0) for n in range(9)])
+    assert many.startswith("9 jobs (0 of alice, 1 of alice, 2 of alice, 3 of alice, and 5 more)")
+    assert jobs_in_words([job(1, 0), job(2, 0, end=None)]).endswith("of no known end")
+
+
+@given(st.none() | st.integers())
+def test_any_number_is_a_time_or_unknown(seconds):
+    assert iso(seconds) == "unknown" or iso(seconds).endswith("Z")
+
+
+# -- the whole, on random clusters -----------------------------------------------------------------------------------------
+
+
+@given(
+    st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from([0, 0, -3, BASE_COST])), min_size=1, max_size=6),
+    st.integers(0, 6),
+    st.sampled_from(["1.0.1", "1.1.0", "1.2.0", "1.2.1"]),
+)
+def test_with_the_costs_of_the_plan_the_operator_deletes_exactly_the_chosen_pods(raw, target, version):
+    pods = [pod(n, ready=ready, cordon=cordon, deletion_cost=cost) for n, (ready, cordon, cost) in enumerate(raw)]
+    release = OperatorVersion.parse(version)
+    found = plan(pods, [node(n) for n in range(len(pods))], target=target, version=release)
+    chosen = [each.pod.name for each in found.chosen]
+    assert len(chosen) == max(len(pods) - target, 0)
+    marked = with_costs(pods, chosen, found.deletion_cost)
+    assert predicted_victims(marked, target, release).is_exactly(chosen)
+    assert not found.blocks
+
+
+def test_plan_of_the_same_views_is_the_same_plan():
+    views = workers(job(1, 2))
+    assert workers(job(1, 2)) == views
+    assert replace(views) == views
