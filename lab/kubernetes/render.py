@@ -148,12 +148,15 @@ def corefile(hosts: Path, kubeconfig: Path) -> str:
     hosts {hosts} {{
         ttl 5
         reload 2s
-        fallthrough {layout.DOMAIN} 10.88.0.0/16 10.96.0.0/16
+        fallthrough
     }}
-    kubernetes {layout.DOMAIN} 10.88.0.0/16 10.96.0.0/16 {{
+    kubernetes {layout.DOMAIN} {layout.POD_NET} {layout.SERVICE_NET} {{
         kubeconfig {kubeconfig}
         pods insecure
         ttl 2
+    }}
+    template ANY ANY {{
+        rcode NXDOMAIN
     }}
 }}
 """
