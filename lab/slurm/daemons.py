@@ -36,7 +36,7 @@ class Daemon:
     ready: Ready
     port: int = 0
     user: str | None = None
-    seconds: float = 30.0
+    seconds: float = 60.0
 
 
 def _slurmctld(host: str, ready: Ready) -> Daemon:

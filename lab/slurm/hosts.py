@@ -23,7 +23,7 @@ from lab.slurm.topology import Host
 
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 INIT = Path(__file__).with_name("host-init.sh")
-START_SECONDS = 15.0
+START_SECONDS = 30.0
 # The environment of the machine's session stays outside (it may hold credentials), the supervisor's marker goes in.
 _CLEAN = (
     'exec env -i "PATH=$1" "HOME=$2" "USER=$3" LANG=C.UTF-8 ' + f'"{supervise.MARKER}=${supervise.MARKER}" ' + '"${@:4}"'
