@@ -75,7 +75,7 @@ class KubeAccess:
 
 
 class _Raw(BaseModel):
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True)
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, defer_build=True)
 
 
 class _Cluster(_Raw):

@@ -19,6 +19,8 @@ from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON, LA
 
 CONDITION_PREFIX = "SlurmNodeState"
 """NOTE: pod conditions set by the operator: ``SlurmNodeStateDrain`` and the like, from its own (cached) look at Slurm."""
+REVISION_LABEL = "controller.kubernetes.io/hash"
+"""NOTE: set by the operator (its copy of Kubernetes' history package, ControllerRevisionHashLabel)."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +48,7 @@ class Pod:
     ready_since: int | None
     resource_version: str
     revision: str = ""
-    """``controller-revision-hash``: which NodeSet revision made it."""
+    """Which NodeSet revision made it: equal to the NodeSet's ``hash`` where the pod is up to date."""
 
     @property
     def slurm_node(self) -> str:
@@ -154,7 +156,9 @@ class Scaler:
 
 
 class _Raw(BaseModel):
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, strict=True, populate_by_name=True)
+    model_config = ConfigDict(
+        extra="ignore", hide_input_in_errors=True, strict=True, populate_by_name=True, defer_build=True
+    )
 
 
 class _Owner(_Raw):
@@ -440,7 +444,7 @@ def _pod(raw: _Pod) -> Pod:
         created=int(meta.created.timestamp()),
         ready_since=int(ready.since.timestamp()) if ready is not None and ready.since is not None else None,
         resource_version=meta.resource_version,
-        revision=meta.labels.get("controller-revision-hash", ""),
+        revision=meta.labels.get(REVISION_LABEL, ""),
     )
 
 

@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 class Strict(BaseModel):
     """Base of the wire models: types are never bent to fit, unknown fields are ignored, errors hold no input."""
 
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, strict=True)
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, strict=True, defer_build=True)
 
 
 class ErrorEntry(Strict):

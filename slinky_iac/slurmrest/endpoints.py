@@ -36,7 +36,8 @@ class Direct:
 class KubeProxy:
     """The Service of slurmrestd, through the API server. Needs ``get``, ``create`` and ``delete`` on services/proxy.
 
-    The API server takes no TLS between itself and the Service unless ``tls``.
+    The API server takes no TLS between itself and the Service unless ``tls``. It finds a Service's pods by its Endpoints
+    object only, so one without a selector (EndpointSlice by hand, ExternalName) can't be reached this way: use Direct.
     """
 
     kubeconfig: KubeSource = field(default_factory=KubeSource)

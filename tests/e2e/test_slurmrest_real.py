@@ -13,8 +13,10 @@ from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lab import paths, supervise
+from lab.slurm import image
 from lab.slurm.cluster import Cluster
 from lab.slurm.network import Outside
 from lab.slurm.site import Site
@@ -349,38 +351,51 @@ def test_the_dead_mans_switch_undrains_when_nobody_renews(client: SlurmrestClien
     await_true("slurmctld lifts the drain", lambda: not node(client, "metal-1").drained_or_draining, 90, every=2.0)
 
 
-SERVICE = """
-apiVersion: v1
-kind: Namespace
-metadata: {name: slurmrest-e2e}
----
-apiVersion: v1
-kind: Service
-metadata: {name: slurm-restapi, namespace: slurmrest-e2e}
-spec: {ports: [{port: 6820}]}
----
-apiVersion: discovery.k8s.io/v1
-kind: EndpointSlice
-metadata:
-  name: slurm-restapi
-  namespace: slurmrest-e2e
-  labels: {kubernetes.io/service-name: slurm-restapi}
-addressType: IPv4
-ports: [{name: "", port: 6820, protocol: TCP}]
-endpoints: [{addresses: ["%s"], conditions: {ready: true}}]
-"""
+def slurmrestd_in_kubernetes(cluster: Cluster) -> str:
+    """A slurmrestd of these tests' cluster in a pod: the API server's proxy leads to pods only."""
+    conf = (cluster.site.etc("rest") / "slurm.conf").read_text()
+    labels = {"app": "slurmrestd"}
+    security = {"runAsUser": 65534, "runAsGroup": 65534}
+    container = {
+        "name": "slurmrestd",
+        "image": image.NAME,
+        "imagePullPolicy": "Never",
+        "args": ["0.0.0.0:6820"],
+        "env": [
+            {"name": "SLURM_JWT", "value": "daemon"},
+            {"name": "SLURMRESTD_SECURITY", "value": "disable_unshare_files,disable_unshare_sysv"},
+        ],
+        "readinessProbe": {"tcpSocket": {"port": 6820}, "periodSeconds": 1},
+        "securityContext": security,
+        "volumeMounts": [{"name": "conf", "mountPath": "/etc/slurm"}],
+    }
+    spec = {
+        "containers": [container],
+        "volumes": [{"name": "conf", "configMap": {"name": "conf"}}],
+        "hostAliases": [{"ip": str(NETWORK.address(10)), "hostnames": ["ctl"]}],
+        "terminationGracePeriodSeconds": 1,
+    }
+    objects: list[dict[str, object]] = [
+        {"kind": "ConfigMap", "metadata": {"name": "conf"}, "data": {"slurm.conf": conf}},
+        {"kind": "Pod", "metadata": {"name": "slurmrestd", "labels": labels}, "spec": spec},
+        {"kind": "Service", "metadata": {"name": "slurm-restapi"}, "spec": {"selector": labels, "ports": [{"port": 6820}]}},
+    ]
+    return yaml.safe_dump_all({"apiVersion": "v1", **each} for each in objects)
 
 
 @pytest.fixture
 def proxied(world: World, cluster: Cluster) -> Iterator[SlurmrestClient]:
-    """A client that has nothing but the lab's kubeconfig: slurmrestd stands behind a Service of the lab's Kubernetes."""
-    world.kubectl("apply", "-f", "-", stdin=SERVICE % cluster.site.network.address(12))
-    endpoint = KubeProxy(KubeSource(path=Path(world.env["KUBECONFIG"])), namespace="slurmrest-e2e")
+    """A client that has nothing but the lab's kubeconfig; slurmrestd stands in a pod of the lab's Kubernetes."""
+    namespace = f"slurmrest-{time.monotonic_ns()}"
+    world.kubectl("create", "namespace", namespace)
     try:
+        world.kubectl("apply", "-n", namespace, "-f", "-", stdin=slurmrestd_in_kubernetes(cluster))
+        world.kubectl("wait", "-n", namespace, "--for=condition=Ready", "pod/slurmrestd", "--timeout=60s")
+        endpoint = KubeProxy(KubeSource(path=Path(world.env["KUBECONFIG"])), namespace=namespace)
         with SlurmrestClient(endpoint, [key_of(cluster)], retry=Retry(tries=6)) as made:
             yield made
     finally:
-        world.kubectl("delete", "namespace", "slurmrest-e2e", "--wait=false")
+        world.kubectl("delete", "namespace", namespace, "--wait=false")
 
 
 def test_all_of_it_works_through_the_api_servers_service_proxy(
@@ -395,10 +410,10 @@ def test_all_of_it_works_through_the_api_servers_service_proxy(
     await_true("metal-1 is free", lambda: verdicts(proxied)["metal-1"] == Free(), 60)
     assert proxied.undrain(METAL).complete
     assert not proxied.delete_node("never-there")
-    cluster.stop("rest", "slurmrestd")
-    with pytest.raises(SlurmrestUnreachable, match="service proxy answered 50"):
-        proxied.nodes(budget_s=5)
-    cluster.start("rest", "slurmrestd")
+    cluster.stop("ctl", "slurmctld")
+    with pytest.raises(SlurmrestUnreachable, match="can't reach slurmctld"):
+        proxied.jobs(budget_s=20)
+    cluster.start("ctl", "slurmctld")
 
 
 def test_a_service_that_is_not_there_is_not_taken_for_slurms_word(world: World) -> None:

@@ -84,7 +84,7 @@ def pod_body(index: int, owner: str = "uid-lab-worker-gpu", **more: Any) -> Json
     return {
         "metadata": meta(
             f"lab-worker-gpu-{index}",
-            labels={"nodeset.slinky.slurm.net/pod-index": str(index), "controller-revision-hash": "r1"},
+            labels={"nodeset.slinky.slurm.net/pod-index": str(index), "controller.kubernetes.io/hash": "r1"},
             annotations={"nodeset.slinky.slurm.net/pod-deletion-cost": "-5"},
             ownerReferences=owners,
         ),
