@@ -7,7 +7,7 @@ from typing import Final
 
 from slinky_iac.drain.actions import Cancel, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.cost import Candidate
-from slinky_iac.drain.mark import Mark, signalled, tag_of
+from slinky_iac.drain.mark import signalled, tag_of
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.scene import Scene
 from slinky_iac.drain.text import iso, jobs_in_words
@@ -56,9 +56,8 @@ def _requeue(scene: Scene) -> Step:
 
 
 def _signal_then_cancel(scene: Scene) -> Step:
-    goal, owner = scene.goal, scene.goal.owner
-    unwarned: set[int] = set()
-    marks: dict[str, Mark] = {}
+    goal = scene.goal
+    unwarned: list[tuple[Candidate, int]] = []
     warned_at = goal.deadline_at
     for each, job in scene.held_jobs:
         at = _signalled_at(each, goal)
@@ -67,12 +66,11 @@ def _signal_then_cancel(scene: Scene) -> Step:
         if job.start is not None and at is not None and job.start < at:
             warned_at = max(warned_at, at)
             continue
-        unwarned.add(job.job_id)
-        mark = signalled(each.pod, owner, scene.seen.now)
-        if mark is not None:
-            marks[each.pod.name] = mark
+        unwarned.append((each, job.job_id))
     if unwarned:
-        return Signal(tuple(sorted(unwarned)), goal.policy.signal, tuple(marks.values()))
+        marks = {each.pod.name: signalled(each.pod, goal.owner, scene.seen.now) for each, _ in unwarned}
+        jobs = sorted({job for _, job in unwarned})
+        return Signal(tuple(jobs), goal.policy.signal, tuple(mark for mark in marks.values() if mark is not None))
     cancel_at = warned_at + goal.policy.grace_s
     if scene.seen.now < cancel_at:
         return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", scene.progress())

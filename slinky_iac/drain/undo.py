@@ -11,11 +11,11 @@ not yet seen the newest spec.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Final
 
 from slinky_iac.drain.actions import Release, Reword, Step, Undrain, Wait
-from slinky_iac.drain.mark import Unmark, tag_of, unmark
+from slinky_iac.drain.mark import Tag, Unmark, tag_of, unmark
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.ranking import predicted_victims
@@ -41,8 +41,9 @@ def release_steps(
     """Steps that give back our marks on the pods and our drains on the nodes that the two filters name."""
     steps: list[Step] = []
     doomed = _doomed(seen)
-    marked = [pod for pod in seen.pods if wants_pod(pod) and tag_of(pod, owner) is not None]
-    unmarks = tuple(_unmarks((pod for pod in marked if pod.name not in doomed), seen.cluster, owner))
+    tagged = ((pod, tag_of(pod, owner)) for pod in seen.pods if wants_pod(pod))
+    marked = [(pod, tag) for pod, tag in tagged if tag is not None]
+    unmarks = tuple(_unmark(pod, tag, seen.cluster) for pod, tag in marked if pod.name not in doomed)
     if unmarks:
         steps.append(Release(unmarks))
     if seen.cluster is None:
@@ -56,7 +57,7 @@ def release_steps(
         steps.append(Undrain(drained))
     if down:
         steps.append(Reword(down, RELEASED_REASON))
-    withheld = sorted({pod.name for pod in marked} & doomed | {node.name for node in ours} & doomed_nodes)
+    withheld = sorted({pod.name for pod, _ in marked} & doomed | {node.name for node in ours} & doomed_nodes)
     if withheld:
         steps.append(Wait(f"the operator is deleting {', '.join(withheld)}: what is ours there goes with the pods"))
     return tuple(steps)
@@ -73,12 +74,9 @@ def _doomed(seen: Observation) -> frozenset[str]:
     return frozenset(leaving | set(prediction.victims) | prediction.uncertain)
 
 
-def _unmarks(pods: Iterable[PodView], cluster: ClusterView | None, owner: Owner) -> Iterable[Unmark]:
-    for pod in pods:
-        tag = tag_of(pod, owner)
-        if tag is not None:
-            record = cluster.nodes.get(pod.node) if cluster is not None else None
-            yield unmark(pod, tag, uncordon=pod.cordon and not _operators(record))
+def _unmark(pod: PodView, tag: Tag, cluster: ClusterView | None) -> Unmark:
+    record = cluster.nodes.get(pod.node) if cluster is not None else None
+    return unmark(pod, tag, uncordon=pod.cordon and not _operators(record))
 
 
 def _operators(record: NodeView | None) -> bool:

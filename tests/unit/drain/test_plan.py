@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.describe import lines, plan_props, unknown_props
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.plan import is_forced, plan_scale_in, with_costs
+from slinky_iac.drain.plan import _choice_blocks, is_forced, plan_scale_in, with_costs
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
 from slinky_iac.drain.text import iso, jobs_in_words
@@ -160,6 +160,8 @@ def test_missing_and_surplus_pods_are_told():
 def test_uncertain_prediction_would_block():
     """It can't come to that with our costs; without them old releases are uncertain."""
     pods = [pod(0, cordon=True), pod(1, cordon=True)]
+    both = plan(pods, [node(0), node(1)], target=0).chosen
+    assert codes(_choice_blocks(both[:1], both[1:], 0, 1, V110)) == ["prediction"]
     assert predicted_victims(pods, 1, V110).uncertain
     assert plan(pods, [node(0), node(1)]).blocks == ()
     assert predicted_victims(with_costs(pods, [NAME(0)], BASE_COST), 1, V110).is_exactly([NAME(0)])

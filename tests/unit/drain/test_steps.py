@@ -8,7 +8,8 @@ from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Release, Renew
 from slinky_iac.drain.mark import BASE_COST, Tag
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.ranking import INT32_MIN
-from slinky_iac.drain.steps import last_look, next_step
+from slinky_iac.drain.scene import scene
+from slinky_iac.drain.steps import _hand_over, last_look, next_step
 from tests.unit.drain.made import (
     NOW,
     OURS,
@@ -280,6 +281,20 @@ def test_no_more_nodes_are_drained_at_once_than_allowed():
     second = seen([given_up(0), pod(1), given_up(2)], [held(0), node(1), held(2, "MIXED+DRAIN")], busy)
     says("1 of 2", step(second, policy=one))
     says("2 of 3", step(second, target=0, policy=one))
+
+
+def test_prediction_is_compared_once_more_right_before_done():
+    """It can't differ from the choice; if it ever does, nothing is lowered."""
+    look = free_look()
+    stage = scene(look, goal(3, 1), look.cluster)
+    wrong = replace(stage, chosen=stage.chosen[:1], kept=())
+    says("the operator would delete hpc-worker-gpu-2, hpc-worker-gpu-1, not hpc-worker-gpu-2", _hand_over(wrong), Stop)
+
+
+def test_terminating_pod_is_not_waited_for():
+    """Somebody deletes it already; its marks keep the operator on it."""
+    look = seen([pod(0), given_up(1), given_up(2, terminating=True)], [node(0), held(1), node(2, "MIXED")], [job(1, 2)])
+    assert step(look) == Done((NAME(2), NAME(1)))
 
 
 # -- giving back -----------------------------------------------------------------------------------------------------------
