@@ -1,6 +1,7 @@
 """The outside network on this machine: one bridge, one veth pair a host, routes; no address translation.
 
-All of it but the bridge dies with the hosts: a veth pair goes when the network namespace of its other end does.
+All of it but the bridge dies with the hosts: a veth pair goes when the network namespace of its other end does (which
+a dying TCP connection may delay for minutes, so `down` does not wait for it).
 """
 
 import json

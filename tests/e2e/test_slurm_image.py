@@ -19,6 +19,7 @@ from lab import supervise
 from lab.slurm import check, conf, daemons, image, keys
 from lab.slurm.cluster import Cluster
 from lab.slurm.hosts import Bind, Hosts
+from lab.slurm.network import Outside
 from lab.slurm.site import Site
 from lab.slurm.topology import Host, Network
 
@@ -91,6 +92,7 @@ def pods(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pods]:
     for name in pods.names:
         supervisor.stop(f"pod-{name}")
         supervisor.stop(f"pod-{name}-entry")
+    Outside(pods.hosts.site.network).down()  # a dying TCP connection holds a namespace, and its link, for minutes
     outside.down()
     supervisor.sweep()
 
