@@ -1,0 +1,133 @@
+"""One NodeSet of three pods behind its gates, in a stack of its own: what the drain tests work on."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lab import paths
+from lab import slurm as outside
+from lab.demo import nodeset_lines
+from lab.stacks import Stack
+from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.world import Settings, World, dev_settings, steps
+
+NODESET = "gpu"
+NODES = ("gpu-0", "gpu-1", "gpu-2")
+NAMESPACE = "slurm"
+
+
+def settings(replicas: int, drain: Mapping[str, object] | None = None, **more: object) -> Settings:
+    """The dev stack's settings with one NodeSet only, and these drain settings."""
+    found = dev_settings()
+    gpu = found["slinky-iac:nodesets"]["gpu"] | {"replicas": replicas, "drain": {"deadline": "4m", **(drain or {})}}
+    found["slinky-iac:nodesets"] = {NODESET: gpu}
+    found["slinky-iac:partitions"] = {}
+    return found | {f"slinky-iac:{name}": value for name, value in more.items()}
+
+
+@dataclass
+class Gated:
+    """The stack with its NodeSet, as it is now."""
+
+    world: World
+    slurm: Slurm
+    stack: Stack
+    current: Settings = field(default_factory=dict)
+
+    def write(self, replicas: int, drain: Mapping[str, object] | None = None, **more: object) -> None:
+        """Write the stack's settings; nothing is applied."""
+        self.current = settings(replicas, drain, **more)
+        self.world.stack(self.stack.name, self.current)
+
+    def up(self, replicas: int, drain: Mapping[str, object] | None = None, **more: object) -> None:
+        """Write settings and apply them; fails the test where `pulumi up` does."""
+        self.write(replicas, drain, **more)
+        self.stack.pulumi("up", "--yes")
+
+    def try_up(self) -> subprocess.CompletedProcess[str]:
+        """Apply the settings that are written, whatever comes of it."""
+        return self.stack.pulumi("up", "--yes", check=False)
+
+    def start_up(self, *more: str) -> subprocess.Popen[str]:
+        """Apply the settings that are written, in a process group of its own."""
+        return subprocess.Popen(
+            ["pulumi", "up", "--yes", "--non-interactive", "--stack", self.stack.name, *more],
+            cwd=self.stack.folder,
+            env={**os.environ, **self.stack.env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+        )
+
+    def plan(self) -> dict[str, Any]:
+        """The gate's plan in a preview of the settings that are written."""
+        report = json.loads(self.stack.pulumi("preview", "--json").stdout)
+        for step in report["steps"]:
+            if step["urn"].endswith("-scale-in"):
+                found: dict[str, Any] = step["newState"]["inputs"]["plan"]
+                return found
+        raise AssertionError("the preview has no scale-in gate")
+
+    def changes(self) -> list[tuple[str, str]]:
+        """Steps of a preview that change something."""
+        return steps(self.stack.pulumi("preview", "--json"))
+
+    def planned_nodes(self) -> list[str]:
+        """Slurm nodes that a preview says are given up."""
+        return sorted(node["node"] for node in self.plan()["nodes"])
+
+    def pods(self) -> list[str]:
+        """Slurm node names of the pods that are there to stay."""
+        return sorted(self.world.pods(NAMESPACE, NODESET))
+
+    def annotations(self) -> dict[str, dict[str, str]]:
+        """Annotations of the pods, by Slurm node name, ours only."""
+        ours = ("nodeset.slinky.slurm.net/pod-deletion-cost", "slinky-iac/scale-in")
+        return {
+            node: {key: value for key, value in pod["metadata"].get("annotations", {}).items() if key in ours}
+            for node, pod in self.world.pods(NAMESPACE, NODESET).items()
+        }
+
+    def await_pods(self, *nodes: str) -> None:
+        """Wait until exactly these pods are left."""
+        await_true(f"the pods are exactly {nodes}", lambda: self.pods() == sorted(nodes), 90)
+
+    def reset(self, drain: Mapping[str, object] | None = None) -> None:
+        """Three idle, registered nodes, no drain, no job: where every test begins."""
+        self.slurm.cancel_all()
+        for node, states in self.slurm.states().items():
+            if node in NODES and "DRAIN" in states:
+                self.slurm.admin("scontrol", "update", f"nodename={node}", "state=undrain")
+        self.up(3, drain)
+        self.slurm.await_registered(*NODES)
+
+    def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `python -m slinky_iac` in the project's folder."""
+        return subprocess.run(
+            [sys.executable, "-m", "slinky_iac", *arguments],
+            cwd=self.stack.folder,
+            env={**os.environ, **self.stack.env},
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+
+
+def bring_up(world: World, slurm: Slurm, name: str = "gated") -> Gated:
+    """Three pods behind gates; the outside slurm.conf has their lines."""
+    stack = Stack(name, paths.STATE / "projects" / name, world.env)
+    gated = Gated(world, slurm, stack)
+    gated.up(3)
+    outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
+    outside.reconfigure()
+    slurm.await_registered(*NODES)
+    return gated
