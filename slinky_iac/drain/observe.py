@@ -92,7 +92,7 @@ def pod_view(pod: Pod) -> PodView:
         deadline=_seconds(pod.annotations.get(names.ANNOTATION_POD_DEADLINE)),
         cordon=pod.cordoned,
         gate=pod.annotations.get(names.ANNOTATION_GATE, ""),
-        ready_since=pod.ready_since,
+        ready_since=pod.ready_changed,
         created=pod.created,
         operator_states=pod.slurm_states,
         operator_reason=pod.slurm_reason,

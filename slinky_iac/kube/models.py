@@ -47,6 +47,8 @@ class Pod:
     created: int
     ready_since: int | None
     resource_version: str
+    ready_changed: int | None = None
+    """Last change of the Ready condition, to either side: how long a pod has been *un*ready, too."""
     revision: str = ""
     """Which NodeSet revision made it: equal to the NodeSet's ``hash`` where the pod is up to date."""
 
@@ -444,8 +446,14 @@ def _pod(raw: _Pod) -> Pod:
         created=int(meta.created.timestamp()),
         ready_since=int(ready.since.timestamp()) if ready is not None and ready.since is not None else None,
         resource_version=meta.resource_version,
+        ready_changed=_changed(raw.status.conditions),
         revision=meta.labels.get(REVISION_LABEL, ""),
     )
+
+
+def _changed(conditions: list[_Condition]) -> int | None:
+    moments = [c.since for c in conditions if c.type == "Ready" and c.since is not None]
+    return int(moments[0].timestamp()) if moments else None
 
 
 def _slurm_name(camel: str) -> str:
