@@ -5,6 +5,7 @@ Order: MariaDB, slurmdbd (a first slurmctld without it has no TRES and refuses),
 
 import fcntl
 import os
+import re
 import shutil
 import signal
 from collections.abc import Callable, Iterator, Sequence
@@ -238,7 +239,13 @@ class Cluster:
             f"GRANT ALL ON `slurm\\_acct\\_db%`.* TO slurm@'{place}';"
             for place in ("localhost", "10.%")
         )
-        self.hosts.run("dbd", ["mariadb", f"--socket={daemons.SOCKET}"], stdin=statements)
+        done = self.hosts.run("dbd", ["mariadb", f"--socket={daemons.SOCKET}"], stdin=statements, check=False)
+        if done.returncode:  # what it says quotes the statement, and with it the password
+            code = re.search(r"ERROR \d+", done.stderr)
+            raise LabError(
+                f"MariaDB on dbd refused slurmdbd's account: {code[0] if code else 'no error number'}; "
+                f"see {self.site.supervisor.log_path(self.hosts.process('dbd', 'mariadbd'))}"
+            )
 
     def _accounts(self) -> None:
         """Users alice and bob, an operator and an administrator, in slurmdbd; does nothing if they are there."""

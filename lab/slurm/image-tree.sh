@@ -24,7 +24,7 @@ comm -23 /tmp/theirs /tmp/others | while read -r path; do
 done
 rm -rf /var/lib/dpkg /var/lib/apt /var/lib/mariadb /var/lib/mysql /var/cache/* /var/log/*.log /etc/mysql /etc/apt \
     /usr/share/doc /usr/share/man /usr/share/locale /usr/share/zoneinfo /usr/share/perl* /usr/share/bash-completion \
-    /usr/share/mariadb /usr/lib/x86_64-linux-gnu/perl* /usr/lib/x86_64-linux-gnu/gconv /usr/lib/systemd \
+    /usr/share/mariadb /usr/lib/*-linux-gnu/perl* /usr/lib/*-linux-gnu/gconv /usr/lib/systemd \
     /usr/share/debconf /usr/share/info /usr/share/zsh /usr/share/gcc /etc/systemd /tmp/*
 # The operator's scripts are run by `sh` and written for bash (initconf.sh: `function main()`).
 ln -sf bash /usr/bin/sh
@@ -36,7 +36,7 @@ chroot "$root" sh -c 'function f() { id slurm && id alice; }; f'
 for program in slurmdbd sackd scontrol srun sbatch tini sshd find xargs sha256sum setpriv ssh-keygen getent mkfifo; do
     chroot "$root" sh -c "command -v $program"
 done
-chroot "$root" sh -c 'ldd /usr/sbin/s* /usr/bin/s[abcdhqr]* /usr/lib/x86_64-linux-gnu/slurm-wlm/*.so /usr/bin/curl' > "$work/ldd" || true  # scripts
+chroot "$root" sh -c 'ldd /usr/sbin/s* /usr/bin/s[abcdhqr]* /usr/lib/*-linux-gnu/slurm-wlm/*.so /usr/bin/curl' > "$work/ldd" || true  # scripts
 if ! grep -q libslurmfull "$work/ldd" || grep 'not found' "$work/ldd"; then
     echo "libraries are missing in the image" >&2
     exit 1

@@ -17,7 +17,7 @@ PROGRAMS = (
     "slurmctld", "slurmd", "slurmdbd", "slurmrestd", "sackd", "srun", "sbatch", "scontrol", "sacctmgr",
     "mariadbd", "sshd", "tini", "curl", "ip",
 )  # fmt: skip
-PLUGIN_FOLDER = "usr/lib/x86_64-linux-gnu/slurm-wlm"
+PLUGIN_FILES = "usr/lib/*-linux-gnu/slurm-wlm/*.so"
 SLURM_UID = 401
 
 
@@ -56,7 +56,7 @@ def look(root: Path) -> Got:
     return Got(
         version=_said(root, "slurmctld", "-V"),
         parsers=frozenset(re.findall(r"v\d+\.\d+\.\d+", listed)),
-        plugins=frozenset(file.stem for file in (root / PLUGIN_FOLDER).glob("*.so")),
+        plugins=frozenset(file.stem for file in root.glob(PLUGIN_FILES)),
         programs=frozenset(PROGRAMS) & there,
         slurm_uid=uid,
     )
