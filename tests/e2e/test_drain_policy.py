@@ -1,0 +1,146 @@
+"""What happens when the wait is over, and how a drain is taken back: real jobs, real deadlines, kept short."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.gated import NODES, Gated, bring_up
+from tests.e2e.slurm import Slurm
+from tests.e2e.world import World
+
+
+@pytest.fixture(scope="module")
+def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
+    gated = bring_up(world, slurm)
+    yield gated
+    slurm.cancel_all()
+    gated.stack.pulumi("destroy", "--yes")
+
+
+def occupy(slurm: Slurm, *options: str, seconds: int = 600) -> list[int]:
+    """A job on each of the three nodes."""
+    jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", "30", *options, seconds=seconds) for node in NODES]
+    slurm.await_running(*jobs)
+    return jobs
+
+
+def drained(slurm: Slurm) -> list[str]:
+    """Nodes with a drain of ours."""
+    return sorted(
+        name for name, node in slurm.nodes().items() if "DRAIN" in node["state"] and "slinky-iac:" in node["reason"]
+    )
+
+
+def test_at_the_deadline_nothing_is_killed_and_the_nodes_stay_drained_until_it_is_cancelled_or_gone_on_with(
+    gated: Gated, slurm: Slurm
+) -> None:
+    gated.reset()
+    jobs = occupy(slurm)
+    gated.write(2, {"deadline": "6s"})
+
+    failed = gated.try_up()
+    assert failed.returncode != 0
+    assert "Nothing was killed" in failed.stdout, failed.stdout
+    assert "drain cancel" in failed.stdout
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs)
+    (node,) = drained(slurm)
+
+    shown = gated.cli("drain", "status", "--json")
+    assert shown.returncode == 0, shown.stderr
+    (row,) = json.loads(shown.stdout)
+    assert (row["node"], row["owner"], row["marked"]) == (node, "ours", True)
+    assert row["returns"], "a drain of ours ends by itself when nobody renews it"
+
+    cancelled = gated.cli("drain", "cancel")
+    assert cancelled.returncode == 0, cancelled.stderr
+    assert drained(slurm) == []
+    assert gated.annotations() == {node: {} for node in NODES}
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs)
+
+    failed = gated.try_up()
+    assert failed.returncode != 0
+    (again,) = drained(slurm)
+    slurm.admin("scancel", str(jobs[NODES.index(again)]))
+    gated.write(2, {"deadline": "3m"})
+    gated.stack.pulumi("up", "--yes")
+    gated.await_pods(*(name for name in NODES if name != again))
+    kept = [job for name, job in zip(NODES, jobs, strict=True) if name != again]
+    assert all("RUNNING" in slurm.job_state(job) for job in kept)
+
+
+def test_raising_replicas_again_gives_back_what_a_failed_scale_in_drained(gated: Gated, slurm: Slurm) -> None:
+    gated.reset()
+    jobs = occupy(slurm)
+    gated.write(1, {"deadline": "5s"})
+    assert gated.try_up().returncode != 0
+    assert len(drained(slurm)) == 2
+
+    gated.write(3, {"deadline": "5s"})
+    assert any(name.endswith("-scale-in") for _, name in gated.changes()), "the preview shows that drains are given back"
+    gated.stack.pulumi("up", "--yes")
+
+    assert drained(slurm) == []
+    assert gated.annotations() == {node: {} for node in NODES}
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs)
+    assert gated.changes() == []
+
+
+def test_with_on_deadline_undo_a_late_scale_in_leaves_no_trace(gated: Gated, slurm: Slurm) -> None:
+    gated.reset()
+    jobs = occupy(slurm)
+    gated.write(2, {"deadline": "5s", "onDeadline": "undo"})
+
+    failed = gated.try_up()
+    assert failed.returncode != 0
+    assert "the drains are taken back" in failed.stdout
+    assert drained(slurm) == []
+    assert gated.annotations() == {node: {} for node in NODES}
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs)
+
+
+def test_with_on_deadline_requeue_the_jobs_go_back_to_the_queue_and_lose_no_entry(gated: Gated, slurm: Slurm) -> None:
+    gated.reset()
+    jobs = occupy(slurm, "--requeue")
+    gated.write(2, {"deadline": "5s", "onDeadline": "requeue"})
+    gated.stack.pulumi("up", "--yes")
+
+    left = gated.pods()
+    assert len(left) == 2
+    (moved,) = [job for name, job in zip(NODES, jobs, strict=True) if name not in left]
+    assert slurm.jobs()[moved]["restart_cnt"] == 1
+    kept = [job for name, job in zip(NODES, jobs, strict=True) if name in left]
+    assert all("RUNNING" in slurm.job_state(job) for job in kept)
+
+
+def test_with_on_deadline_cancel_only_the_jobs_on_given_up_nodes_are_signalled_and_cancelled(
+    gated: Gated, slurm: Slurm
+) -> None:
+    gated.reset()
+    jobs = occupy(slurm)
+    gated.write(2, {"deadline": "5s", "onDeadline": "cancel", "grace": "5s"})
+    gated.stack.pulumi("up", "--yes")
+
+    left = gated.pods()
+    (ended,) = [job for name, job in zip(NODES, jobs, strict=True) if name not in left]
+    (row,) = slurm.await_completed(ended)
+    assert row.state.split()[0] in {"CANCELLED", "FAILED"}, row
+    kept = [job for name, job in zip(NODES, jobs, strict=True) if name in left]
+    assert all("RUNNING" in slurm.job_state(job) for job in kept)
+
+
+def test_limits_fail_the_preview_and_change_nothing(gated: Gated, slurm: Slurm) -> None:
+    gated.reset()
+    jobs = occupy(slurm)
+    gated.write(1, {"limits": {"maxShare": 0.5, "maxJobs": 1}})
+
+    refused = gated.stack.pulumi("preview", check=False)
+    assert refused.returncode != 0
+    assert "maxShare" in refused.stdout + refused.stderr
+    assert "maxJobs" in refused.stdout + refused.stderr
+    assert gated.try_up().returncode != 0
+    assert drained(slurm) == []
+    assert gated.pods() == list(NODES)
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs)
