@@ -66,6 +66,13 @@ class Reword:
 
 
 @dataclass(frozen=True)
+class Resume:
+    """RESUME nodes whose record an earlier pod of the same name left DOWN or drained."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
 class Wait:
     """Nothing to do but look again."""
 
@@ -123,6 +130,7 @@ Step = (
     | Release
     | Undrain
     | Reword
+    | Resume
     | Wait
     | Requeue
     | Signal

@@ -1,14 +1,16 @@
 """Waiting until a NodeSet's pods are Slurm nodes that take jobs, and naming those that aren't, with the reason.
 
-A node record that was left behind under a reused name may still carry our own drain; that one is given back. Drains of
-people stay, are told, and don't hold up an update: they are somebody's decision.
+A node record that was left behind under a reused name may still carry our own drain or the operator's; these are cleared
+(:mod:`slinky_iac.drain.scale_out`). Drains of people stay, are told, and don't hold up an update: they are somebody's
+decision.
 """
 
 from __future__ import annotations
 
-from slinky_iac.drain.actions import Wait
+from slinky_iac.drain.actions import Resume, Wait
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.scale_out import stale_records
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.undo import release_steps
@@ -52,6 +54,7 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
     wanted = seen.nodeset.replicas
     faults = [f"{len(seen.pods)} pods where {wanted} are asked for"] if len(seen.pods) != wanted else []
     faults += [fault for pod in seen.pods if (fault := _fault(pod, seen, settings.owner))]
+    faults += [f"{node} carries what an earlier pod of its name left" for node in stale_records(seen, settings.owner)]
     return tuple(faults)
 
 
@@ -76,10 +79,13 @@ def _record_fault(pod: PodView, record: NodeView | None, owner: Owner) -> str:
 
 
 def _return_ours(session: Session, settings: GateSettings, seen: Observation) -> None:
-    """Give back what of ours is left on pods that are here to stay."""
+    """Give back what of ours is left on pods that are here to stay, and clear what earlier pods of their names left."""
     if seen.nodeset is None or len(seen.pods) != seen.nodeset.replicas:
         return
     nodes = {pod.node for pod in seen.pods}
     steps = release_steps(seen, settings.owner, lambda _pod: True, lambda node: node in nodes)
-    if steps and not isinstance(steps[0], Wait):
+    stale = stale_records(seen, settings.owner)
+    if stale:
+        session.act(Resume(stale), settings)
+    elif steps and not isinstance(steps[0], Wait):
         session.act(steps[0], settings)

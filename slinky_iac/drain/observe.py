@@ -130,6 +130,7 @@ def node_view(node: Node) -> NodeView:
         states=node.state,
         reason=node.reason,
         reason_user=node.reason_user,
+        reason_at=node.reason_changed_at,
         resume_after=node.resume_after,
         alloc_cpus=node.alloc_cpus,
     )

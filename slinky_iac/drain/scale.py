@@ -157,6 +157,7 @@ def _in_words(step: Step) -> str:
         "CordonAnnotate": "cordoning the pods",
         "Release": "taking marks back",
         "Undrain": "returning nodes",
+        "Resume": "returning what earlier pods left behind",
         "Reword": "rewording reasons of nodes that are down",
         "Requeue": "requeueing jobs",
         "Signal": "signalling jobs",

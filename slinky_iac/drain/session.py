@@ -17,6 +17,7 @@ from slinky_iac.drain.mark import Mark, Unmark
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.progress import Report, engine_report
+from slinky_iac.drain.scale_out import LEFT_BEHIND
 from slinky_iac.drain.settings import GateSettings, Reach
 from slinky_iac.errors import KubeNotFound, SlurmrestRefused
 from slinky_iac.kube.client import KubeClient
@@ -119,10 +120,8 @@ class Session:
                 self._annotate({pod: {names.ANNOTATION_POD_CORDON: "true"} for pod in pods})
             case actions.Release(pods):
                 self._annotate({each.pod: _released(each) for each in pods})
-            case actions.Undrain(nodes):
-                _accepted(self.slurm.undrain(nodes, owners=[_owner(settings)]), "undrain")
-            case actions.Reword(nodes, reason):
-                _accepted(self.slurm.set_reason(nodes, reason, owners=[_owner(settings)]), "reword the reason of")
+            case actions.Undrain() | actions.Resume() | actions.Reword():
+                self._give_back(step, _owner(settings))
             case actions.Requeue(jobs):
                 self.slurm.requeue_jobs(jobs)
             case actions.Signal(jobs, signal, marks):
@@ -133,6 +132,15 @@ class Session:
                 self.slurm.cancel_jobs(jobs)
             case _:
                 raise AssertionError(f"{type(step).__name__} is no act")
+
+    def _give_back(self, step: actions.Undrain | actions.Resume | actions.Reword, owner: str) -> None:
+        match step:
+            case actions.Undrain(nodes):
+                _accepted(self.slurm.undrain(nodes, owners=[owner]), "undrain")
+            case actions.Resume(nodes):
+                _accepted(self.slurm.resume(nodes, owners=[owner, *LEFT_BEHIND]), "resume")
+            case actions.Reword(nodes, reason):
+                _accepted(self.slurm.set_reason(nodes, reason, owners=[owner]), "reword the reason of")
 
     def drain_hosts(self, hosts: tuple[str, ...], reason: str) -> None:
         """Drain bare-metal hosts for as long as it takes: maintenance has no dead man's switch."""

@@ -84,6 +84,8 @@ class NodeView:
     """Base state and flags, in capitals."""
     reason: str = ""
     reason_user: str = ""
+    reason_at: int | None = None
+    """When the reason was set; None when there is none."""
     resume_after: int | None = None
     """When slurmctld itself undrains the node; None for never."""
     alloc_cpus: int = 0

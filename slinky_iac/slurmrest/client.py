@@ -122,6 +122,27 @@ class SlurmrestClient(Session):
             budget_s,
         )
 
+    def resume(
+        self,
+        names: Iterable[str],
+        *,
+        owners: Iterable[str],
+        seen: models.NodesAnswer | None = None,
+        budget_s: float | None = None,
+    ) -> BulkResult:
+        """Return nodes that are DOWN or drained to service where the reason begins with one of ``owners``.
+
+        For records that an earlier pod of the same name left behind; unlike UNDRAIN this lifts DOWN too.
+        """
+        wanted, whose = drains.checked_names(names), tuple(owners)
+        return self._update(
+            wanted,
+            lambda look: drains.sort_for_resume(wanted, look, whose),
+            lambda node: not node.state & {"DOWN", "DRAIN"},
+            seen,
+            budget_s,
+        )
+
     def set_reason(
         self,
         names: Iterable[str],

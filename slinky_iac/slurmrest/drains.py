@@ -81,6 +81,11 @@ def sort_for_undrain(names: tuple[str, ...], seen: NodesAnswer, owners: tuple[st
     return _sorted_by(names, seen, owners, lambda n: "DRAIN" not in n.state, {"state": ["UNDRAIN"]})
 
 
+def sort_for_resume(names: tuple[str, ...], seen: NodesAnswer, owners: tuple[str, ...]) -> Sorted:
+    """Only records that are DOWN or drained with a reason of ``owners``': RESUME is an error on any other (trap 9)."""
+    return _sorted_by(names, seen, owners, lambda n: not n.state & {"DOWN", "DRAIN"}, {"state": ["RESUME"]})
+
+
 def sort_for_reason(names: tuple[str, ...], seen: NodesAnswer, reason: str, owners: tuple[str, ...]) -> Sorted:
     """Only where the reason there is one of ``owners``': to put back a text that a drain of ours had replaced."""
     return _sorted_by(names, seen, owners, lambda n: n.reason == reason, {"reason": reason})

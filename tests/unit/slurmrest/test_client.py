@@ -281,6 +281,16 @@ def test_a_reason_of_ours_is_put_back_and_no_other_is_touched() -> None:
     assert slurm.asked_for("POST", "nodes/") == [{"name": ["g-0"], "reason": "Not responding"}]
 
 
+def test_resume_returns_only_what_is_down_or_drained_with_a_reason_of_the_owners_named() -> None:
+    left = "slurm-operator: Pod is terminating"
+    slurm = FakeSlurm().add(
+        node("g-0", "DOWN", "DRAIN", reason=left), node("g-1", "DOWN", reason="fan"), node("g-2"), node("g-3", "DOWN")
+    )
+    done = slurm.client().resume(["g-0", "g-1", "g-2", "g-9"], owners=["slurm-operator:"])
+    assert [r.outcome for r in done.results] == [Outcome.DONE, Outcome.FOREIGN, Outcome.DONE, Outcome.ABSENT]
+    assert slurm.asked_for("POST", "nodes/") == [{"name": ["g-0"], "state": ["RESUME"]}]
+
+
 def test_warnings_are_logged_and_no_failure(caplog: pytest.LogCaptureFixture) -> None:
     slurm = FakeSlurm().add(node("g-0"))
     body = {
