@@ -24,6 +24,7 @@ RULES: tuple[Rule, ...] = (
     gates.replicas_from_scale_in_gate,
     gates.teardown_gate,
     gates.one_owner_of_replicas,
+    gates.pod_marks_left_alone,
     gates.drain_within_bounds,
     restapi.restapi_for_every_controller,
     restapi.nodesets_depend_on_restapi,

@@ -4,7 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.cluster import SCALE_IN_GATE, TEARDOWN_GATE, gates_of
+from slurm_rules.cluster import (
+    OUTSIDE_HOSTS,
+    SCALE_IN_GATE,
+    TEARDOWN_GATE,
+    WRITTEN_ANNOTATIONS,
+    WRITTEN_LABELS,
+    gates_of,
+)
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, flag, number, rule, slinky, typed, words
 
@@ -62,6 +69,25 @@ def teardown_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
         yield f"{nodeset.label}: {gates[0].name} doesn't depend on it, so the NodeSet may be removed first; add dependsOn"
 
 
+@rule("pod-marks-left-alone", slinky("NodeSet"), scope="resource")
+def pod_marks_left_alone(nodeset: Resource, _: Stack, __: Options) -> Iterator[str]:
+    """A NodeSet's pod template doesn't set the annotations and labels that the operator and the gates write.
+
+    Why: by these marks a gate tells the operator which pods it has drained. In the template every pod has them: the operator
+    then takes any pod, running jobs or not, drains new pods at birth, or no longer finds its own.
+
+    Source: slurm-operator api/v1beta1/well_known.go; internal/controller/nodeset/utils/sort.go (ActivePods.Less).
+
+    Do: remove them from template.metadata; to keep a node from being chosen, drain others through the gate.
+
+    Level: mandatory, since running jobs are lost.
+    """
+    for field, names in (("annotations", WRITTEN_ANNOTATIONS), ("labels", WRITTEN_LABELS)):
+        for name in nodeset.get("spec", "template", "metadata", field) or {}:
+            if name in names:
+                yield f"{nodeset.label}: template.metadata.{field} sets {name}, which only the operator or a gate may write"
+
+
 @rule("one-owner-of-replicas", slinky("NodeSet"))
 def one_owner_of_replicas(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
     """Either this stack or an autoscaler sets a NodeSet's replicas, never both.
@@ -97,7 +123,7 @@ def _scales(scaler: Resource, nodeset: Resource) -> bool:
 
 @rule(
     "drain-within-bounds",
-    typed(SCALE_IN_GATE, TEARDOWN_GATE),
+    typed(SCALE_IN_GATE, TEARDOWN_GATE, OUTSIDE_HOSTS),
     scope="resource",
     options={
         "minDeadlineSeconds": number(60, "Shortest wait for jobs, in seconds."),

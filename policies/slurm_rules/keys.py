@@ -13,6 +13,12 @@ UNSAFE_RANDOM = ("RandomBytes", "RandomId", "RandomString", "RandomUuid", "Rando
 """Types of the random provider whose ID or result is stored and shown in plain text."""
 
 
+def _generators(secret: Resource, stack: Stack) -> list[Resource]:
+    """Resources of the random provider that fill a Secret."""
+    found = (stack.by_urn.get(urn) for urn in stack.sources(secret, "data", "stringData"))
+    return [source for source in found if source is not None and source.type.startswith("random:")]
+
+
 def _references(resource: Resource) -> Iterator[tuple[str, str]]:
     """Which key and the field that refers to it."""
     yield "slurm.key", "slurmKeyRef"
@@ -121,9 +127,8 @@ def key_source(controller: Resource, stack: Stack, options: Options) -> Iterator
         secret = key_secret(controller, stack, field)
         if secret is None:
             continue
-        for source in (stack.by_urn.get(urn) for urn in stack.sources(secret, "data", "stringData")):
-            if source is None or not source.type.startswith("random:"):
-                continue
+        sources = _generators(secret, stack)
+        for source in sources:
             short = source.type.rsplit(":", 1)[-1]
             if short in UNSAFE_RANDOM:
                 yield f"{controller.label}: {what} comes from {short} {source.name}, which shows it in plain text"
@@ -136,7 +141,7 @@ def key_source(controller: Resource, stack: Stack, options: Options) -> Iterator
         raw = entry(secret, controller.text("spec", field, "key"))
         if isinstance(raw, bytes) and len(raw) < options["minBytes"]:
             yield f"{controller.label}: {what} has {len(raw)} bytes; at least {options['minBytes']:g} are asked for"
-        if raw is REDACTED:
+        if raw is REDACTED and not sources:
             raise HiddenValueError(f"{controller.label}: the length of {what}", raw)
 
 
@@ -195,6 +200,6 @@ def key_secrets_protected(controller: Resource, stack: Stack, _: Options) -> Ite
             continue
         if not secret.protect:
             yield f"{controller.label}: {what} is in {secret.label}, which isn't protected"
-        for source in (stack.by_urn.get(urn) for urn in stack.sources(secret, "data", "stringData")):
-            if source is not None and source.type.startswith("random:") and not source.protect:
+        for source in _generators(secret, stack):
+            if not source.protect:
                 yield f"{controller.label}: {what} is made by {source.name}, which isn't protected"

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
+API_GROUP = "slinky.slurm.net"
+"""API group of slurm-operator's custom resources."""
 REDACTED_TEXT = "[secret]"
 """What the engine puts in place of a secret that it can't decrypt (``pulumi policy analyze --help``)."""
 
@@ -142,7 +144,7 @@ class Resource:
     @property
     def is_slinky(self) -> bool:
         """Whether it is a custom resource of slurm-operator, in any version of its API."""
-        return self.type.startswith("kubernetes:slinky.slurm.net/")
+        return self.type.startswith(f"kubernetes:{API_GROUP}/")
 
 
 def _step(value: object, part: str | int) -> object:

@@ -100,7 +100,7 @@ def operator_accepts(resource: Resource, stack: Stack, _: Options) -> Iterator[s
     Source: slurm-operator internal/webhook (clusterName, file names, maxUnavailable, host name); worker_app.go:305 in 1.1.0
     (panic); api/v1beta1/nodeset_types.go (one line in partition.config).
 
-    Do: as the message says.
+    Do: what the message of the violation says; each names the value and what is allowed.
 
     Level: mandatory, since an operator that panics drains nothing.
     """

@@ -96,8 +96,17 @@ class Rule:
         return {name: option.default for name, option in self.options.items()}
 
     def judge(self, stack: Stack, options: Options | None = None) -> Verdict:
-        """Judge every subject in ``stack``; a value that can't be read now spoils the verdict on its subject only."""
-        chosen = {**self.defaults, **(options or {})}
+        """Judge every subject in ``stack``; a value that can't be read now spoils the verdict on its subject only.
+
+        :raises ValueError: ``options`` has a setting that the rule doesn't know: a slip of the pen must not loosen it.
+        """
+        given = options or {}
+        if unknown := sorted(set(given) - set(self.options)):
+            raise ValueError(
+                f"{self.name} has no setting {', '.join(unknown)} (it has {', '.join(self.options) or 'none'}), so a bound"
+                " of the site would not hold; nothing was judged. Correct the site's file"
+            )
+        chosen = {**self.defaults, **given}
         violations: list[tuple[str, str]] = []
         not_judged: list[str] = []
         for subject in filter(self.subjects, stack.resources):

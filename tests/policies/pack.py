@@ -14,7 +14,7 @@ from typing import Any
 
 import yaml
 
-from tests.integration.engine import REPO, STACK, Engine, Project, create_project
+from tests.integration.engine import PASSPHRASE, REPO, STACK, Engine, Project, create_project
 from tests.stacks import merged
 
 HERE = Path(__file__).resolve().parent
@@ -117,7 +117,10 @@ def preview(project: Project, config: Mapping[str, Any] | Path | None = None, *m
     return outcome(project.preview("--stack", STACK, *flags(project.folder, config), *more, ok=False, env=environment()))
 
 
-def analyze(project: Project, state: Path, config: Mapping[str, Any] | Path | None = None) -> Outcome:
+def analyze(
+    project: Project, state: Path, config: Mapping[str, Any] | Path | None = None, *, passphrase: str = PASSPHRASE
+) -> Outcome:
     """``pulumi policy analyze`` of a saved state: no program, no provider, no Kubernetes."""
     arguments = ["policy", "analyze", "--file", str(state), *flags(project.folder, config)]
-    return outcome(project.run(*arguments, ok=False, env=environment()))
+    env = {**environment(), "PULUMI_CONFIG_PASSPHRASE": passphrase}
+    return outcome(project.run(*arguments, ok=False, env=env))

@@ -1,0 +1,81 @@
+"""The rules' manual and the schema of a site's file, made of the rules themselves. From ``policies/``:
+
+``venv/bin/python -m slurm_rules.manual`` writes the table and chapters of ``docs/policies.md`` and ``site.schema.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from slurm_rules.catalogue import RULES
+from slurm_rules.rule import Rule
+
+POLICIES = Path(__file__).resolve().parents[1]
+PAGE = POLICIES.parent / "docs" / "policies.md"
+SCHEMA = POLICIES / "site.schema.json"
+BEGIN, END = "<!-- rules: begin, made by slurm_rules.manual -->", "<!-- rules: end -->"
+LEVELS = ["mandatory", "advisory", "remediate", "disabled"]
+
+
+def chapters() -> str:
+    """The table of all rules and a chapter for each."""
+    return "\n".join([*_table(), *(line for rule in RULES for line in _chapter(rule))])
+
+
+def _table() -> Iterator[str]:
+    yield "| rule | level | judges | what it asks |"
+    yield "|---|---|---|---|"
+    for rule in RULES:
+        fix = ", can remediate" if rule.fix else ""
+        judged = "each resource" if rule.scope == "resource" else "whole stack"
+        yield f"| [{rule.name}](#{rule.name}) | {rule.level}{fix} | {judged} | {rule.summary} |"
+    yield ""
+
+
+def _chapter(rule: Rule) -> Iterator[str]:
+    yield from (f"### {rule.name}", "", rule.summary, "")
+    yield f"- **Why:** {rule.why}"
+    yield f"- **What to do:** {rule.todo}"
+    yield f"- **Level:** {rule.level}, {rule.level_reason}." + (" Can be set to `remediate`." if rule.fix else "")
+    yield f"- **Source:** {rule.source}"
+    for name, option in rule.options.items():
+        yield f"- **`{name}`** (default `{json.dumps(option.default)}`): {option.schema['description']}"
+    yield ""
+
+
+def page(text: str) -> str:
+    """``docs/policies.md`` with its rules as they are now."""
+    before, _, rest = text.partition(BEGIN)
+    _, _, after = rest.partition(END)
+    return f"{before}{BEGIN}\n\n{chapters()}\n{END}{after}"
+
+
+def site_schema() -> dict[str, Any]:
+    """JSON schema of a site's file: levels and bounds by rule, nothing else."""
+    level = {"enum": LEVELS}
+    rules: dict[str, Any] = {"all": {"$ref": "#/$defs/level", "description": "Level of every rule not named here."}}
+    for rule in RULES:
+        settings = {"enforcementLevel": level, **{name: option.full_schema for name, option in rule.options.items()}}
+        whole = {"type": "object", "properties": settings, "additionalProperties": False}
+        rules[rule.name] = {"description": rule.summary, "anyOf": [{"$ref": "#/$defs/level"}, whole]}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Levels and bounds of a site (--policy-pack-config)",
+        "type": "object",
+        "properties": rules,
+        "additionalProperties": False,
+        "$defs": {"level": level},
+    }
+
+
+def schema_text() -> str:
+    """The schema as its file holds it."""
+    return json.dumps(site_schema(), indent=1) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(PAGE.read_text()))
+    SCHEMA.write_text(schema_text())

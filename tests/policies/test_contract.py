@@ -1,0 +1,128 @@
+"""Names that the pack and the program both know, pinned on both sides, since they share no code."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+from slurm_rules import cluster, images, keys, model, operator_chart
+
+from components import gates
+from components.cluster_identity import ClusterIdentity
+from components.gates import OutsideHosts, ScaleInGate, TeardownGate
+from slinky_iac import names
+from slinky_iac.drain.policy import DrainPolicy, Limits, plain_policy
+from slinky_iac.drain.settings import Reach, reach_props
+from slinky_iac.manifests.shared import SLINKY_REGISTRY
+from slinky_iac.operator_version import MINIMUM_SLURM, SUPPORTED, OperatorVersion
+from slinky_iac.slurmconf import OPERATOR_MAX_NODE_COUNT
+from tests.integration.engine import REPO
+from tests.policies.pack import PACK
+
+TYPES = {
+    ScaleInGate: (cluster.SCALE_IN_GATE, "pulumi-python:dynamic/slurm:ScaleInGate"),
+    TeardownGate: (cluster.TEARDOWN_GATE, "pulumi-python:dynamic/slurm:TeardownGate"),
+    OutsideHosts: (cluster.OUTSIDE_HOSTS, "pulumi-python:dynamic/slurm:OutsideHosts"),
+    ClusterIdentity: (cluster.CLUSTER_IDENTITY, "pulumi-python:dynamic/slurm:ClusterIdentity"),
+}
+
+
+@pytest.mark.parametrize("kind", TYPES, ids=lambda kind: kind.__name__)
+def test_type_tokens(kind: type) -> None:
+    ours, pinned = TYPES[kind]
+    assert ours == pinned == f"pulumi-python:{kind._resource_type_name}"
+
+
+def test_api_group() -> None:
+    assert model.API_GROUP == names.GROUP == "slinky.slurm.net"
+
+
+def test_annotations_that_the_operator_and_the_gates_write() -> None:
+    assert set(cluster.WRITTEN_ANNOTATIONS) == {
+        names.ANNOTATION_DELETION_COST,
+        names.ANNOTATION_POD_CORDON,
+        names.ANNOTATION_POD_DEADLINE,
+        names.ANNOTATION_GATE,
+    }
+
+
+def test_labels_that_the_operator_writes() -> None:
+    assert set(cluster.WRITTEN_LABELS) == {
+        names.LABEL_CLUSTER,
+        names.LABEL_INSTANCE,
+        names.LABEL_COMPONENT,
+        names.LABEL_POD_INDEX,
+    }
+
+
+def _literal_keys(module: str, function: str) -> set[str]:
+    """Keys of the mapping that a function returns, from its source: it can only run inside an engine."""
+    tree = ast.parse(Path(str(module)).read_text())
+    found = next(node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == function)
+    returned = next(node.value for node in ast.walk(found) if isinstance(node, ast.Return))
+    assert isinstance(returned, ast.Dict)
+    return {key.value for key in returned.keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+
+
+def test_gate_properties() -> None:
+    read = {"resource", "owner", "replicas", "maxReplicas", "operatorVersion", "policy"}
+    assert read <= _literal_keys(str(gates.__file__), "gate_props")
+    assert "namespace" in reach_props(Reach(**{field.name: "x" for field in fields(Reach)}))
+
+
+def test_names_in_a_gates_drain_policy() -> None:
+    plain = plain_policy(DrainPolicy(limits=Limits()))
+    assert {"deadline_s", "on_deadline", "grace_s", "limits"} <= set(plain)
+    assert {"max_share", "max_jobs", "max_job_age_s"} <= set(plain["limits"])
+
+
+def test_the_stack_output_with_the_outside_configuration() -> None:
+    assert f'pulumi.export("{cluster.OUTSIDE_CONF_OUTPUT}"' in (REPO / "__main__.py").read_text()
+
+
+def test_identity_properties() -> None:
+    source = (REPO / "components" / "cluster_identity.py").read_text()
+    assert '"namespace":' in source
+    assert '"resourceName":' in source
+
+
+def test_key_secrets_made_by_the_program_are_recognised() -> None:
+    patterns = keys.key_secrets_immutable.defaults["secretNames"]
+    made = [names.slurm_key_secret("slurm"), names.jwt_key_secret("slurm")]
+    assert all(any(Path(name).match(pattern) for pattern in patterns) for name in made)
+    assert {names.SLURM_KEY_FILE, names.JWT_KEY_FILE} <= set(keys.key_secrets_immutable.defaults["entries"])
+
+
+def test_releases_that_go_together() -> None:
+    assert images.versions_agree.defaults["releases"] == {
+        line: OperatorVersion.parse(f"{line}.0").slurm_release for line in SUPPORTED
+    }
+    assert ".".join(map(str, MINIMUM_SLURM)) == images.MINIMUM
+    assert images.versions_agree.defaults["registry"] == f"{SLINKY_REGISTRY}/"
+    assert cluster.DEFAULT_MAX_NODE_COUNT == OPERATOR_MAX_NODE_COUNT
+
+
+def test_the_release_whose_webhook_is_cluster_wide() -> None:
+    assert OperatorVersion.parse("1.1.0").binding_webhook_is_cluster_wide
+    assert "1.1.0" in operator_chart.webhook_not_cluster_wide.summary
+
+
+def test_the_pack_imports_neither_the_program_nor_the_lab() -> None:
+    allowed = {"slurm_rules", "pulumi_policy"}
+    for file in [PACK / "__main__.py", *(PACK / "slurm_rules").glob("*.py")]:
+        for node in ast.walk(ast.parse(file.read_text())):
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            modules += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            for top in {module.split(".")[0] for module in modules}:
+                assert top in allowed or top in sys.stdlib_module_names, f"{file.name} imports {top}"
+
+
+def test_only_main_makes_the_pack_and_only_the_adapter_knows_pulumi() -> None:
+    for file in (PACK / "slurm_rules").glob("*.py"):
+        text = file.read_text()
+        assert "PolicyPack(" not in text
+        assert file.name == "adapter.py" or "import pulumi" not in text
+        assert file.name == "adapter.py" or "from pulumi" not in text

@@ -1,0 +1,87 @@
+"""The pack over the program's own stacks: every example and the lab's stack pass."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.engine import REPO, STACK, Engine, Project, Tools, create_project
+from tests.policies.pack import LAB, Outcome, lay_out, plain_stack, preview
+from tests.stacks import EXAMPLES, merged, sections
+
+SECRETS = {
+    "slurmKey": base64.b64encode(b"a made-up slurm.key of enough characters").decode(),
+    "jwtKey": base64.b64encode(b"another made-up key of enough characters").decode(),
+    "databasePassword": "a made-up password",
+}
+NAMES = [file.name.removeprefix("Pulumi.").removesuffix(".yaml") for file in EXAMPLES]
+THROW_AWAY = "dev"
+"""The lab's stack: made and destroyed many times a day, so its keys and CRDs aren't protected (site.lab.json)."""
+
+
+def needed(config: Mapping[str, Any]) -> set[str]:
+    """Secrets that a stack asks for."""
+    found = {"slurmKey", "jwtKey"} if config.get("keys", {}).get("source") == "imported" else set()
+    return found | ({"databasePassword"} if "database" in config.get("accounting", {}) else set())
+
+
+def program(engine: Engine, folder: Path, setup: Mapping[str, Any], config: Mapping[str, Any]) -> Project:
+    """The real program in a folder of its own, with a stack's configuration and charts that hold no more than a name."""
+    folder.mkdir()
+    (folder / "Pulumi.yaml").write_text((setup["folder"] / "Pulumi.yaml").read_text())
+    version = config.get("operator", {}).get("version", "1.2.1")
+    lay_out(folder, plain_stack("inside", {"resources": {"operator": {"properties": {"version": version}}}}))
+    (folder / "__main__.py").unlink()
+    for name in ("__main__.py", "components", "slinky_iac"):
+        (folder / name).symlink_to(REPO / name)
+    values: dict[str, Any] = {name: setup["secrets"][name] for name in needed(config)}
+    values |= merged(config, {"operator": {"chart": {"path": "charts"}}})
+    body = {"encryptionsalt": setup["salt"], "config": {f"slinky-iac:{key}": value for key, value in values.items()}}
+    (folder / f"Pulumi.{STACK}.yaml").write_text(yaml.safe_dump(body))
+    return Project(engine, folder)
+
+
+@pytest.fixture(scope="module")
+def previews(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Outcome]:
+    """Every example's preview, with no Kubernetes and no Slurm to be found."""
+    root = tmp_path_factory.mktemp("examples")
+    engine = Engine(tools, root / "engine")
+    first = create_project(engine, root / "first", "slinky-iac")
+    for name, value in SECRETS.items():
+        first.run("config", "set", "--secret", name, value)
+    settings = yaml.safe_load((first.folder / f"Pulumi.{STACK}.yaml").read_text())
+    secrets = {key.split(":")[1]: value for key, value in settings["config"].items()}
+    setup = {"folder": first.folder, "salt": settings["encryptionsalt"], "secrets": secrets}
+
+    def one(name: str, file: Path) -> Outcome:
+        return preview(program(engine, root / name, setup, sections(file)), LAB if name == THROW_AWAY else None)
+
+    pool = ThreadPoolExecutor(2)
+    running: dict[str, Future[Outcome]] = {n: pool.submit(one, n, f) for n, f in zip(NAMES, EXAMPLES, strict=True)}
+    return lambda name: running[name].result()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_an_example_passes(previews: Callable[[str], Outcome], name: str) -> None:
+    seen = previews(name)
+    assert seen.code == 0, seen.output
+    assert seen.refused_by == set()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_no_rule_finds_fault_with_an_example(previews: Callable[[str], Outcome], name: str) -> None:
+    not_judged = [line for line in previews(name).output.splitlines() if "not judged, since" in line]
+    assert len(previews(name).said) == len(not_judged), previews(name).output
+
+
+def test_only_what_the_update_will_make_is_not_judged(previews: Callable[[str], Outcome]) -> None:
+    assert {name: previews(name).spoke for name in NAMES if previews(name).spoke} == {
+        "all-in-kubernetes": {"keys-not-in-clear"}
+    }
+    assert "Fingerprint is known only after the update" in previews("all-in-kubernetes").output

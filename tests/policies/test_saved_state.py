@@ -1,0 +1,94 @@
+"""The pack on what is deployed: an update under it, `pulumi policy analyze` of the saved state, and remediation."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.engine import Engine, Project, Tools
+from tests.policies.pack import analyze, environment, flags, outcome, plain_project, plain_stack
+
+NO_HELM = {"resources": {"crds": None, "operator": None}}
+"""Helm releases can't be rendered to files, all else can: an update with no Kubernetes at all."""
+EDITABLE = {"resources": {"slurm-key-secret": {"properties": {"immutable": None}}}}
+FIXED = {"key-secrets-immutable": "remediate"}
+
+
+@pytest.fixture(scope="module")
+def deployed(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Project:
+    """The sound stack, its one fault put right by the pack, updated into rendered files."""
+    root = tmp_path_factory.mktemp("saved")
+    stack = plain_stack("inside", {"resources": {**NO_HELM["resources"], **EDITABLE["resources"]}})
+    project = plain_project(Engine(tools, root / "engine"), root / "project", stack)
+    env = {**environment(), "RENDER_TO": str(root / "rendered")}
+    done = outcome(project.up(*flags(project.folder, FIXED), ok=False, env=env))
+    assert done.code == 0, done.output
+    return project
+
+
+def saved(project: Project) -> dict[str, Any]:
+    """The stack as `pulumi stack export` saves it: secrets encrypted."""
+    return dict(json.loads(project.run("stack", "export").stdout))
+
+
+def written(project: Project, state: dict[str, Any], name: str) -> Path:
+    file = project.folder / f"{name}.json"
+    file.write_text(json.dumps(state))
+    return file
+
+
+def of_name(state: dict[str, Any], name: str) -> dict[str, Any]:
+    return next(r for r in state["deployment"]["resources"] if r["urn"].endswith(f"::{name}"))
+
+
+def rendered_secrets(project: Project) -> dict[str, dict[str, Any]]:
+    """The Secrets as Kubernetes would have got them, by name."""
+    files = [yaml.safe_load(file.read_text()) for file in (project.folder.parent / "rendered").rglob("*.yaml")]
+    return {file["metadata"]["name"]: file for file in files if file["kind"] == "Secret"}
+
+
+def test_remediation_makes_the_key_secret_immutable_and_leaves_the_key_in_it(deployed: Project) -> None:
+    secret = rendered_secrets(deployed)["slurm-auth-slurm"]
+    assert secret["immutable"] is True
+    assert len(base64.b64decode(secret["data"]["slurm.key"])) == 1024
+
+
+def test_remediation_leaves_the_key_encrypted_in_the_state(deployed: Project) -> None:
+    in_base64 = [value for secret in rendered_secrets(deployed).values() for value in secret["data"].values()]
+    raw = [base64.b64decode(value).decode() for value in in_base64]
+    assert len(raw) == 2
+    assert not [form for form in (*raw, *in_base64) if form in json.dumps(saved(deployed))]
+
+
+def test_a_sound_saved_state_passes_analysis(deployed: Project) -> None:
+    seen = analyze(deployed, written(deployed, saved(deployed), "sound"))
+    assert seen.code == 0, seen.output
+    assert seen.spoke == set()
+
+
+def test_analysis_says_what_it_could_not_judge_for_encryption(deployed: Project) -> None:
+    seen = analyze(deployed, written(deployed, saved(deployed), "sound"), passphrase="")
+    assert seen.code == 0, seen.output
+    assert seen.spoke == {"keys-not-in-clear"}
+    assert "is an encrypted secret" in seen.output
+
+
+def test_analysis_refuses_a_state_whose_nodeset_lost_its_gates(deployed: Project) -> None:
+    state = saved(deployed)
+    gone = of_name(state, "teardown")
+    state["deployment"]["resources"].remove(gone)
+    del of_name(state, "nodeset")["propertyDependencies"]["spec"]
+    seen = analyze(deployed, written(deployed, state, "ungated"))
+    assert seen.code != 0
+    assert seen.refused_by == {"teardown-gate", "replicas-from-scale-in-gate"}
+
+
+def test_a_setting_that_no_rule_knows_stops_the_analysis(deployed: Project) -> None:
+    seen = analyze(deployed, written(deployed, saved(deployed), "typo"), {"drain-within-bounds": {"maxDeadline": 60}})
+    assert seen.code != 0
+    assert "drain-within-bounds has no setting maxDeadline" in seen.output
