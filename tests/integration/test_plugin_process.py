@@ -1,0 +1,111 @@
+"""What the gates take from the dynamic provider's process: more than four at once, a heard cancel, a line of progress.
+
+Each leans on something that the SDK leaves reachable but doesn't promise, so each is pinned on the real engine.
+"""
+
+from __future__ import annotations
+
+import signal
+import time
+
+import pytest
+
+from tests.integration.engine import REPO, Project
+
+WAITER = f"""
+    import sys
+    import time
+    from pathlib import Path
+    sys.path.insert(0, {str(REPO)!r})
+    import pulumi
+    from pulumi.dynamic import CreateResult, Resource, ResourceProvider
+    from slinky_iac.drain import plugin_process
+    from slinky_iac.drain.progress import engine_report
+
+    HERE = Path(__file__).resolve().parent
+
+    class WaiterProvider(ResourceProvider):
+        def create(self, props):
+            plugin_process.prepare()
+            name, until = props["name"], time.monotonic() + props["seconds"]
+            engine_report(props["urn"])(f"waiting in {{name}}", keep=True)
+            (HERE / f"begun-{{name}}").touch()
+            while time.monotonic() < until:
+                if plugin_process.pause(0.1):
+                    raise Exception(f"interrupted in {{name}}")
+                if not plugin_process.engine_lives():
+                    (HERE / f"orphaned-{{name}}").touch()
+                    raise Exception("the engine is gone")
+                if len(list(HERE.glob("begun-*"))) >= props["enough"]:
+                    break
+            return CreateResult(name, {{"name": name}})
+
+        def delete(self, id, props):
+            pass
+
+    class Waiter(Resource, module="test", name="Waiter"):
+        def __init__(self, name, seconds, enough):
+            urn = f"urn:pulumi:{{pulumi.get_stack()}}::{{pulumi.get_project()}}::pulumi-python:dynamic/test:Waiter::{{name}}"
+            props = {{"name": name, "seconds": seconds, "enough": enough, "urn": urn}}
+            super().__init__(WaiterProvider(), name, props)
+"""
+
+
+def main(count: int, seconds: float, enough: int) -> str:
+    return f"""
+        from waiter import Waiter
+        for number in range({count}):
+            Waiter(f"w{{number}}", {seconds}, {enough})
+    """
+
+
+@pytest.fixture
+def waiting(project: Project) -> Project:
+    project.write(waiter=WAITER)
+    return project
+
+
+def test_ten_gates_wait_at_the_same_time_and_none_starves(waiting: Project) -> None:
+    """Each ends as soon as all ten have begun, so a pool of four would keep every one of them waiting to its end."""
+    waiting.write(main=main(10, 60, enough=10))
+    began = time.monotonic()
+    waiting.up("--parallel", "32")
+    assert time.monotonic() - began < 50
+    assert len(list(waiting.folder.glob("begun-*"))) == 10
+
+
+def test_a_line_of_progress_stands_on_the_resources_own_line(waiting: Project) -> None:
+    waiting.write(main=main(1, 60, enough=1))
+    shown = waiting.up().stdout
+    assert any("Waiter" in line and "w0" in line and "waiting in w0" in line for line in shown.splitlines()), shown
+
+
+def test_one_ctrl_c_ends_a_wait_at_once(waiting: Project) -> None:
+    waiting.write(main=main(1, 120, enough=99))
+    running = waiting.engine.spawn("up", "--yes", "--skip-preview", cwd=waiting.folder)
+    _await_begun(waiting)
+    began = time.monotonic()
+    running.interrupt()
+    assert running.wait(60) != 0
+    assert time.monotonic() - began < 30
+    assert "interrupted in w0" in running.output
+
+
+def test_a_gate_whose_engine_was_killed_stops_acting(waiting: Project) -> None:
+    waiting.write(main=main(1, 120, enough=99))
+    running = waiting.engine.spawn("up", "--yes", "--skip-preview", cwd=waiting.folder)
+    _await_begun(waiting)
+    running.process.send_signal(signal.SIGKILL)
+    running.process.wait()
+    _await_file(waiting, "orphaned-w0")
+
+
+def _await_begun(project: Project) -> None:
+    _await_file(project, "begun-w0")
+
+
+def _await_file(project: Project, name: str) -> None:
+    end = time.monotonic() + 60
+    while not (project.folder / name).exists():
+        assert time.monotonic() < end, f"{name} did not come within 60 s"
+        time.sleep(0.1)
