@@ -59,8 +59,6 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
 
 
 def _fault(pod: PodView, seen: Observation, owner: Owner) -> str:
-    if pod.terminating:
-        return f"{pod.name} is being deleted"
     if not pod.scheduled:
         return f"{pod.name} has no Kubernetes node (`kubectl describe pod` says why)"
     if not pod.ready:
