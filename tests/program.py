@@ -97,6 +97,12 @@ class _Monitor(mocks.MockMonitor):
         super().__init__(recording)
         self.recording = recording
 
+    def make_urn(self, parent: str, type_: str, name: str) -> str:
+        """As the engine makes it: the types of all ancestors but the stack's, where the mock knows the parent only."""
+        types = parent.split("::")[2] if parent else ""
+        chain = "" if types in {"", "pulumi:pulumi:Stack"} else f"{types}$"
+        return f"urn:pulumi:{pulumi.get_stack()}::{pulumi.get_project()}::{chain}{type_}::{name}"
+
     def RegisterResource(self, request: Any) -> Any:
         answer = super().RegisterResource(request)  # type: ignore[no-untyped-call]
         if request.type != "pulumi:pulumi:Stack":

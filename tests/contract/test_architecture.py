@@ -149,7 +149,8 @@ def spoken_for(tree: ast.Module) -> Iterator[ast.ClassDef | ast.FunctionDef | as
 
 @pytest.mark.parametrize("path", MODULES)
 def test_no_module_is_too_long_to_be_read_at_once(path: str) -> None:
-    assert len((ROOT / path).read_text().splitlines()) <= 400
+    longest = 600 if path.startswith("tests/") else 400  # tables of cases are read by the row
+    assert len((ROOT / path).read_text().splitlines()) <= longest
 
 
 @pytest.mark.parametrize("path", [path for path in MODULES if path.startswith("tests/")])

@@ -1,0 +1,111 @@
+"""What stands in users' state files, pinned: a change of any of it needs an alias, or a reader for the old."""
+
+from __future__ import annotations
+
+import base64
+import json
+import pickle
+import pickletools
+import re
+from typing import Any
+
+import pytest
+
+from tests.clusters import all_traces, recorded
+from tests.program import Registered, Secret
+from tests.stacks import ROOT
+
+REACH = {"namespace", "restapiService", "jwtSecret", "jwtEntry", "kubeconfig", "context", "url", "caFile"}
+GATE = REACH | {
+    "schema",
+    "stack",
+    "nodeset",
+    "resource",
+    "controller",
+    "replicas",
+    "owner",
+    "maxReplicas",
+    "operatorVersion",
+    "policy",
+    "urn",
+}
+PROVIDERS = {
+    "pulumi-python:dynamic/slurm:ScaleInGate": ("slinky_iac.drain.gates", "ScaleInGateProvider", GATE),
+    "pulumi-python:dynamic/slurm:TeardownGate": ("slinky_iac.drain.gates", "TeardownGateProvider", GATE),
+    "pulumi-python:dynamic/slurm:OutsideHosts": (
+        "slinky_iac.drain.gates",
+        "OutsideHostsProvider",
+        REACH | {"schema", "stack", "hosts", "policy", "urn"},
+    ),
+    "pulumi-python:dynamic/slurm:ClusterIdentity": (
+        "slinky_iac.identity",
+        "IdentityProvider",
+        {"clusterName", "namespace", "resourceName", "slurmKeySecret", "jwtKeySecret", "persistence", "slurmctld"},
+    ),
+}
+OUTPUTS = [
+    "slurmrestdUrl",
+    "slurmdJoin",
+    "sackdJoin",
+    "slurmKeyFingerprint",
+    "jwtKeyFingerprint",
+    "outsideSlurmConf",
+    "nodesets",
+    "scaleInPlans",
+    "findings",
+]
+every_provider = pytest.mark.parametrize("kind", PROVIDERS)
+
+
+def dynamic(kind: str) -> list[Registered]:
+    return recorded("dev").of(kind)
+
+
+def pickled(resource: Registered) -> bytes:
+    provider = resource.inputs["__provider"]
+    assert isinstance(provider, Secret), "the engine would store it in the clear"
+    return base64.b64decode(provider.value)
+
+
+def test_every_dynamic_resource_is_known() -> None:
+    seen = {r.type for r in recorded("dev").resources if r.type.startswith("pulumi-python:")}
+    assert seen == set(PROVIDERS)
+
+
+@every_provider
+def test_a_provider_is_stored_by_name_so_that_todays_code_destroys_an_old_state(kind: str) -> None:
+    module, name, _ = PROVIDERS[kind]
+    for resource in dynamic(kind):
+        raw = pickled(resource)
+        texts = [argument for _, argument, _ in pickletools.genops(raw) if isinstance(argument, str)]
+        assert texts == [module, name]
+        assert len(raw) < 100, "code or state of the instance is in it"
+        assert type(pickle.loads(raw)).__name__ == name
+
+
+@every_provider
+def test_the_props_of_each_provider_are_pinned(kind: str) -> None:
+    _, _, props = PROVIDERS[kind]
+    for resource in dynamic(kind):
+        assert set(resource.inputs) - {"__provider", "plan"} == props
+
+
+@every_provider
+def test_props_are_flat_json_with_a_number_and_no_secret(kind: str) -> None:
+    for resource in dynamic(kind):
+        plain: dict[str, Any] = {k: v for k, v in resource.inputs.items() if k != "__provider"}
+        text = json.dumps(plain)
+        assert [trace for trace in all_traces() if trace in text] == []
+        assert plain.get("schema", 1) == 1
+
+
+def test_names_of_stack_outputs_are_pinned() -> None:
+    """Other stacks, scripts and people read them by name."""
+    assert re.findall(r'pulumi\.export\("(\w+)"', (ROOT / "__main__.py").read_text()) == OUTPUTS
+
+
+def test_a_gates_urn_is_the_one_that_the_engine_gives_it() -> None:
+    """Progress is shown on the resource's own line, which the engine finds by URN."""
+    for kind in ("slurm:ScaleInGate", "slurm:TeardownGate", "slurm:OutsideHosts"):
+        for resource in dynamic(kind):
+            assert resource.inputs["urn"] == resource.urn
