@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Any
 
 from slinky_iac.drain.describe import job_props
-from slinky_iac.drain.free import Free, verdict
 from slinky_iac.drain.observe import cluster_view
+from slinky_iac.drain.outside import HostsPlan, plan_hosts
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import OutsideSettings
 from slinky_iac.drain.view import ClusterView
@@ -20,15 +20,17 @@ from slinky_iac.errors import DrainBlocked, DrainDeadline, SlurmrestUnreachable
 def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
     """Which hosts will be drained and returned, and whose jobs are waited for; empty where nothing is to do."""
     cluster = cluster_view(session.slurm)
-    drains, returns = _changes(settings, cluster)
-    if not drains and not returns:
+    found = _decided(session, settings, cluster)
+    if not found.drains and not found.returns and not found.refused:
         return {}
-    jobs = {job.job_id: job for host in drains for job in cluster.jobs(host)}
+    jobs = {job.job_id: job for host in found.drains for job in cluster.jobs(host)}
     return {
         "schema": 1,
-        "drains": list(drains),
-        "returns": list(returns),
+        "drains": list(found.drains),
+        "returns": list(found.returns),
         "jobs": [job_props(job) for _, job in sorted(jobs.items())],
+        "refused": list(found.refused),
+        "notices": list(found.notices),
     }
 
 
@@ -55,46 +57,23 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
 def release(session: Session, settings: OutsideSettings) -> None:
     """Return every host that this stack holds."""
     cluster = cluster_view(session.slurm)
-    session.undrain_hosts(_ours(settings, cluster, (*settings.held, *settings.active)), settings.owner)
+    found = plan_hosts((), (*settings.held, *settings.active), cluster, settings.owner, session.now())
+    session.undrain_hosts(found.returns, settings.owner)
 
 
 def _round(session: Session, settings: OutsideSettings) -> tuple[str, ...]:
-    """One look and what it asks for; returns what is waited for."""
+    """One look and what it asks for; returns what is waited for. Raises DrainBlocked where a host is somebody else's."""
     try:
-        cluster = cluster_view(session.slurm)
-        unknown = [host for host in (*settings.held, *settings.active) if host not in cluster.nodes]
-        if unknown:
-            raise DrainBlocked(
-                f"{settings.owner.text}: slurmctld knows no node {', '.join(unknown)}; nothing was drained. Give its"
-                " NodeName= line to the outside slurm.conf, or take it out of external.slurmdHosts"
-            )
-        drains, returns = _changes(settings, cluster)
-        if returns:
-            session.undrain_hosts(returns, settings.owner)
-        if drains:
-            session.drain_hosts(drains, settings.owner.reason("maintenance"))
-        if drains or returns:
-            return tuple(drains or returns)
-        return tuple(f"{host}: {why}" for host in settings.held if (why := _not_free(host, cluster, session.now())))
+        found = _decided(session, settings, cluster_view(session.slurm))
+        if found.refused:
+            raise DrainBlocked(f"{settings.owner.text}: nothing was drained or returned. {'; '.join(found.refused)}")
+        session.undrain_hosts(found.returns, settings.owner)
+        if found.drains:
+            session.drain_hosts(found.drains, settings.owner.reason("maintenance"))
     except SlurmrestUnreachable as error:
         return (str(error),)
+    return found.drains or found.returns or found.waiting
 
 
-def _not_free(host: str, cluster: ClusterView, now: int) -> str:
-    judged = verdict(host, cluster, now)
-    return "" if isinstance(judged, Free) else judged.why
-
-
-def _changes(settings: OutsideSettings, cluster: ClusterView) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Hosts to drain (not held by anybody) and hosts to return (held by us)."""
-    drains = tuple(host for host in settings.held if host in cluster.nodes and not cluster.nodes[host].drained_flag)
-    return drains, _ours(settings, cluster, settings.active)
-
-
-def _ours(settings: OutsideSettings, cluster: ClusterView, hosts: tuple[str, ...]) -> tuple[str, ...]:
-    records = (cluster.nodes.get(host) for host in hosts)
-    return tuple(
-        record.name
-        for record in records
-        if record is not None and record.drained_flag and settings.owner.owns(record.reason)
-    )
+def _decided(session: Session, settings: OutsideSettings, cluster: ClusterView) -> HostsPlan:
+    return plan_hosts(settings.held, settings.active, cluster, settings.owner, session.now())
