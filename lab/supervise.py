@@ -103,11 +103,14 @@ class Supervisor:
         """Names that were started and not stopped, dead or alive, sorted."""
         return sorted(path.stem for path in self.run.glob("*.json"))
 
-    def sweep(self) -> list[int]:
-        """Kill every process that bears this supervisor's marker, whatever group it fled to; returns their pids."""
+    def sweep(self, prefix: str = "") -> list[int]:
+        """Kill every process that bears this supervisor's marker, whatever group it fled to; returns their pids.
+
+        With `prefix`, only those started under a name that begins so. Finds what is not recorded yet, too.
+        """
         killed = []
         for _ in range(3):  # a dying parent may have forked in between
-            found = [pid for pid, mark in _marked() if mark.startswith(f"{self.run}:")]
+            found = [pid for pid, mark in _marked() if mark.startswith(f"{self.run}:{prefix}")]
             for pid in found:
                 _kill(pid, signal.SIGKILL)
             killed += found

@@ -58,10 +58,13 @@ class Cluster:
 
         Nothing is asked to end in order: what the daemons would save goes with the state.
         """
-        supervisor = self.site.supervisor
-        mine = [name for name in supervisor.recorded() if name.startswith(f"{self.site.label}-")]
-        for name in sorted(mine, key=len):  # a host before its daemons, which end with it
-            supervisor.stop(name, timeout=2.0)
+        supervisor, label = self.site.supervisor, f"{self.site.label}-"
+        found = True
+        while found:  # a process that a killed `up` had just started may record itself only now
+            mine = [name for name in supervisor.recorded() if name.startswith(label)]
+            for name in sorted(mine, key=len):  # a host before its daemons, which end with it
+                supervisor.stop(name, timeout=2.0)
+            found = bool(supervisor.sweep(label)) or bool(mine)
         Outside(self.site.network).down()
         shutil.rmtree(self.site.folder, ignore_errors=True)
         self.site.names.unlink(missing_ok=True)
