@@ -144,3 +144,15 @@ def test_limits_fail_the_preview_and_change_nothing(gated: Gated, slurm: Slurm) 
     assert drained(slurm) == []
     assert gated.pods() == list(NODES)
     assert all("RUNNING" in slurm.job_state(job) for job in jobs)
+
+
+def test_a_preview_that_reaches_no_slurmrestd_says_so_and_claims_nothing(gated: Gated, slurm: Slurm) -> None:
+    gated.reset()
+    gated.write(2, {"deadline": "5s"}, slurmrest={"url": "http://127.0.0.1:9"})
+    plan = gated.plan()
+    assert (plan["known"], plan["nodes"], plan["jobs"]) == (False, [], [])
+    assert any("could not be asked" in warning for warning in plan["warnings"]), plan
+    refused = gated.try_up()
+    assert refused.returncode != 0, "what a preview may not know, an update must"
+    assert gated.pods() == list(NODES)
+    assert drained(slurm) == []
