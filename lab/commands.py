@@ -62,12 +62,12 @@ def up(only: str | None) -> None:
     begun = monotonic()
     apt.ensure(say=say)
     forwarding.on()
-    programs = tools() if only != "slurm" else {}
     with ThreadPoolExecutor(2) as pool:
         halves = []
-        if only != "kubernetes":
+        if only != "kubernetes":  # while tools are built, it waits for a mirror most of the time
             halves.append(pool.submit(slurm.up, say=say))
         if only != "slurm":
+            programs = tools()
             with locks.alone("images", lambda: say("images: somebody else is packing them; waiting")):
                 wanted = [*own_images.ensure(programs), *slurm.images()]
                 seed = images.seed(wanted)

@@ -1,5 +1,7 @@
 """A node as a running thing: namespaces held by one process. When that ends, nothing of the node is left."""
 
+import contextlib
+import itertools
 import os
 import signal
 import subprocess
@@ -67,15 +69,19 @@ def hierarchies() -> list[Path]:
 
 
 def make_cgroups(path: str) -> None:
-    """Make a cgroup in every hierarchy; in v1's cpuset a group without cpus and mems takes no process."""
+    """Make a cgroup in every hierarchy, fit for a kubelet to put pods below it.
+
+    In v1's cpuset a group without cpus and mems takes no process; in v2 a group has the controllers its parent gives.
+    """
     for top in hierarchies():
-        (top / path).mkdir(parents=True, exist_ok=True)
-        for file in ("cpuset.cpus", "cpuset.mems"):
-            if not (top / file).exists() or (top / "cgroup.controllers").exists():
-                continue
-            for folder in (top / path).relative_to(top).parents[:-1][::-1]:
-                _fill(top, folder, file)
-            _fill(top, Path(path), file)
+        folders = [top, *(top / parent for parent in reversed(Path(path).parents[:-1])), top / path]
+        for parent, folder in itertools.pairwise(folders):
+            folder.mkdir(exist_ok=True)
+            if top == CGROUPS:
+                _delegate(parent)
+            for file in ("cpuset.cpus", "cpuset.mems"):
+                if (folder / file).exists() and not (folder / file).read_text().strip():
+                    (folder / file).write_text((parent / file).read_text())
 
 
 def clear_cgroups(path: str) -> None:
@@ -90,9 +96,11 @@ def clear_cgroups(path: str) -> None:
             raise LabError(f"cgroups remain: {', '.join(str(folder) for folder in left)}; see cgroup.procs in them")
 
 
-def _fill(top: Path, folder: Path, file: str) -> None:
-    if not (top / folder / file).read_text().strip():
-        (top / folder / file).write_text((top / folder.parent / file).read_text())
+def _delegate(folder: Path) -> None:
+    for controller in (folder / "cgroup.controllers").read_text().split():
+        # One that can't be given away is missed by the kubelet, which then says which.
+        with contextlib.suppress(OSError):
+            (folder / "cgroup.subtree_control").write_text(f"+{controller}")
 
 
 def _empty(folder: Path) -> None:
