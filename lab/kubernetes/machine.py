@@ -77,8 +77,9 @@ def make_cgroups(path: str) -> None:
         folders = [top, *(top / parent for parent in reversed(Path(path).parents[:-1])), top / path]
         for parent, folder in itertools.pairwise(folders):
             folder.mkdir(exist_ok=True)
-            if top == CGROUPS:
+            if top == CGROUPS:  # v2
                 _delegate(parent)
+                continue
             for file in ("cpuset.cpus", "cpuset.mems"):
                 if (folder / file).exists() and not (folder / file).read_text().strip():
                     (folder / file).write_text((parent / file).read_text())
