@@ -116,7 +116,7 @@ def plan_scale_in(
     cost = mark.cost_below(candidate.pod for candidate in kept)
     blocks += _choice_blocks(chosen, kept, cost, target, version)
     blocks += [Finding(*each) for each in limit_findings(chosen, state.replicas, policy.limits, now)]
-    warnings += [*_warnings(chosen, kept)]
+    warnings += [*warnings_about(chosen, kept)]
     return ScaleInPlan(
         nodeset=owner.nodeset,
         current=state.replicas,
@@ -160,6 +160,11 @@ def _state_blocks(pods: Sequence[PodView], state: NodeSetView, owner: Owner) -> 
             f"a rolling update of {state.name} is on ({state.updated} of {len(pods)} pods are up to date) and picks pods "
             "by rules of its own: wait for its end, then run `pulumi up` again",
         )
+    yield from foreign_gates(pods, owner)
+
+
+def foreign_gates(pods: Sequence[PodView], owner: Owner) -> Iterable[Finding]:
+    """Pods that another gate is at work on."""
     strangers = mark.foreign_tags(pods, owner)
     if strangers:
         yield Finding(
@@ -167,6 +172,17 @@ def _state_blocks(pods: Sequence[PodView], state: NodeSetView, owner: Owner) -> 
             f"{_pods(strangers)} carry the tag of another gate ({strangers[0].gate[:80]!r}): end that scale-in or cancel it "
             "with `python -m slinky_iac drain cancel` in its stack",
         )
+
+
+def blocked_nodes(chosen: Sequence[Candidate]) -> Iterable[Finding]:
+    """Chosen nodes that can't be made free by us."""
+    for candidate in chosen:
+        if candidate.kind is Kind.BLOCKED:
+            yield Finding(
+                "blocked-node",
+                f"{candidate.pod.node} would have to be given up, and can't be made free: {candidate.trouble}. Drain it "
+                "yourself (scontrol update nodename=… state=drain) or return it to service",
+            )
 
 
 def _choice_blocks(
@@ -177,13 +193,7 @@ def _choice_blocks(
     version: OperatorVersion,
 ) -> Iterable[Finding]:
     """What about the chosen pods forbids it."""
-    for candidate in chosen:
-        if candidate.kind is Kind.BLOCKED:
-            yield Finding(
-                "blocked-node",
-                f"{candidate.pod.node} would have to be given up, and can't be made free: {candidate.trouble}. Drain it "
-                "yourself (scontrol update nodename=… state=drain) or return it to service",
-            )
+    yield from blocked_nodes(chosen)
     if cost is None:
         yield Finding(
             "deletion-cost",
@@ -206,7 +216,7 @@ def _count_warnings(pods: Sequence[PodView], state: NodeSetView, target: int) ->
         )
 
 
-def _warnings(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> Iterable[Finding]:
+def warnings_about(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> Iterable[Finding]:
     """What the reader of the plan should know."""
     forced = [candidate.pod for candidate in chosen if is_forced(candidate.pod)]
     if forced:

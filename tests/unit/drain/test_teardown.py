@@ -1,0 +1,46 @@
+"""The plan of a removal names every node and job, and what is waited out first."""
+
+from slinky_iac.drain.describe import plan_props
+from slinky_iac.drain.mark import Tag
+from slinky_iac.drain.teardown import plan_teardown
+from slinky_iac.drain.view import ClusterView
+from tests.unit.drain.made import NOW, OWNER, given_up, job, node, nodeset, pod
+
+
+def plan(pods, nodes, jobs=(), **state):
+    cluster = None if nodes is None else ClusterView.of(nodes, jobs)
+    shown = nodeset(**{"replicas": len(pods), **state})
+    return plan_teardown(pods, cluster, shown, now=NOW, owner=OWNER, problem="timed out")
+
+
+def codes(findings):
+    return [finding.code for finding in findings]
+
+
+def test_every_node_is_given_up_and_every_job_waited_for():
+    found = plan([pod(0), pod(1)], [node(0), node(1)], [job(1, 0, end=NOW + 9), job(2, 1, end=None)])
+    assert [each.pod.ordinal for each in found.chosen] == [0, 1]
+    assert [each.job_id for each in found.jobs] == [1, 2]
+    assert found.free_at is None
+    assert (found.give_up, found.target, found.blocks) == (2, 0, ())
+    assert plan_props(found)["to"] == 0
+
+
+def test_autoscaler_and_limits_do_not_matter():
+    assert plan([pod(0)], [node(0)], autoscalers=("ScaledObject/gpu",)).blocks == ()
+
+
+def test_another_gate_and_a_node_that_cannot_be_freed_block():
+    found = plan([given_up(0, gate=Tag("prod/gpu", 0).text()), pod(1)], [node(0), node(1, "DOWN", "fan")])
+    assert codes(found.blocks) == ["foreign-gate", "blocked-node"]
+
+
+def test_what_is_waited_out_first_is_told():
+    assert codes(plan([pod(0), pod(1)], [node(0), node(1)], replicas=1, updated=0).warnings) == ["rollout", "in-flight"]
+
+
+def test_without_slurm_nothing_is_claimed():
+    found = plan([pod(0)], None)
+    assert not found.known
+    assert found.chosen == ()
+    assert "timed out" in found.warnings[0].text
