@@ -133,7 +133,7 @@ class Engine:
         *args: str,
         cwd: Path,
         ok: bool = True,
-        timeout: float = 120,
+        timeout: float = 300,
         stdin: str | None = None,
         env: Mapping[str, str] | None = None,
     ) -> subprocess.CompletedProcess[str]:
@@ -184,7 +184,7 @@ class Running:
         self.process.kill()
         self.process.wait()
 
-    def wait(self, timeout: float = 60) -> int:
+    def wait(self, timeout: float = 90) -> int:
         """The exit code. Past `timeout` seconds the engine is killed and the test fails with its output."""
         try:
             return self.process.wait(timeout)
@@ -264,7 +264,7 @@ def create_project(engine: Engine, folder: Path, name: str = "probe") -> Project
     return project
 
 
-def eventually(what: str, check: Callable[[], object], timeout: float = 30.0) -> None:
+def eventually(what: str, check: Callable[[], object], timeout: float = 90.0) -> None:
     """Return as soon as `check()` is true; past `timeout` seconds the test fails naming `what`."""
     deadline = time.monotonic() + timeout
     while not check():

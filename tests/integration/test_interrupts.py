@@ -15,7 +15,7 @@ SLOW = """
     class SlowProvider(ResourceProvider):
         def create(self, props):
             Path("started").touch()
-            deadline = time.monotonic() + 60
+            deadline = time.monotonic() + 300
             while not Path("release").exists() and time.monotonic() < deadline:
                 time.sleep(0.05)
             return CreateResult("slow", {"value": 1})
@@ -30,8 +30,8 @@ MAIN = """
     first = Slow("first")
     Slow("second", pulumi.ResourceOptions(depends_on=[first]))
 """
-BOUND = 20.0
-"""Seconds within which everything must have ended: the engine's and our own grace are 5 s each."""
+BOUND = 40.0
+"""Seconds within which everything must have ended: the engine's and our own grace are 5 s each, a busy machine has more."""
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_a_killed_engine_leaves_no_process_behind(slow: Project) -> None:
 
 
 def test_a_killed_language_host_takes_its_program_with_it(project: Project) -> None:
-    project.write(main="import time, pathlib\npathlib.Path('started').touch()\ntime.sleep(60)")
+    project.write(main="import time, pathlib\npathlib.Path('started').touch()\ntime.sleep(300)")
     running = begun(project)
     (host,) = [pid for pid, name in processes_of(project.engine).items() if "lab.standins.language_host" in name]
     os.kill(host, signal.SIGKILL)
@@ -128,9 +128,9 @@ def test_a_program_that_ignores_sigterm_is_killed_after_the_grace(project: Proje
         main="""
         import pathlib, signal, subprocess, time
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
-        subprocess.Popen(["sleep", "60"])
+        subprocess.Popen(["sleep", "300"])
         pathlib.Path("started").touch()
-        time.sleep(60)
+        time.sleep(300)
         """
     )
     running = begun(project)
@@ -148,7 +148,7 @@ def test_an_interrupt_during_a_hook_ends_within_the_grace(project: Project) -> N
 
         async def hang(args):
             pathlib.Path("hooked").touch()
-            await asyncio.to_thread(time.sleep, 60)
+            await asyncio.to_thread(time.sleep, 300)
 
         options = pulumi.ResourceOptions(
             hooks=pulumi.ResourceHookBinding(before_create=[pulumi.ResourceHook("hang", hang)])
