@@ -15,7 +15,7 @@ import httpx
 from pydantic import BaseModel
 
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
-from slinky_iac.kube import models
+from slinky_iac.kube import models, raw
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
 from slinky_iac.kube.schema import CrdSchema, read_crd
@@ -75,23 +75,23 @@ class KubeClient:
     def nodeset(self, namespace: str, name: str) -> models.NodeSetState:
         """The NodeSet, with its status and replicas. :raises KubeNotFound: it isn't there."""
         path = f"{_custom(namespace, 'nodesets')}/{_label(name)}"
-        return self._get(path, models.NodeSetBody, f"NodeSet {namespace}/{name}").value()
+        return self._get(path, raw.NodeSetBody, f"NodeSet {namespace}/{name}").value()
 
     def controller(self, namespace: str, name: str) -> models.ControllerState:
         """The Controller custom resource."""
         path = f"{_custom(namespace, 'controllers')}/{_label(name)}"
-        return self._get(path, models.ControllerBody, f"Controller {namespace}/{name}").value()
+        return self._get(path, raw.ControllerBody, f"Controller {namespace}/{name}").value()
 
     def restapis(self, namespace: str) -> tuple[models.RestApiState, ...]:
         """All RestApis of a namespace: the operator takes the one(s) whose controllerRef names the Controller."""
-        found = self._get(_custom(namespace, "restapis"), models.RestApiList, f"RestApis of {namespace}")
+        found = self._get(_custom(namespace, "restapis"), raw.RestApiList, f"RestApis of {namespace}")
         return tuple(item.value() for item in found.items)
 
     def deployment_available(self, namespace: str, name: str) -> int:
         """Pods of a Deployment that serve now, such as of ``<restapi>-restapi``; 0 where there is no such Deployment."""
         path = f"/apis/apps/v1/namespaces/{_label(namespace)}/deployments/{_label(name)}"
         try:
-            return self._get(path, models.DeploymentBody, f"Deployment {namespace}/{name}").status.available
+            return self._get(path, raw.DeploymentBody, f"Deployment {namespace}/{name}").status.available
         except KubeNotFound:
             return 0
 
@@ -105,14 +105,14 @@ class KubeClient:
         while True:
             params = {"labelSelector": selector, "limit": str(PAGE)} | ({"continue": proceed} if proceed else {})
             try:
-                page = self._get(path, models.PodList, what, params)
+                page = self._get(path, raw.PodList, what, params)
             except KubeError as error:
                 # 410: etcd has compacted the snapshot that the pages came from; begin again with a new one.
                 if error.status != 410 or not proceed:
                     raise
                 pods, proceed = [], ""
                 continue
-            pods.extend(models.pods_owned(page, nodeset.uid))
+            pods.extend(raw.pods_owned(page, nodeset.uid))
             proceed = page.metadata.proceed
             if not proceed:
                 return tuple(sorted(pods, key=lambda p: (p.index if p.index is not None else 1 << 31, p.name)))
@@ -137,11 +137,11 @@ class KubeClient:
         """
         where = f"of {namespace}"
         hpas = f"/apis/autoscaling/v2/namespaces/{_label(namespace)}/horizontalpodautoscalers"
-        found = self._get(hpas, models.ScalerList, f"HorizontalPodAutoscalers {where}")
+        found = self._get(hpas, raw.ScalerList, f"HorizontalPodAutoscalers {where}")
         scalers = found.of_nodeset(nodeset, GROUP, "HorizontalPodAutoscaler")
         keda = f"/apis/keda.sh/v1alpha1/namespaces/{_label(namespace)}/scaledobjects"
         try:
-            objects = self._get(keda, models.ScalerList, f"ScaledObjects {where}")
+            objects = self._get(keda, raw.ScalerList, f"ScaledObjects {where}")
         except KubeNotFound:
             return scalers
         return scalers + objects.of_nodeset(nodeset, GROUP, "ScaledObject")
@@ -153,7 +153,7 @@ class KubeClient:
         """
         path = f"/api/v1/namespaces/{_label(namespace)}/secrets/{_label(name)}"
         what = f"Secret {namespace}/{name}"
-        found = self._get(path, models.SecretBody, what).data.get(entry)
+        found = self._get(path, raw.SecretBody, what).data.get(entry)
         if found is None:
             raise KubeNotFound(f"{what}: has no entry {entry!r}; nothing was asked of Slurm. Check `keys` in the config")
         try:
@@ -168,7 +168,7 @@ class KubeClient:
         return read_crd(self._answer("GET", path, f"CRD {name}").content, name)
 
     def _get(self, path: str, model: type[Body], what: str, params: dict[str, str] | None = None) -> Body:
-        return models.read(self._answer("GET", path, what, params=params).content, model, what)
+        return raw.read(self._answer("GET", path, what, params=params).content, model, what)
 
     def _answer(
         self,

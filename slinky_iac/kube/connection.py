@@ -60,13 +60,15 @@ def tls_context(
 
     Raises :class:`KubeUnreachable` naming ``where`` the bad material came from.
     """
-    try:
-        context = ssl.create_default_context(cadata=ca.decode("ascii") if ca else None)
-    except (ssl.SSLError, ValueError) as error:
-        raise KubeUnreachable(f"{where}: the certificate authority isn't PEM ({type(error).__name__})") from None
     if insecure:
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
+    else:
+        try:
+            context = ssl.create_default_context(cadata=ca.decode("ascii") if ca else None)
+        except (ssl.SSLError, ValueError) as error:
+            raise KubeUnreachable(f"{where}: the certificate authority isn't PEM ({type(error).__name__})") from None
     if cert is not None and key is not None:
         # The ssl module loads certificates only from files; the folder is 0700 and gone at once.
         with tempfile.TemporaryDirectory(prefix="slinky-") as folder:

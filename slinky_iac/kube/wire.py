@@ -6,6 +6,7 @@ four threads for all resources, so a call without a bound would hold a quarter o
 
 from __future__ import annotations
 
+import io
 import random
 import time
 from collections.abc import Callable, Iterator
@@ -19,6 +20,8 @@ DEADLINE = "slinky_deadline"
 """Request extension: the monotonic second after which nobody waits for this request any more."""
 SECRET_HEADERS = ("x-slurm-user-token", "authorization")
 HIDDEN = "[hidden]"
+MAX_BYTES = 1 << 31
+"""Of one answer: 100,000 jobs are 1 GB from slurmrestd 26.05."""
 MAX_QUOTE = 300
 """Characters of an answer that an error message may quote."""
 
@@ -102,7 +105,7 @@ class BoundedTransport(httpx.BaseTransport):
     Proxies and debug pages echo requests; what an answer echoes would else end in a message, a log or a state file.
     """
 
-    def __init__(self, inner: httpx.BaseTransport, *, clock: Clock, timeouts: Timeouts, max_bytes: int = 1 << 29) -> None:
+    def __init__(self, inner: httpx.BaseTransport, *, clock: Clock, timeouts: Timeouts, max_bytes: int = MAX_BYTES) -> None:
         self._inner = inner
         self._clock = clock
         self._timeouts = timeouts
@@ -125,10 +128,12 @@ class BoundedTransport(httpx.BaseTransport):
         }
         response = self._inner.handle_request(request)
         try:
-            body = b"".join(self._chunks(response, request, deadline))
+            gathered = io.BytesIO()
+            for chunk in self._chunks(response, request, deadline):
+                gathered.write(chunk)
         finally:
             response.close()
-        return self._without_secrets(response, body, request)
+        return self._without_secrets(response, gathered.getvalue(), request)
 
     def close(self) -> None:
         self._inner.close()

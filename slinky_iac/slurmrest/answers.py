@@ -8,7 +8,7 @@ is judged by Slurm's own ``error_number`` first.
 from __future__ import annotations
 
 import logging
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import httpx
 from pydantic import BaseModel, ConfigDict, ValidationError
@@ -73,6 +73,11 @@ class Envelope(Strict):
     warnings: list[_Warning] = []
     meta: _Meta = _Meta()
 
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        """The body as this model. Raises pydantic's ValidationError, and nothing else, for any bytes."""
+        return cls.model_validate_json(content)
+
 
 class _KubeStatus(Strict):
     """The API server's own error, where slurmrestd is asked through its service proxy."""
@@ -92,7 +97,7 @@ def read(response: httpx.Response, model: type[Body], what: str) -> Body:
     if response.status_code != 200:
         raise refusal(response, what)
     try:
-        body = model.model_validate_json(response.content)
+        body = model.parse(response.content)
     except ValidationError as error:
         envelope = _envelope(response)
         if envelope is not None and any(e.error_number for e in envelope.errors):

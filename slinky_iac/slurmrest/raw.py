@@ -1,15 +1,14 @@
 """The wire format of REST v0.0.44 and v0.0.45, and its reading into :mod:`slinky_iac.slurmrest.models`.
 
 Field names are the same in both versions (slurmrestd.md, section 1). What a drain relies on is checked strictly and has
-no default; all else may be missing. pydantic parses the bytes itself, so that 15 MB of nodes never exist as Python
-dicts, and no bytes whatever make it raise anything but its own error.
+no default; all else may be missing. No bytes whatever make the reading raise anything but pydantic's ValidationError.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
-from typing import Annotated
+from collections.abc import Callable, Iterable
+from typing import Annotated, Self, TypeVar
 
 from pydantic import Field
 
@@ -29,6 +28,7 @@ from slinky_iac.slurmrest.models import (
     Pings,
     Reservation,
 )
+from slinky_iac.slurmrest.rows import split_rows
 
 
 class _Number(Strict):
@@ -47,6 +47,8 @@ def _plain(number: _Number | int) -> int | None:
     return number.value() if isinstance(number, _Number) else (number if number > 0 else None)
 
 
+Body = TypeVar("Body", bound=Envelope)
+Row = TypeVar("Row", bound=Strict)
 Name = Annotated[str, Field(min_length=1)]
 States = Annotated[list[str], Field(min_length=1)]
 Count = Annotated[int, Field(ge=0)]
@@ -161,12 +163,20 @@ class NodesBody(Envelope):
     nodes: list[RawNode]
     last_update: _Number
 
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        return _by_rows(cls, content, "nodes", RawNode, lambda body: body.nodes)
+
 
 class JobsBody(Envelope):
     """GET jobs/."""
 
     jobs: list[RawJob]
     last_update: _Number
+
+    @classmethod
+    def parse(cls, content: bytes) -> Self:
+        return _by_rows(cls, content, "jobs", RawJob, lambda body: body.jobs)
 
 
 class _RawReservation(Strict):
@@ -282,6 +292,17 @@ class JobWordsBody(Envelope):
                     heard[name] = (word.error.code, word.error.message or word.error.string)
         silence = "slurmctld said nothing about this job"
         return tuple(JobWord(job, *heard[job]) if job in heard else JobWord(job, None, silence) for job in asked)
+
+
+def _by_rows(whole: type[Body], content: bytes, key: str, row: type[Row], of: Callable[[Body], list[Row]]) -> Body:
+    """``content`` as ``whole``, its list ``key`` read row by row."""
+    rows: list[Row] = []
+    rest = split_rows(content, key, lambda found: rows.append(row.model_validate(found)))
+    if rest is None:
+        return whole.model_validate_json(content)
+    body = whole.model_validate_json(rest)
+    of(body).extend(rows)
+    return body
 
 
 def nodes_of(body: NodesBody, asked: float, answered: float) -> NodesAnswer:

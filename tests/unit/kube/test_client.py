@@ -10,7 +10,7 @@ from typing import Any
 
 import httpx
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
@@ -32,7 +32,7 @@ def client_of(handle: Callable[[httpx.Request], httpx.Response], tries: int = 2)
     access = KubeAccess(
         server="https://api:6443",
         ca=None,
-        insecure=False,
+        insecure=True,
         tls_server_name=None,
         proxy_url=None,
         namespace="slurm",
@@ -316,6 +316,7 @@ def test_names_that_would_address_something_else_are_not_sent(name: str) -> None
     assert sent == []
 
 
+@settings(deadline=None)
 @given(st.integers(200, 599), st.binary(max_size=200) | st.just(json.dumps(nodeset_body()).encode()))
 def test_any_answer_is_a_value_or_an_error_of_ours_and_never_the_token(code: int, body: bytes) -> None:
     try:
@@ -361,6 +362,7 @@ def test_features_are_told_by_the_schema() -> None:
     assert not crd.has("spec.controllerRef.name.deeper")
 
 
+@settings(deadline=None)
 @given(
     st.binary(max_size=100)
     | st.sampled_from(

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.errors import KubeUnreachable
@@ -138,6 +138,7 @@ def test_broken_yaml_names_its_line_and_not_its_text() -> None:
     assert SECRET not in "".join(traceback.format_exception(refused.value))
 
 
+@settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_a_kubeconfig_or_unreachable(text: str) -> None:
     with pytest.raises(KubeUnreachable):

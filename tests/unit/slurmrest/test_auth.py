@@ -9,7 +9,7 @@ import traceback
 import httpx
 import jwt
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.errors import KeyMaterialError, SlurmrestAuthError
@@ -98,6 +98,7 @@ def test_a_missing_or_empty_key_is_refused_before_any_call(keys: list[bytes]) ->
         SlurmJwtAuth(keys, clock=lambda: NOW)
 
 
+@settings(deadline=None)
 @given(st.binary(min_size=1, max_size=200))
 def test_every_key_that_slurm_takes_makes_a_token(key: bytes) -> None:
     """One byte, PEM, JSON with kty: to Slurm they are bytes; PyJWT's guards must not refuse or warn."""

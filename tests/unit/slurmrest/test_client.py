@@ -9,6 +9,7 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestUnreachable, SlurmrestVersionError
+from slinky_iac.kube.wire import Retry
 from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.models import Job
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, job, node, number
@@ -323,3 +324,24 @@ def test_clusters_and_reservations() -> None:
     (reservation,) = client.reservations()
     assert reservation.nodes == ("g-0", "g-1")
     assert (reservation.start, reservation.end, reservation.users) == (NOW, NOW + 60, ("root", "bob"))
+
+
+def test_pauses_grow_with_jitter_and_end_with_the_tries_or_the_budget() -> None:
+    slurm = FakeSlurm().add(node("g-0"))
+    down = answer(502, [error(1800)])
+    client = slurm.client(retry=Retry(tries=6, first_s=1, most_s=4))
+    client.version()
+    slurm.faults = [lambda _: down] * 6
+    with pytest.raises(SlurmrestUnreachable):
+        client.nodes()
+    assert slurm.ticks.slept == [0.75, 1.5, 3.0, 3.0, 3.0]
+    slurm.ticks.slept.clear()
+    slurm.faults = [lambda _: down] * 6
+    with pytest.raises(SlurmrestUnreachable):
+        client.nodes(budget_s=3)
+    assert slurm.ticks.slept == [0.75, 1.5]
+    slurm.ticks.slept.clear()
+    slurm.faults = [lambda _: down, lambda _: answer(500, [error(2010)])]
+    with pytest.raises(SlurmrestRefused):
+        client.nodes()
+    assert slurm.ticks.slept == [0.75]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.slurmrest.free import KNOWN_FLAGS, Absent, Busy, Free, NotDrained, Unknown, Verdict, free
@@ -134,6 +134,7 @@ job_states = st.frozensets(
 jobs_st = st.lists(st.builds(a_job, st.integers(1, 99), job_states, st.lists(names, max_size=3).map(tuple)), max_size=4)
 
 
+@settings(deadline=None)
 @given(nodes_st, jobs_st)
 def test_a_node_is_free_only_if_drained_idle_and_in_no_jobs_hands(nodes: list[Node], jobs: list[Job]) -> None:
     by_name = {n.name: n for n in nodes}
@@ -151,6 +152,7 @@ def test_a_node_is_free_only_if_drained_idle_and_in_no_jobs_hands(nodes: list[No
             assert node.resume_after is None or node.resume_after >= NOW + 120
 
 
+@settings(deadline=None)
 @given(nodes_st, jobs_st, job_states, names)
 def test_one_more_job_never_frees_a_node(nodes: list[Node], jobs: list[Job], states: frozenset[str], name: str) -> None:
     without = judge(nodes, jobs, "g-0", "g-1", "g-2")

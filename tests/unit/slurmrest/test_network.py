@@ -257,7 +257,7 @@ def test_a_redirect_is_not_followed_and_takes_no_token_along(server: Server, sta
         (b"[" * 100_000, "isn't what Slurm documents"),
         (b'{"nodes": null, "errors": [], "last_update": {}}', "nodes"),
         (b'{"nodes": [], "last_update": {}}', "errors"),
-        (b'{"nodes": [{}], "errors": [], "last_update": {}}', "nodes.0"),
+        (b'{"nodes": [{}], "errors": [], "last_update": {}}', "name: Field required"),
         (b"\xff\xfe\x00", "isn't what Slurm documents"),
         (b'{"nodes": [], "errors": [], "last_update": {"number": 1' + b"0" * 5000 + b"}}", "number out of range"),
     ],
