@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from slinky_iac.config.reference import reference
 from slinky_iac.config.stack import json_schema
 from slinky_iac.drain import cli as drain
+from slinky_iac.drain.describe import lines, plan_props
 from slinky_iac.errors import SlinkyError
 
 
@@ -26,6 +27,7 @@ def parser() -> argparse.ArgumentParser:
     acts = drains.add_subparsers(dest="act", required=True)
     for name, text in (
         ("status", "show drained nodes, whose drain it is, and the jobs on them"),
+        ("plan", "show which nodes and whose jobs a removal or a destroy would wait for"),
         ("cancel", "undo this stack's drains and pod annotations, and nothing else"),
     ):
         act = acts.add_parser(name, help=text)
@@ -45,6 +47,8 @@ def main(argv: Sequence[str]) -> int:
             print(reference(), end="")
         elif arguments.act == "status":
             _status(arguments)
+        elif arguments.act == "plan":
+            _plan(arguments)
         else:
             taken = drain.cancel(arguments.stack, arguments.nodeset)
             print(json.dumps({"steps": taken}) if arguments.json else f"given back in {taken} step(s)")
@@ -52,6 +56,17 @@ def main(argv: Sequence[str]) -> int:
         print(f"error: {error}", file=sys.stderr)
         return 1
     return 0
+
+
+def _plan(arguments: argparse.Namespace) -> None:
+    plans = drain.plans(arguments.stack, arguments.nodeset)
+    if arguments.json:
+        print(json.dumps([plan_props(plan) for plan in plans], indent=2))
+        return
+    for plan in plans:
+        print(f"{plan.nodeset}: {plan.give_up} node(s)")
+        for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
+            print(f"    {line}")
 
 
 def _status(arguments: argparse.Namespace) -> None:

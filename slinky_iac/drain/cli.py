@@ -1,4 +1,5 @@
-"""``python -m slinky_iac drain status|cancel``: what our drains left behind, and giving it back, without a `pulumi up`."""
+"""``python -m slinky_iac drain status|plan|cancel``: what our drains left behind, what a removal would wait for, and giving
+it all back, without a `pulumi up`."""
 
 from __future__ import annotations
 
@@ -9,9 +10,11 @@ from slinky_iac import stack_state
 from slinky_iac.drain import scale
 from slinky_iac.drain.mark import foreign_tags, tag_of
 from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.plan import ScaleInPlan
 from slinky_iac.drain.progress import Report, Severity
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.teardown import plan_teardown
 from slinky_iac.drain.text import iso
 from slinky_iac.errors import StateError
 
@@ -80,6 +83,24 @@ def status(stack: str | None, nodeset: str | None) -> list[dict[str, object]]:
                 session.report(f"{settings.owner.text}: {seen.problem}", severity="warning")
             rows += [asdict(row) for row in status_of(settings, seen)]
     return rows
+
+
+def plans(stack: str | None, nodeset: str | None) -> list[ScaleInPlan]:
+    """What removing one NodeSet, or all of a stack, would wait for: a preview shows no deletion's plan, so this does.
+
+    NodeSets that aren't there (any more) have none. Raises what reading the state and asking the clusters raise.
+    """
+    made: list[ScaleInPlan] = []
+    for settings in _chosen(stack, nodeset):
+        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+            seen = session.observe(settings)
+            if seen.nodeset is None:
+                continue
+            plan = plan_teardown(
+                seen.pods, seen.cluster, seen.nodeset, now=seen.now, owner=settings.owner, problem=seen.problem
+            )
+            made.append(plan)
+    return made
 
 
 def cancel(stack: str | None, nodeset: str | None) -> int:
