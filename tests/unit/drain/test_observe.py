@@ -1,0 +1,164 @@
+"""What Kubernetes and slurmrestd say comes to the planner unchanged in meaning."""
+
+from dataclasses import replace
+
+import pytest
+
+from slinky_iac import names
+from slinky_iac.drain.observe import job_view, node_view, nodeset_view, pod_view, reservation_view
+from slinky_iac.kube.models import NodeSetState, Pod, Ref
+from slinky_iac.slurmrest.models import Job, Node, Reservation
+from tests.unit.drain.made import NOW
+
+POD = Pod(
+    name="hpc-worker-gpu-2",
+    uid="u",
+    node_name="k-1",
+    hostname="gpu-2",
+    host_network=False,
+    phase="Running",
+    ready=True,
+    terminating=False,
+    annotations={},
+    index=2,
+    slurm_states=frozenset({"IDLE", "DRAIN"}),
+    slurm_reason="slinky-iac:dev/gpu: x",
+    created=NOW - 100,
+    ready_since=NOW - 50,
+    resource_version="7",
+    ready_changed=NOW - 50,
+)
+NODE = Node(
+    name="gpu-2",
+    state=frozenset({"IDLE", "DRAIN"}),
+    base="IDLE",
+    reason="bad DIMM",
+    reason_user="root",
+    reason_changed_at=NOW - 9,
+    alloc_cpus=1,
+    features=("gpu",),
+    active_features=("gpu",),
+    partitions=("gpu",),
+    resume_after=NOW + 9,
+    comment="",
+    reservation="",
+)
+JOB = Job(
+    job_id=20,
+    array_job_id=12,
+    array_task_id=3,
+    het_job_id=None,
+    het_offset=None,
+    name="train",
+    user="alice",
+    account="research",
+    partition="gpu",
+    states=frozenset({"RUNNING"}),
+    nodes=("gpu-1", "gpu-2"),
+    submitted=NOW - 9,
+    start=NOW - 5,
+    end=NOW + 5,
+    time_limit_min=10,
+    exclusive=True,
+    requeueable=True,
+    restarts=0,
+    reservation="",
+    state_reason="None",
+)
+
+
+def test_pod_is_named_by_its_slurm_node_and_carries_what_the_operator_saw():
+    view = pod_view(POD)
+    assert (view.name, view.ordinal, view.node) == ("hpc-worker-gpu-2", 2, "gpu-2")
+    assert view.healthy
+    assert view.operator_states == {"IDLE", "DRAIN"}
+    assert view.operator_reason == "slinky-iac:dev/gpu: x"
+    assert (view.deletion_cost, view.cost_text, view.deadline, view.cordon, view.gate) == (0, None, None, False, "")
+
+
+def test_annotations_are_read_as_the_operator_reads_them():
+    marked = replace(
+        POD,
+        annotations={
+            names.ANNOTATION_DELETION_COST: "-5",
+            names.ANNOTATION_POD_DEADLINE: "2027-01-15T08:00:00Z",
+            names.ANNOTATION_POD_CORDON: "true",
+            names.ANNOTATION_GATE: "tag",
+        },
+    )
+    view = pod_view(marked)
+    assert (view.deletion_cost, view.cost_text, view.deadline, view.cordon, view.gate) == (-5, "-5", NOW, True, "tag")
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2027-01-15", "2027-01-15T08:00:00", "999999-01-01T00:00:00Z"])
+def test_deadline_that_cannot_be_read_is_none(text):
+    assert pod_view(replace(POD, annotations={names.ANNOTATION_POD_DEADLINE: text})).deadline is None
+
+
+def test_pod_that_became_unready_is_known_to_have_been_so_since_then():
+    view = pod_view(replace(POD, ready=False, ready_since=None, ready_changed=NOW - 3))
+    assert not view.healthy
+    assert view.ready_since == NOW - 3
+
+
+def test_pod_without_a_node_is_unscheduled():
+    view = pod_view(replace(POD, node_name="", ready=False, phase="Pending", index=None))
+    assert not view.scheduled
+    assert view.ordinal == -1
+
+
+def test_nodeset_carries_what_tells_a_rollout():
+    state = NodeSetState(
+        name="hpc-worker-gpu",
+        uid="u",
+        resource_version="1",
+        generation=4,
+        observed_generation=3,
+        deleting=False,
+        replicas_spec=3,
+        replicas_status=3,
+        updated=1,
+        ready=3,
+        available=3,
+        hash="h",
+        slurm_idle=3,
+        slurm_allocated=0,
+        slurm_down=0,
+        slurm_drain=0,
+        controller_ref=Ref("hpc"),
+        update_strategy="RollingUpdate",
+        scaling_mode="StatefulSet",
+        selector="",
+    )
+    view = nodeset_view(state, ("ScaledObject/gpu",))
+    assert (view.replicas, view.generation, view.observed_generation) == (3, 4, 3)
+    assert view.autoscalers == ("ScaledObject/gpu",)
+    assert view.rolling(3)
+    assert not nodeset_view(replace(state, update_strategy="OnDelete"), ()).rolling(3)
+
+
+def test_node_keeps_state_reason_and_times():
+    view = node_view(NODE)
+    assert (view.name, view.states, view.reason, view.reason_user) == ("gpu-2", NODE.state, "bad DIMM", "root")
+    assert (view.reason_at, view.resume_after, view.alloc_cpus) == (NOW - 9, NOW + 9, 1)
+    assert view.drained_flag
+
+
+def test_job_keeps_its_label_nodes_and_end():
+    view = job_view(JOB)
+    assert (view.shown, view.user, view.nodes, view.expected_end) == ("12_3", "alice", ("gpu-1", "gpu-2"), NOW + 5)
+    assert view.active
+    assert view.requeueable
+    assert view.exclusive
+
+
+def test_job_without_a_limit_has_no_known_end_whatever_slurm_writes_there():
+    assert job_view(replace(JOB, time_limit_min=None)).expected_end is None
+
+
+def test_reservation_without_an_end_lasts():
+    made = Reservation("maint", ("gpu-2",), None, None, frozenset(), (), (), "")
+    view = reservation_view(made)
+    assert (view.start, view.nodes) == (0, ("gpu-2",))
+    assert view.end > NOW + 10**9
+    assert reservation_view(replace(made, start=NOW, end=NOW + 1)).end == NOW + 1
