@@ -1,12 +1,16 @@
 """The program that `pulumi up` runs: read the stack's settings, build the cluster, export what the next person needs."""
 
+from functools import partial
+
 import pulumi
 
 from components import HybridCluster, HybridClusterArgs
 from slinky_iac.config.reader import read_stack
+from slinky_iac.preflight import unreachable
 
 settings = read_stack()
-cluster = HybridCluster(settings.config.cluster.name, HybridClusterArgs(settings=settings))
+args = HybridClusterArgs(settings=settings, notices=partial(unreachable, settings.config))
+cluster = HybridCluster(settings.config.cluster.name, args)
 
 pulumi.export("slurmrestdUrl", cluster.slurmrestd_url)
 pulumi.export("slurmdJoin", cluster.slurmd_join)

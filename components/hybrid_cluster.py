@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,7 +22,7 @@ from components.node_set import NodeSet, NodeSetArgs
 from components.operator import Operator, OperatorArgs
 from components.resources import child, token
 from components.rest_api import RestApi, RestApiArgs
-from slinky_iac.config.findings import Level
+from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.reader import StackSettings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.shared import labels
@@ -29,9 +31,14 @@ from slinky_iac.slurmconf import outside_slurm_conf
 
 @dataclass(frozen=True, kw_only=True)
 class HybridClusterArgs:
-    """What :func:`slinky_iac.config.reader.read_stack` returns."""
+    """``settings``: what :func:`slinky_iac.config.reader.read_stack` returns.
+
+    ``notices``: findings of this very run, such as an outside daemon that doesn't answer. Asked for beside the
+    registrations, since answers may take seconds; shown like the others, and no part of the stack's outputs.
+    """
 
     settings: StackSettings
+    notices: Callable[[], tuple[Finding, ...]] = tuple
 
 
 class HybridCluster(pulumi.ComponentResource):
@@ -54,7 +61,8 @@ class HybridCluster(pulumi.ComponentResource):
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("HybridCluster"), name, None, opts)
         settings, config = args.settings, args.settings.config
-        self._say(settings)
+        self._say(settings.findings)
+        self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices))
         identity = ClusterIdentity(f"{name}-identity", config, child(self))
         kube = Provider(
             f"{name}-kubernetes",
@@ -85,8 +93,13 @@ class HybridCluster(pulumi.ComponentResource):
         self._workers(name, config, kube, (*first, controller, restapi))
         self._outputs(config, keys, controller, restapi, settings)
 
-    def _say(self, settings: StackSettings) -> None:
-        for finding in settings.findings:
+    async def _look(self, notices: Callable[[], tuple[Finding, ...]]) -> int:
+        found = await asyncio.to_thread(notices)
+        self._say(found)
+        return len(found)
+
+    def _say(self, findings: tuple[Finding, ...]) -> None:
+        for finding in findings:
             say = pulumi.log.warn if finding.level is Level.WARNING else pulumi.log.info
             say(str(finding), resource=self)
 

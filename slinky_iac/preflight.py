@@ -1,0 +1,87 @@
+"""Are the outside daemons there, seen from where `pulumi` runs? A look that changes nothing and stops nothing.
+
+Pods have other routes and another DNS than a laptop, so no answer here proves nothing: it is told with what was tried, as
+a warning, and kept out of the stack's outputs, which would differ from one desk to the next.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from slinky_iac.config.findings import Finding, warning
+from slinky_iac.config.stack import StackConfig
+
+TIMEOUT_S = 2.0
+"""Longest wait for all answers together: a preview is looked at by somebody who waits."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """One outside daemon: the setting that names it, and where it should listen."""
+
+    path: str
+    daemon: str
+    host: str
+    port: int
+
+
+def places(config: StackConfig) -> Iterator[Place]:
+    """The outside daemons that all others need. slurmd hosts are left to Slurm, which knows them better than a desk does."""
+    if config.controller.external is not None:
+        yield Place("controller.external", "slurmctld", config.controller.external.host, config.controller.external.port)
+    if config.accounting.enabled and config.accounting.external is not None:
+        yield Place("accounting.external", "slurmdbd", config.accounting.external.host, config.accounting.external.port)
+    urls = [("slurmrest.url", config.slurmrest.url)]
+    if config.external.slurmrestd is not None:
+        urls.append(("external.slurmrestd.url", config.external.slurmrestd.url))
+    for path, url in urls:
+        parts = urlsplit(url or "")
+        if parts.hostname:
+            default = 443 if parts.scheme == "https" else 80
+            yield Place(path, "slurmrestd", parts.hostname, parts.port or default)
+
+
+def unreachable(config: StackConfig, *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:
+    """A warning for every outside daemon that takes no TCP connection from here within ``timeout_s`` seconds."""
+    tried = [(place, _Attempt(place, timeout_s)) for place in places(config)]
+    for _, attempt in tried:
+        attempt.start()
+    deadline = time.monotonic() + timeout_s
+    for _, attempt in tried:
+        attempt.join(max(0.0, deadline - time.monotonic()))
+    return tuple(_finding(place, attempt.trouble, timeout_s) for place, attempt in tried if attempt.trouble)
+
+
+class _Attempt(threading.Thread):
+    """One connection, in a thread that nobody waits for at exit: looking up a name has no timeout of its own."""
+
+    def __init__(self, place: Place, timeout_s: float) -> None:
+        super().__init__(daemon=True)
+        self.place, self.timeout_s = place, timeout_s
+        self.trouble = f"no answer in {timeout_s:g} s"
+
+    def run(self) -> None:
+        try:
+            socket.create_connection((self.place.host, self.place.port), timeout=self.timeout_s).close()
+        except socket.gaierror:
+            self.trouble = "the name is not known here"
+        except TimeoutError:
+            self.trouble = f"no answer in {self.timeout_s:g} s"
+        except (OSError, UnicodeError) as error:
+            self.trouble = (getattr(error, "strerror", None) or type(error).__name__).lower()
+        else:
+            self.trouble = ""
+
+
+def _finding(place: Place, trouble: str, timeout_s: float) -> Finding:
+    return warning(
+        place.path,
+        f"tried {place.daemon} at {place.host} port {place.port} from here for {timeout_s:g} s at the most: {trouble}. If"
+        " pods can't reach it either, they will start and wait for it. Check the address, the daemon, the firewall and the"
+        " route; where only pods can reach it, nothing is wrong",
+    )
