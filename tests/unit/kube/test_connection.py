@@ -8,6 +8,7 @@ import subprocess
 import threading
 import traceback
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -238,6 +239,22 @@ def test_a_client_certificate_proves_who_we_are_over_real_tls(pki: Path, tls_ser
     with KubeClient(access(certified(pki), url, (pki / "ca.crt").read_bytes())) as client:
         assert client.crd("nodesets").has("spec")
     assert "client" in str(seen[0])
+
+
+def test_another_server_name_and_no_check_at_all_are_what_the_kubeconfig_says(
+    pki: Path, tls_server: tuple[str, list[object]]
+) -> None:
+    url, seen = tls_server
+    whole = access(certified(pki), url, (pki / "ca.crt").read_bytes())
+    for wanted in (replace(whole, tls_server_name="inner"), replace(whole, ca=None, insecure=True)):
+        with KubeClient(wanted) as client:
+            assert client.crd("nodesets").has("spec")
+    assert len(seen) == 2
+    with (
+        KubeClient(replace(whole, tls_server_name="elsewhere"), retry=Retry(tries=1)) as client,
+        pytest.raises(KubeUnreachable, match="CERTIFICATE_VERIFY_FAILED"),
+    ):
+        client.crd("nodesets")
 
 
 def test_a_server_that_our_ca_does_not_vouch_for_is_not_spoken_to(pki: Path, tls_server: tuple[str, list[object]]) -> None:
