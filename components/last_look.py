@@ -12,9 +12,7 @@ from typing import Any
 
 import pulumi
 
-from slinky_iac.drain import scale
 from slinky_iac.drain.progress import Severity
-from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings
 
 
@@ -37,6 +35,10 @@ def _replicas(inputs: Mapping[str, Any] | None) -> int | None:
 
 
 def _refuse_unsafe(props: Mapping[str, Any]) -> None:
+    # Only a NodeSet that is written needs the clients, and they cost every program a tenth of a second to import.
+    from slinky_iac.drain import scale  # noqa: PLC0415
+    from slinky_iac.drain.session import open_session  # noqa: PLC0415
+
     settings = GateSettings.from_props(props)
     with open_session(settings.reach, "", report=_silent) as session:
         scale.last_look(session, settings)

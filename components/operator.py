@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pulumi
-from pulumi_kubernetes.apiextensions.v1 import CustomResourceDefinition
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
@@ -49,10 +48,13 @@ class Operator(pulumi.ComponentResource):
             return None
         return Namespace(f"{name}-namespace", metadata={"name": config.operator.namespace}, opts=child(self))
 
-    def _stub(self, name: str, config: StackConfig) -> CustomResourceDefinition | None:
+    def _stub(self, name: str, config: StackConfig) -> pulumi.CustomResource | None:
         wanted = config.operator.service_monitor_stub
         if not (config.operator_version.needs_service_monitor_crd if wanted is None else wanted):
             return None
+        # 80 ms of imports that only stacks with an old operator need.
+        from pulumi_kubernetes.apiextensions.v1 import CustomResourceDefinition  # noqa: PLC0415
+
         stub = service_monitor_stub()
         return CustomResourceDefinition(
             f"{name}-service-monitor-stub", metadata=stub["metadata"], spec=stub["spec"], opts=child(self)
