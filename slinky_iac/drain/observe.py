@@ -12,6 +12,7 @@ from datetime import datetime
 
 from slinky_iac import names
 from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.ranking import read_cost, read_flag
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView, ReservationView
 from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestError, SlurmrestGarbage, SlurmrestVersionError
@@ -87,10 +88,10 @@ def pod_view(pod: Pod) -> PodView:
         phase=pod.phase,
         ready=pod.ready,
         terminating=pod.terminating,
-        deletion_cost=pod.deletion_cost,
+        deletion_cost=read_cost(pod.annotations.get(names.ANNOTATION_DELETION_COST)),
         cost_text=pod.annotations.get(names.ANNOTATION_DELETION_COST),
         deadline=_seconds(pod.annotations.get(names.ANNOTATION_POD_DEADLINE)),
-        cordon=pod.cordoned,
+        cordon=read_flag(pod.annotations.get(names.ANNOTATION_POD_CORDON)),
         gate=pod.annotations.get(names.ANNOTATION_GATE, ""),
         ready_since=pod.ready_changed,
         created=pod.created,

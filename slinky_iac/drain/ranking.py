@@ -12,6 +12,7 @@ on the chosen pods decides before that step, which is why our gate sets one.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
@@ -23,6 +24,8 @@ INT32_MIN: Final = -(2**31)
 INT32_MAX: Final = 2**31 - 1
 _PHASE_WEIGHT: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 """``podPhaseToWeight``; a phase that isn't in Go's map (Failed, Succeeded) weighs 0, as Pending does."""
+
+_COST: Final = re.compile(r"0|[1-9][0-9]{0,9}|-[0-9]{1,20}", re.ASCII)
 
 Class = tuple[bool, int, bool]
 
@@ -39,6 +42,20 @@ class Prediction:
     def is_exactly(self, pods: Iterable[str]) -> bool:
         """Whether the operator will surely delete these pods and no others."""
         return not self.uncertain and frozenset(self.victims) == frozenset(pods)
+
+
+def read_cost(text: str | None) -> int:
+    """A deletion cost annotation as the operator reads it (GetNumberFromAnnotations): an int32, and 0 for all else, so
+    for ``+3`` and ``007`` too."""
+    if text is None or _COST.fullmatch(text) is None:
+        return 0
+    cost = int(text)
+    return cost if INT32_MIN <= cost <= INT32_MAX else 0
+
+
+def read_flag(text: str | None) -> bool:
+    """A boolean annotation as the operator reads it (Go's strconv.ParseBool)."""
+    return text in {"1", "t", "T", "true", "True", "TRUE"}
 
 
 def orders_cordoned_pods(version: OperatorVersion) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.ranking import orders_cordoned_pods, overrides_reasons, predicted_victims
+from slinky_iac.drain.ranking import orders_cordoned_pods, overrides_reasons, predicted_victims, read_cost, read_flag
 from slinky_iac.operator_version import OperatorVersion
 from tests.unit.drain.made import NOW, pod
 
@@ -74,6 +74,32 @@ def test_a_deletion_cost_makes_old_releases_certain(version):
 def test_releases_are_told_apart_as_their_sources_are(version):
     assert orders_cordoned_pods(OperatorVersion.parse(version)) is (version in FIXED)
     assert overrides_reasons(OperatorVersion.parse(version)) is (version in FIXED or version == "1.2.0")
+
+
+COSTS = [
+    *((None, 0), ("", 0), ("0", 0), ("7", 7), ("-7", -7), ("-007", -7), ("-0", 0), ("2147483647", 2**31 - 1)),
+    *(("-2147483648", -(2**31)), ("2147483648", 0), ("-2147483649", 0), ("+3", 0), ("007", 0), ("00", 0), ("-", 0)),
+    *(("x", 0), ("1_0", 0), (" 1", 0), ("1.0", 0), ("\u0667", 0), ("9" * 400, 0)),
+]
+
+
+@pytest.mark.parametrize(
+    ("text", "cost"),
+    COSTS,
+)
+def test_cost_is_read_as_the_operator_reads_it(text, cost):
+    assert read_cost(text) == cost
+
+
+@pytest.mark.parametrize(
+    ("text", "flag"),
+    [
+        *((word, True) for word in ("1", "t", "T", "true", "True", "TRUE")),
+        *((word, False) for word in (None, "", "yes", "tRUE")),
+    ],
+)
+def test_flag_is_read_as_the_operator_reads_it(text, flag):
+    assert read_flag(text) is flag
 
 
 PODS = st.builds(
