@@ -63,7 +63,8 @@ class HybridCluster(pulumi.ComponentResource):
         settings, config = args.settings, args.settings.config
         self._say(settings.findings)
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices))
-        identity = ClusterIdentity(f"{name}-identity", config, child(self))
+        # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
+        identity = ClusterIdentity("cluster-identity", config, child(self))
         kube = Provider(
             f"{name}-kubernetes",
             kubeconfig=config.kubernetes.kubeconfig,

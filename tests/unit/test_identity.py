@@ -62,6 +62,17 @@ def test_every_such_setting_reaches_the_check(over: dict[str, Any], changed: str
     assert changed in [name for name, _ in failures(before, after)]
 
 
+def test_the_check_finds_the_old_values_whatever_changes() -> None:
+    """A resource under a new logical name would be a new one, and nothing would be compared."""
+    urns = {
+        recorded("all-in-kubernetes", cluster={"name": name, "namespace": name, "resourceName": name})
+        .one("slurm:ClusterIdentity")
+        .urn
+        for name in ("atlas", "other")
+    }
+    assert len(urns) == 1
+
+
 def test_another_operator_release_is_no_other_cluster() -> None:
     """The field that refers to the JWT key is called otherwise from 1.1 on; the key is the same."""
     inputs = [

@@ -134,7 +134,7 @@ def test_logical_names_of_the_labs_stack_are_pinned() -> None:
         ("Accounting", "lab-accounting"),
         ("Accounting", "slurm-slurm-accounting"),
         ("AuthKeys", "lab-keys"),
-        ("ClusterIdentity", "lab-identity"),
+        ("ClusterIdentity", "cluster-identity"),
         ("Controller", "lab-controller"),
         ("Controller", "slurm-slurm-controller"),
         ("CustomResourceDefinition", "lab-operator-service-monitor-stub"),

@@ -1,0 +1,122 @@
+"""Bad input on the real engine: a clear error, no traceback, no secret shown, and nothing lost."""
+
+from __future__ import annotations
+
+import base64
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.integration.engine import REPO, Engine, Project, create_project
+from tests.stacks import Data, merged, sections
+
+KEYS = {"slurmKey": bytes(range(64)), "jwtKey": bytes(range(64, 128))}
+SENTINEL = "tops3cretvalue"
+OTHER_STACKS_OPERATOR = {"operator": {"install": False, "chart": None, "values": None, "protectCrds": None}}
+NOWHERE = {"controller": {"external": {"host": "192.0.2.1", "port": 6817}}}
+"""An address that nobody has (RFC 5737)."""
+
+
+def settings(over: Data | None = None) -> Data:
+    """The lab's stack with the operator there already (its chart is not), and ``over``."""
+    return merged(merged(sections(REPO / "Pulumi.dev.yaml"), OTHER_STACKS_OPERATOR), over or {})
+
+
+def configure(project: Project, data: Data) -> None:
+    """Write the stack's settings and keep what the engine has put there: salt and secrets."""
+    file = project.folder / "Pulumi.test.yaml"
+    kept = yaml.safe_load(file.read_text())
+    secret = {k: v for k, v in kept.get("config", {}).items() if isinstance(v, dict) and "secure" in v}
+    config = {f"slinky-iac:{name}": value for name, value in data.items()}
+    file.write_text(yaml.safe_dump({**kept, "config": {**config, **secret}}))
+
+
+@pytest.fixture
+def stack(engine: Engine, tmp_path: Path) -> Project:
+    """A stack of our program with both keys set."""
+    project = create_project(engine, tmp_path / "project", "slinky-iac")
+    for name in ("__main__.py", "components", "slinky_iac"):
+        (project.folder / name).symlink_to(REPO / name)
+    configure(project, settings())
+    for name, raw in KEYS.items():
+        project.run("config", "set", "--secret", name, stdin=base64.b64encode(raw).decode())
+    return project
+
+
+def refused(project: Project, *, env: dict[str, str] | None = None) -> str:
+    """What a preview that must fail says, both streams."""
+    done = project.preview(ok=False, env=env)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0, said
+    assert "Traceback" not in said
+    assert SENTINEL not in said
+    assert base64.b64encode(KEYS["slurmKey"]).decode() not in said
+    return said
+
+
+def test_all_faults_of_a_configuration_are_said_at_once_and_nothing_is_made(stack: Project) -> None:
+    configure(stack, settings({"nodesets": {"gpu": {"replica": 1}, "GPU": {"replicas": 1}}, "keys": {"auth": "auth/rsa"}}))
+    said = refused(stack)
+    assert "the stack's configuration has 3 faults:" in said
+    assert "nodesets.gpu.replica: is not a setting; did you mean replicas?" in said
+    assert "nodesets.GPU: " in said
+    assert "keys.auth: must be one of" in said
+    assert [name for name in stack.resources() if not name.startswith("slinky-iac-")] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["slurmKey", SENTINEL], "slurmKey: is set in plain text"),
+        (["--secret", "--path", "nodesets.gpu.env.TOKEN", SENTINEL], "nodesets: holds a secret"),
+        (["--secret", "jwtKey", base64.b64encode(SENTINEL.encode()).decode()], "jwtKey: has 14 bytes; 32 to 65536"),
+        (
+            ["--secret", "jwtKey", base64.b64encode(b"k" * 40 + b"\n").decode()],
+            "jwtKey: is text that ends with a line break",
+        ),
+    ],
+    ids=["a key in plain text", "a secret in a section", "a short key", "a stray line break"],
+)
+def test_a_secret_that_is_wrong_or_in_the_wrong_place_is_refused_and_not_shown(
+    stack: Project, arguments: list[str], said: str
+) -> None:
+    plain = [] if "--secret" in arguments else ["--plaintext"]
+    stack.run("config", "set", *plain, *arguments)
+    assert said in refused(stack)
+
+
+def test_a_wrong_passphrase_is_told_and_the_right_one_works_afterwards(stack: Project) -> None:
+    assert "incorrect passphrase" in refused(stack, env={"PULUMI_CONFIG_PASSPHRASE": "wrong"})
+    stack.preview()
+
+
+def test_an_outside_daemon_that_does_not_answer_is_told_in_preview_and_stops_nothing(stack: Project) -> None:
+    configure(stack, settings(NOWHERE))
+    done = stack.preview()
+    assert "controller.external: tried slurmctld at 192.0.2.1 port 6817 from here" in done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("kubeconfig", ["missing", "unreachable"])
+def test_without_a_kubernetes_cluster_up_says_so_and_loses_nothing(stack: Project, kubeconfig: str) -> None:
+    env: dict[str, Any] = {"KUBECONFIG": str(stack.folder / "absent")} if kubeconfig == "missing" else {}
+    done = stack.up(ok=False, env=env)
+    said = done.stdout + done.stderr
+    assert done.returncode != 0
+    assert "Traceback" not in said
+    assert "unreachable" in said or "kubeconfig" in said
+    assert stack.state().get("pending_operations", []) == []
+    assert stack.locks() == []
+    stack.destroy()
+
+
+def test_what_a_live_cluster_cannot_change_is_refused_in_preview(stack: Project) -> None:
+    stack.up(ok=False)  # there is no Kubernetes cluster: the identity is made, nothing after it
+    assert "cluster-identity" in stack.resources()
+    configure(stack, settings({"cluster": {"name": "other", "namespace": "elsewhere"}}))
+    said = refused(stack)
+    assert "clusterName: can't change from 'lab' to 'other'" in said
+    assert "namespace: can't change from 'slurm' to 'elsewhere'" in said
+    configure(stack, settings())
+    stack.preview()
