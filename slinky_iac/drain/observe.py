@@ -43,7 +43,8 @@ def look(kube: KubeClient, slurm: Callable[[], SlurmrestClient], settings: GateS
         return Look(Observation(now=now, version=settings.version), ())
     pods = kube.pods_of(reach.namespace, state)
     scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
-    cluster, problem = _ask(slurm)
+    # Without pods there is nothing to conclude from Slurm's lists, so a cluster before its first node may be empty.
+    cluster, problem = _ask(slurm, allow_none=not pods)
     seen = Observation(
         now=now,
         version=settings.version,
@@ -56,18 +57,19 @@ def look(kube: KubeClient, slurm: Callable[[], SlurmrestClient], settings: GateS
     return Look(seen, pods)
 
 
-def _ask(slurm: Callable[[], SlurmrestClient]) -> tuple[ClusterView | None, str]:
+def _ask(slurm: Callable[[], SlurmrestClient], *, allow_none: bool) -> tuple[ClusterView | None, str]:
     try:
-        return cluster_view(slurm()), ""
+        return cluster_view(slurm(), allow_none=allow_none), ""
     except (SlurmrestAuthError, SlurmrestVersionError):
         raise
     except SlurmrestError as error:
         return None, str(error)
 
 
-def cluster_view(client: SlurmrestClient) -> ClusterView:
-    """Slurm's side of one look. Raises what the client raises."""
-    answer = client.nodes()
+def cluster_view(client: SlurmrestClient, *, allow_none: bool = False) -> ClusterView:
+    """Slurm's side of one look. Raises what the client raises; so it does for a list without nodes, unless
+    ``allow_none``."""
+    answer = client.nodes(allow_none=allow_none)
     if answer is None:
         raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
     jobs = client.jobs()

@@ -189,7 +189,7 @@ class SlurmrestClient(Session):
         """Delete a dynamic node's record; False where there was none.
 
         Slurm refuses allocated, completing and reserved nodes, but **not** one with a suspended job, which then hangs
-        for ever (trap 4): only for nodes that :func:`slinky_iac.slurmrest.free.free` calls free.
+        for ever (trap 4): only for nodes that :mod:`slinky_iac.drain.free` calls free.
         """
         (wanted,) = drains.checked_names([name])
         left = self._left(budget_s)

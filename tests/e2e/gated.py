@@ -6,7 +6,7 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -108,6 +108,10 @@ class Gated:
                 self.slurm.admin("scontrol", "update", f"nodename={node}", "state=undrain")
         self.up(3, drain)
         self.slurm.await_registered(*NODES)
+
+    def run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        """Run `pulumi` for :func:`slinky_iac.stack_state.export`."""
+        return self.stack.pulumi(*(each for each in arguments if each != "--non-interactive"))
 
     def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `python -m slinky_iac` in the project's folder."""

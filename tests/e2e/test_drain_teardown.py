@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from slinky_iac import stack_state
 from tests.e2e.gated import NODES, Gated, bring_up
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
@@ -22,11 +23,7 @@ def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
 def test_replacing_and_then_removing_a_nodeset_waits_for_its_jobs(gated: Gated, slurm: Slurm) -> None:
     job = slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "5", seconds=25)
     slurm.await_running(job)
-    urn = next(
-        line.split()[-1]
-        for line in gated.stack.pulumi("stack", "--show-urns").stdout.splitlines()
-        if line.strip().startswith("URN:") and line.endswith("-nodeset")
-    )
+    (urn,) = [each["urn"] for each in stack_state.export(None, run=gated.run) if each["urn"].endswith("-nodeset")]
     gated.stack.pulumi("up", "--yes", "--replace", urn)
     (row,) = slurm.await_completed(job)
     assert (row.state, row.nodes) == ("COMPLETED", "gpu-1")

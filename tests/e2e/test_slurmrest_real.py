@@ -25,10 +25,11 @@ from slinky_iac import names
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.kube.wire import Retry, Timeouts
+from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
+from slinky_iac.drain.observe import cluster_view
 from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
-from slinky_iac.slurmrest.free import Busy, Free, NotDrained, Unknown, Verdict, free
 from slinky_iac.slurmrest.models import Job, Node, NodesAnswer
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
@@ -97,8 +98,8 @@ def job(client: SlurmrestClient, job_id: int) -> Job:
 
 
 def verdicts(client: SlurmrestClient) -> dict[str, Verdict]:
-    nodes = looked_at(client)
-    return free(METAL, nodes, client.jobs(), now=int(time.time()))
+    seen = cluster_view(client)
+    return {name: verdict(name, seen, int(time.time())) for name in METAL}
 
 
 def metal(slurm: Slurm, *options: str, seconds: int = 300) -> int:
@@ -145,9 +146,9 @@ def test_drain_renew_and_undrain(client: SlurmrestClient, own: Slurm) -> None:
     assert renewed.resume_after is not None
     assert renewed.resume_after > first.resume_after + 500
     assert renewed.reason_changed_at == first.reason_changed_at
-    assert verdicts(client) == dict.fromkeys(METAL, Free())
+    assert all(isinstance(v, Free) for v in verdicts(client).values())
     assert client.undrain(METAL).complete
-    assert all(isinstance(v, NotDrained) for v in verdicts(client).values())
+    assert all(isinstance(v, NotHeld) for v in verdicts(client).values())
     assert client.undrain(METAL).complete
 
 
@@ -191,14 +192,14 @@ def test_a_busy_node_is_free_only_when_its_jobs_are_gone(client: SlurmrestClient
     first = verdicts(client)
     assert isinstance(first["metal-1"], Busy)
     assert [j.job_id for j in first["metal-1"].jobs] == [running]
-    assert first["metal-2"] == Free()
+    assert isinstance(first["metal-2"], Free)
     own.admin("scontrol", "suspend", str(running))
     suspended = node(client, "metal-1")
     assert (suspended.base, suspended.alloc_cpus) == ("IDLE", 0), "trap 4: the node itself looks drained"
     assert isinstance(verdicts(client)["metal-1"], Busy)
     (word,) = client.cancel_jobs([running])
     assert word.done
-    await_true("metal-1 is free", lambda: verdicts(client)["metal-1"] == Free(), 60)
+    await_true("metal-1 is free", lambda: isinstance(verdicts(client)["metal-1"], Free), 60)
 
 
 def test_cancel_and_requeue_touch_the_jobs_named_and_no_other(client: SlurmrestClient, own: Slurm) -> None:
@@ -307,9 +308,9 @@ def test_a_drain_that_a_crash_undid_is_seen_to_be_gone(cluster: Cluster, client:
     """Accepted is not saved: killed at once, slurmctld comes back without the drain, and no node passes for free."""
     assert client.drain(METAL, OURS, 900).complete
     crash(cluster, client)
-    for name, verdict in verdicts(client).items():
+    for name, judged in verdicts(client).items():
         kept = node(client, name).drained_or_draining
-        assert isinstance(verdict, Free | Unknown if kept else NotDrained | Unknown)
+        assert isinstance(judged, Free | Unknown if kept else NotHeld | Unknown)
 
 
 def crash(cluster: Cluster, client: SlurmrestClient) -> None:
@@ -347,7 +348,7 @@ def test_six_hundred_nodes_are_drained_in_two_calls(cluster: Cluster, client: Sl
 
 def test_the_dead_mans_switch_undrains_when_nobody_renews(client: SlurmrestClient, own: Slurm) -> None:
     assert client.drain(["metal-1"], OURS, 5).complete
-    assert isinstance(verdicts(client)["metal-1"], NotDrained), "a drain that ends in seconds holds nothing"
+    assert isinstance(verdicts(client)["metal-1"], NotHeld), "a drain that ends in seconds holds nothing"
     await_true("slurmctld lifts the drain", lambda: not node(client, "metal-1").drained_or_draining, 90, every=2.0)
 
 
@@ -407,7 +408,7 @@ def test_all_of_it_works_through_the_api_servers_service_proxy(
     assert proxied.drain(METAL, OURS, 600).complete
     assert isinstance(verdicts(proxied)["metal-1"], Busy)
     assert proxied.cancel_jobs([running])[0].done
-    await_true("metal-1 is free", lambda: verdicts(proxied)["metal-1"] == Free(), 60)
+    await_true("metal-1 is free", lambda: isinstance(verdicts(proxied)["metal-1"], Free), 60)
     assert proxied.undrain(METAL).complete
     assert not proxied.delete_node("never-there")
     cluster.stop("ctl", "slurmctld")

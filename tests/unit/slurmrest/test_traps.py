@@ -6,6 +6,9 @@ import httpx
 import pytest
 
 from slinky_iac import names
+from slinky_iac.drain.free import Busy, Free, Unknown, Verdict, verdict
+from slinky_iac.drain.observe import job_view, node_view
+from slinky_iac.drain.view import ClusterView
 from slinky_iac.errors import (
     SlurmrestAuthError,
     SlurmrestGarbage,
@@ -14,16 +17,16 @@ from slinky_iac.errors import (
 )
 from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.free import Absent, Busy, Free, Unknown, free
 from tests.unit.slurmrest.fake import KEY, NOW, OTHER_KEY, FakeSlurm, answer, error, job, node
 
 OURS = names.drain_reason("dev", "gpu", "scale-in 3->1")
 
 
-def verdicts(client: SlurmrestClient, *asked: str) -> dict[str, object]:
+def verdicts(client: SlurmrestClient, *asked: str) -> dict[str, Verdict]:
     nodes = client.nodes()
     assert nodes is not None
-    return dict(free(asked, nodes, client.jobs(), now=NOW))
+    seen = ClusterView.of(map(node_view, nodes.nodes), map(job_view, client.jobs().jobs))
+    return {name: verdict(name, seen, NOW) for name in asked}
 
 
 def test_trap_1_http_200_is_not_success() -> None:
@@ -70,11 +73,11 @@ def test_trap_4_the_node_of_a_suspended_job_is_never_free() -> None:
     )
     found = verdicts(slurm.client(), "g-0", "g-1")
     for name in ("g-0", "g-1"):
-        verdict = found[name]
-        assert isinstance(verdict, Busy)
-        assert [j.job_id for j in verdict.jobs] == [17]
+        judged = found[name]
+        assert isinstance(judged, Busy)
+        assert [j.job_id for j in judged.jobs] == [17]
     slurm.jobs[17]["job_state"] = ["CANCELLED"]
-    assert verdicts(slurm.client(), "g-0") == {"g-0": Free()}
+    assert isinstance(verdicts(slurm.client(), "g-0")["g-0"], Free)
 
 
 def test_trap_5_a_failed_bulk_update_is_told_per_node() -> None:
@@ -163,6 +166,6 @@ def test_an_absent_node_with_a_job_is_busy_and_a_job_without_nodes_makes_all_unk
     slurm = FakeSlurm().add(node("g-0", "IDLE", "DRAIN", reason=OURS), job(17, nodes="g-9"))
     found = verdicts(slurm.client(), "g-9", "g-8")
     assert isinstance(found["g-9"], Busy)
-    assert found["g-8"] == Absent()
+    assert isinstance(found["g-8"], Free), "no job can be placed on what slurmctld doesn't know"
     slurm.add(job(18, "RUNNING", nodes=""))
     assert isinstance(verdicts(slurm.client(), "g-0")["g-0"], Unknown)
