@@ -8,7 +8,8 @@ import re
 from collections.abc import Iterator, Mapping
 
 from slurm_rules.cluster import HELM_RELEASE, STACK, entry, jwt_field, key_secret
-from slurm_rules.model import REDACTED, Hidden, HiddenValueError, Resource, Stack, hidden_paths, texts
+from slurm_rules.keys import generators
+from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack, hidden_paths, texts
 from slurm_rules.rule import Options, rule, slinky, words
 
 _TOKEN = re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")
@@ -47,12 +48,13 @@ def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Itera
     for path, what in _shown(resource):
         yield f"{resource.label}: {path} holds {what} in plain text; refer to a Secret instead"
     if resource.kind == "ConfigMap":
-        for name in [*(resource.get("data") or {}), *(resource.get("binaryData") or {})]:
+        for name in (*resource.names("data"), *resource.names("binaryData")):
             if name in _KEY_FILES:
                 yield f"{resource.label} holds {name}; a ConfigMap is readable for all of its namespace, use a Secret"
     for name, value, path in _literals(resource.props):
         if _SECRET_NAME.search(name) and value and f"{name}={value}" not in options["allowedEnv"]:
             yield f"{resource.label}: {path} sets {name} to a literal value; use valueFrom.secretKeyRef"
+    _all_seen(resource)
 
 
 @rule("no-secrets-in-outputs", lambda resource: resource.type == STACK)
@@ -70,6 +72,13 @@ def no_secrets_in_outputs(resource: Resource, _: Stack, __: Options) -> Iterator
     """
     for path, what in _shown(resource):
         yield f"the stack output {path} holds {what}; export the name of its Secret instead"
+    _all_seen(resource)
+
+
+def _all_seen(resource: Resource) -> None:
+    """Raises HiddenValueError where a value couldn't be searched."""
+    for path, why in hidden_paths(resource.props):
+        raise HiddenValueError(f"{resource.label}: {path}", why)
 
 
 def _shown(resource: Resource) -> Iterator[tuple[str, str]]:
@@ -113,14 +122,16 @@ def keys_not_in_clear(controller: Resource, stack: Stack, _: Options) -> Iterato
         value = None if secret is None else entry(secret, controller.text("spec", field, "key"))
         if secret is None or value is None:
             continue
-        if value is REDACTED:
-            raise HiddenValueError(f"{controller.label}: {what}, to search for it,", REDACTED)
         if isinstance(value, bytes):
             yield from _found(what, _forms(value), places)
-            continue
-        # An unknown value can only be inside another unknown value.
-        for place in places:
-            yield from _unknown(place, stack.sources(secret, "data", "stringData"), stack)
+            for place in places:
+                _no_flow(place, None, stack)
+        elif value is UNKNOWN and generators(secret, stack):
+            # What a generator is yet to make can only be inside another unknown value.
+            for place in places:
+                _no_flow(place, stack.sources(secret, "data", "stringData"), stack)
+        else:
+            raise HiddenValueError(f"{controller.label}: {what}, to search for it,", value)
 
 
 def _forms(raw: bytes) -> tuple[str, ...]:
@@ -138,9 +149,12 @@ def _found(what: str, forms: tuple[str, ...], places: list[Resource]) -> Iterato
                 yield f"{what} stands in plain text in {place.label}: {path}"
 
 
-def _unknown(place: Resource, sources: frozenset[str], stack: Stack) -> Iterator[str]:
+def _no_flow(place: Resource, sources: frozenset[str] | None, stack: Stack) -> None:
+    """Raises HiddenValueError where a hidden value may hold what comes from ``sources``, or from anywhere.
+
+    An unknown value into which nothing flows is one that the provider will compute, such as a status.
+    """
     for path, value in hidden_paths(place.props):
-        flows = sources & stack.sources(place, path.split(".", 1)[0].split("[", 1)[0])
-        if isinstance(value, Hidden) and (flows or place.type == STACK):
+        flows = stack.sources(place, path.split(".", 1)[0].split("[", 1)[0])
+        if (flows if sources is None else flows & sources) or place.type == STACK or value is REDACTED:
             raise HiddenValueError(f"{place.label}: {path}", value)
-    yield from ()

@@ -8,7 +8,6 @@ from __future__ import annotations
 import base64
 import binascii
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 from slurm_rules.model import Hidden, Resource, Stack
 from slurm_rules.slurm_conf import settings
@@ -105,22 +104,19 @@ def entry(secret: Resource, key: str) -> bytes | Hidden | None:
     return next((value for value in (text, data) if isinstance(value, Hidden)), None)
 
 
-def pod_spec(resource: Resource) -> Mapping[str, Any]:
-    """``spec.template.spec`` of a custom resource."""
-    found = resource.get("spec", "template", "spec")
-    return found if isinstance(found, Mapping) else {}
+def on_host_network(resource: Resource) -> bool:
+    """Whether pods of a custom resource use their node's network."""
+    return resource.get("spec", "template", "spec", "hostNetwork") is True
 
 
-def containers(resource: Resource) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Path and body of every container that a custom resource of the operator describes."""
+def containers(resource: Resource) -> Iterator[tuple[str | int, ...]]:
+    """Path of every container that a custom resource of the operator describes."""
     for name in CONTAINERS.get(resource.kind, ()):
-        body = resource.get("spec", name)
-        if isinstance(body, Mapping):
-            yield f"spec.{name}", body
+        if resource.peek("spec", name) is not None:
+            yield ("spec", name)
     for field in ("initContainers", "containers"):
-        for index, body in enumerate(resource.get("spec", "template", "spec", field) or ()):
-            if isinstance(body, Mapping):
-                yield f"spec.template.spec.{field}[{index}]", body
+        for index in range(resource.count("spec", "template", "spec", field)):
+            yield ("spec", "template", "spec", field, index)
 
 
 def operator_release(stack: Stack) -> Resource | None:
@@ -157,7 +153,7 @@ def slurm_conf(controller: Resource, stack: Stack) -> str | None:
 
 def config_files(controller: Resource, stack: Stack) -> Iterator[tuple[str, str]]:
     """Name and text of the files in the ConfigMaps that a Controller mounts into /etc/slurm, where the stack has them."""
-    for index in range(len(controller.get("spec", "configFileRefs") or ())):
+    for index in range(controller.count("spec", "configFileRefs")):
         name = controller.text("spec", "configFileRefs", index, "name")
         config_map = stack.find(":core/v1:ConfigMap", controller.namespace, name)
         for file, text in ((config_map.get("data") if config_map else None) or {}).items():

@@ -83,7 +83,7 @@ def pod_marks_left_alone(nodeset: Resource, _: Stack, __: Options) -> Iterator[s
     Level: mandatory, since running jobs are lost.
     """
     for field, names in (("annotations", WRITTEN_ANNOTATIONS), ("labels", WRITTEN_LABELS)):
-        for name in nodeset.get("spec", "template", "metadata", field) or {}:
+        for name in nodeset.names("spec", "template", "metadata", field):
             if name in names:
                 yield f"{nodeset.label}: template.metadata.{field} sets {name}, which only the operator or a gate may write"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.cluster import pod_spec
+from slurm_rules.cluster import on_host_network
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Edits, Options, rule, slinky
 
@@ -24,12 +24,12 @@ def host_network_only_where_allowed(resource: Resource, _: Stack, __: Options) -
 
     Level: mandatory, since the job queue is at stake.
     """
-    if pod_spec(resource).get("hostNetwork") is True:
+    if on_host_network(resource):
         yield f"{resource.label} is on the host's network, which Slinky doesn't support for it; remove hostNetwork"
 
 
 def _set_policy(resource: Resource, _: Options) -> Edits:
-    return {("spec", "template", "spec", "dnsPolicy"): POLICY} if pod_spec(resource).get("hostNetwork") is True else {}
+    return {("spec", "template", "spec", "dnsPolicy"): POLICY} if on_host_network(resource) else {}
 
 
 @rule("host-network-dns-policy", slinky("NodeSet", "LoginSet", "RestApi"), scope="resource", fix=_set_policy)
@@ -45,8 +45,8 @@ def host_network_dns_policy(resource: Resource, _: Stack, __: Options) -> Iterat
 
     Level: mandatory, since nodes with jobs on them drop out.
     """
-    pod = pod_spec(resource)
     policy = resource.get("spec", "template", "spec", "dnsPolicy")
-    if pod.get("hostNetwork") is True and policy != POLICY:
-        spelled = "; dNSPolicy is no field of a pod" if "dNSPolicy" in pod else ""
+    if on_host_network(resource) and policy != POLICY:
+        wrong = "dNSPolicy" in resource.names("spec", "template", "spec")
+        spelled = "; dNSPolicy is no field of a pod" if wrong else ""
         yield f"{resource.label} is on the host's network with dnsPolicy {policy or 'not set'}; set {POLICY}{spelled}"

@@ -27,6 +27,10 @@ def slurm_release(image: str) -> str | None:
     return match[1] if match else None
 
 
+def _dotted(path: tuple[str | int, ...]) -> str:
+    return ".".join(map(str, path))
+
+
 def _has_images(resource: Resource) -> bool:
     return resource.is_slinky or (resource.type == HELM_RELEASE and chart_name(resource).startswith("slurm"))
 
@@ -55,17 +59,20 @@ def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[st
     if resource.type == HELM_RELEASE:
         if not resource.text("version") and resource.text("chart").startswith(("oci://", "http://", "https://")):
             yield f"{resource.label}: chart {resource.text('chart')} has no version, so each update takes the newest"
+        for part in ("operator", "webhook"):
+            if (tag := resource.text("values", part, "image", "tag")) in _MOVING:
+                yield f"{resource.label}: values.{part}.image.tag is {tag}, which moves; give the release's tag"
         return
-    for path, body in containers(resource):
-        image = body.get("image")
-        if not isinstance(image, str) or any(fnmatch(image, pattern) for pattern in options["except"]):
+    for path in containers(resource):
+        image = resource.text(*path, "image")
+        if not image or any(fnmatch(image, pattern) for pattern in options["except"]):
             continue
         if "@sha256:" in image:
             continue
         if options["require"] == "digest":
-            yield f"{resource.label}: {path}.image {image} has no digest; this site wants tag@sha256:…"
+            yield f"{resource.label}: {_dotted(path)}.image {image} has no digest; this site wants tag@sha256:…"
         elif tag_of(image) in _MOVING or not tag_of(image):
-            yield f"{resource.label}: {path}.image {image} isn't pinned; give a tag that doesn't move"
+            yield f"{resource.label}: {_dotted(path)}.image {image} isn't pinned; give a tag that doesn't move"
 
 
 _LINES = Option(
@@ -97,24 +104,24 @@ def versions_agree(resource: Resource, stack: Stack, options: Options) -> Iterat
     Level: mandatory, since a blind operator deletes busy pods.
     """
     versions = operator_versions(stack)
-    if len(versions) > 1:
+    if len(versions) > 1 and resource.kind == "Controller":
         yield f"the stack speaks of slurm-operator {', '.join(sorted(versions))}; chart and gates must be of one release"
     expected = {options["releases"].get(".".join(version.split(".")[:2])) for version in versions} - {None}
     ceiling = _slurmctld_release(resource, stack, options)
-    for path, body in containers(resource):
-        image = str(body.get("image", ""))
+    for path in containers(resource):
+        image, place = resource.text(*path, "image"), f"{resource.label}: {_dotted(path)}.image"
         release = slurm_release(image)
         if release is None:
             continue
         if release < MINIMUM:
-            yield f"{resource.label}: {path}.image is Slurm {release}; the operator needs {MINIMUM} or newer (REST v0.0.44)"
+            yield f"{place} is Slurm {release}; the operator needs {MINIMUM} or newer (REST v0.0.44)"
         elif image.startswith(options["registry"]) and expected and release not in expected:
             yield (
-                f"{resource.label}: {path}.image is Slinky's {release}; slurm-operator {', '.join(sorted(versions))} goes"
+                f"{place} is Slinky's {release}; slurm-operator {', '.join(sorted(versions))} goes"
                 f" with {', '.join(sorted(map(str, expected)))}"
             )
         elif ceiling and release > ceiling and resource.kind in ("RestApi", "NodeSet", "LoginSet"):
-            yield f"{resource.label}: {path}.image is Slurm {release}, newer than slurmctld's {ceiling}, which refuses it"
+            yield f"{place} is Slurm {release}, newer than slurmctld's {ceiling}, which refuses it"
 
 
 def _slurmctld_release(resource: Resource, stack: Stack, options: Options) -> str | None:

@@ -6,14 +6,20 @@ from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
 
 from slurm_rules.cluster import entry, is_external, jwt_field, key_secret
-from slurm_rules.model import REDACTED, Hidden, HiddenValueError, Resource, Stack
+from slurm_rules.model import Hidden, HiddenValueError, Resource, Stack
 from slurm_rules.rule import Edits, Options, flag, number, rule, slinky, typed, words
 
 UNSAFE_RANDOM = ("RandomBytes", "RandomId", "RandomString", "RandomUuid", "RandomPet", "RandomInteger")
 """Types of the random provider whose ID or result is stored and shown in plain text."""
 
 
-def _generators(secret: Resource, stack: Stack) -> list[Resource]:
+def _all_generated(secret: Resource, stack: Stack) -> bool:
+    """Whether a Secret is filled by generators alone: then it equals no other generator's."""
+    found = generators(secret, stack)
+    return bool(found) and {source.urn for source in found} == stack.sources(secret, "data", "stringData")
+
+
+def generators(secret: Resource, stack: Stack) -> list[Resource]:
     """Resources of the random provider that fill a Secret."""
     found = (stack.by_urn.get(urn) for urn in stack.sources(secret, "data", "stringData"))
     return [source for source in found if source is not None and source.type.startswith("random:")]
@@ -96,7 +102,7 @@ def keys_differ(controller: Resource, stack: Stack, _: Options) -> Iterator[str]
     sources = [stack.sources(secret, "data", "stringData") for secret in (first, second)]
     if sources[0] and sources[0] == sources[1] and first is not second:
         yield f"{same}: both Secrets are filled from {', '.join(sorted(u.rsplit('::', 1)[-1] for u in sources[0]))}"
-    elif not sources[0] or not sources[1]:
+    elif not all(_all_generated(secret, stack) for secret in (first, second)) or sources[0] & sources[1]:
         raise HiddenValueError(
             f"{controller.label}: whether its keys differ", next(v for v in values if isinstance(v, Hidden))
         )
@@ -127,7 +133,7 @@ def key_source(controller: Resource, stack: Stack, options: Options) -> Iterator
         secret = key_secret(controller, stack, field)
         if secret is None:
             continue
-        sources = _generators(secret, stack)
+        sources = generators(secret, stack)
         for source in sources:
             short = source.type.rsplit(":", 1)[-1]
             if short in UNSAFE_RANDOM:
@@ -141,7 +147,7 @@ def key_source(controller: Resource, stack: Stack, options: Options) -> Iterator
         raw = entry(secret, controller.text("spec", field, "key"))
         if isinstance(raw, bytes) and len(raw) < options["minBytes"]:
             yield f"{controller.label}: {what} has {len(raw)} bytes; at least {options['minBytes']:g} are asked for"
-        if raw is REDACTED and not sources:
+        if isinstance(raw, Hidden) and not sources:
             raise HiddenValueError(f"{controller.label}: the length of {what}", raw)
 
 
@@ -200,6 +206,6 @@ def key_secrets_protected(controller: Resource, stack: Stack, _: Options) -> Ite
             continue
         if not secret.protect:
             yield f"{controller.label}: {what} is in {secret.label}, which isn't protected"
-        for source in _generators(secret, stack):
+        for source in generators(secret, stack):
             if not source.protect:
                 yield f"{controller.label}: {what} is made by {source.name}, which isn't protected"

@@ -89,15 +89,29 @@ class Resource:
     def get(self, *path: str | int) -> Any:  # noqa: ANN401 - a JSON value
         """The value at ``path``, or None where it or a part of its path is not there.
 
-        :raises HiddenValueError: it is there and can't be read now.
+        :raises HiddenValueError: it, or a part of it, is there and can't be read now.
         """
+        value = self.peek(*path)
+        for inside, why in hidden_paths(value):
+            raise HiddenValueError(f"{self.label}: {'.'.join(filter(None, [*map(str, path), inside]))}", why)
+        return value
+
+    def names(self, *path: str | int) -> tuple[str, ...]:
+        """Keys of the mapping at ``path``, whatever stands under them; none where there is no mapping."""
         value = self.peek(*path)
         if isinstance(value, Hidden):
             raise HiddenValueError(f"{self.label}: {'.'.join(map(str, path))}", value)
-        return value
+        return tuple(map(str, value)) if isinstance(value, Mapping) else ()
+
+    def count(self, *path: str | int) -> int:
+        """Length of the list at ``path``; 0 where there is none."""
+        value = self.peek(*path)
+        if isinstance(value, Hidden):
+            raise HiddenValueError(f"{self.label}: {'.'.join(map(str, path))}", value)
+        return len(value) if isinstance(value, Sequence) and not isinstance(value, str) else 0
 
     def peek(self, *path: str | int) -> Any:  # noqa: ANN401 - a JSON value or Hidden
-        """Like :meth:`get`, but a hidden value (or a hidden part of the path) is returned, not raised."""
+        """Like :meth:`get`, but what is hidden is returned, not raised."""
         value: Any = self.props
         for part in path:
             if isinstance(value, Hidden):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.cluster import belonging_to, controller_of, pod_spec
+from slurm_rules.cluster import belonging_to, controller_of, on_host_network
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, rule, slinky
 
@@ -81,12 +81,12 @@ def no_open_slurmrestd_on_host_network(restapi: Resource, stack: Stack, _: Optio
 
     Level: mandatory, since tokens leak.
     """
-    if pod_spec(restapi).get("hostNetwork") is True:
+    if on_host_network(restapi):
         yield f"{restapi.label} is on the host's network: port 6820 of the node is open in plain HTTP; remove it"
     kind = restapi.text("spec", "service", "spec", "type")
     controller = controller_of(restapi, stack)
     if kind not in ("NodePort", "LoadBalancer") or controller is None:
         return
     for pods in belonging_to(controller, stack, "NodeSet", "LoginSet"):
-        if pod_spec(pods).get("hostNetwork") is True:
+        if on_host_network(pods):
             yield f"{restapi.label} is open by a {kind} Service while {pods.label} is on the host's network; use ClusterIP"

@@ -109,11 +109,16 @@ class Rule:
         chosen = {**self.defaults, **given}
         violations: list[tuple[str, str]] = []
         not_judged: list[str] = []
-        for subject in filter(self.subjects, stack.resources):
+        for subject in stack.resources:
             try:
-                violations.extend((subject.urn, message) for message in self.check(subject, stack, chosen))
+                if self.subjects(subject):
+                    for message in self.check(subject, stack, chosen):
+                        violations.append((subject.urn, message))
             except HiddenValueError as missing:
                 not_judged.append(str(missing))
+            except Exception as error:  # a shape that nobody thought of must not pass, nor stop the other rules
+                shape = f"{subject.label} has a shape that {self.name} doesn't understand ({type(error).__name__})"
+                violations.append((subject.urn, f"{shape}; correct it, or report the rule's fault"))
         return Verdict(tuple(violations), tuple(dict.fromkeys(not_judged)))
 
 

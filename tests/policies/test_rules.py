@@ -251,6 +251,11 @@ def test_a_key_is_found_in_every_form(form: Any) -> None:
     assert key not in messages(verdict)
 
 
+def test_a_status_that_the_provider_will_compute_is_no_place_for_a_key() -> None:
+    stack = with_hidden("accounting", ("status",), UNKNOWN, "outside")
+    assert one(clear_text.keys_not_in_clear, stack) == Verdict()
+
+
 def test_a_generated_key_that_flows_into_an_annotation_is_not_judged_before_it_is_known() -> None:
     change = {"resources": {"cgroup": {"properties": {"data": {"note": "${jwt-key.result}"}}}}}
     verdict = judged(clear_text.keys_not_in_clear, change)
