@@ -101,8 +101,10 @@ def outside_slurm_conf(config: StackConfig) -> str:
     """The lines that slurm.conf of an outside slurmctld must hold for this stack's NodeSets, with the reason of each.
 
     An outside slurmctld learns nothing from the operator (no partition, no NodeSet line, no extraConf), so what is
-    missing here is missing. The text holds no secret.
+    missing here is missing. The text holds no secret. Where slurmctld is in Kubernetes, it says that there is nothing to do.
     """
+    if config.controller.external is None:
+        return f"# slurmctld of {config.cluster.name} is in Kubernetes: the operator writes its slurm.conf\n"
     lines = [
         f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need",
         f"ClusterName={config.cluster.name}",

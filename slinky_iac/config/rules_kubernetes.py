@@ -6,6 +6,7 @@ rule) or of the Kubernetes API, not for a decision of Slurm's.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 
@@ -17,6 +18,7 @@ from slinky_iac.config.stack import StackConfig
 LONGEST_RESOURCE_NAME = 40
 """``<name>-controller-<10 characters>`` is a label of slurmctld's pod, and labels end at 63 characters."""
 
+_ENTRY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 OUTSIDE_HOSTS = "outside-hosts"
 """Stands for the bare-metal hosts where a NodeSet's name stands in drain reasons (``drain/settings.py``)."""
 
@@ -51,6 +53,18 @@ def key_secrets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield error(
             "keys", f"both keys would be made in the Secret {slurm}; give slurmKeySecret and jwtKeySecret different names"
         )
+
+
+def entry_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Entries of ConfigMaps and Secrets are file names in the pods, and the API server takes only plain ones."""
+    controller, keys = config.controller, config.keys
+    named = [(f"controller.configFiles.{name}", name) for name in controller.config_files]
+    named += [(f"controller.prolog.{name}", name) for name in controller.prolog]
+    named += [(f"controller.epilog.{name}", name) for name in controller.epilog]
+    named += [("keys.slurmKeyEntry", keys.slurm_key_entry), ("keys.jwtKeyEntry", keys.jwt_key_entry)]
+    for path, name in named:
+        if _ENTRY.fullmatch(name) is None or name in {".", ".."}:
+            yield error(path, f"got {name!r}; a file's name here is letters, digits, '-', '_' and '.', without a folder")
 
 
 def addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -133,4 +147,4 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
             )
 
 
-RULES = (resource_name, key_secrets, addresses, node_ports, configless, reserved_nodeset, unread_settings)
+RULES = (resource_name, key_secrets, entry_names, addresses, node_ports, configless, reserved_nodeset, unread_settings)

@@ -75,6 +75,11 @@ def test_an_outside_slurm_conf_without_accounting_names_no_slurmdbd() -> None:
     assert not any(line.startswith("AccountingStorage") for line in lines(outside(nodesets=NODESETS)))
 
 
+def test_with_slurmctld_inside_nothing_is_left_to_an_outside_admin() -> None:
+    (line,) = lines(minimal(nodesets=NODESETS))
+    assert line.startswith("# slurmctld of lab is in Kubernetes")
+
+
 def test_node_parameters_are_features_gres_and_the_users_own() -> None:
     config = load(minimal(nodesets=NODESETS))
     assert node_parameters(config.nodesets["gpu"]) == {"Weight": "10", "Features": "a100,nvlink", "Gres": "gpu:a100:8"}

@@ -87,6 +87,22 @@ DAEMONS = [
         {"keys": {"jwtKeySecret": "jwt"}},
     ),
     Case(
+        "a key's entry that is a path",
+        minimal(keys={"slurmKeyEntry": "../slurm.key"}),
+        "error",
+        "keys.slurmKeyEntry",
+        ("../slurm.key", "without a folder"),
+        {"keys": {"slurmKeyEntry": "slurm.key"}},
+    ),
+    Case(
+        "a script's name that no ConfigMap takes",
+        minimal(controller={"prolog": {"my prolog": "x"}}),
+        "error",
+        "controller.prolog.my prolog",
+        ("letters, digits",),
+        {"controller": {"prolog": None}},
+    ),
+    Case(
         "accounting without slurmdbd or database",
         minimal(accounting={"enabled": True}),
         "error",
