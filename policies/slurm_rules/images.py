@@ -13,6 +13,8 @@ from slurm_rules.rule import Option, Options, rule, slinky, word, words
 _MOVING = frozenset({"latest", "main", "master", "edge", "dev", "nightly", "stable"})
 _RELEASE = re.compile(r"v?(\d\d\.\d\d)\b")
 MINIMUM = "25.11"
+SLURM_DAEMONS = ("slurmctld", "reconfigure", "slurmdbd", "slurmrestd", "slurmd", "login")
+"""Containers whose image is a release of Slurm."""
 
 
 def tag_of(image: str) -> str:
@@ -109,6 +111,8 @@ def versions_agree(resource: Resource, stack: Stack, options: Options) -> Iterat
     expected = {options["releases"].get(".".join(version.split(".")[:2])) for version in versions} - {None}
     ceiling = _slurmctld_release(resource, stack, options)
     for path in containers(resource):
+        if path[-1] not in SLURM_DAEMONS:
+            continue  # a sidecar's tag, ubuntu:24.04 say, is no release of Slurm
         image, place = resource.text(*path, "image"), f"{resource.label}: {_dotted(path)}.image"
         release = slurm_release(image)
         if release is None:

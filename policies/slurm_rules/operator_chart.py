@@ -74,7 +74,7 @@ def webhook_not_cluster_wide(release: Resource, stack: Stack, _: Options) -> Ite
         yield f"{release.name}: slurm-operator 1.1.0 with its webhook can stop all scheduling; use 1.1.1 or turn it off"
 
 
-@rule("crds-protected", _is_crds, scope="resource")
+@rule("crds-protected", lambda release: _is_crds(release) or _is_operator(release), scope="resource")
 def crds_protected(release: Resource, _: Stack, __: Options) -> Iterator[str]:
     """The CRDs of slurm-operator are a release of their own and protected.
 
@@ -86,7 +86,10 @@ def crds_protected(release: Resource, _: Stack, __: Options) -> Iterator[str]:
 
     Level: mandatory, since the jobs of all stacks are lost.
     """
-    if not release.protect:
+    if _is_operator(release):
+        if release.get("values", "crds", "enabled") is True:
+            yield f"{release.name} brings the CRDs itself, so its removal removes every NodeSet; use slurm-operator-crds"
+    elif not release.protect:
         yield f"{release.name} isn't protected: removing it removes every NodeSet of every stack in this Kubernetes cluster"
 
 

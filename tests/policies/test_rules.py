@@ -382,6 +382,11 @@ def test_a_site_can_say_what_its_outside_slurmctld_is() -> None:
     assert "newer than slurmctld's 25.11" in messages(verdict)
 
 
+def test_the_tag_of_a_sidecar_is_no_release_of_slurm() -> None:
+    change = spec("nodeset", logfile={"image": "docker.io/library/ubuntu:22.04"})
+    assert judged(images.versions_agree, change).violations == ()
+
+
 # Storage, operator, access, tokens
 
 
@@ -423,6 +428,11 @@ def test_an_ephemeral_mariadb_of_the_mariadb_operator_is_refused() -> None:
 def test_the_webhook_alone_is_enough_and_so_is_the_identity() -> None:
     assert judged(operator_chart.webhook_or_equivalent, {"resources": {"identity": None}}).violations == ()
     assert judged(operator_chart.webhook_or_equivalent, base="outside").violations == ()
+
+
+def test_crds_inside_the_operators_own_release_are_refused() -> None:
+    change = {"resources": {"operator": {"properties": {"values": {"crds": {"enabled": True}}}}}}
+    assert "brings the CRDs itself" in messages(judged(operator_chart.crds_protected, change))
 
 
 @pytest.mark.parametrize(

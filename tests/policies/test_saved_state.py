@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from tests.integration.engine import Engine, Project, Tools
-from tests.policies.pack import analyze, environment, flags, outcome, plain_project, plain_stack
+from tests.policies.pack import SITE, analyze, environment, flags, outcome, plain_project, plain_stack
 
 NO_HELM = {"resources": {"crds": None, "operator": None}}
 """Helm releases can't be rendered to files, all else can: an update with no Kubernetes at all."""
@@ -52,6 +52,14 @@ def rendered_secrets(project: Project) -> dict[str, dict[str, Any]]:
     return {file["metadata"]["name"]: file for file in files if file["kind"] == "Secret"}
 
 
+def ungated(project: Project) -> dict[str, Any]:
+    """The saved stack with a NodeSet whose number is typed in and that nothing drains on removal."""
+    state = saved(project)
+    state["deployment"]["resources"].remove(of_name(state, "teardown"))
+    del of_name(state, "nodeset")["propertyDependencies"]["spec"]
+    return state
+
+
 def test_remediation_makes_the_key_secret_immutable_and_leaves_the_key_in_it(deployed: Project) -> None:
     secret = rendered_secrets(deployed)["slurm-auth-slurm"]
     assert secret["immutable"] is True
@@ -79,13 +87,22 @@ def test_analysis_says_what_it_could_not_judge_for_encryption(deployed: Project)
 
 
 def test_analysis_refuses_a_state_whose_nodeset_lost_its_gates(deployed: Project) -> None:
-    state = saved(deployed)
-    gone = of_name(state, "teardown")
-    state["deployment"]["resources"].remove(gone)
-    del of_name(state, "nodeset")["propertyDependencies"]["spec"]
-    seen = analyze(deployed, written(deployed, state, "ungated"))
+    seen = analyze(deployed, written(deployed, ungated(deployed), "ungated"))
     assert seen.code != 0
     assert seen.refused_by == {"teardown-gate", "replicas-from-scale-in-gate"}
+
+
+def test_a_site_can_make_a_rule_advise_and_switch_another_off(deployed: Project) -> None:
+    levels = {"teardown-gate": "advisory", "replicas-from-scale-in-gate": "disabled"}
+    seen = analyze(deployed, written(deployed, ungated(deployed), "levels"), levels)
+    assert seen.code == 0, seen.output
+    assert [(said.rule, said.level) for said in seen.said] == [("teardown-gate", "advisory")]
+
+
+def test_the_production_site_of_the_example_asks_for_digests_and_finds_nothing_else(deployed: Project) -> None:
+    seen = analyze(deployed, written(deployed, saved(deployed), "production"), SITE)
+    assert seen.code != 0
+    assert seen.refused_by == {"images-pinned"}
 
 
 def test_a_setting_that_no_rule_knows_stops_the_analysis(deployed: Project) -> None:
