@@ -22,10 +22,11 @@ NEXT_STEP: Final = "`pulumi up` again goes on where this run ended; `python -m s
 def late(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:
     """The end of a run whose wait is over."""
     undo = goal.policy.on_deadline == "undo"
+    touched = "Nothing was killed" if goal.policy.on_deadline in {"keep", "undo"} else "Jobs were touched as the policy says"
     what = "the drains are taken back" if undo else f"what is drained stays drained. {NEXT_STEP}"
     detail = "".join(f"\n  {line}" for line in progress)
     return Stop(
-        f"the deadline ({iso(goal.deadline_at)}) is over; {why}. Nothing was killed, and {what}{detail}",
+        f"the deadline ({iso(goal.deadline_at)}) is over; {why}. {touched}, and {what}{detail}",
         cause="deadline",
         undo=undo,
     )

@@ -94,7 +94,13 @@ def give_back(session: Session, settings: GateSettings) -> int:
 
 
 def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
-    """Loop until done. Raises DrainBlocked or DrainDeadline where it can't be."""
+    """Loop until done. Raises DrainBlocked or DrainDeadline where it can't be.
+
+    After an act the next look comes at once; where it asks for the very same act again, after a pause: Slurm takes its
+    time, and a job that is being requeued needs no second word.
+    """
+    bound_at = session.now() + settings.policy.bound_s
+    last: Step | None = None
     while True:
         try:
             step = next_step(session.observe(settings), goal)
@@ -105,8 +111,11 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
             if not isinstance(step, Wait):
                 session.report(_in_words(step))
                 session.act(step, settings)
-                continue
-            session.report("; ".join([step.why, *step.progress[:4]]))
+                if step != last:
+                    last = step
+                    continue
+            else:
+                session.report("; ".join([step.why, *step.progress[:4]]))
         except _PASSING as error:
             session.report(f"{error}", severity="warning")
             if session.now() >= goal.deadline_at:
@@ -114,17 +123,21 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
                     f"{settings.owner.text}: the deadline is over without an answer: {error} Nothing was killed;"
                     f" what is drained stays drained. {NEXT_STEP}"
                 ) from error
+        if session.now() >= bound_at:
+            raise DrainDeadline(
+                f"{settings.owner.text}: one call may take {settings.policy.bound_s} s and has; what is drained stays"
+                f" drained. {NEXT_STEP}"
+            )
         _rest(session, settings, goal)
 
 
 def _goal(session: Session, settings: GateSettings, current: int, target: int, why: str, *, teardown: bool) -> Goal:
-    deadline = session.now() + min(settings.policy.deadline_s, settings.policy.bound_s)
     return Goal(
         owner=settings.owner,
         current=current,
         target=target,
         policy=settings.policy,
-        deadline_at=deadline,
+        deadline_at=session.now() + settings.policy.deadline_s,
         why=why,
         teardown=teardown,
     )
