@@ -132,7 +132,8 @@ class Keys(Section):
     """Accept an imported key that is text ending in a line break. Slurm reads the break as part of the key, so this is
     right only where the outside file ends with it as well."""
     protect: bool = True
-    """Protect the Secrets: `pulumi destroy --exclude-protected` leaves them, without the flag it ends with an error at them."""
+    """Protect the Secrets: `pulumi destroy --exclude-protected` leaves them; without the flag it ends with an error at
+    them."""
 
 
 class ExternalHost(Section):
