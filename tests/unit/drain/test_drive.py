@@ -1,0 +1,321 @@
+"""The loop of a gate over the model of operator and Slurm: it ends, it rests, it goes on where another run ended."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from slinky_iac.drain import membership, scale
+from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.settings import GateSettings, Reach
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
+from slinky_iac.operator_version import OperatorVersion
+from tests.unit.drain.made import OWNER
+from tests.unit.drain.model import OURS, PERSON, Job, Node, Pod, world
+
+
+class ModelSession:
+    """A session whose cluster is the model. Each pause is an operator's sync, and ``meanwhile`` what others do."""
+
+    def __init__(self, w, meanwhile=()):
+        self.w = w
+        self.meanwhile = list(meanwhile)
+        self.said = []
+        self.acts = []
+        self.pauses = 0
+        self.interrupted_at = None
+        self.alive = True
+
+    def now(self):
+        return self.w.now
+
+    def pause(self, seconds):
+        self.pauses += 1
+        self.w.now += int(seconds)
+        self.w.expire_holds()
+        if self.meanwhile:
+            self.meanwhile.pop(0)(self.w)
+        self.w.reap()
+        self.w.sync(refresh=True)
+        return self.pauses == self.interrupted_at
+
+    def engine_lives(self):
+        return self.alive
+
+    def report(self, message, **_more):
+        self.said.append(message)
+
+    def live_replicas(self, _name):
+        return self.w.replicas
+
+    def surplus_pods(self, _name, target):
+        return max(len(self.w.pods) - target, 0)
+
+    def observe(self, _settings):
+        return self.w.observe()
+
+    def act(self, step, _settings):
+        self.acts.append(type(step).__name__)
+        self.w.act(step)
+
+
+def settings(replicas, **changes):
+    plain = {
+        "owner": OWNER,
+        "resource": "hpc-worker-gpu",
+        "controller": "hpc",
+        "replicas": replicas,
+        "maximum": replicas,
+        "scaler": "stack",
+        "version": OperatorVersion(1, 1, 0),
+        "policy": DrainPolicy(deadline_s=600, bound_s=900, poll_s=10),
+        "reach": Reach("slurm", "hpc-restapi", "jwt", "jwt.key"),
+        "urn": "",
+    }
+    return GateSettings(**{**plain, **changes})
+
+
+def nothing(_w):
+    pass
+
+
+def job_ends(number):
+    return lambda w: w.jobs.pop(number)
+
+
+def with_job(pods=3, node="gpu-2", end=600, **changes):
+    w = world("1.1.0", pods)
+    w.jobs[1] = Job(1, (node,), w.now, None if end is None else w.now + end, **changes)
+    w.sync(refresh=True)
+    return w
+
+
+def test_idle_nodes_are_given_up_without_waiting_for_more_than_the_operator():
+    session = ModelSession(world("1.1.0", 3))
+    scale.settle(session, settings(1))
+    assert session.acts == ["SetCosts", "Drain", "CordonAnnotate"]
+    assert session.pauses == 1
+    scale.last_look(session, settings(1))
+    session.w.replicas, session.w.generation = 1, 2
+    session.w.sync(refresh=True)
+    assert set(session.w.deleted) == {"hpc-worker-gpu-2", "hpc-worker-gpu-1"}
+    assert session.w.lost == []
+
+
+def test_jobs_are_waited_for_and_told_on_the_way():
+    w = with_job()
+    w.jobs[2] = Job(2, ("gpu-0", "gpu-1"), w.now, w.now + 900)
+    session = ModelSession(w, [nothing, nothing, job_ends(1)])
+    scale.settle(session, settings(2))
+    assert any("gpu-2: 1 job (1 of alice)" in line for line in session.said)
+    assert set(w.jobs) == {2}
+
+
+def test_last_look_refuses_a_write_that_the_cluster_has_outrun():
+    session = ModelSession(world("1.1.0", 3))
+    with pytest.raises(DrainBlocked, match="marking the pods that go"):
+        scale.last_look(session, settings(1))
+    scale.settle(session, settings(1))
+    session.w.nodes["gpu-2"].drain = False
+    with pytest.raises(DrainBlocked, match="draining: gpu-2 is needed again"):
+        scale.last_look(session, settings(1))
+    scale.last_look(session, settings(3))
+
+
+def test_deadline_ends_the_run_and_the_next_run_goes_on():
+    w = with_job(node="gpu-0", end=None)
+    session = ModelSession(w)
+    with pytest.raises(DrainDeadline, match="gpu-0: 1 job"):
+        scale.settle(session, settings(0))
+    assert w.nodes["gpu-0"].reason.startswith(OURS)
+    session.meanwhile = [job_ends(1)]
+    scale.settle(session, settings(0))
+    assert w.lost == []
+
+
+def test_undo_at_the_deadline_leaves_nothing_of_ours():
+    w = with_job(node="gpu-0", end=None)
+    with pytest.raises(DrainDeadline):
+        scale.settle(ModelSession(w), settings(0, policy=DrainPolicy(deadline_s=100, poll_s=10, on_deadline="undo")))
+    assert not any(node.reason for node in w.nodes.values())
+    assert not any("gate" in pod.annotations for pod in w.pods.values())
+
+
+def test_bound_of_a_call_never_brings_the_policys_kill_forward():
+    w = with_job(node="gpu-0", end=None)
+    patient = DrainPolicy(deadline_s=10_000, bound_s=100, poll_s=10, on_deadline="cancel")
+    session = ModelSession(w)
+    with pytest.raises(DrainDeadline, match="one call may take 100 s"):
+        scale.settle(session, settings(0, policy=patient))
+    assert 1 in w.jobs
+    assert not {"Signal", "Cancel", "Requeue"} & set(session.acts)
+
+
+def test_jobs_are_signalled_then_cancelled_as_the_policy_says():
+    w = with_job(node="gpu-0", end=None)
+    session = ModelSession(w)
+    scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=100, poll_s=10, grace_s=30, on_deadline="cancel")))
+    assert [act for act in session.acts if act in {"Signal", "Cancel"}] == ["Signal", "Cancel"]
+    assert w.jobs == {}
+
+
+def test_same_act_again_comes_after_a_pause():
+    """slurmctld takes its time to requeue: no tight loop."""
+    w = with_job(node="gpu-0", end=None)
+    session = ModelSession(w)
+    slow = w.act
+
+    def act(step, share=1.0):
+        if type(step).__name__ != "Requeue" or session.acts.count("Requeue") > 2:
+            slow(step, share)
+
+    w.act = act
+    scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=0, bound_s=900, poll_s=10, on_deadline="requeue")))
+    assert session.acts.count("Requeue") == 3
+    assert session.pauses >= 1
+
+
+def test_interrupt_and_a_dead_engine_end_the_loop_and_nothing_is_forgotten():
+    w = with_job(node="gpu-0", end=None)
+    session = ModelSession(w)
+    session.interrupted_at = 2
+    with pytest.raises(DrainBlocked, match="interrupted"):
+        scale.settle(session, settings(0))
+    session.alive = False
+    with pytest.raises(DrainBlocked, match="engine is gone"):
+        scale.settle(session, settings(0))
+    assert w.nodes["gpu-0"].reason.startswith(OURS)
+
+
+def test_passing_trouble_is_told_and_survived():
+    w = world("1.1.0", 2)
+    session = ModelSession(w)
+    look, troubles = session.observe, [SlurmrestUnreachable("refused"), KubeConflict("409")]
+
+    def observe(wanted):
+        if troubles:
+            raise troubles.pop()
+        return look(wanted)
+
+    session.observe = observe
+    scale.settle(session, settings(1))
+    assert {"refused", "409"} <= set(session.said)
+    troubles += [SlurmrestUnreachable("refused")] * 1000
+    with pytest.raises(DrainDeadline, match="without an answer"):
+        scale.settle(session, settings(0))
+
+
+def test_teardown_waits_for_all_jobs_and_then_lets_the_nodeset_go():
+    w = with_job(node="gpu-1")
+    session = ModelSession(w, [nothing, job_ends(1)])
+    scale.tear_down(session, settings(3))
+    assert w.jobs == {}
+    assert all(node.drain for node in w.nodes.values())
+    assert "CordonAnnotate" not in session.acts
+
+
+def test_without_a_nodeset_there_is_nothing_to_do():
+    session = ModelSession(world("1.1.0", 1))
+    session.live_replicas = lambda _name: None
+    scale.settle(session, settings(0))
+    scale.tear_down(session, settings(0))
+    scale.last_look(session, settings(0))
+    assert session.acts == []
+
+
+def test_raising_again_gives_back_what_an_interrupted_run_left():
+    w = with_job(node="gpu-0", end=None)
+    session = ModelSession(w)
+    session.interrupted_at = 3
+    with pytest.raises(DrainBlocked):
+        scale.settle(session, settings(0))
+    scale.settle(session, settings(3))
+    assert not any(node.reason for node in w.nodes.values())
+    assert not any({"gate", "pod-cordon"} & pod.annotations.keys() for pod in w.pods.values())
+
+
+def test_cancel_gives_back_ours_and_nothing_else():
+    w = with_job(node="gpu-0", end=None)
+    w.nodes["gpu-1"].drain, w.nodes["gpu-1"].reason = True, f"{PERSON} bad DIMM"
+    session = ModelSession(w)
+    session.interrupted_at = 3
+    with pytest.raises(DrainBlocked):
+        scale.settle(session, settings(0))
+    assert scale.give_back(session, settings(0)) >= 2
+    assert {node.reason for node in w.nodes.values()} == {"", f"{PERSON} bad DIMM"}
+    assert scale.give_back(session, settings(0)) == 0
+
+
+def test_cancel_after_the_write_waits_for_the_pods_and_says_so():
+    w = world("1.1.0", 2)
+    session = ModelSession(w)
+    scale.settle(session, settings(1))
+    w.replicas, w.generation, w.operator_up = 1, 2, False
+    with pytest.raises(DrainBlocked, match="something of ours is still there"):
+        scale.give_back(session, settings(1))
+    assert w.nodes["gpu-1"].drain, "a node whose pod is being deleted stays drained"
+    w.operator_up = True
+    scale.give_back(session, settings(1))
+    assert list(w.pods) == [0]
+
+
+def test_autoscaler_below_its_maximum_is_left_alone_and_above_it_is_drained_down():
+    session = ModelSession(world("1.1.0", 3))
+    scale.settle(session, settings(0, scaler="autoscaler", maximum=5))
+    assert session.acts == []
+    scale.settle(session, settings(0, scaler="autoscaler", maximum=2))
+    assert "Drain" in session.acts
+    assert [node.name for node in session.w.nodes.values() if node.drain] == ["gpu-2"]
+
+
+# -- members ---------------------------------------------------------------------------------------------------------------
+
+
+def test_members_are_awaited_until_registered():
+    w = world("1.1.0", 2)
+    w.replicas, w.generation = 3, 2
+    starts = lambda w: w.register(w.pods[2])  # noqa: E731
+
+    def ready(w):
+        w.pods[2].ready = True
+
+    session = ModelSession(w, [nothing, starts, ready])
+    membership.await_members(session, settings(3))
+    assert any("2 pods where 3 are asked for" in line for line in session.said)
+    assert any("has no Kubernetes node" in line for line in session.said)
+
+
+def test_member_that_does_not_come_is_named_with_the_reason():
+    w = world("1.1.0", 2)
+    w.pods[2] = Pod(2, created=w.now, scheduled=True)
+    w.replicas = 3
+    with pytest.raises(DrainDeadline, match="hpc-worker-gpu-2 is Pending and not ready"):
+        membership.await_members(ModelSession(w), settings(3, policy=DrainPolicy(register_deadline_s=30)))
+
+
+def test_own_drain_left_on_a_kept_node_is_given_back_while_waiting():
+    w = world("1.1.0", 2)
+    w.nodes["gpu-1"] = Node("gpu-1", drain=True, reason=f"{OURS}: scale-in 3->1")
+    session = ModelSession(w)
+    membership.await_members(session, settings(2))
+    assert session.acts == ["Undrain"]
+
+
+def test_drain_of_a_person_does_not_hold_up_an_update():
+    w = world("1.1.0", 2)
+    w.nodes["gpu-1"] = Node("gpu-1", drain=True, reason=f"{PERSON} bad DIMM")
+    session = ModelSession(w)
+    membership.await_members(session, settings(2))
+    assert (session.acts, session.pauses) == ([], 0)
+
+
+def test_absent_nodeset_silent_slurm_and_dead_nodes_are_told():
+    w = world("1.1.0", 2)
+    seen = w.observe()
+    assert membership.absent(replace(seen, nodeset=None), settings(2)) == ("there is no NodeSet hpc-worker-gpu",)
+    assert "refused" in membership.absent(replace(seen, cluster=None, problem="refused"), settings(2))[0]
+    w.nodes["gpu-0"].down, w.nodes["gpu-0"].reason = True, "Not responding"
+    del w.nodes["gpu-1"]
+    faults = membership.absent(w.observe(), settings(2))
+    assert [fault.split()[0] for fault in faults] == ["gpu-0", "gpu-1"]
