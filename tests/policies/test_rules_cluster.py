@@ -1,0 +1,166 @@
+"""Rules about names, numbers, images, storage, the operator and who may read what."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from slurm_rules import (
+    access,
+    images,
+    operator_chart,
+    partitions,
+    slurm_conf,
+    storage,
+    tokens,
+)
+from slurm_rules.model import Resource, Stack
+
+from tests.policies.in_memory import one
+from tests.policies.judging import Change, judged, messages, spec
+
+
+def test_node_expressions_are_expanded_before_they_are_counted() -> None:
+    assert slurm_conf.expand("metal-[001-003,7]") == ["metal-001", "metal-002", "metal-003", "metal-7"]
+    assert slurm_conf.split_list("a[1,2],b") == ["a[1,2]", "b"]
+    assert slurm_conf.expand("x[1-9999999]") == ["x[1-9999999]"]
+
+
+def test_comments_and_continued_lines_are_read_as_slurm_reads_them() -> None:
+    text = '# PartitionName=no\nPartitionName=yes \\\n Nodes=a,b # PartitionName=no\nDescription="a b"\n'
+    found = list(slurm_conf.lines(text))
+    assert [line.first for line in found] == ["partitionname", "description"]
+    assert found[0].get("nodes") == "a,b"
+    assert found[1].value == "a b"
+
+
+def test_a_reference_to_another_namespace_is_refused() -> None:
+    change = spec("restapi", controllerRef={"name": "slurm", "namespace": "other"})
+    assert "leads to namespace other" in messages(judged(partitions.references_resolve, change))
+
+
+@pytest.mark.parametrize(
+    ("image", "require", "fine"),
+    [
+        ("slurmd", "tag", False),
+        ("registry:5000/slurmd", "tag", False),
+        ("registry:5000/slurmd:26.05", "tag", True),
+        ("slurmd@sha256:" + "0" * 64, "tag", True),
+        ("slurmd:26.05", "digest", False),
+        ("slurmd:26.05@sha256:" + "0" * 64, "digest", True),
+    ],
+)
+def test_what_pins_an_image(image: str, require: str, fine: bool) -> None:
+    change = spec("restapi", slurmrestd={"image": image})
+    found = judged(images.images_pinned, change, {"require": require, "except": ["ghcr.io/*"]})
+    assert (not found.violations) is fine
+
+
+def test_a_chart_from_a_registry_needs_a_version() -> None:
+    change = {"resources": {"crds": {"properties": {"chart": "oci://registry.example.org/slurm-operator-crds"}}}}
+    assert "has no version" in messages(judged(images.images_pinned, change))
+
+
+def test_gates_and_chart_of_two_releases_are_found() -> None:
+    change = {"resources": {"gate": {"properties": {"operatorVersion": "1.1.2"}}}}
+    assert "slurm-operator 1.1.2, 1.2.1" in messages(judged(images.versions_agree, change))
+
+
+def test_slinkys_images_go_with_the_operator() -> None:
+    change = spec("restapi", slurmrestd={"image": "ghcr.io/slinkyproject/slurmrestd:25.11-ubuntu24.04"})
+    assert "slurm-operator 1.2.1 goes with 26.05" in messages(judged(images.versions_agree, change))
+
+
+def test_a_site_can_say_what_its_outside_slurmctld_is() -> None:
+    assert judged(images.versions_agree, base="outside").violations == ()
+    verdict = judged(images.versions_agree, options={"outsideRelease": "25.11"}, base="outside")
+    assert "newer than slurmctld's 25.11" in messages(verdict)
+
+
+def test_the_tag_of_a_sidecar_is_no_release_of_slurm() -> None:
+    change = spec("nodeset", logfile={"image": "docker.io/library/ubuntu:22.04"})
+    assert judged(images.versions_agree, change).violations == ()
+
+
+def database(**pod: Any) -> Change:
+    body = {"name": "db", "image": "mariadb:11.8", "volumeMounts": [{"name": "data", "mountPath": "/var/lib/mysql"}]}
+    meta = {"name": "mariadb-0", "namespace": "databases", "labels": {"app": "mariadb"}}
+    service = {"name": "mariadb", "namespace": "databases"}
+    return {
+        "resources": {
+            "service": {
+                "type": "kubernetes:core/v1:Service",
+                "properties": {"kind": "Service", "metadata": service, "spec": {"selector": {"app": "mariadb"}}},
+            },
+            "database": {
+                "type": "kubernetes:core/v1:Pod",
+                "properties": {"kind": "Pod", "metadata": meta, "spec": {"containers": [body], **pod}},
+            },
+        }
+    }
+
+
+def test_a_database_is_found_through_its_service() -> None:
+    change = database(volumes=[{"name": "data", "emptyDir": {}}])
+    assert "keeps its data in an emptyDir" in messages(judged(storage.accounting_database_durable, change))
+
+
+def test_a_database_with_a_claim_is_allowed() -> None:
+    change = database(volumes=[{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}])
+    assert judged(storage.accounting_database_durable, change).violations == ()
+
+
+def test_an_ephemeral_mariadb_of_the_mariadb_operator_is_refused() -> None:
+    meta = {"name": "mariadb", "namespace": "databases"}
+    properties = {"kind": "MariaDB", "metadata": meta, "spec": {"storage": {"ephemeral": True}}}
+    change = {"resources": {"db": {"type": "kubernetes:k8s.mariadb.com/v1alpha1:MariaDB", "properties": properties}}}
+    assert "storage.ephemeral: true" in messages(judged(storage.accounting_database_durable, change))
+
+
+def test_the_webhook_alone_is_enough_and_so_is_the_identity() -> None:
+    assert judged(operator_chart.webhook_or_equivalent, {"resources": {"identity": None}}).violations == ()
+    assert judged(operator_chart.webhook_or_equivalent, base="outside").violations == ()
+
+
+def test_crds_inside_the_operators_own_release_are_refused() -> None:
+    change = {"resources": {"operator": {"properties": {"values": {"crds": {"enabled": True}}}}}}
+    assert "brings the CRDs itself" in messages(judged(operator_chart.crds_protected, change))
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (spec("nodeset", updateStrategy={"rollingUpdate": {"maxUnavailable": 0}}), "maxUnavailable is 0"),
+        (spec("nodeset", partition={"config": "A=1\nB=2"}), "several lines"),
+        (spec("nodeset", template={"spec": {"hostname": "GPU_"}}), "no DNS label"),
+        (spec("controller", clusterName="c" * 41), "41 characters"),
+        (spec("controller", clusterName="c" * 40), ""),
+    ],
+)
+def test_what_the_operator_refuses(change: Change, said: str) -> None:
+    verdict = judged(operator_chart.operator_accepts, change)
+    assert said in messages(verdict)
+    assert bool(verdict.violations) is bool(said)
+
+
+def test_a_role_that_names_its_secrets_is_allowed_and_so_is_one_that_the_site_names() -> None:
+    def role(**rule: Any) -> Stack:
+        body = {"resources": ["secrets"], "verbs": ["get"], **rule}
+        props = {"metadata": {"name": "backup"}, "rules": [body]}
+        return Stack((Resource("kubernetes:rbac.authorization.k8s.io/v1:Role", "r", "urn:r", props),))
+
+    assert one(access.secrets_readable_by_few, role()).violations
+    assert not one(access.secrets_readable_by_few, role(resourceNames=["one"])).violations
+    assert not one(access.secrets_readable_by_few, role(), {"allowedRoles": ["backup"]}).violations
+    assert not one(access.secrets_readable_by_few, role(verbs=["create"])).violations
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("15m", 900), ("1h30m", 5400), ("90", None), ("8760h", 31536000), ("", None)])
+def test_durations_are_read_as_go_writes_them(text: str, seconds: float | None) -> None:
+    assert slurm_conf.seconds(text) == seconds
+
+
+@pytest.mark.parametrize(("lifetime", "fine"), [("24h", True), ("24h1s", False), ("a day", False), (None, True)])
+def test_lifetimes_of_tokens(lifetime: str | None, fine: bool) -> None:
+    token = Resource("kubernetes:slinky.slurm.net/v1beta1:Token", "t", "urn:t", {"spec": {"lifetime": lifetime}})
+    assert (not one(tokens.token_lifetimes, Stack((token,))).violations) is fine
