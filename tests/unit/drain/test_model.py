@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import random
 from collections import Counter
+from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -81,6 +82,23 @@ class ScaleIn(RuleBasedStateMachine):
             why=f"scale-in {self.w.replicas}->{replicas}",
         )
 
+    @precondition(lambda self: self.goal is None)
+    @rule()
+    def removal(self):
+        """`pulumi destroy`, or an `up` without this NodeSet."""
+        self.new_up(0)
+        self.goal = replace(self.goal, teardown=True, why="NodeSet is removed")
+
+    def remove_nodeset(self):
+        """The engine deletes the NodeSet, all its pods go at once; another of the name is empty as yet."""
+        self.note("removed")
+        self.w.replicas, self.w.generation = 0, self.w.generation + 1
+        self.w.observed_generation = self.w.generation
+        for pod in self.w.pods.values():
+            if not pod.terminating:
+                self.w.delete(pod)
+        self.goal = None
+
     @precondition(lambda self: self.goal is not None and self.ready_to_write is None)
     @rule()
     def step_on(self):
@@ -106,6 +124,8 @@ class ScaleIn(RuleBasedStateMachine):
         match step:
             case Wait():
                 pass
+            case Done() if self.goal.teardown:
+                self.remove_nodeset()
             case Done(pods=pods):
                 self.ready_to_write = frozenset(pods)
             case Stop(undo=undo):
@@ -363,6 +383,8 @@ def walk(seed: int) -> None:
     for _ in range(80):
         if machine.goal is None and dice.random() < 0.3:
             machine.new_up(dice.choice([0, 0, 1, 1, 2, 3, 4, 5, 6]))
+        if machine.goal is None and dice.random() < 0.04:
+            machine.removal()
         if dice.random() < busy:
             _users_turn(machine, dice)
         if dice.random() < strange:
