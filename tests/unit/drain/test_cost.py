@@ -141,11 +141,10 @@ def test_nodes_of_one_job_are_given_up_together():
 
 
 def test_job_paid_for_already_costs_nothing_more():
-    """gpu-0 goes alone by its own end; its holder's other nodes then come before a second job's."""
-    jobs = [job(1, 0, 1), job(2, 2, 3), job(3, 1, 2, 3, end=NOW + 3600)]
-    pods, nodes = [pod(n) for n in range(4)], [node(n, "MIXED") for n in range(4)]
-    first = choose(assessed(pods, nodes, jobs), 3)
-    assert [each.pod.ordinal for each in first] == [0]
+    """gpu-0 goes first; of the equally dear gpu-1 and gpu-2, the one that gpu-0's own job holds."""
+    jobs = [job(1, 0, 1), job(2, 1, end=NOW + 5), job(3, 2), job(4, 2, end=NOW + 5)]
+    first = choose(assessed([pod(n) for n in range(3)], [node(n, "MIXED") for n in range(3)], jobs), 1)
+    assert [each.pod.ordinal for each in first] == [0, 1]
     assert stated_cost(first)[1] == 1
 
 
