@@ -11,9 +11,14 @@ from typing import Any
 
 import yaml
 
-from lab import charts, engine, obtain, paths
+from lab import charts, engine, images, obtain, paths
+from lab.kubernetes import layout
+from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.stacks import Stack, imported_keys
+from tests.e2e.slurm import await_true
 
+PASSING = {"Event", "ComponentStatus"}
+"""Kinds that a snapshot leaves out: they come and go by themselves."""
 Settings = dict[str, Any]
 """The ``config`` mapping of a Pulumi.<stack>.yaml."""
 
@@ -57,6 +62,51 @@ class World:
             and "deletionTimestamp" not in pod["metadata"]
         }
 
+    def everything(self) -> list[dict[str, Any]]:
+        """Every object that the API server lists, of every kind but those in PASSING."""
+        kinds = self.kubectl("api-resources", "--verbs=list", "-o", "name").stdout.split()
+        asked = ",".join(kind for kind in kinds if kind not in ("events", "events.events.k8s.io", "componentstatuses"))
+        items: list[dict[str, Any]] = json.loads(self.kubectl("get", asked, "-A", "-o", "json").stdout)["items"]
+        return [item for item in items if item["kind"] not in PASSING]
+
+    def identities(self) -> set[str]:
+        """`KIND NAMESPACE/NAME` of every object: two of these sets are compared before and after a stack's life."""
+        metas = [(item["kind"], item["metadata"]) for item in self.everything()]
+        return {f"{kind} {meta.get('namespace', '')}/{meta['name']}" for kind, meta in metas}
+
+    def stacks(self) -> list[Stack]:
+        """Stacks of the lab's backend that have resources."""
+        done = subprocess.run(
+            ["pulumi", "stack", "ls", "--all", "--json", "--non-interactive"],
+            env={**os.environ, **self.env}, cwd=paths.REPO, capture_output=True, text=True, check=True, timeout=60,
+        )  # fmt: skip
+        names = [row["name"].rsplit("/", 1)[-1] for row in json.loads(done.stdout) if row.get("resourceCount")]
+        return [Stack(name, paths.STATE / "projects" / name, self.env) for name in names]
+
+    def vacate(self) -> None:
+        """Destroy every stack of the lab, for one whose first `up` is tested: the operator's releases exist once."""
+        for stack in self.stacks():
+            stack.pulumi("state", "unprotect", "--all", "--yes")
+            stack.pulumi("destroy", "--yes")
+
+    def await_pods(self, namespace: str, nodeset: str, count: int, timeout: float = 120) -> None:
+        """Wait until a NodeSet has exactly so many pods, all ready."""
+
+        def there() -> bool:
+            found = [ready(pod) for pod in self.pods(namespace, nodeset).values()]
+            return len(found) == count and all(found)
+
+        await_true(f"{count} pods of {nodeset} are ready", there, timeout)
+
+    def second_tag(self, image: str, tag: str) -> str:
+        """Give an image another tag in every node's store; returns the new name."""
+        name = f"{image.rsplit(':', 1)[0]}:{tag}"
+        for node in layout.NODES:
+            ctr = ["ctr", "--address", str(KUBERNETES.home.socket(node)), "--namespace", images.NAMESPACE, "images"]
+            tagged = [*ctr, "tag", "--force", f"docker.io/{image}", f"docker.io/{name}"]
+            subprocess.run(tagged, capture_output=True, check=True)
+        return name
+
     def stack(self, name: str, settings: Settings, folder: Path | None = None) -> Stack:
         """A stack with these settings and the outside hosts' keys; an existing one of the name is taken up again."""
         stack = Stack(name, folder or paths.STATE / "projects" / name, self.env)
@@ -66,6 +116,12 @@ class World:
         secrets = imported_keys() if settings["slinky-iac:keys"]["source"] == "imported" else {}
         stack.init(draft, charts.chart_dir(), secrets)
         return stack
+
+
+def ready(pod: dict[str, Any]) -> bool:
+    """Whether a pod's Ready condition holds."""
+    conditions = pod["status"].get("conditions", [])
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
 
 
 def dev_settings(*edits: Callable[[Settings], None]) -> Settings:
