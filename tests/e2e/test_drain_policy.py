@@ -71,36 +71,6 @@ def test_at_the_deadline_nothing_is_killed_and_the_nodes_stay_drained_until_it_i
     assert all("RUNNING" in slurm.job_state(job) for job in kept)
 
 
-def test_raising_replicas_again_gives_back_what_a_failed_scale_in_drained(gated: Gated, slurm: Slurm) -> None:
-    gated.reset()
-    jobs = occupy(slurm)
-    gated.write(1, {"deadline": "5s"})
-    assert gated.try_up().returncode != 0
-    assert len(drained(slurm)) == 2
-
-    gated.write(3, {"deadline": "5s"})
-    assert any(name.endswith("-scale-in") for _, name in gated.changes()), "the preview shows that drains are given back"
-    gated.stack.pulumi("up", "--yes")
-
-    assert drained(slurm) == []
-    assert gated.annotations() == {node: {} for node in NODES}
-    assert all("RUNNING" in slurm.job_state(job) for job in jobs)
-    assert gated.changes() == []
-
-
-def test_with_on_deadline_undo_a_late_scale_in_leaves_no_trace(gated: Gated, slurm: Slurm) -> None:
-    gated.reset()
-    jobs = occupy(slurm)
-    gated.write(2, {"deadline": "5s", "onDeadline": "undo"})
-
-    failed = gated.try_up()
-    assert failed.returncode != 0
-    assert "the drains are taken back" in failed.stdout
-    assert drained(slurm) == []
-    assert gated.annotations() == {node: {} for node in NODES}
-    assert all("RUNNING" in slurm.job_state(job) for job in jobs)
-
-
 def test_with_on_deadline_requeue_the_jobs_go_back_to_the_queue_and_lose_no_entry(gated: Gated, slurm: Slurm) -> None:
     gated.reset()
     jobs = occupy(slurm, "--requeue")
@@ -129,21 +99,6 @@ def test_with_on_deadline_cancel_only_the_jobs_on_given_up_nodes_are_signalled_a
     assert row.state.split()[0] in {"CANCELLED", "FAILED"}, row
     kept = [job for name, job in zip(NODES, jobs, strict=True) if name in left]
     assert all("RUNNING" in slurm.job_state(job) for job in kept)
-
-
-def test_limits_fail_the_preview_and_change_nothing(gated: Gated, slurm: Slurm) -> None:
-    gated.reset()
-    jobs = occupy(slurm)
-    gated.write(1, {"limits": {"maxShare": 0.5, "maxJobs": 1}})
-
-    refused = gated.stack.pulumi("preview", check=False)
-    assert refused.returncode != 0
-    assert "maxShare" in refused.stdout + refused.stderr
-    assert "maxJobs" in refused.stdout + refused.stderr
-    assert gated.try_up().returncode != 0
-    assert drained(slurm) == []
-    assert gated.pods() == list(NODES)
-    assert all("RUNNING" in slurm.job_state(job) for job in jobs)
 
 
 def test_a_preview_that_reaches_no_slurmrestd_says_so_and_claims_nothing(gated: Gated, slurm: Slurm) -> None:

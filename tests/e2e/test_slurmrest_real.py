@@ -22,11 +22,11 @@ from lab.slurm.network import Outside
 from lab.slurm.site import Site
 from lab.slurm.topology import Network
 from slinky_iac import names
+from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
+from slinky_iac.drain.observe import cluster_view
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.kube.wire import Retry, Timeouts
-from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
-from slinky_iac.drain.observe import cluster_view
 from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
