@@ -19,6 +19,14 @@ class SetCosts:
 
 
 @dataclass(frozen=True)
+class Nudge:
+    """Touch a pod's tag so that the operator looks now: its informer enqueues the NodeSet on any change of a pod
+    (eventhandler_pod.go), and a sync begins with a fresh list of nodes (RefreshNodeCache). Saves up to 30 s."""
+
+    pods: tuple[Mark, ...]
+
+
+@dataclass(frozen=True)
 class Drain:
     """DRAIN with our reason, one bulk update, then a re-read. None of these nodes carried a person's reason."""
 
@@ -124,6 +132,7 @@ class Stop:
 
 Step = (
     SetCosts
+    | Nudge
     | Drain
     | RenewHold
     | CordonAnnotate

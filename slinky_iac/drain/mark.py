@@ -1,15 +1,15 @@
 """The marks we leave on pods: a deletion cost that puts them first, and a tag that says whose mark it is.
 
 The tag (names.ANNOTATION_GATE) carries all that a later run, with no memory of this one, needs to go on or to undo:
-the owner, the cost we set and the one that was there before, and when jobs were signalled. Compact JSON, a wire format:
-``{"cost":-1000000000,"owner":"dev/gpu","signal_at":null,"was":null}``.
+the owner, the cost we set and the one that was there before, when jobs were signalled and when the operator was nudged.
+Compact JSON, a wire format: ``{"cost":-1000000000,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}``.
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Final
 
 from slinky_iac.drain.owner import Owner
@@ -18,6 +18,9 @@ from slinky_iac.drain.view import PodView
 
 BASE_COST: Final = -1_000_000_000
 """Deletion cost of pods we give up; lower still where a kept pod has been given so low a cost by somebody."""
+
+
+NUDGE_EVERY_S: Final = 10
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,8 @@ class Tag:
     """The deletion cost annotation as it was before, None when there was none."""
     signal_at: int | None = None
     """When the jobs on its node were sent the policy's signal."""
+    nudged_at: int | None = None
+    """When the operator was last asked to look: any change of a pod makes it sync, and refresh its view of Slurm first."""
 
     def text(self) -> str:
         """The annotation's value."""
@@ -44,14 +49,15 @@ class Tag:
             raw = json.loads(text)
         except ValueError:
             return None
-        if not isinstance(raw, dict) or raw.keys() != {"owner", "cost", "was", "signal_at"}:
+        if not isinstance(raw, dict):
             return None
-        cost, was, signal_at = raw["cost"], raw["was"], raw["signal_at"]
-        if not isinstance(raw["owner"], str) or type(cost) is not int:
+        raw = {"nudged_at": None, **raw}  # the first releases wrote none
+        if raw.keys() != {field.name for field in fields(cls)}:
             return None
-        if not isinstance(was, str | None) or (signal_at is not None and type(signal_at) is not int):
+        times = (raw["signal_at"], raw["nudged_at"])
+        if not isinstance(raw["owner"], str) or type(raw["cost"]) is not int or not isinstance(raw["was"], str | None):
             return None
-        return cls(owner=raw["owner"], cost=cost, was=was, signal_at=signal_at)
+        return cls(**raw) if all(at is None or type(at) is int for at in times) else None
 
 
 @dataclass(frozen=True)
@@ -113,6 +119,14 @@ def signalled(pod: PodView, owner: Owner, at: int) -> Mark | None:
     if tag is None:
         return None
     return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, signal_at=at).text())
+
+
+def nudged(pod: PodView, owner: Owner, at: int) -> Mark | None:
+    """The mark of ``pod`` with the time of a nudge; None where it was nudged a moment ago, or isn't marked by us."""
+    tag = tag_of(pod, owner)
+    if tag is None or (tag.nudged_at is not None and tag.nudged_at > at - NUDGE_EVERY_S):
+        return None
+    return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, nudged_at=at).text())
 
 
 def unmark(pod: PodView, tag: Tag, *, uncordon: bool) -> Unmark:

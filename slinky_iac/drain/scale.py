@@ -165,6 +165,7 @@ def _in_words(step: Step) -> str:
     name = type(step).__name__
     words = {
         "SetCosts": "marking the pods that go",
+        "Nudge": "making the operator look",
         "Drain": "draining",
         "RenewHold": "renewing the hold",
         "CordonAnnotate": "cordoning the pods",

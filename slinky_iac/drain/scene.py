@@ -87,19 +87,30 @@ class Scene:
             return False
         return each.kind is not Kind.OURS or self.goal.owner.owns(each.pod.operator_reason)
 
+    @property
+    def _registered(self) -> tuple[Candidate, ...]:
+        """Chosen pods on which the operator shows what it sees."""
+        return tuple(
+            each for each in self.chosen if each.record is not None and each.pod.scheduled and not each.pod.terminating
+        )
+
+    @property
+    def unseen(self) -> tuple[Candidate, ...]:
+        """Chosen pods whose drain the operator has not seen; for releases that override reasons, also not seen idle."""
+        busy = BUSY_STATES if overrides_reasons(self.seen.version) else frozenset()
+        return tuple(each for each in self._registered if not self.operator_saw(each) or each.pod.operator_states & busy)
+
     def operator_unaware(self) -> str:
         """Why the operator can't be trusted with lower replicas yet, ``""`` when it can.
 
         A drain seen by it (the pod's condition) proves two things: that it won't mistake the node for one in service,
         and that it has a Slurm client, without which it deletes any pod at once (IsNodeDrained fails open).
         """
-        registered = [
-            each for each in self.chosen if each.record is not None and each.pod.scheduled and not each.pod.terminating
-        ]
-        busy = BUSY_STATES if overrides_reasons(self.seen.version) else frozenset()
-        unseen = [each.pod.name for each in registered if not self.operator_saw(each) or each.pod.operator_states & busy]
+        unseen = self.unseen
         if unseen:
-            return f"the operator has not yet seen the drain of {', '.join(unseen)} (its view is up to 30 s old)"
+            names = ", ".join(each.pod.name for each in unseen)
+            return f"the operator has not yet seen the drain of {names} (its view is up to 30 s old)"
+        registered = self._registered
         witnesses = [pod for pod in self.kept if pod.healthy and pod.node in self.cluster.nodes]
         if not registered and witnesses and not any(pod.operator_states for pod in witnesses):
             return "the operator shows no Slurm state on any pod: it has no client and would delete without draining"

@@ -110,7 +110,7 @@ class Session:
     def act(self, step: actions.Step, settings: GateSettings) -> None:
         """Carry out one step. Raises what the clients raise; a half-done step is found by the next look."""
         match step:
-            case actions.SetCosts(pods):
+            case actions.SetCosts(pods) | actions.Nudge(pods):
                 self._set_marks(pods)
             case actions.Drain(nodes, reason, hold):
                 _accepted(self.slurm.drain(nodes, reason, hold), "drain")

@@ -8,7 +8,8 @@ Order for a scale-in (slinky.md section 3, "Safe external protocol"), and why:
 1. cost and tag on the chosen pods, before the drain: from then on the operator would take exactly them;
 2. DRAIN with our reason: no new job starts there;
 3. ``pod-cordon`` once the operator has *seen* the drain: earlier it would drain the node itself, overwrite our reason and
-   undrain it at once; without it, volume claims with ``whenScaled: Delete`` stay behind;
+   undrain it at once; without it, volume claims with ``whenScaled: Delete`` stay behind. Where only its view is waited
+   for, a touch of a tag makes it look at once instead of within 30 s;
 4. wait until every chosen node is free by :mod:`slinky_iac.drain.free`, renewing the dead man's switch;
 5. the last look: free, marked, held for long enough, seen by the operator, and the operator's own ranking names exactly
    the chosen pods. Then, and only in that very look, ``Done``: the caller lowers ``replicas`` in one write.
@@ -25,10 +26,10 @@ seconds between the last look and the operator's next one):
 
 from __future__ import annotations
 
-from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, RenewHold, SetCosts, Step, Stop, Wait
+from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, RenewHold, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.deadline import deadline_step, late
-from slinky_iac.drain.mark import cost_below, foreign_tags, is_marked, mark
+from slinky_iac.drain.mark import cost_below, foreign_tags, is_marked, mark, nudged
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import state_blocks
 from slinky_iac.drain.ranking import predicted_victims
@@ -198,12 +199,20 @@ def _hand_over(stage: Scene) -> Step:
     """Done if the operator sees what we see and would take exactly the chosen pods."""
     unaware = stage.operator_unaware()
     if unaware:
-        return _wait(stage.seen, stage.goal, unaware)
+        return _nudge(stage) or _wait(stage.seen, stage.goal, unaware)
     chosen = tuple(each.pod.name for each in stage.chosen)
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(chosen):
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(chosen)}", "blocked")
     return Done(chosen)
+
+
+def _nudge(stage: Scene) -> Step | None:
+    """One pod's tag touched, so that the operator looks now; None where that was done a moment ago, or can't help."""
+    if not stage.unseen or stage.seen.now >= stage.goal.deadline_at:
+        return None
+    wanted = nudged(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
+    return Nudge((wanted,)) if wanted is not None else None
 
 
 def _wait(seen: Observation, goal: Goal, why: str) -> Step:

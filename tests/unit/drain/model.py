@@ -14,6 +14,7 @@ from slinky_iac.drain.actions import (
     Cancel,
     CordonAnnotate,
     Drain,
+    Nudge,
     Release,
     RenewHold,
     Requeue,
@@ -386,7 +387,12 @@ class World:
 
     def act(self, step: object, share: float = 1.0) -> None:
         """Carry out a step, or the first ``share`` of it, and check that it may be."""
-        on_pods = {SetCosts: self._set_costs, CordonAnnotate: self._cordon_annotate, Release: self._release}
+        on_pods = {
+            SetCosts: self._set_costs,
+            Nudge: self._set_costs,
+            CordonAnnotate: self._cordon_annotate,
+            Release: self._release,
+        }
         on_slurm = {
             Drain: self._drain,
             RenewHold: self._renew,

@@ -94,7 +94,7 @@ def with_job(pods=3, node="gpu-2", end=600, **changes):
 def test_idle_nodes_are_given_up_without_waiting_for_more_than_the_operator():
     session = ModelSession(world("1.1.0", 3))
     scale.settle(session, settings(1))
-    assert session.acts == ["SetCosts", "Drain", "CordonAnnotate"]
+    assert session.acts == ["SetCosts", "Drain", "Nudge", "CordonAnnotate"]
     assert session.pauses == 1
     scale.last_look(session, settings(1))
     session.w.replicas, session.w.generation = 1, 2

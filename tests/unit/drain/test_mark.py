@@ -8,12 +8,14 @@ from hypothesis import strategies as st
 
 from slinky_iac.drain.mark import (
     BASE_COST,
+    NUDGE_EVERY_S,
     Mark,
     Tag,
     cost_below,
     foreign_tags,
     is_marked,
     mark,
+    nudged,
     signalled,
     tag_of,
     unmark,
@@ -22,24 +24,30 @@ from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.ranking import INT32_MIN
 from tests.unit.drain.made import NOW, OWNER, given_up, pod
 
-WIRE = '{"cost":-1000000000,"owner":"dev/gpu","signal_at":null,"was":null}'
+WIRE = '{"cost":-1000000000,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}'
+FIRST = '{"cost":-1000000000,"owner":"dev/gpu","signal_at":null,"was":null}'
 
 
 def test_tag_is_this_text_on_the_wire():
     assert Tag("dev/gpu", BASE_COST).text() == WIRE
     assert Tag.read(WIRE) == Tag("dev/gpu", BASE_COST)
+    assert Tag.read(FIRST) == Tag("dev/gpu", BASE_COST), "tags of the first releases are read"
 
 
-@given(st.text(), st.integers(), st.none() | st.text(), st.none() | st.integers())
-def test_tag_is_read_as_it_was_written(owner, cost, was, signal_at):
-    tag = Tag(owner, cost, was, signal_at)
+@given(st.text(), st.integers(), st.none() | st.text(), st.none() | st.integers(), st.none() | st.integers())
+def test_tag_is_read_as_it_was_written(owner, cost, was, signal_at, nudged_at):
+    tag = Tag(owner, cost, was, signal_at, nudged_at)
     assert Tag.read(tag.text()) == tag
 
 
 @pytest.mark.parametrize(
     "text",
     ["", "x", "{}", "[]", "3", "null", '{"owner":"dev/gpu"}']
-    + [json.dumps({**json.loads(WIRE), key: bad}) for key in ("owner", "cost", "was", "signal_at") for bad in (True, [1])]
+    + [
+        json.dumps({**json.loads(WIRE), key: bad})
+        for key in ("owner", "cost", "was", "signal_at", "nudged_at")
+        for bad in (True, [1])
+    ]
     + [json.dumps({**json.loads(WIRE), "more": 1}), json.dumps({**json.loads(WIRE), "cost": 1.0})],
 )
 def test_what_this_program_did_not_write_is_no_tag(text):
@@ -95,3 +103,13 @@ def test_time_of_the_signal_is_kept_in_the_tag_and_over_renewals():
     assert told == Mark("hpc-worker-gpu-0", BASE_COST, Tag("dev/gpu", BASE_COST, signal_at=NOW).text())
     assert Tag.read(mark(given_up(0, gate=told.tag), OWNER, BASE_COST).tag).signal_at == NOW
     assert signalled(pod(0), OWNER, NOW) is None
+
+
+def test_pod_is_nudged_only_once_in_a_while_and_keeps_its_mark():
+    told = nudged(given_up(0), OWNER, NOW)
+    assert told == Mark("hpc-worker-gpu-0", BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW).text())
+    again = given_up(0, gate=told.tag)
+    assert nudged(again, OWNER, NOW + NUDGE_EVERY_S - 1) is None
+    assert nudged(again, OWNER, NOW + NUDGE_EVERY_S) is not None
+    assert is_marked(again, mark(again, OWNER, BASE_COST)), "a nudge is no reason to mark anew"
+    assert nudged(pod(0), OWNER, NOW) is None

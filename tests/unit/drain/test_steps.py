@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Release, RenewHold, SetCosts, Stop, Undrain, Wait
-from slinky_iac.drain.mark import BASE_COST, Tag
+from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, Release, RenewHold, SetCosts, Stop, Undrain, Wait
+from slinky_iac.drain.mark import BASE_COST, Mark, Tag
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scene import scene
@@ -25,6 +25,7 @@ from tests.unit.drain.made import (
 )
 
 NAME = "hpc-worker-gpu-{}".format
+NUDGED = Tag("dev/gpu", BASE_COST, nudged_at=NOW - 1).text()
 FREE_LOOK = ([pod(0), given_up(1), given_up(2)], [node(0), held(1), held(2)])
 
 
@@ -72,7 +73,8 @@ def test_cordon_waits_until_the_operator_has_seen_our_drain():
 
 def test_operators_own_earlier_drain_in_its_view_is_not_ours():
     old = {"cordon": False, "operator_reason": "slurm-operator: Pod was cordoned"}
-    says("has not yet seen the drain", step(seen([pod(0), given_up(1, **old), given_up(2, **old)], FREE_LOOK[1])))
+    look = seen([pod(0), given_up(1, **old), given_up(2, gate=NUDGED, **old)], FREE_LOOK[1])
+    says("has not yet seen the drain", step(look))
 
 
 def test_done_names_the_pods_in_the_very_look_in_which_all_is_so():
@@ -217,12 +219,26 @@ def test_pods_that_are_gone_already_leave_nothing_to_do():
 
 
 def test_operator_that_has_not_seen_the_drain_is_not_trusted_with_lower_replicas():
-    blind = given_up(2, operator_states=frozenset({"IDLE"}))
+    blind = given_up(2, operator_states=frozenset({"IDLE"}), gate=NUDGED)
     says("not yet seen the drain of hpc-worker-gpu-2", step(seen([pod(0), given_up(1), blind], FREE_LOOK[1])))
 
 
+def test_operator_is_nudged_to_look_at_once_and_then_waited_for():
+    blind = given_up(2, operator_states=frozenset({"IDLE"}))
+    found = step(seen([pod(0), given_up(1), blind], FREE_LOOK[1]))
+    assert found == Nudge((Mark(NAME(2), BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW).text()),))
+    told = replace(blind, gate=found.pods[0].tag)
+    says("not yet seen", step(seen([pod(0), given_up(1), told], FREE_LOOK[1])))
+    says("deadline", step(seen([pod(0), given_up(1), blind], FREE_LOOK[1]), deadline_at=NOW), Stop)
+
+
+def test_operator_is_not_nudged_while_jobs_run():
+    blind = given_up(2, operator_states=frozenset({"IDLE"}))
+    says("not free", step(seen([pod(0), given_up(1), blind], FREE_LOOK[1], [job(1, 2)])))
+
+
 def test_release_that_overrides_reasons_must_have_seen_the_node_idle():
-    mixed = given_up(2, operator_states=frozenset({"MIXED", "DRAIN"}))
+    mixed = given_up(2, operator_states=frozenset({"MIXED", "DRAIN"}), gate=NUDGED)
     look = seen([pod(0), given_up(1), mixed], FREE_LOOK[1])
     assert isinstance(step(look), Done)
     says("not yet seen", step(replace(look, version=V121)))
