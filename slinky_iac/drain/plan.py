@@ -11,6 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Final
 
+from slinky_iac import names
 from slinky_iac.drain import mark
 from slinky_iac.drain.cost import Candidate, Key, Kind, assess, choose, stated_cost
 from slinky_iac.drain.limits import limit_findings
@@ -170,7 +171,8 @@ def foreign_gates(pods: Sequence[PodView], owner: Owner) -> Iterable[Finding]:
         yield Finding(
             "foreign-gate",
             f"{_pods(strangers)} carry the tag of another gate ({strangers[0].gate[:80]!r}): end that scale-in or cancel it "
-            "with `python -m slinky_iac drain cancel` in its stack",
+            "with `python -m slinky_iac drain cancel` in its stack; if that stack is gone for good, remove the annotation "
+            f"{names.ANNOTATION_GATE} from the pods",
         )
 
 

@@ -29,9 +29,9 @@ from __future__ import annotations
 from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, RenewHold, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.deadline import deadline_step, late
-from slinky_iac.drain.mark import cost_below, foreign_tags, is_marked, mark, nudged
+from slinky_iac.drain.mark import cost_below, is_marked, mark, nudged
 from slinky_iac.drain.observation import Goal, Observation
-from slinky_iac.drain.plan import state_blocks
+from slinky_iac.drain.plan import foreign_gates, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.scene import Scene, scene, unsettled
 from slinky_iac.drain.undo import release_steps
@@ -116,9 +116,9 @@ def _in_flight(seen: Observation, state: NodeSetView) -> str:
 
 def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
     """All nodes of the NodeSet free: the NodeSet may go."""
-    strangers = foreign_tags(seen.pods, goal.owner)
-    if strangers:
-        return Stop(f"{strangers[0].name} carries another gate's tag: {strangers[0].gate[:80]!r}", "blocked")
+    blocks = tuple(foreign_gates(seen.pods, goal.owner))
+    if blocks:
+        return Stop(blocks[0].text, "blocked")
     why = _in_flight(seen, seen.nodeset) if seen.nodeset is not None else ""
     if seen.nodeset is not None and seen.nodeset.rolling(len(seen.pods)):
         why = "a rolling update replaces pods: no node stays drained until it is over"

@@ -31,7 +31,7 @@ from tests.unit.drain.model import OPERATOR, OURS, PERSON, Job, Node, World, wor
 OWNER = Owner("dev", "gpu")
 STRANGE = ("drains", "undrains", "downs", "edits", "edits all", "cordons", "scales")
 COUNTS: Counter[str] = Counter()
-WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "10"))
+WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "4"))
 """Hundreds of random walks; raise it for a long hunt."""
 VERSIONS = ("1.0.1", "1.0.5", "1.1.0", "1.1.2", "1.2.0", "1.2.1")
 PICK = st.integers(0, 1_000_000)
@@ -440,7 +440,7 @@ def _machines_turn(machine: ScaleIn, dice: random.Random, faulty: float) -> None
 
 TestScaleIn = ScaleIn.TestCase
 TestScaleIn.settings = settings(
-    max_examples=int(os.environ.get("SLINKY_MODEL_EXAMPLES", "120")),
+    max_examples=int(os.environ.get("SLINKY_MODEL_EXAMPLES", "50")),
     stateful_step_count=70,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
