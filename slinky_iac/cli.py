@@ -1,6 +1,6 @@
 """The command line beside `pulumi`: what a person or a CI job asks for outside an update.
 
-Exit codes: 0 done, 1 a fault that the message explains, 2 the command line itself is wrong.
+Exit codes: 0 done, 1 a fault that the message explains, 2 the command line itself is wrong; `plan` and `drift` have more.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import json
 import sys
 from collections.abc import Sequence
 
+from slinky_iac.change_order import cli as change_order
 from slinky_iac.config.reference import reference
 from slinky_iac.config.stack import json_schema
 from slinky_iac.drain import cli as drain
@@ -23,6 +24,7 @@ def parser() -> argparse.ArgumentParser:
     commands = top.add_subparsers(dest="command", required=True)
     commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors")
     commands.add_parser("reference", help="print docs/configuration.md: every setting with its meaning")
+    change_order.add_arguments(commands.add_parser("plan", help=change_order.HELP))
     drains = commands.add_parser("drain", help="what scale-ins have drained, and giving it back")
     acts = drains.add_subparsers(dest="act", required=True)
     for name, text in (
@@ -45,6 +47,8 @@ def main(argv: Sequence[str]) -> int:
             print(json.dumps(json_schema(), indent=2))
         elif arguments.command == "reference":
             print(reference(), end="")
+        elif arguments.command == "plan":
+            return change_order.run(arguments)
         elif arguments.act == "status":
             _status(arguments)
         elif arguments.act == "plan":

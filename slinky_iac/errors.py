@@ -4,6 +4,7 @@ SlinkyError
 ├── ConfigError             the stack's configuration has faults; carries all of them
 ├── HostlistError           a Slurm node expression can't be read
 ├── StateError              a stack's state could not be read
+├── PreviewError            what was given as a preview is none, or not a whole one
 ├── KeyMaterialError        a slurm.key or JWT key that Slurm would refuse or misread; never carries the key
 ├── SlurmrestError          slurmrestd could not be asked, or what it said is not an answer
 │   ├── SlurmrestUnreachable    no connection, no answer in time, or a proxy's 502/503/504 that isn't Slurm's
@@ -49,6 +50,10 @@ class HostlistError(SlinkyError):
 
 class StateError(SlinkyError):
     """A stack's state could not be read."""
+
+
+class PreviewError(SlinkyError):
+    """What was given as the output of `pulumi preview --json` is none, or not a whole one."""
 
 
 class KeyMaterialError(SlinkyError):

@@ -1,0 +1,103 @@
+"""From the steps of a preview to one :class:`Change` a resource, and why some can't be taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from slinky_iac.change_order.differences import differences
+from slinky_iac.change_order.model import Change, Op
+from slinky_iac.change_order.wire import Step
+
+_OPS: Final[Mapping[str, Op]] = {
+    "create": "create",
+    "update": "update",
+    "replace": "replace",
+    "create-replacement": "replace",
+    "delete-replaced": "replace",
+    "discard-replaced": "replace",
+    "remove-pending-replace": "replace",
+    "import-replacement": "replace",
+    "read-replacement": "replace",
+    "delete": "delete",
+    "discard": "other",
+    "import": "import",
+    "refresh": "refresh",
+    "read": "read",
+}
+_KINDS: Final = {
+    "pulumi-python:dynamic/slurm:ScaleInGate": "scale-in gate",
+    "pulumi-python:dynamic/slurm:TeardownGate": "teardown gate",
+    "pulumi-python:dynamic/slurm:OutsideHosts": "bare-metal hosts",
+    "pulumi-python:dynamic/slurm:ClusterIdentity": "cluster identity",
+    "random:index/randomPassword:RandomPassword": "generated key",
+    "kubernetes:helm.sh/v3:Release": "Helm release",
+    "pulumi:pulumi:Stack": "stack outputs",
+}
+_HARM: Final = {
+    "kubernetes:slinky.slurm.net/v1beta1:Controller": "slurmctld goes, and its queue and jobs unless its state is kept",
+    "kubernetes:slinky.slurm.net/v1beta1:Accounting": "slurmdbd goes; accounting records live on only in their database",
+    "kubernetes:slinky.slurm.net/v1beta1:RestApi": "without slurmrestd the operator takes every node for drained",
+    "kubernetes:slinky.slurm.net/v1beta1:NodeSet": "all pods of the NodeSet go, once its teardown gate has drained them",
+    "kubernetes:core/v1:Secret": "what a Secret held is gone; every daemon with the old key stops talking to the cluster",
+    "random:index/randomPassword:RandomPassword": "a generated key can't be generated again",
+    "kubernetes:core/v1:PersistentVolumeClaim": "the data on the volume is gone",
+    "kubernetes:core/v1:Namespace": "everything in the namespace goes with it",
+    "kubernetes:helm.sh/v3:Release": "what the chart made goes; CRDs take the NodeSets of all stacks with them",
+}
+COMPONENTS: Final = "slinky:slurm:"
+"""Components of this project only group others; nothing is made for them."""
+
+
+def op_of(step: Step) -> Op | None:
+    """What a step does in a person's word; None where it does nothing."""
+    return None if step.op == "same" else _OPS.get(step.op, "other")
+
+
+def type_of(urn: str) -> str:
+    """Type token of a resource, without its parents'."""
+    return urn.split("::")[2].rpartition("$")[2]
+
+
+def name_of(urn: str) -> str:
+    """Logical name of a resource."""
+    return urn.split("::", 3)[3]
+
+
+def inputs(state: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Inputs of a resource's state, empty where there are none."""
+    found = state.get("inputs")
+    return found if isinstance(found, dict) else {}
+
+
+def changes(steps: Iterable[Step]) -> tuple[Change, ...]:
+    """One change a resource: a replacement has up to three steps and is one. In the order of the preview."""
+    by_urn: dict[str, list[Step]] = {}
+    for step in steps:
+        if op_of(step) is not None and not type_of(step.urn).startswith((COMPONENTS, "pulumi:providers:")):
+            by_urn.setdefault(step.urn, []).append(step)
+    found = (_change(urn, group) for urn, group in by_urn.items())
+    return tuple(each for each in found if each is not None)
+
+
+def _change(urn: str, group: list[Step]) -> Change | None:
+    ops = [each for step in group if (each := op_of(step)) is not None]
+    op: Op = "replace" if "replace" in ops else ops[-1]
+    old = next((step.old for step in group if step.old), {})
+    new = next((step.new for step in group if step.new), {})
+    kind = type_of(urn)
+    fields = differences(inputs(old), inputs(new)) if op in ("update", "replace") else ()
+    if kind == "pulumi:pulumi:Stack":
+        return None
+    return Change(op, _KINDS.get(kind, kind.rpartition(":")[2]), name_of(urn), fields, _undo(op, kind, old))
+
+
+def _undo(op: Op, kind: str, old: Mapping[str, Any]) -> str:
+    if op not in ("delete", "replace") or kind.startswith("pulumi-python:dynamic/slurm:"):
+        return ""
+    why = _HARM.get(kind, "it is made anew, with nothing of the old" if op == "replace" else "it is gone")
+    if old.get("protect"):
+        return f"{why}. It is protected: the update stops here until somebody unprotects it"
+    if old.get("retainOnDelete"):
+        return f"it stays in the cluster, and this stack no longer knows it ({why} when somebody removes it)"
+    return why

@@ -1,0 +1,108 @@
+"""`python -m slinky_iac plan`: arguments, reading, judging, writing. Everything else is pure."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from slinky_iac.change_order.build import change_order, read_removals
+from slinky_iac.change_order.limits import Limits, judge
+from slinky_iac.change_order.render_html import page
+from slinky_iac.change_order.render_json import as_json
+from slinky_iac.change_order.render_markdown import markdown
+from slinky_iac.change_order.render_table import table
+from slinky_iac.config.fields import parse_duration
+from slinky_iac.errors import PreviewError
+
+if TYPE_CHECKING:
+    from slinky_iac.change_order.limits import Verdict
+    from slinky_iac.change_order.model import ChangeOrder
+
+HELP = "turn `pulumi preview --json` into what a reviewer needs, and judge it against limits"
+CODES = (
+    "exit codes: 0 known and within the limits; 1 no preview, or a failed one; 2 wrong arguments; 3 limits exceeded;"
+    " 4 something drains and it isn't known which nodes or whose jobs"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = CODES
+    parser.add_argument("file", nargs="?", default="-", help="output of `pulumi preview --json`; - or nothing: stdin")
+    parser.add_argument("--format", choices=("table", "markdown", "html", "json"), default="table")
+    parser.add_argument("--out", metavar="FILE", help="write there instead of to stdout")
+    parser.add_argument("--removals", metavar="FILE", help="output of `drain plan --json`, for NodeSets that are removed")
+    parser.add_argument("--max-share", type=_share, metavar="SHARE", help="of a NodeSet given up: 0.5 or 50%%")
+    parser.add_argument("--max-jobs", type=_count, metavar="N", help="jobs that are waited for, together")
+    parser.add_argument("--max-job-age", type=_duration, metavar="TIME", help="no job that has run longer: 90s, 30m, 2d12h")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, judge, write. Raises PreviewError; returns the exit code of the verdict."""
+    removals = read_removals(_text(arguments.removals)) if arguments.removals else None
+    order = change_order(_text(arguments.file), now=int(time.time()), removals=removals)
+    limits = Limits(arguments.max_share, arguments.max_jobs, arguments.max_job_age)
+    verdict = judge(order, limits)
+    shown = _render(arguments.format, order, verdict, colour=_colour(arguments.out))
+    if arguments.out and arguments.out != "-":
+        _write(Path(arguments.out), shown)
+    else:
+        sys.stdout.write(shown)
+    return int(verdict.code)
+
+
+def _render(form: str, order: ChangeOrder, verdict: Verdict, *, colour: bool) -> str:
+    match form:
+        case "markdown":
+            return markdown(order, verdict)
+        case "html":
+            return page(order, verdict)
+        case "json":
+            return as_json(order, verdict)
+        case _:
+            return table(order, verdict, colour=colour)
+
+
+def _colour(out: str | None) -> bool:
+    return not out and sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+
+
+def _text(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PreviewError(f"{file} can't be read ({type(error).__name__}): nothing was judged") from None
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PreviewError(f"{file} can't be written ({type(error).__name__}): the order isn't shown anywhere") from None
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}; a share is above 0 and at most 1 (or 100%)")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed is a whole number from 0")
+    return int(text)
+
+
+def _duration(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

@@ -1,0 +1,28 @@
+"""For machines: the order and the verdict as JSON with a schema number."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+
+from slinky_iac.change_order.limits import Verdict
+from slinky_iac.change_order.model import ChangeOrder
+from slinky_iac.change_order.times import stamp
+
+SCHEMA = 1
+_TIMES = frozenset({"taken_at", "started", "ends_by", "free_at", "deadline_at"})
+
+
+def as_json(order: ChangeOrder, verdict: Verdict) -> str:
+    """One JSON object; times are ISO 8601 or null."""
+    found = {
+        "schema": SCHEMA,
+        "verdict": {"exit_code": int(verdict.code), "name": verdict.code.name.lower(), "reasons": list(verdict.reasons)},
+        **asdict(order, dict_factory=_plain),
+        "undo": [{"what": what, "why": why} for what, why in order.undo],
+    }
+    return json.dumps(found, indent=2, ensure_ascii=True) + "\n"
+
+
+def _plain(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    return {key: stamp(value) if key in _TIMES and isinstance(value, int) else value for key, value in pairs}
