@@ -23,6 +23,7 @@ NEEDED = {
     "openssl": "openssl",
     "nsenter": "util-linux",
     "kubectl": "kubernetes-client",
+    "chromium": "chromium",
 }
 """A program (on PATH, or an absolute path) and the Debian 12 package that brings it."""
 QUIET_SERVICES = Path("/usr/sbin/policy-rc.d")
