@@ -16,6 +16,7 @@ from slinky_iac.config.stack import json_schema
 from slinky_iac.drain import cli as drain
 from slinky_iac.drain.describe import lines, plan_props
 from slinky_iac.errors import SlinkyError
+from slinky_iac.slurm_drift import cli as slurm_drift
 
 
 def parser() -> argparse.ArgumentParser:
@@ -25,6 +26,7 @@ def parser() -> argparse.ArgumentParser:
     commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors")
     commands.add_parser("reference", help="print docs/configuration.md: every setting with its meaning")
     change_order.add_arguments(commands.add_parser("plan", help=change_order.HELP))
+    slurm_drift.add_arguments(commands.add_parser("drift", help=slurm_drift.HELP))
     drains = commands.add_parser("drain", help="what scale-ins have drained, and giving it back")
     acts = drains.add_subparsers(dest="act", required=True)
     for name, text in (
@@ -49,6 +51,8 @@ def main(argv: Sequence[str]) -> int:
             print(reference(), end="")
         elif arguments.command == "plan":
             return change_order.run(arguments)
+        elif arguments.command == "drift":
+            return slurm_drift.run(arguments)
         elif arguments.act == "status":
             _status(arguments)
         elif arguments.act == "plan":

@@ -72,6 +72,10 @@ class SlurmrestClient(Session):
         """All reservations, past ones excepted."""
         return self._get("reservations/", raw.ReservationsBody, budget_s).values()
 
+    def partitions(self, *, budget_s: float | None = None) -> tuple[str, ...]:
+        """Names of all partitions, those without a node too."""
+        return self._get("partitions/", raw.PartitionsBody, budget_s).values()
+
     def clusters(self, *, budget_s: float | None = None) -> tuple[models.Cluster, ...]:
         """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
         return self._get("clusters/", raw.ClustersBody, budget_s, api="slurmdb").values()

@@ -211,6 +211,19 @@ class ReservationsBody(Envelope):
         )
 
 
+class _RawPartition(Strict):
+    name: Name
+
+
+class PartitionsBody(Envelope):
+    """GET partitions/."""
+
+    partitions: list[_RawPartition]
+
+    def values(self) -> tuple[str, ...]:
+        return tuple(raw.name for raw in self.partitions)
+
+
 class _RawPing(Strict):
     hostname: str = ""
     responding: bool

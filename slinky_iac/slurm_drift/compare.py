@@ -1,0 +1,254 @@
+"""What should be, what is, and each difference as one finding. Pure.
+
+A state that is on its way is no drift: a pod that isn't ready has no node yet, and a drain whose pod carries its owner's
+tag belongs to a run, also to one that ended at its deadline and will be taken up again.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from slinky_iac import names
+from slinky_iac.drain.mark import Tag
+from slinky_iac.drain.settings import OUTSIDE
+
+Kind = Literal["node-missing", "record-left", "drain-left", "host-not-held", "partition-missing", "cluster", "version"]
+DYNAMIC: Final = "DYNAMIC_NORM"
+"""State flag of nodes that registered by themselves, as pods do (slurm.h, NODE_STATE_DYNAMIC_NORM)."""
+_RELEASE: Final = re.compile(r"\d\d\.\d\d")
+
+
+@dataclass(frozen=True)
+class Expected:
+    """What the stack's state says."""
+
+    stack: str
+    cluster: str
+    """ClusterName."""
+    releases: frozenset[str]
+    """Slurm releases that the stack's images name, as ``26.05``; empty where their tags name none."""
+    nodesets: tuple[str, ...]
+    """Names in the configuration: the feature of their nodes, too."""
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    """Bare-metal hosts: ``active`` or ``drained``."""
+    partitions: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class SeenPod:
+    """One pod of a NodeSet."""
+
+    node: str
+    ready: bool
+    terminating: bool = False
+    tag: str = ""
+    """The gate's annotation as written."""
+
+
+@dataclass(frozen=True)
+class SeenNodeSet:
+    """One NodeSet in Kubernetes."""
+
+    exists: bool
+    replicas: int = 0
+    pods: tuple[SeenPod, ...] = ()
+
+
+@dataclass(frozen=True)
+class SeenNode:
+    """One node that slurmctld knows."""
+
+    name: str
+    states: frozenset[str] = frozenset()
+    reason: str = ""
+    features: tuple[str, ...] = ()
+    version: str = ""
+    """Of its slurmd."""
+    resume_after: int | None = None
+
+    @property
+    def drained(self) -> bool:
+        """DRAIN stands and nothing is lifting it."""
+        return "DRAIN" in self.states and not self.states & {"UNDRAIN", "RESUME"}
+
+
+@dataclass(frozen=True)
+class Seen:
+    """One look: pods first, then nodes, then partitions."""
+
+    now: int
+    cluster: str
+    """The name that slurmctld and slurmrestd go by."""
+    release: str
+    """slurmrestd's release, ``26.05.5``."""
+    nodes: Mapping[str, SeenNode]
+    partitions: frozenset[str]
+    nodesets: Mapping[str, SeenNodeSet]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One difference."""
+
+    kind: Kind
+    subject: str
+    text: str
+    """What differs, what follows, what to do."""
+
+
+def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
+    """All differences, in a stable order."""
+    found = [
+        *_cluster(expected, seen),
+        *_versions(expected, seen),
+        *_missing_nodes(expected, seen),
+        *_left_records(expected, seen),
+        *_left_drains(expected, seen),
+        *_hosts_not_held(expected, seen),
+        *_partitions(expected, seen),
+    ]
+    return tuple(sorted(found, key=lambda each: (each.kind, each.subject)))
+
+
+def _cluster(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    if expected.cluster and seen.cluster and expected.cluster != seen.cluster:
+        yield Finding(
+            "cluster",
+            seen.cluster,
+            f"Slurm calls itself {seen.cluster!r} and the stack {expected.cluster!r}: jobs, accounting and keys may be"
+            " another cluster's. Find out which slurmctld answers before any update",
+        )
+
+
+def _versions(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    if not expected.releases:
+        return
+    wanted = " or ".join(sorted(expected.releases))
+    if (release := _release(seen.release)) and release not in expected.releases:
+        yield Finding(
+            "version",
+            "slurmrestd",
+            f"slurmrestd is {seen.release}, and the stack's images are {wanted}: no daemon may be newer than slurmctld, and"
+            " the operator speaks one REST version. Set cluster.slurmVersion and the images to what runs",
+        )
+    ours = {pod.node for each in seen.nodesets.values() for pod in each.pods}
+    for node in seen.nodes.values():
+        release = _release(node.version)
+        if node.name in ours and release and release not in expected.releases:
+            yield Finding(
+                "version",
+                node.name,
+                f"slurmd of {node.name} is {node.version}, and the stack's images are {wanted}: a rollout hasn't ended,"
+                " or the image behind the tag changed",
+            )
+
+
+def _release(text: str) -> str:
+    found = _RELEASE.match(text)
+    return found.group() if found is not None else ""
+
+
+def _missing_nodes(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    for name in expected.nodesets:
+        nodeset = seen.nodesets.get(name, SeenNodeSet(exists=False))
+        if not nodeset.exists:
+            yield Finding("node-missing", name, f"NodeSet {name} is gone from Kubernetes: run `pulumi refresh`, then `up`")
+            continue
+        if len(nodeset.pods) < nodeset.replicas:
+            yield Finding(
+                "node-missing",
+                name,
+                f"NodeSet {name} asks for {nodeset.replicas} pods and has {len(nodeset.pods)}: see its events",
+            )
+        for pod in nodeset.pods:
+            if pod.ready and not pod.terminating and pod.node not in seen.nodes:
+                yield Finding(
+                    "node-missing",
+                    pod.node,
+                    f"pod of {pod.node} is ready, and slurmctld knows no such node: look at slurmd's log (key, MaxNodeCount,"
+                    " network to slurmctld)",
+                )
+    for host in expected.hosts:
+        if host not in seen.nodes:
+            yield Finding(
+                "node-missing",
+                host,
+                f"bare-metal host {host} has no node in slurmctld: give its NodeName= line to slurm.conf outside, or take it"
+                " out of external.slurmdHosts",
+            )
+
+
+def _left_records(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    pods = {pod.node for each in seen.nodesets.values() for pod in each.pods}
+    for node in seen.nodes.values():
+        ours = [name for name in expected.nodesets if name in node.features]
+        if DYNAMIC in node.states and ours and node.name not in pods:
+            yield Finding(
+                "record-left",
+                node.name,
+                f"slurmctld has a record of {node.name} (NodeSet {ours[0]}, {'+'.join(sorted(node.states))}), and no pod is"
+                f" behind it: jobs may be placed on it and wait. `scontrol delete nodename={node.name}` once it is idle",
+            )
+
+
+def _left_drains(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    tags = {pod.node: pod.tag for each in seen.nodesets.values() for pod in each.pods}
+    for node in seen.nodes.values():
+        owner = _owner(node.reason, expected.stack)
+        if not node.drained or owner is None:
+            continue
+        why = _unowned(node, owner, expected, seen, tags)
+        if why:
+            yield Finding(
+                "drain-left",
+                node.name,
+                f"{node.name} is drained by this stack ({node.reason!r}), and {why}: it takes no job. `python -m slinky_iac"
+                " drain cancel` gives back what it finds, else `scontrol update nodename=… state=undrain`",
+            )
+
+
+def _owner(reason: str, stack: str) -> str | None:
+    """The NodeSet that a reason of this stack's names; None for all other reasons."""
+    prefix = names.drain_owner(stack, "")
+    return reason.removeprefix(prefix).partition(":")[0] if reason.startswith(prefix) else None
+
+
+def _unowned(node: SeenNode, owner: str, expected: Expected, seen: Seen, tags: Mapping[str, str]) -> str:
+    """Why no run owns the drain; empty where one does."""
+    if node.resume_after is not None and node.resume_after <= seen.now:
+        return "its time was over, and slurmctld hasn't returned it"
+    if owner == OUTSIDE:
+        return "" if expected.hosts.get(node.name) == "drained" else "the stack doesn't hold that host"
+    if owner not in expected.nodesets:
+        return f"the stack has no NodeSet {owner}"
+    if node.name not in tags:
+        return "no pod is behind it"
+    tag = Tag.read(tags[node.name])
+    if tag is None or tag.owner != f"{expected.stack}/{owner}":
+        return "its pod has no mark of a scale-in"
+    return ""
+
+
+def _hosts_not_held(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    for host, state in expected.hosts.items():
+        node = seen.nodes.get(host)
+        if state == "drained" and node is not None and not node.drained:
+            yield Finding(
+                "host-not-held",
+                host,
+                f"{host} is to be drained, and takes jobs: somebody returned it. `pulumi up --refresh`, or set it to active",
+            )
+
+
+def _partitions(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    for name in expected.partitions:
+        if name not in seen.partitions:
+            yield Finding(
+                "partition-missing",
+                name,
+                f"slurmctld has no partition {name}: give it the lines of `pulumi stack output outsideSlurmConf`, then"
+                " `scontrol reconfigure`",
+            )
