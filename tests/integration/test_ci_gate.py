@@ -1,0 +1,163 @@
+"""The CI script on the real engine: review, strict apply, refusal, and what previews really look like in both forms.
+
+The program is a small one with gates of the real type names, whose plan comes from a file as it comes from Slurm.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from slinky_iac.change_order.build import change_order
+from tests.integration.engine import REPO, Project
+from tests.unit.change_order.made import HOUR, MINUTE, NOW, job, plan
+
+SCRIPT = REPO / "examples" / "ci" / "plan-and-apply.sh"
+GATES = """
+    import json, pathlib
+    from pulumi.dynamic import CheckResult, CreateResult, DiffResult, Resource, ResourceProvider, UpdateResult
+
+    def own(props):
+        return {key: value for key, value in props.items() if not key.startswith("__")}
+
+    class Provider(ResourceProvider):
+        def check(self, olds, news):
+            planned = json.loads(pathlib.Path("planned.json").read_text())
+            same = olds.get("replicas") == news["replicas"]
+            return CheckResult({**news, "plan": olds.get("plan", {}) if same else planned}, [])
+
+        def diff(self, _id, olds, news):
+            return DiffResult(changes=olds["replicas"] != news["replicas"])
+
+        def create(self, props):
+            return CreateResult("gate", own(props))
+
+        def update(self, _id, _olds, news):
+            pathlib.Path("done.txt").write_text(str(int(news["replicas"])))
+            return UpdateResult(own(news))
+
+    class ScaleInGate(Resource, module="slurm", name="ScaleInGate"):
+        def __init__(self, replicas):
+            props = {"nodeset": "gpu", "stack": "test", "owner": "stack", "replicas": replicas, "maxReplicas": replicas,
+                     "policy": {"deadline_s": 3600, "on_deadline": "keep"}, "plan": None}
+            super().__init__(Provider(), "gpu-scale-in", props)
+"""
+PLAN = plan({"gpu-2": [job("7", "alice", -HOUR, 30 * MINUTE)], "gpu-1": []}, before=3, after=1)
+
+
+@pytest.fixture
+def scaled(project: Project) -> Project:
+    """Three nodes that are up, and a program that asks for one."""
+    project.write(gates=GATES, main="from gates import ScaleInGate\nScaleInGate(3)\n")
+    (project.folder / "planned.json").write_text("{}")
+    project.up()
+    write(project, PLAN)
+    project.write(main="from gates import ScaleInGate\nScaleInGate(1)\n")
+    return project
+
+
+def write(project: Project, planned: dict[str, Any]) -> None:
+    (project.folder / "planned.json").write_text(json.dumps(planned))
+
+
+def script(project: Project, act: str, **env: str) -> subprocess.CompletedProcess[str]:
+    settings = {"PYTHON": sys.executable, "PYTHONPATH": str(REPO), "POLICY_PACK": "", **env}
+    return subprocess.run(
+        ["bash", str(SCRIPT), act],
+        cwd=project.folder,
+        env={**os.environ, **project.engine.env, **settings},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        stdin=subprocess.DEVNULL,
+    )
+
+
+def written(project: Project) -> set[str]:
+    return {path.name for path in (project.folder / "change-order").iterdir()}
+
+
+def test_what_was_reviewed_is_applied(scaled: Project) -> None:
+    reviewed = script(scaled, "review", LIMITS="--max-share 70% --max-jobs 1")
+    assert reviewed.returncode == 0, reviewed.stdout + reviewed.stderr
+    assert "2 nodes drain, 1 job is waited for" in reviewed.stdout
+    assert written(scaled) == {"preview.json", "update-plan.json", "order.md", "order.html", "order.json", "order.txt"}
+    assert json.loads((scaled.folder / "change-order" / "order.json").read_text())["drains"][0]["jobs"][0]["user"] == "alice"
+    assert not (scaled.folder / "done.txt").exists(), "a review changes nothing"
+    applied = script(scaled, "apply")
+    assert applied.returncode == 0, applied.stdout + applied.stderr
+    assert (scaled.folder / "done.txt").read_text() == "1"
+
+
+def test_nothing_is_applied_when_the_jobs_are_others_than_those_reviewed(scaled: Project) -> None:
+    assert script(scaled, "review").returncode == 0
+    write(scaled, plan({"gpu-2": [job("8", "bob", 0, HOUR)], "gpu-1": []}, before=3, after=1))
+    applied = script(scaled, "apply")
+    assert applied.returncode != 0
+    assert "violates plan" in applied.stdout + applied.stderr
+    assert not (scaled.folder / "done.txt").exists()
+
+
+def test_a_review_over_the_limits_leaves_nothing_to_apply(scaled: Project) -> None:
+    assert script(scaled, "review").returncode == 0
+    refused = script(scaled, "review", LIMITS="--max-share 50%")
+    assert refused.returncode == 3, refused.stdout + refused.stderr
+    assert "update-plan.json" not in written(scaled)
+    assert {"order.md", "order.html"} <= written(scaled), "the reviewer still sees why"
+    applied = script(scaled, "apply")
+    assert applied.returncode == 1
+    assert "run review first" in applied.stderr
+    assert not (scaled.folder / "done.txt").exists()
+
+
+def test_a_plan_that_nobody_knows_is_not_applied(scaled: Project) -> None:
+    write(scaled, {**PLAN, "known": False, "nodes": [], "jobs": []})
+    refused = script(scaled, "review")
+    assert refused.returncode == 4, refused.stdout + refused.stderr
+    assert "update-plan.json" not in written(scaled)
+
+
+def test_a_preview_that_fails_is_a_fault(scaled: Project) -> None:
+    scaled.write(main='raise RuntimeError("no such cluster")\n')
+    failed = script(scaled, "review")
+    assert failed.returncode == 1, failed.stdout + failed.stderr
+    assert "update-plan.json" not in written(scaled)
+
+
+def test_drift_that_can_not_be_asked_is_no_pass(scaled: Project) -> None:
+    """This program's gates say nothing of a cluster: the Slurm half must end with a fault, not with "no drift"."""
+    done = script(scaled, "drift")
+    assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_both_forms_of_a_real_preview_say_the_same(scaled: Project) -> None:
+    document = scaled.preview("--json").stdout
+    stream = scaled.preview("--json", env={"PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}).stdout
+    one, two = change_order(document, now=NOW), change_order(stream, now=NOW)
+    assert one.changes == two.changes
+    assert [each.fields for each in one.changes] == [("maxReplicas: 3 → 1", "replicas: 3 → 1")]
+    assert [node.name for drain in one.drains for node in drain.nodes] == ["gpu-2", "gpu-1"]
+    assert one.drains[0].jobs == two.drains[0].jobs
+    assert (one.policies, two.policies is None) == (None, False)
+
+
+def test_the_workflow_calls_the_script_and_approves_before_it_applies() -> None:
+    flow = yaml.safe_load((REPO / "examples" / "ci" / "github-actions.yaml").read_text())
+    jobs = flow["jobs"]
+    runs = {
+        name: [step["run"] for step in each["steps"] if "plan-and-apply" in step.get("run", "")]
+        for name, each in jobs.items()
+    }
+    assert runs == {name: [f"examples/ci/plan-and-apply.sh {name}"] for name in ("review", "apply", "drift")}
+    assert jobs["apply"]["needs"] == "review"
+    assert jobs["apply"]["environment"] != jobs["review"]["environment"], "who reviews needs no right to write"
+    assert flow["permissions"] == {"contents": "read"}
+    assert Path(REPO / "examples/ci/plan-and-apply.sh").stat().st_mode & 0o111
