@@ -43,11 +43,11 @@ def read_removals(text: str) -> dict[str, Mapping[str, Any]]:
     """Plans by NodeSet, from the output of `python -m slinky_iac drain plan --json`."""
     try:
         found = json.loads(text)
+    except ValueError:
+        found = None
+    if isinstance(found, list) and all(isinstance(plan, dict) and "nodeset" in plan for plan in found):
         return {str(plan["nodeset"]): plan for plan in found}
-    except (ValueError, KeyError, TypeError):
-        raise PreviewError(
-            "the plans of removals are no output of `python -m slinky_iac drain plan --json`; nothing was judged"
-        ) from None
+    raise PreviewError("the plans of removals are no output of `python -m slinky_iac drain plan --json`; nothing was judged")
 
 
 def _whose(steps: Sequence[wire.Step]) -> tuple[str, str]:
