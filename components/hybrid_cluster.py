@@ -65,12 +65,7 @@ class HybridCluster(pulumi.ComponentResource):
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
         identity = ClusterIdentity("cluster-identity", config, child(self))
-        kube = Provider(
-            f"{name}-kubernetes",
-            kubeconfig=config.kubernetes.kubeconfig,
-            context=config.kubernetes.context,
-            opts=child(self, identity),
-        )
+        kube = self._kubernetes(name, config, identity)
         operator = None
         if config.operator.install:
             operator = Operator(f"{name}-operator", OperatorArgs(config=config), child(self, provider=kube))
@@ -103,6 +98,14 @@ class HybridCluster(pulumi.ComponentResource):
         for finding in findings:
             say = pulumi.log.warn if finding.level is Level.WARNING else pulumi.log.info
             say(str(finding), resource=self)
+
+    def _kubernetes(self, name: str, config: StackConfig, identity: ClusterIdentity) -> Provider:
+        access = config.kubernetes
+        # The SDK would write this shell's $KUBECONFIG into the state. A destroy from another shell would then delete there,
+        # while the gates, which read their shell's, drain elsewhere; and each desk's path would be a change to preview.
+        shells = [_without_kubeconfig] if access.kubeconfig is None else []
+        options = child(self, identity, transformations=shells)
+        return Provider(f"{name}-kubernetes", kubeconfig=access.kubeconfig, context=access.context, opts=options)
 
     def _namespace(self, name: str, config: StackConfig, kube: Provider) -> Namespace | None:
         if not config.cluster.create_namespace:
@@ -159,3 +162,9 @@ class HybridCluster(pulumi.ComponentResource):
                 "findings": self.findings,
             }
         )
+
+
+def _without_kubeconfig(
+    args: pulumi.ResourceTransformationArgs,
+) -> pulumi.ResourceTransformationResult:
+    return pulumi.ResourceTransformationResult({**args.props, "kubeconfig": None}, args.opts)

@@ -198,3 +198,9 @@ def test_the_kubernetes_cluster_is_the_configurations_not_the_shells() -> None:
     recording = recorded("all-outside", kubernetes={"kubeconfig": "cluster.kubeconfig", "context": "prod"})
     provider = recording.one("pulumi:providers:kubernetes")
     assert (provider.inputs["kubeconfig"], provider.inputs["context"]) == ("cluster.kubeconfig", "prod")
+
+
+def test_the_shells_kubeconfig_is_not_written_into_the_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KUBECONFIG", "/home/ann/.kube/config")
+    provider = recorded("all-outside").one("pulumi:providers:kubernetes")
+    assert "kubeconfig" not in provider.inputs
