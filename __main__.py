@@ -1,15 +1,17 @@
 """The program that `pulumi up` runs: read the stack's settings, build the cluster, export what the next person needs."""
 
+import os
 from functools import partial
+from pathlib import Path
 
 import pulumi
 
 from components import HybridCluster, HybridClusterArgs
 from slinky_iac.config.reader import read_stack
-from slinky_iac.preflight import unreachable
+from slinky_iac.preflight import look
 
 settings = read_stack()
-args = HybridClusterArgs(settings=settings, notices=partial(unreachable, settings.config))
+args = HybridClusterArgs(settings=settings, notices=partial(look, settings.config, os.environ, Path.home()))
 cluster = HybridCluster(settings.config.cluster.name, args)
 
 pulumi.export("slurmrestdUrl", cluster.slurmrestd_url)

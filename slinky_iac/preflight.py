@@ -1,4 +1,4 @@
-"""Are the outside daemons there, seen from where `pulumi` runs? A look that changes nothing and stops nothing.
+"""Are Kubernetes and the outside daemons there, seen from where `pulumi` runs? A look changes and stops nothing.
 
 Pods have other routes and another DNS than a laptop, so no answer here proves nothing: it is told with what was tried, as
 a warning, and kept out of the stack's outputs, which would differ from one desk to the next.
@@ -9,12 +9,15 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import KubeUnreachable
+from slinky_iac.kube.kubeconfig import KubeSource, load
 
 TIMEOUT_S = 2.0
 """Longest wait for all answers together: a preview is looked at by somebody who waits."""
@@ -44,6 +47,37 @@ def places(config: StackConfig) -> Iterator[Place]:
         if parts.hostname:
             default = 443 if parts.scheme == "https" else 80
             yield Place(path, "slurmrestd", parts.hostname, parts.port or default)
+
+
+def look(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
+    """Findings about the Kubernetes API server and about the outside daemons; ``env`` and ``home`` as the shell has them."""
+    return (*kubernetes(config, env, home), *unreachable(config))
+
+
+def kubernetes(
+    config: StackConfig, env: Mapping[str, str], home: Path, *, timeout_s: float = TIMEOUT_S
+) -> tuple[Finding, ...]:
+    """A warning where there is no readable kubeconfig, or its API server takes no connection; not asked through a proxy.
+
+    A preview needs no cluster, and pulumi-kubernetes previews without a word where there is none; the update would stop
+    at its first resource.
+    """
+    named = config.kubernetes.kubeconfig
+    end = "A preview needs no cluster, but `pulumi up` will stop at the first resource"
+    try:
+        access = load(KubeSource(path=Path(named) if named else None, context=config.kubernetes.context), env=env, home=home)
+    except KubeUnreachable as error:
+        return (warning("kubernetes", f"{error}. {end}"),)
+    parts = urlsplit(access.server)
+    if access.proxy_url or env.get("HTTPS_PROXY") or env.get("https_proxy") or not parts.hostname:
+        return ()
+    attempt = _Attempt(Place("kubernetes", "the API server", parts.hostname, parts.port or 443), timeout_s)
+    attempt.start()
+    attempt.join(timeout_s)
+    if not attempt.trouble:
+        return ()
+    tried = f"tried the API server at {access.server} ({access.origin}): {attempt.trouble}"
+    return (warning("kubernetes", f"{tried}. {end}. Check the server, VPN and firewall, or give another kubeconfig"),)
 
 
 def unreachable(config: StackConfig, *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:

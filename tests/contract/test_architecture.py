@@ -43,7 +43,7 @@ LAYERS = {
     "slinky_iac/hostlist.py": {"errors"},
     "slinky_iac/keys.py": {"errors"},
     "slinky_iac/slurmconf.py": {"names", "config"},
-    "slinky_iac/preflight.py": {"config"},
+    "slinky_iac/preflight.py": {"config", "kube", "errors"},
     "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys", "slurmconf"},
     "slinky_iac/manifests/": {"manifests", "config", "names", "slurmconf", "operator_version"},
     "slinky_iac/kube/": {"kube", "errors", "names"},
