@@ -60,9 +60,9 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
 
 def _fault(pod: PodView, seen: Observation, owner: Owner) -> str:
     if not pod.scheduled:
-        return f"{pod.name} has no Kubernetes node (`kubectl describe pod` says why)"
+        return f"{pod.name} has no Kubernetes node: {pod.trouble or '`kubectl describe pod` says why'}"
     if not pod.ready:
-        return f"{pod.name} is {pod.phase} and not ready (`kubectl logs` of its slurmd says why)"
+        return f"{pod.name} is {pod.phase} and not ready: {pod.trouble or '`kubectl logs` of its slurmd says why'}"
     return _record_fault(pod, None if seen.cluster is None else seen.cluster.nodes.get(pod.node), owner)
 
 

@@ -99,6 +99,7 @@ def pod_view(pod: Pod) -> PodView:
         created=pod.created,
         operator_states=pod.slurm_states,
         operator_reason=pod.slurm_reason,
+        trouble=pod.trouble,
     )
 
 

@@ -47,6 +47,8 @@ def scale_in(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
             seen = session.observe(settings)
         except SlinkyError as error:
             return _unanswered(session, settings, olds, kept, str(error))
+        if seen.cluster is None and seen.nodeset is not None and settings.ceiling >= seen.nodeset.replicas:
+            _not_asked(session, seen.problem)
     if seen.nodeset is None:
         return kept
     if settings.ceiling < seen.nodeset.replicas:
@@ -83,11 +85,16 @@ def limits_exceeded(plan: ScaleInPlan) -> tuple[str, ...]:
 
 def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any], kept: Seen, why: str) -> Seen:
     if int(olds["replicas"]) <= settings.replicas:
+        _not_asked(session, why)
         return kept
     session.report(
         f"the plan is not known: {why} The update will ask again and stop if it gets no answer", severity="warning"
     )
     return Seen(unknown_props(settings.owner.nodeset, int(olds["replicas"]), settings.replicas, why))
+
+
+def _not_asked(session: Session, why: str) -> None:
+    session.report(f"got no answer: {why} No node is given up here; where one is, the update stops", severity="warning")
 
 
 def _our_nodes(settings: GateSettings, seen: Observation) -> set[str]:

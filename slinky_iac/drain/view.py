@@ -68,6 +68,8 @@ class PodView:
     """``SlurmNodeState*`` conditions in capitals (``DRAIN``, ``MIXED``): the operator's view of Slurm, up to 30 s old."""
     operator_reason: str = ""
     """The drain reason in that view (message of the Drain condition)."""
+    trouble: str = ""
+    """Why it doesn't run, in Kubernetes' words; for messages only."""
 
     @property
     def healthy(self) -> bool:

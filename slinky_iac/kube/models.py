@@ -41,6 +41,8 @@ class Pod:
     """Last change of the Ready condition, to either side: how long a pod has been *un*ready, too."""
     revision: str = ""
     """Which NodeSet revision made it: equal to the NodeSet's ``hash`` where the pod is up to date."""
+    trouble: str = ""
+    """Why it doesn't run, in Kubernetes' words; empty where nothing is wrong, or nothing was said."""
 
     @property
     def slurm_node(self) -> str:

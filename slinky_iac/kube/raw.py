@@ -59,9 +59,31 @@ class _PodSpec(_Raw):
     host_network: bool = Field(default=False, alias="hostNetwork")
 
 
+class _Waiting(_Raw):
+    reason: str = ""
+    message: str = ""
+
+
+class _Ended(_Raw):
+    reason: str = ""
+    exit_code: int = Field(0, alias="exitCode")
+
+
+class _ContainerState(_Raw):
+    waiting: _Waiting | None = None
+    terminated: _Ended | None = None
+
+
+class _ContainerStatus(_Raw):
+    name: str
+    state: _ContainerState = _ContainerState()
+
+
 class _PodStatus(_Raw):
     phase: str = "Unknown"
     conditions: list[_Condition] = []
+    init_containers: list[_ContainerStatus] = Field([], alias="initContainerStatuses")
+    containers: list[_ContainerStatus] = Field([], alias="containerStatuses")
 
 
 class _Pod(_Raw):
@@ -312,7 +334,21 @@ def _pod(raw: _Pod) -> Pod:
         resource_version=meta.resource_version,
         ready_changed=_changed(raw.status.conditions),
         revision=meta.labels.get(REVISION_LABEL, ""),
+        trouble=_trouble(raw.status),
     )
+
+
+def _trouble(status: _PodStatus) -> str:
+    """Why a pod doesn't run, in Kubernetes' words: containers that wait or ended in error, else no node."""
+    found = []
+    for each in (*status.init_containers, *status.containers):
+        waiting, ended = each.state.waiting, each.state.terminated
+        if waiting is not None and waiting.reason not in ("", "ContainerCreating", "PodInitializing"):
+            found.append(f"{each.name}: {waiting.reason}{f' ({waiting.message[:200]})' if waiting.message else ''}")
+        elif ended is not None and ended.exit_code:
+            found.append(f"{each.name}: {ended.reason or 'ended'} with exit code {ended.exit_code}")
+    unscheduled = [c.message for c in status.conditions if c.type == "PodScheduled" and c.status == "False"]
+    return "; ".join([*found, *(text[:200] for text in unscheduled if text)])
 
 
 def _changed(conditions: list[_Condition]) -> int | None:
