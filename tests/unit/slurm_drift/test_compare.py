@@ -1,0 +1,157 @@
+"""What differs is told once, with a reason; what is on its way, or somebody else's, is not drift."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac import names
+from slinky_iac.drain.mark import Tag
+from slinky_iac.slurm_drift.cli import shown
+from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNode, SeenNodeSet, SeenPod, drift
+
+NOW = 1_795_240_000
+TAG = Tag("prod/gpu", -1).text()
+EXPECTED = Expected(
+    stack="prod",
+    cluster="lab",
+    releases=frozenset({"26.05"}),
+    nodesets=("gpu",),
+    hosts={"metal-1": "active", "metal-2": "drained"},
+    partitions=("gpu", "all"),
+)
+
+
+def worker(name: str, *more: str, reason: str = "", **also: object) -> SeenNode:
+    states = frozenset({"IDLE", "DYNAMIC_NORM", *more})
+    return SeenNode(name, states, reason, ("gpu",), "26.05.5", **also)  # type: ignore[arg-type]
+
+
+def seen(*nodes: SeenNode, pods: tuple[SeenPod, ...] | None = None, **more: object) -> Seen:
+    metal = (SeenNode("metal-1", frozenset({"IDLE"})), SeenNode("metal-2", frozenset({"IDLE", "DRAIN"}), "a person's"))
+    workers = nodes or (worker("gpu-0"), worker("gpu-1"))
+    found = pods if pods is not None else (SeenPod("gpu-0", ready=True), SeenPod("gpu-1", ready=True))
+    base = Seen(
+        now=NOW,
+        cluster="lab",
+        release="26.05.5",
+        nodes={each.name: each for each in (*metal, *workers)},
+        partitions=frozenset({"gpu", "all", "debug"}),
+        nodesets={"gpu": SeenNodeSet(exists=True, replicas=2, pods=found)},
+    )
+    return replace(base, **more)  # type: ignore[arg-type]
+
+
+def kinds(found: Seen, wanted: Expected = EXPECTED) -> list[tuple[str, str]]:
+    return [(each.kind, each.subject) for each in drift(wanted, found)]
+
+
+def ours(why: str = "scale-in 2->1", nodeset: str = "gpu", stack: str = "prod") -> str:
+    return names.drain_reason(stack, nodeset, why)
+
+
+def test_a_cluster_that_is_as_it_should_be_has_no_drift() -> None:
+    assert kinds(seen()) == []
+
+
+def test_another_cluster_or_release_is_told() -> None:
+    assert kinds(seen(cluster="other")) == [("cluster", "other")]
+    assert kinds(seen(release="25.11.2")) == [("version", "slurmrestd")]
+    assert kinds(seen(worker("gpu-0"), replace(worker("gpu-1"), version="25.11.0"))) == [("version", "gpu-1")]
+    assert kinds(seen(release="25.11.2"), replace(EXPECTED, releases=frozenset())) == []
+
+
+def test_a_ready_pod_without_a_node_is_told_and_one_that_starts_or_ends_is_not() -> None:
+    assert kinds(seen(worker("gpu-0"))) == [("node-missing", "gpu-1")]
+    for pod in (SeenPod("gpu-1", ready=False), SeenPod("gpu-1", ready=True, terminating=True)):
+        assert kinds(seen(worker("gpu-0"), pods=(SeenPod("gpu-0", ready=True), pod))) == []
+
+
+def test_missing_pods_nodesets_and_hosts_are_told() -> None:
+    assert kinds(seen(worker("gpu-0"), pods=(SeenPod("gpu-0", ready=True),))) == [("node-missing", "gpu")]
+    assert kinds(seen(nodesets={"gpu": SeenNodeSet(exists=False)}, nodes=seen().nodes))[0][0] == "node-missing"
+    assert kinds(seen(), replace(EXPECTED, hosts={"metal-9": "active"})) == [("node-missing", "metal-9")]
+
+
+def test_a_record_without_a_pod_is_told_only_where_it_is_a_node_of_ours() -> None:
+    left = (worker("gpu-0"), worker("gpu-1"), worker("gpu-7", "NOT_RESPONDING"))
+    assert kinds(seen(*left)) == [("record-left", "gpu-7")]
+    other = replace(worker("gpu-7"), features=("cpu",))
+    static = SeenNode("gpu-7", frozenset({"IDLE"}), features=("gpu",))
+    for stranger in (other, static):
+        assert kinds(seen(*left[:2], stranger)) == []
+
+
+def drained(reason: str, tag: str = TAG, **more: object) -> Seen:
+    pods = (SeenPod("gpu-0", ready=True), SeenPod("gpu-1", ready=True, tag=tag))
+    return seen(worker("gpu-0"), worker("gpu-1", "DRAIN", reason=reason, **more), pods=pods)
+
+
+def test_a_drain_that_a_run_owns_is_no_drift() -> None:
+    assert kinds(drained(ours())) == []
+    assert kinds(drained(ours(), resume_after=NOW + 60)) == []
+
+
+@pytest.mark.parametrize("tag", ["", "{}", "nonsense", Tag("prod/cpu", -1).text(), Tag("other/gpu", -1).text()])
+def test_a_drain_of_ours_whose_pod_has_no_mark_of_ours_is_left_behind(tag: str) -> None:
+    assert kinds(drained(ours(), tag)) == [("drain-left", "gpu-1")]
+
+
+def test_a_drain_of_ours_that_is_over_or_of_no_nodeset_is_left_behind() -> None:
+    assert kinds(drained(ours(), resume_after=NOW)) == [("drain-left", "gpu-1")]
+    assert kinds(drained(ours(nodeset="gone"))) == [("drain-left", "gpu-1")]
+
+
+@pytest.mark.parametrize("reason", ["a person's", "slurm-operator: x", ours(stack="prod2"), ours(stack="other"), ""])
+def test_drains_of_others_are_not_ours_to_judge(reason: str) -> None:
+    assert kinds(drained(reason, "")) == []
+
+
+def test_a_drain_that_is_being_lifted_is_no_drift() -> None:
+    lifting = worker("gpu-1", "DRAIN", "UNDRAIN", reason=ours())
+    assert kinds(seen(worker("gpu-0"), lifting)) == []
+
+
+def test_bare_metal_hosts_are_held_exactly_as_the_stack_says() -> None:
+    nodes = dict(seen().nodes)
+    returned = nodes | {"metal-2": SeenNode("metal-2", frozenset({"IDLE"}))}
+    assert kinds(seen(nodes=returned)) == [("host-not-held", "metal-2")]
+    held = SeenNode("metal-1", frozenset({"IDLE", "DRAIN"}), ours("maintenance", "outside-hosts"))
+    assert kinds(seen(nodes=nodes | {"metal-1": held})) == [("drain-left", "metal-1")]
+    right = SeenNode("metal-2", frozenset({"IDLE", "DRAIN"}), ours("maintenance", "outside-hosts"))
+    assert kinds(seen(nodes=nodes | {"metal-2": right})) == []
+
+
+def test_a_partition_that_slurm_does_not_have_is_told_and_others_are_not() -> None:
+    assert kinds(seen(partitions=frozenset({"all", "debug"}))) == [("partition-missing", "gpu")]
+
+
+STATES = st.frozensets(st.sampled_from(["IDLE", "DRAIN", "DOWN", "DYNAMIC_NORM", "UNDRAIN"]))
+NAMES = st.sampled_from(["gpu-0", "gpu-1", "gpu-2", "metal-1", "x"])
+NODES = st.builds(
+    SeenNode, NAMES, STATES, st.sampled_from(["", ours(), ours(stack="other"), "x", ours(nodeset="outside-hosts")]),
+    st.sampled_from([(), ("gpu",), ("cpu",)]), st.sampled_from(["", "26.05.5", "25.11.1"]), st.none() | st.just(NOW - 1),
+)  # fmt: skip
+PODS = st.builds(SeenPod, NAMES, st.booleans(), st.booleans(), st.sampled_from(["", TAG, "x"]))
+
+
+@given(st.lists(NODES, max_size=6), st.lists(PODS, max_size=4).map(tuple))
+def test_any_look_is_judged_and_the_order_of_nodes_does_not_matter(nodes: list[SeenNode], pods: tuple[SeenPod, ...]) -> None:
+    look = seen(pods=pods, nodes={each.name: each for each in nodes})
+    found = drift(EXPECTED, look)
+    assert found == drift(EXPECTED, replace(look, nodes={each.name: each for each in look.nodes.values().__reversed__()}))
+    for each in found:
+        if each.kind == "drain-left":
+            assert look.nodes[each.subject].reason.startswith("slinky-iac:prod/")
+        if each.kind == "record-left":
+            assert each.subject not in {pod.node for pod in pods}
+
+
+def test_what_is_printed_is_harmless_for_a_terminal() -> None:
+    text = shown((Finding("drain-left", "gpu\x1b[2J", "why\u202e"),), as_json=False)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert shown((), as_json=False).startswith("no drift")
