@@ -1,0 +1,70 @@
+"""What a reviewer and a nightly job ask, on the real cluster: the change order of a real scale-in, and Slurm's drift."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lab import slurm as outside
+from tests.e2e.gated import NODES, Gated, bring_up
+from tests.e2e.slurm import Slurm
+from tests.e2e.world import World
+
+
+@pytest.fixture(scope="module")
+def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
+    gated = bring_up(world, slurm)
+    yield gated
+    slurm.cancel_all()
+    for node in set(NODES) & set(slurm.nodes()):
+        slurm.admin("scontrol", "update", f"nodename={node}", "state=undrain", check=False)
+    slurm.admin("scontrol", "delete", "nodename=gpu-9", check=False)
+    outside.reconfigure()
+    gated.stack.pulumi("destroy", "--yes")
+
+
+def drift(gated: Gated) -> tuple[int, set[tuple[str, str]]]:
+    """Exit code, and kind and subject of each finding."""
+    done = gated.cli("drift", "--stack", gated.stack.name, "--json")
+    assert done.stdout, done.stderr
+    return done.returncode, {(each["kind"], each["subject"]) for each in json.loads(done.stdout)["drift"]}
+
+
+def test_a_real_scale_in_becomes_a_change_order(gated: Gated, slurm: Slurm, tmp_path: Path) -> None:
+    jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", str(20 + at), seconds=300) for at, node in enumerate(NODES)]
+    slurm.await_running(*jobs)
+    gated.write(2)
+    preview = tmp_path / "preview.json"
+    preview.write_text(gated.stack.pulumi("preview", "--json").stdout)
+    gated.write(3)
+    done = gated.cli("plan", str(preview), "--format", "json", "--max-jobs", "5")
+    assert done.returncode == 0, done.stdout + done.stderr
+    (drain,) = json.loads(done.stdout)["drains"]
+    assert (drain["what"], drain["before"], drain["after"], drain["known"]) == ("gpu", 3, 2, True)
+    (waited,) = drain["jobs"]
+    assert (waited["label"], waited["user"]) == (str(jobs[NODES.index(drain["nodes"][0]["name"])]), "alice")
+    assert drain["nodes"][0]["free_at"] == waited["ends_by"]
+    assert gated.cli("plan", str(preview), "--max-share", "10%").returncode == 3
+    slurm.cancel_all()
+
+
+def test_drift_is_told_and_nothing_is_repaired(gated: Gated, slurm: Slurm) -> None:
+    assert drift(gated) == (0, set())
+    ours = "slinky-iac:gated/gpu: scale-in 3->2"
+    slurm.admin("scontrol", "update", "nodename=gpu-1", "state=drain", f"reason={ours}")
+    slurm.admin("scontrol", "create", "nodename=gpu-9", "state=FUTURE", "feature=gpu")
+    slurm.admin("scontrol", "delete", "partitionname=gpu")
+    before = (slurm.states()["gpu-1"], slurm.reason("gpu-1"))
+    assert drift(gated) == (5, {("drain-left", "gpu-1"), ("record-left", "gpu-9"), ("partition-missing", "gpu")})
+    assert (slurm.states()["gpu-1"], slurm.reason("gpu-1")) == before
+    assert "PartitionName=gpu " not in slurm.admin("scontrol", "show", "partitions", "--oneliner")
+
+    slurm.admin("scontrol", "update", "nodename=gpu-1", "state=undrain")
+    slurm.admin("scontrol", "delete", "nodename=gpu-9")
+    outside.reconfigure()
+    assert drift(gated) == (0, set())
+    slurm.admin("scontrol", "update", "nodename=gpu-1", "state=drain", "reason=disk")
+    assert drift(gated) == (0, set()), "a person's drain is not ours to judge"
