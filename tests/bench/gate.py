@@ -18,7 +18,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -76,14 +76,15 @@ class Bench:
         self._pods = pods
         self._nodesets = nodesets
 
-    def round(self, scene: str, ways: Sequence[str]) -> list[Run]:
+    def round(self, scene: str, ways: Sequence[str]) -> Iterator[Run]:
         """Both ways once, from three replicas to two and on to one."""
         self.gated.stack.pulumi("refresh", "--yes")
         self.gated.reset()
         if scene == "busy":
             self.occupy("gpu-0", 3600, 60)
             self.occupy("gpu-1", 3600, 30)
-        return [Run(scene, way, self.scale_in(scene, way, 2 - at)) for at, way in enumerate(ways)]
+        for at, way in enumerate(ways):
+            yield Run(scene, way, self.scale_in(scene, way, 2 - at))
 
     def occupy(self, node: str, seconds: int, limit: int) -> int:
         """A job on a node, running; ``limit`` in minutes."""
@@ -136,8 +137,8 @@ class Bench:
         )  # fmt: skip
 
 
-def measure(rounds: int, first: int) -> list[Run]:
-    """Bring the stack up, measure, take it down. ``first``: number of the first round, which decides who begins."""
+def measure(rounds: int, before: Mapping[str, int]) -> list[Run]:
+    """Bring the stack up, measure, take it down. ``before``: rounds of each scene so far, which decide who begins."""
     world = World(lab_environment())
     world.require_up()
     slurm = Slurm(cluster.LAB.hosts)
@@ -151,8 +152,9 @@ def measure(rounds: int, first: int) -> list[Run]:
     try:
         with watch(pods, env) as seen_pods, watch(nodesets, env) as seen_nodesets:
             bench = Bench(gated, seen_pods, seen_nodesets)
-            for number in range(first, first + rounds):
-                for scene in SCENES:
+            for more in range(rounds):
+                for scene, done in before.items():
+                    number = done + more
                     ways = WAYS if number % 2 == 0 else WAYS[::-1]
                     for run in bench.round(scene, ways):
                         print(f"round {number + 1}, {scene}, {run.way} ({machine()})", *told(run), sep="\n", flush=True)
@@ -199,11 +201,12 @@ def aims(runs: Sequence[Run]) -> list[Aim]:
 def summary(runs: Sequence[Run]) -> str:
     """All runs in lines for people: medians, then aims."""
     out = []
-    for scene in SCENES:
+    for scene in dict.fromkeys(run.scene for run in runs):
         gate, alone = (medians(runs, scene, way) for way in WAYS)
         out.append(f"{scene}, medians of {sum(1 for run in runs if run.scene == scene) // 2} rounds: gate | operator alone")
         out += [f"  {step:<42}{_cell(gate, step)} |{_cell(alone, step)}" for step in STEPS if step in gate or step in alone]
-    return "\n".join([*out, *(aim.line() for aim in aims(runs))])
+    judged = aims(runs) if any(run.scene == "busy" for run in runs) else []
+    return "\n".join([*out, *(aim.line() for aim in judged)])
 
 
 def _cell(found: Mapping[str, float], step: str) -> str:
@@ -224,12 +227,12 @@ def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--rounds", type=int, default=3, help="rounds (default 3)")
+    parser.add_argument("--scenes", nargs="+", choices=SCENES, default=list(SCENES), help="default: both")
     parser.add_argument("--keep", type=Path, help="file that rounds are added to, and that the summary is of")
     args = parser.parse_args(argv)
-    before = (
-        [parsed(json.loads(line)) for line in args.keep.read_text().splitlines()] if args.keep and args.keep.exists() else []
-    )
-    runs = measure(args.rounds, len(before) // (len(WAYS) * len(SCENES)))
+    kept = args.keep.read_text().splitlines() if args.keep and args.keep.exists() else []
+    before = [parsed(json.loads(line)) for line in kept]
+    runs = measure(args.rounds, {scene: sum(1 for run in before if run.scene == scene) // 2 for scene in args.scenes})
     if args.keep:
         with args.keep.open("a") as file:
             file.writelines(json.dumps(plain(run)) + "\n" for run in runs)

@@ -13,7 +13,7 @@ import threading
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -33,11 +33,39 @@ class Event:
     what: Mapping[str, Any]
 
 
-@dataclass
 class Watched:
-    """Events so far; a thread adds to them."""
+    """A watch, and its events so far; a thread adds to them."""
 
-    events: list[Event] = field(default_factory=list)
+    def __init__(self, path: str, env: Mapping[str, str]) -> None:
+        self.events: list[Event] = []
+        self._command = ["kubectl", "get", "--raw", f"{path}?watch=1&resourceVersion=0"]
+        self._env = dict(env)
+        self._process: subprocess.Popen[str] | None = None
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+        self._thread.start()
+
+    def end(self) -> None:
+        """Stop watching."""
+        self._ended.set()
+        while self._thread.is_alive():
+            if self._process is not None:
+                self._process.terminate()
+            self._thread.join(0.2)
+
+    def _follow(self) -> None:
+        """Read to the end, and again: the API server ends a watch when it likes, and a new one begins with what is so.
+
+        Resource version 0 is what the server holds in memory; without it, it waits for etcd's word and may give up.
+        """
+        while not self._ended.is_set():
+            with subprocess.Popen(self._command, env=self._env, stdout=subprocess.PIPE, text=True) as self._process:
+                for line in self._process.stdout or ():
+                    at = time.time()
+                    event = json.loads(line)
+                    if event["type"] != "ERROR":
+                        self.events.append(Event(at, event["type"], event["object"]))
+            self._ended.wait(0.5)
 
 
 @dataclass(frozen=True)
@@ -65,23 +93,11 @@ class Times:
 @contextmanager
 def watch(path: str, env: Mapping[str, str]) -> Iterator[Watched]:
     """Watch an API path of a list with kubectl while the block runs."""
-    watched = Watched()
-    command = ["kubectl", "get", "--raw", f"{path}?watch=1"]
-    with subprocess.Popen(command, env=dict(env), stdout=subprocess.PIPE, text=True) as process:
-        reader = threading.Thread(target=_read, args=(process.stdout, watched), daemon=True)
-        reader.start()
-        try:
-            yield watched
-        finally:
-            process.terminate()
-            reader.join()
-
-
-def _read(stream: Iterable[str], watched: Watched) -> None:
-    for line in stream:
-        at = time.time()
-        event = json.loads(line)
-        watched.events.append(Event(at, event["type"], event["object"]))
+    watched = Watched(path, env)
+    try:
+        yield watched
+    finally:
+        watched.end()
 
 
 def pods_of(events: Iterable[Event], node: str, after: float) -> list[Event]:
