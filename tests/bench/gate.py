@@ -18,7 +18,7 @@ import json
 import os
 import statistics
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -126,7 +126,16 @@ class Bench:
         asked = time.time()
         self.gated.world.kubectl("scale", "nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE, f"--replicas={replicas}")
         await_true("a pod less", lambda: len(self.gated.pods()) == replicas, 240)
+        self.disown()
         return asked
+
+    def disown(self) -> None:
+        """Take kubectl's claim to the replicas back, which would be a conflict to the next `pulumi up`."""
+        kind = ("nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE)
+        found = self.gated.world.kubectl("get", *kind, "-o", "json", "--show-managed-fields").stdout
+        managers = [each["manager"] for each in json.loads(found)["metadata"]["managedFields"]]
+        removal = [{"op": "remove", "path": f"/metadata/managedFields/{managers.index('kubectl')}"}]
+        self.gated.world.kubectl("patch", *kind, "--type=json", "-p", json.dumps(removal))
 
     def moments(self, asked: float, node: str, replicas: int, job: int | None) -> Times:
         """What is known so far."""
@@ -137,7 +146,7 @@ class Bench:
         )  # fmt: skip
 
 
-def measure(rounds: int, before: Mapping[str, int]) -> list[Run]:
+def measure(rounds: int, before: Mapping[str, int], keep: Callable[[Run], None]) -> list[Run]:
     """Bring the stack up, measure, take it down. ``before``: rounds of each scene so far, which decide who begins."""
     world = World(lab_environment())
     world.require_up()
@@ -157,6 +166,7 @@ def measure(rounds: int, before: Mapping[str, int]) -> list[Run]:
                     number = done + more
                     ways = WAYS if number % 2 == 0 else WAYS[::-1]
                     for run in bench.round(scene, ways):
+                        keep(run)
                         print(f"round {number + 1}, {scene}, {run.way} ({machine()})", *told(run), sep="\n", flush=True)
                         found.append(run)
     finally:
@@ -232,10 +242,14 @@ def main(argv: Sequence[str] | None = None) -> None:
     args = parser.parse_args(argv)
     kept = args.keep.read_text().splitlines() if args.keep and args.keep.exists() else []
     before = [parsed(json.loads(line)) for line in kept]
-    runs = measure(args.rounds, {scene: sum(1 for run in before if run.scene == scene) // 2 for scene in args.scenes})
-    if args.keep:
-        with args.keep.open("a") as file:
-            file.writelines(json.dumps(plain(run)) + "\n" for run in runs)
+    rounds = {scene: sum(1 for run in before if run.scene == scene) // 2 for scene in args.scenes}
+
+    def keep(run: Run) -> None:
+        if args.keep:
+            with args.keep.open("a") as file:
+                file.write(json.dumps(plain(run)) + "\n")
+
+    runs = measure(args.rounds, rounds, keep)
     print(summary([*before, *runs]))
 
 
