@@ -111,7 +111,7 @@ def _legend(drain: Drain, drawn: Chart, window: Axis, colours: dict[str, int]) -
     items = [
         f'<li><i class="c{colours.get(user, 0)}" style="background:var(--c)"></i>{safe(user)}</li>' for user in people[:8]
     ]
-    items += [f"<li>and {len(people) - 8} users more</li>"] if len(people) > 8 else []
+    items += [f"<li>and {len(people) - 8} more</li>"] if len(people) > 8 else []
     items.append('<li><i class="k-gem"></i>node is free</li>')
     items.append('<li><i class="k-now"></i>preview</li>')
     if drawn.deadline is not None:

@@ -42,7 +42,8 @@ class Affected:
 def headline(order: ChangeOrder) -> str:
     """What happens to running work, in one sentence."""
     if order.failed:
-        return "The preview failed"
+        refused = order.policies is not None and any(each.level == "mandatory" for each in order.policies.violations)
+        return "Policies refuse this update" if refused else "The preview failed"
     nodes = sum(_given_up(each) for each in order.drains)
     if not order.drains:
         return "No node drains" if order.changes else "Nothing changes"

@@ -9,6 +9,7 @@ import json
 import os
 import subprocess
 import sys
+import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ import yaml
 
 from slinky_iac.change_order.build import change_order
 from tests.integration.engine import REPO, Project
+from tests.integration.test_policy_pack import PACK_VENV
 from tests.unit.change_order.made import HOUR, MINUTE, NOW, job, plan
 
 SCRIPT = REPO / "examples" / "ci" / "plan-and-apply.sh"
@@ -48,6 +50,15 @@ GATES = """
             props = {"nodeset": "gpu", "stack": "test", "owner": "stack", "replicas": replicas, "maxReplicas": replicas,
                      "policy": {"deadline_s": 3600, "on_deadline": "keep"}, "plan": None}
             super().__init__(Provider(), "gpu-scale-in", props)
+"""
+PACK = """
+    from pulumi_policy import EnforcementLevel, PolicyPack, ResourceValidationPolicy
+
+    def few(args, report):
+        if args.resource_type.endswith(":ScaleInGate"):
+            report("this many are not allowed here")
+
+    PolicyPack("site", policies=[ResourceValidationPolicy("few-nodes", "Not many.", few, EnforcementLevel.%s)])
 """
 PLAN = plan({"gpu-2": [job("7", "alice", -HOUR, 30 * MINUTE)], "gpu-1": []}, before=3, after=1)
 
@@ -116,6 +127,21 @@ def test_a_review_over_the_limits_leaves_nothing_to_apply(scaled: Project) -> No
     assert applied.returncode == 1
     assert "run review first" in applied.stderr
     assert not (scaled.folder / "done.txt").exists()
+
+
+@pytest.mark.parametrize(("level", "code"), [("MANDATORY", 1), ("ADVISORY", 0)])
+def test_the_policies_that_spoke_stand_in_the_order(scaled: Project, tmp_path: Path, level: str, code: int) -> None:
+    pack = tmp_path / "pack"
+    pack.mkdir()
+    (pack / "PulumiPolicy.yaml").write_text(f"runtime: {{name: python, options: {{virtualenv: {PACK_VENV}}}}}\n")
+    (pack / "__main__.py").write_text(textwrap.dedent(PACK % level))
+    reviewed = script(scaled, "review", POLICY_PACK=str(pack))
+    assert reviewed.returncode == code, reviewed.stdout + reviewed.stderr
+    order = json.loads((scaled.folder / "change-order" / "order.json").read_text())
+    (spoken,) = order["policies"]["violations"]
+    assert (spoken["level"], spoken["name"], spoken["resource"]) == (level.lower(), "few-nodes", "gpu-scale-in")
+    assert "this many are not allowed here" in spoken["message"]
+    assert ("update-plan.json" in written(scaled)) == (code == 0)
 
 
 def test_a_plan_that_nobody_knows_is_not_applied(scaled: Project) -> None:
