@@ -47,11 +47,12 @@ def scale_in(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
             seen = session.observe(settings)
         except SlinkyError as error:
             return _unanswered(session, settings, olds, kept, str(error))
-        if seen.cluster is None and seen.nodeset is not None and settings.ceiling >= seen.nodeset.replicas:
+        lowered = seen.nodeset is not None and settings.ceiling < seen.nodeset.replicas
+        if seen.nodeset is not None and seen.cluster is None and not lowered:
             _not_asked(session, seen.problem)
-    if seen.nodeset is None:
+    if seen.nodeset is None or (seen.cluster is None and not lowered):
         return kept
-    if settings.ceiling < seen.nodeset.replicas:
+    if lowered:
         return _planned(settings, seen)
     leftovers = undo_steps(seen, settings.owner)
     if leftovers and len(seen.pods) <= settings.ceiling:
@@ -94,7 +95,8 @@ def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any
 
 
 def _not_asked(session: Session, why: str) -> None:
-    session.report(f"got no answer: {why} No node is given up here; where one is, the update stops", severity="warning")
+    end = "No node is given up here; where one is, the update stops"
+    session.report(f"got no answer: {why.rstrip('.')}. {end}", severity="warning")
 
 
 def _our_nodes(settings: GateSettings, seen: Observation) -> set[str]:
