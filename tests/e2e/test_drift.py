@@ -55,7 +55,7 @@ def test_drift_is_told_and_nothing_is_repaired(gated: Gated, slurm: Slurm) -> No
     assert drift(gated) == (0, set())
     ours = "slinky-iac:gated/gpu: scale-in 3->2"
     slurm.admin("scontrol", "update", "nodename=gpu-1", "state=drain", f"reason={ours}")
-    slurm.admin("scontrol", "create", "nodename=gpu-9", "state=FUTURE", "feature=gpu")
+    slurm.admin("scontrol", "create", "nodename=gpu-9", "state=CLOUD", "feature=gpu")
     slurm.admin("scontrol", "delete", "partitionname=gpu")
     before = (slurm.states()["gpu-1"], slurm.reason("gpu-1"))
     assert drift(gated) == (5, {("drain-left", "gpu-1"), ("record-left", "gpu-9"), ("partition-missing", "gpu")})
