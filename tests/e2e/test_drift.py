@@ -10,7 +10,7 @@ import pytest
 
 from lab import slurm as outside
 from tests.e2e.gated import NODES, Gated, bring_up
-from tests.e2e.slurm import Slurm
+from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
 
 
@@ -65,6 +65,6 @@ def test_drift_is_told_and_nothing_is_repaired(gated: Gated, slurm: Slurm) -> No
     slurm.admin("scontrol", "update", "nodename=gpu-1", "state=undrain")
     slurm.admin("scontrol", "delete", "nodename=gpu-9")
     outside.reconfigure()
-    assert drift(gated) == (0, set())
+    await_true("nothing differs any more", lambda: drift(gated) == (0, set()), 30)
     slurm.admin("scontrol", "update", "nodename=gpu-1", "state=drain", "reason=disk")
     assert drift(gated) == (0, set()), "a person's drain is not ours to judge"
