@@ -12,9 +12,9 @@ BASE64 = re.compile(rb"[A-Za-z0-9+/_-]{24,}={0,2}")
 URL_SAFE = bytes.maketrans(b"-_", b"+/")
 
 
-def encodings(secret: str) -> dict[str, bytes]:
-    """The forms in which a value may stand in a file: by name."""
-    raw = secret.encode()
+def encodings(secret: str | bytes) -> dict[str, bytes]:
+    """The forms in which a value may stand in a file: by name. A key of random bytes has the same forms as a text."""
+    raw = secret.encode() if isinstance(secret, str) else secret
     once = base64.b64encode(raw)
     forms = {
         "raw": raw,
@@ -24,7 +24,7 @@ def encodings(secret: str) -> dict[str, bytes]:
         "hex": raw.hex().encode(),
         "HEX": raw.hex().upper().encode(),
         "url": urllib.parse.quote(secret, safe="").encode(),
-        "JSON": secret.encode("unicode_escape").replace(b'"', b'\\"'),
+        "JSON": raw.decode("latin-1").encode("unicode_escape").replace(b'"', b'\\"'),
     }
     return {name: form for name, form in forms.items() if name == "raw" or form != raw}
 
@@ -49,7 +49,7 @@ def _unzip(data: bytes) -> bytes:
         return zlib.decompressobj(wbits=31).decompress(data)
 
 
-def find(secret: str, *folders: Path) -> list[str]:
+def find(secret: str | bytes, *folders: Path) -> list[str]:
     """`FILE: FORM` for every place that holds the secret. Symlinks are not followed. Never the secret itself."""
     if len(secret) < 6:
         raise ValueError(f"a secret of {len(secret)} characters would be found by chance; 6 are needed")
