@@ -1,0 +1,179 @@
+"""Neither key is anywhere but in its Secret and its file: state, history, logs, previews, plans, pods, events, processes."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+import shutil
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from lab import engine, paths
+from lab.stacks import Stack, imported_keys
+from tests.e2e.world import Settings, World, dev_settings
+from tests.integration import leaks
+
+KEY_SECRETS = {"slurm-auth-slurm", "slurm-auth-jwths256"}
+
+
+def small(settings: Settings) -> None:
+    """One NodeSet of one pod."""
+    settings["slinky-iac:nodesets"] = {"gpu": {"replicas": 1, "pod": {"terminationGrace": "2s"}}}
+    settings["slinky-iac:partitions"] = {}
+
+
+class Arguments:
+    """Command lines of all processes that are seen while it watches."""
+
+    def __init__(self) -> None:
+        self.seen: set[bytes] = set()
+        self._end = threading.Event()
+        self._thread = threading.Thread(target=self._watch)
+
+    def __enter__(self) -> Arguments:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._end.set()
+        self._thread.join()
+
+    def _watch(self) -> None:
+        while not self._end.wait(0.1):
+            for process in Path("/proc").glob("[0-9]*"):
+                try:
+                    self.seen.add((process / "cmdline").read_bytes())
+                except OSError:
+                    continue
+
+
+@dataclass(frozen=True)
+class Lived:
+    """A stack with some history, and a folder of what was said and shown while it was made."""
+
+    stack: Stack
+    told: Path
+
+
+@pytest.fixture(scope="module")
+def keys() -> dict[str, bytes]:
+    """Both keys of the outside hosts, which the stack imports."""
+    return imported_keys()
+
+
+@pytest.fixture(scope="module")
+def lived(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+    world.vacate()
+    told = tmp_path_factory.mktemp("told")
+    with Arguments() as arguments:
+        stack = world.stack("leaks", dev_settings(small))
+
+        def tell(name: str, *command: str) -> None:
+            done = stack.pulumi(*command)
+            (told / f"{name}.log").write_text(done.stdout + done.stderr)
+
+        tell("plan", "preview", "--diff", "--save-plan", str(told / "plan.json"))
+        tell("json", "preview", "--json", "--show-replacement-steps")
+        tell("up", "up", "--yes", "--diff")  # not -v=9: Pulumi itself warns that it then logs secrets
+        stack = world.stack("leaks", dev_settings(small, _annotated))
+        tell("second", "preview", "--diff", "--show-sames", "--show-reads")
+        tell("second-json", "preview", "--json", "--show-sames")
+        tell("second-up", "up", "--yes", "--diff")
+        tell("refresh", "refresh", "--yes", "--diff")
+        tell("export", "stack", "export")
+        tell("outputs", "stack", "output", "--json")
+        tell("config", "config", "--json")
+        tell("history", "stack", "history", "--json")
+    (told / "arguments.txt").write_bytes(b"\n".join(sorted(arguments.seen)))
+    yield Lived(stack, told)
+    world.vacate()
+
+
+def _annotated(settings: Settings) -> None:
+    settings["slinky-iac:restapi"]["pod"]["annotations"] = {"example.org/owner": "hpc"}
+
+
+def everywhere(keys: dict[str, bytes], *folders: Path) -> list[str]:
+    """Places under the folders that hold either key, in any form."""
+    return [f"{name} in {place}" for name, key in keys.items() for place in leaks.find(key, *folders)]
+
+
+def test_the_search_finds_a_key_in_every_form(keys: dict[str, bytes], lived: Lived, tmp_path: Path) -> None:
+    export = lived.stack.pulumi("stack", "export", "--show-secrets").stdout
+    (tmp_path / "shown.json").write_text(export)
+    assert {place.split(" in ")[0] for place in everywhere(keys, tmp_path)} == set(keys), "it is there when asked for"
+    shutil.rmtree(tmp_path)
+    tmp_path.mkdir()
+    for name, key in keys.items():
+        for form, value in leaks.encodings(key).items():
+            (tmp_path / f"{name} {form.replace('/', ' ')}").write_bytes(b'{"x": "' + value + b'"}')
+        (tmp_path / f"{name} zipped").write_bytes(gzip.compress(base64.b64encode(key)))
+    found = {place.rsplit("/", 1)[1].rsplit(": ", 1)[0] for place in everywhere(keys, tmp_path)}
+    assert found == {file.name for file in tmp_path.iterdir()}
+
+
+def test_state_history_backups_and_settings_hold_no_key(keys: dict[str, bytes], lived: Lived) -> None:
+    files = [file for file in engine.BACKEND.rglob("*") if file.is_file()]
+    assert [file for file in files if "history" in file.parts], "there is a history to search"
+    assert [file for file in files if "backups" in file.parts], "there are backups to search"
+    assert everywhere(keys, engine.BACKEND, lived.stack.folder) == []
+
+
+def test_every_pickled_provider_holds_no_key(keys: dict[str, bytes], lived: Lived, tmp_path: Path) -> None:
+    export = json.loads(lived.stack.pulumi("stack", "export", "--show-secrets").stdout)
+    count = 0
+    for resource in export["deployment"]["resources"]:
+        for where in ("inputs", "outputs"):
+            provider = resource.get(where, {}).get("__provider")
+            if provider is not None:
+                text = json.loads(provider["plaintext"]) if isinstance(provider, dict) else provider
+                (tmp_path / str(count)).write_bytes(base64.b64decode(text))
+                count += 1
+    assert count >= 6, "two gates, outside hosts, identity, in inputs and outputs"
+    assert everywhere(keys, tmp_path) == []
+
+
+def test_previews_updates_and_plans_hold_no_key(keys: dict[str, bytes], lived: Lived) -> None:
+    said = {file.name: file.stat().st_size for file in lived.told.iterdir()}
+    assert min(said.values()) > 0, said
+    assert everywhere(keys, lived.told) == []
+
+
+def test_no_process_was_given_a_key_as_an_argument(keys: dict[str, bytes], lived: Lived) -> None:
+    seen = (lived.told / "arguments.txt").read_bytes()
+    for program in (b"pulumi\0config\0set\0--secret", b"pulumi\0up", b"pulumi-resource-kubernetes", b"dynamic"):
+        assert program in seen, f"{program!r} was watched"
+    forms = [form for key in keys.values() for form in leaks.encodings(key).values()]
+    assert not any(form in seen for form in forms)
+
+
+def test_logs_of_the_lab_hold_no_key(keys: dict[str, bytes], lived: Lived) -> None:
+    assert lived.stack.outputs()["nodesets"] == {"gpu": 1}
+    assert everywhere(keys, paths.LOGS) == []
+
+
+def test_no_object_but_the_two_secrets_holds_a_key(
+    keys: dict[str, bytes], lived: Lived, world: World, tmp_path: Path
+) -> None:
+    assert lived.stack.outputs()["nodesets"] == {"gpu": 1}
+    objects = world.everything()
+    events = json.loads(world.kubectl("get", "events", "-A", "-o", "json").stdout)["items"]
+    assert events
+    ours = [item for item in objects if item["kind"] == "Secret" and item["metadata"]["name"] in KEY_SECRETS]
+    assert len(ours) == 2
+    rest = [item for item in objects if item not in ours]
+    kinds = {item["kind"] for item in rest}
+    assert kinds >= {"Pod", "ConfigMap", "Secret", "NodeSet", "Controller", "RestApi", "Deployment"}, kinds
+    (tmp_path / "objects.json").write_text(json.dumps([*rest, *events]))
+    for item in rest:
+        if item.get("type") == "helm.sh/release.v1":
+            release = gzip.decompress(base64.b64decode(base64.b64decode(item["data"]["release"])))
+            (tmp_path / item["metadata"]["name"]).write_bytes(release)
+    metadata = [{**item["metadata"]} for item in ours]
+    (tmp_path / "metadata.json").write_text(json.dumps(metadata))
+    assert everywhere(keys, tmp_path) == []
