@@ -46,7 +46,8 @@ class Cluster(Section):
     create_namespace: bool = True
     """Whether this stack makes (and on destroy removes) the namespace."""
     resource_name: DnsLabel = "slurm"
-    """Name of the Controller, RestApi and Accounting resources; Services are `<this>-restapi` and so on."""
+    """Name of the Controller, RestApi and Accounting resources; Services are `<this>-restapi` and so on. With slurm-operator
+    1.0 give every Slurm cluster in one Kubernetes a name of its own: it mixes up equal names of two namespaces."""
     slurm_version: str | None = Field(default=None, pattern=r"^\d\d\.\d\d$")
     """Slurm release of the outside daemons, e.g. 26.05; by default the release of Slinky's images."""
     max_node_count: int = Field(default=1024, ge=1, le=65533)
