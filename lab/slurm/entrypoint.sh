@@ -40,11 +40,19 @@ login() {
     exit 1
 }
 
-# The operator's log sidecar reads a FIFO and ends at end of file, removing the FIFO; a daemon that closes its log for a
-# moment (scontrol reconfigure) would then wait for ever on the removed one. So somebody else holds it open for writing.
+# The operator's log sidecar reads a FIFO and ends at end of file, and its next run makes the FIFO anew; a daemon that
+# closes its log for a moment (scontrol reconfigure) would then wait for ever on the removed one. So somebody else holds it
+# open, and takes up every new one.
 hold_log() {
-    local log=/var/log/slurm/$1.log
-    if [ -p "$log" ]; then sleep infinity 3<>"$log" & fi
+    local log=/var/log/slurm/$1.log held='' found
+    while :; do
+        found=$(stat -c %i "$log" 2>/dev/null || true)
+        if [ -p "$log" ] && [ "$found" != "$held" ]; then
+            sleep infinity 3<>"$log" &
+            held=$found
+        fi
+        sleep 0.5
+    done
 }
 
 case $(role "$@") in
@@ -52,12 +60,12 @@ case $(role "$@") in
     slurmrestd) exec "$(program slurmrestd)" "$@" ;;
     slurmd)
         mkdir -p /run/slurm /var/spool/slurmd
-        hold_log slurmd
+        hold_log slurmd &
         eval exec "$(program slurmd)" -D "$@"
         ;;
     slurmdbd) exec "$(program slurmdbd)" -D "$@" ;;
     slurmctld)
-        hold_log slurmctld
+        hold_log slurmctld &
         exec "$(program slurmctld)" -D "$@"
         ;;
     command) exec "$@" ;;
