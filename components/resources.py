@@ -37,7 +37,8 @@ def custom_resource(
 ) -> CustomResource:
     """A ``slinky.slurm.net`` custom resource; ``name`` is its Kubernetes name and its logical name.
 
-    A NodeSet's deletion ends when its pods have: slurmrestd must outlive them.
+    A NodeSet's deletion ends when its pods have: slurmrestd must outlive them. A replacement deletes first: under one
+    name, creating first would take up the old object, which is then deleted as the old one, and none is left.
     """
     annotations = None if kind == "NodeSet" else BACKGROUND
     return CustomResource(
@@ -46,7 +47,7 @@ def custom_resource(
         kind=kind,
         metadata=metadata(config, name, annotations),
         spec=dict(spec),
-        opts=opts,
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
     )
 
 
