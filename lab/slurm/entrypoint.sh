@@ -44,11 +44,12 @@ login() {
 # closes its log for a moment (scontrol reconfigure) would then wait for ever on the removed one. So somebody else holds it
 # open, and takes up every new one.
 hold_log() {
-    local log=/var/log/slurm/$1.log held='' found
-    while :; do
+    local log=/var/log/slurm/$1.log held='' found fd
+    while kill -0 $$ 2>/dev/null; do # $$ is the daemon: it takes this shell's place
         found=$(stat -c %i "$log" 2>/dev/null || true)
         if [ -p "$log" ] && [ "$found" != "$held" ]; then
-            sleep infinity 3<>"$log" &
+            # shellcheck disable=SC2034  # only its being open counts
+            exec {fd}<>"$log"
             held=$found
         fi
         sleep 0.5
@@ -60,12 +61,12 @@ case $(role "$@") in
     slurmrestd) exec "$(program slurmrestd)" "$@" ;;
     slurmd)
         mkdir -p /run/slurm /var/spool/slurmd
-        hold_log slurmd &
+        hold_log slurmd </dev/null >/dev/null 2>&1 &
         eval exec "$(program slurmd)" -D "$@"
         ;;
     slurmdbd) exec "$(program slurmdbd)" -D "$@" ;;
     slurmctld)
-        hold_log slurmctld &
+        hold_log slurmctld </dev/null >/dev/null 2>&1 &
         exec "$(program slurmctld)" -D "$@"
         ;;
     command) exec "$@" ;;

@@ -125,7 +125,8 @@ def choose(candidates: Sequence[Candidate], target: int) -> tuple[Candidate, ...
     for _, group in sorted(by_class.items()):
         if wanted <= len(chosen):
             break
-        chosen.extend(_cheapest(group, wanted - len(chosen)))
+        paid = {each.holder for each in chosen}
+        chosen.extend(_cheapest(group, wanted - len(chosen), paid))
     return tuple(chosen)
 
 
@@ -217,15 +218,18 @@ def _kind(record: NodeView | None, *, busy: bool, endless: bool) -> Kind:
     return Kind.DOWN if "DOWN" in record.states else Kind.IDLE
 
 
-def _cheapest(group: Sequence[Candidate], wanted: int) -> list[Candidate]:
-    """``wanted`` candidates of one class with the smallest stated cost, cheapest first."""
+def _cheapest(group: Sequence[Candidate], wanted: int, paid: set[int | None]) -> list[Candidate]:
+    """``wanted`` candidates of one class with the smallest stated cost, cheapest first.
+
+    ``paid``: holders of the pods that the operator takes before this class.
+    """
     ranked = sorted(group, key=lambda each: (each.key, -each.pod.ordinal, each.pod.name))
     if wanted >= len(ranked):
         return ranked
     edge = ranked[wanted - 1].key
     sure = [each for each in ranked if each.key < edge]
     tied = [each for each in ranked if each.key == edge]
-    return sure + _fewest_holders(tied, wanted - len(sure), {each.holder for each in sure} | {None})
+    return sure + _fewest_holders(tied, wanted - len(sure), paid | {each.holder for each in sure} | {None})
 
 
 def _fewest_holders(tied: Sequence[Candidate], wanted: int, paid: set[int | None]) -> list[Candidate]:

@@ -148,6 +148,11 @@ def test_job_paid_for_already_costs_nothing_more():
     assert stated_cost(first)[1] == 1
 
 
+def test_job_on_a_pod_that_the_operator_takes_first_costs_nothing_more():
+    broken = pod(1, ready=False)
+    assert three(job(1, 2), job(2, 0, 1), pod1=broken, target=1) == [1, 0]
+
+
 def test_nobody_is_chosen_when_nobody_is_too_many():
     assert three(target=3) == []
     assert three(target=9) == []

@@ -27,7 +27,7 @@ def stubs(tmp_path: Path) -> Path:
 def enter(stubs: Path, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
     path = f"{stubs}:{os.environ['PATH']}"
     argv = ["bash", str(image.ENTRYPOINT), *arguments]
-    return subprocess.run(argv, env={"PATH": path, **env}, capture_output=True, text=True, check=False)
+    return subprocess.run(argv, env={"PATH": path, **env}, capture_output=True, text=True, check=False, timeout=30)
 
 
 def test_slurmd_takes_the_operator_s_arguments_as_a_shell_would(stubs: Path) -> None:
