@@ -1,0 +1,65 @@
+"""The ``drain`` command's arguments and words; what it asks is :mod:`slinky_iac.drain.cli`'s."""
+
+from __future__ import annotations
+
+import argparse
+import json
+
+from slinky_iac.drain import cli
+from slinky_iac.drain.describe import lines, plan_props
+
+HELP = "what scale-ins have drained, what a removal would wait for, and giving nodes back"
+ACTS = (
+    ("status", "show drained nodes, whose drain it is, and the jobs on them"),
+    ("plan", "show which nodes and whose jobs a removal or a destroy would wait for"),
+    ("cancel", "undo this stack's drains and pod annotations, and nothing else"),
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    acts = parser.add_subparsers(dest="act", required=True)
+    for name, text in ACTS:
+        act = acts.add_parser(name, help=text)
+        act.add_argument("--stack", help="stack; by default the selected one")
+        act.add_argument("--nodeset", help="one NodeSet; by default all")
+        act.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out one act. Raises what reading the state and asking the clusters raise; returns the exit code."""
+    if arguments.act == "status":
+        _status(arguments)
+    elif arguments.act == "plan":
+        _plan(arguments)
+    else:
+        taken = cli.cancel(arguments.stack, arguments.nodeset)
+        print(json.dumps({"steps": taken}) if arguments.json else f"given back in {taken} step(s)")
+    return 0
+
+
+def _plan(arguments: argparse.Namespace) -> None:
+    plans = cli.plans(arguments.stack, arguments.nodeset)
+    if arguments.json:
+        print(json.dumps([plan_props(plan) for plan in plans], indent=2))
+        return
+    for plan in plans:
+        print(f"{plan.nodeset}: {plan.give_up} node(s)")
+        for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
+            print(f"    {line}")
+
+
+def _status(arguments: argparse.Namespace) -> None:
+    rows = cli.status(arguments.stack, arguments.nodeset)
+    if arguments.json:
+        print(json.dumps(rows, indent=2))
+        return
+    if not rows:
+        print("nothing is drained or marked")
+    for row in rows:
+        jobs = row["jobs"] or ()
+        until = f", returned by slurmctld at {row['returns']}" if row["returns"] else ""
+        whose = row["owner"] or "nobody"
+        print(f"{row['nodeset']}: {row['node']} {row['states']}, drained by {whose}{until}: {row['reason']!r}")
+        for job in jobs if isinstance(jobs, list | tuple) else ():
+            print(f"    job {job}")
