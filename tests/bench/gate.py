@@ -27,11 +27,10 @@ from lab.slurm import cluster
 from tests.bench.measure import Aim, machine
 from tests.bench.watching import Times, Watched, times, watch
 from tests.e2e.conftest import lab_environment
-from tests.e2e.gated import NAMESPACE, NODES, NODESET, Gated, bring_up
+from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated, bring_up
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
 
-RESOURCE = f"slurm-worker-{NODESET}"
 WAYS = ("gate", "operator alone")
 SCENES = ("busy", "idle")
 JOB_S = 55
@@ -126,16 +125,8 @@ class Bench:
         asked = time.time()
         self.gated.world.kubectl("scale", "nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE, f"--replicas={replicas}")
         await_true("a pod less", lambda: len(self.gated.pods()) == replicas, 240)
-        self.disown()
+        self.gated.disown_replicas()
         return asked
-
-    def disown(self) -> None:
-        """Take kubectl's claim to the replicas back, which would be a conflict to the next `pulumi up`."""
-        kind = ("nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE)
-        found = self.gated.world.kubectl("get", *kind, "-o", "json", "--show-managed-fields").stdout
-        managers = [each["manager"] for each in json.loads(found)["metadata"]["managedFields"]]
-        removal = [{"op": "remove", "path": f"/metadata/managedFields/{managers.index('kubectl')}"}]
-        self.gated.world.kubectl("patch", *kind, "--type=json", "-p", json.dumps(removal))
 
     def moments(self, asked: float, node: str, replicas: int, job: int | None) -> Times:
         """What is known so far."""

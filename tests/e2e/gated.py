@@ -20,6 +20,8 @@ from tests.e2e.world import Settings, World, dev_settings, steps
 NODESET = "gpu"
 NODES = ("gpu-0", "gpu-1", "gpu-2")
 NAMESPACE = "slurm"
+RESOURCE = f"slurm-worker-{NODESET}"
+"""Name of the NodeSet custom resource."""
 
 
 def settings(replicas: int, drain: Mapping[str, object] | None = None, **more: object) -> Settings:
@@ -108,6 +110,14 @@ class Gated:
                 self.slurm.admin("scontrol", "update", f"nodename={node}", "state=undrain")
         self.up(3, drain)
         self.slurm.await_registered(*NODES)
+
+    def disown_replicas(self) -> None:
+        """Take back the claim to `spec.replicas` that `kubectl scale` leaves: the next `pulumi up` would meet a conflict."""
+        kind = ("nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE)
+        found = json.loads(self.world.kubectl("get", *kind, "-o", "json", "--show-managed-fields").stdout)
+        managers = [each["manager"] for each in found["metadata"]["managedFields"]]
+        removal = [{"op": "remove", "path": f"/metadata/managedFields/{managers.index('kubectl')}"}]
+        self.world.kubectl("patch", *kind, "--type=json", "-p", json.dumps(removal))
 
     def run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run `pulumi` for :func:`slinky_iac.stack_state.export`."""

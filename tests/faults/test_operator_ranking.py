@@ -10,7 +10,7 @@ from slinky_iac import stack_state
 from slinky_iac.drain.progress import Severity
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.session import open_session
-from tests.e2e.gated import NAMESPACE, NODES, Gated, bring_up
+from tests.e2e.gated import NAMESPACE, NODES, RESOURCE, Gated, bring_up
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
 
@@ -60,8 +60,9 @@ def test_the_operator_deletes_what_the_planner_predicts(
         gated.world.kubectl("annotate", "--overwrite", "pod", "-n", NAMESPACE, pod, cost)
 
     victims = predicted(gated, 2, monkeypatch)
-    gated.world.kubectl("scale", "nodesets.slinky.slurm.net", "-n", NAMESPACE, "slurm-worker-gpu", "--replicas=2")
+    gated.world.kubectl("scale", "nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE, "--replicas=2")
     await_true("one pod is gone", lambda: len(gated.pods()) == 2, 180)
+    gated.disown_replicas()
     assert set(NODES) - set(gated.pods()) == victims
 
 
