@@ -1,10 +1,10 @@
 """What a gate can know and do about the process it runs in: Pulumi's dynamic provider plugin, one an engine phase.
 
-That process (``python -m pulumi.dynamic ENGINE_ADDRESS``) has three limits that matter to a drain which takes hours:
-it serves four calls at a time, its ``Cancel`` does nothing, and its log calls have no engine. Each is met here by a
-small, guarded step into what SDK 3.272 leaves reachable; where a later SDK looks different, the step is not taken and
-the documented limit holds: four at a time, the deadline as the only bound, progress on stderr. A test with the real
-engine pins all three.
+That process (``python -m pulumi.dynamic ENGINE_ADDRESS``) has four limits that matter to a drain which takes hours:
+it serves four calls at a time, its ``Cancel`` does nothing, its log calls have no engine, and it puts a traceback before
+every error. Each is met here by a small, guarded step into what SDK 3.272 leaves reachable; where a later SDK looks
+different, the step is not taken and the documented limit holds: four at a time, the deadline as the only bound, progress
+on stderr, the message as the last line of a traceback. A test with the real engine pins all four.
 """
 
 from __future__ import annotations
@@ -12,9 +12,12 @@ from __future__ import annotations
 import socket
 import sys
 import threading
+import traceback
 import types
 from concurrent.futures import ThreadPoolExecutor
 from typing import Final
+
+from slinky_iac.errors import SlinkyError
 
 _CANCELLED: Final = threading.Event()
 """Set when the engine tells the plugin to cancel (first Ctrl-C, SIGTERM to pulumi)."""
@@ -56,10 +59,12 @@ def engine_lives(timeout: float = 1.0) -> bool:
 
 
 def prepare() -> None:
-    """Let more than four gates wait at once, and hear of Ctrl-C. Called at the beginning of every provider call."""
+    """Let more than four gates wait at once, hear of Ctrl-C, and let errors stand alone. Called at the beginning of every
+    provider call."""
     if engine_address() is not None:
         _widen_pool()
         _hear_cancel()
+        _shorten_errors()
 
 
 def _widen_pool() -> None:
@@ -86,3 +91,26 @@ def _hear_cancel() -> None:
     method = getattr(servicer, "Cancel", None)
     if isinstance(method, types.FunctionType) and not method.__code__.co_freevars:
         method.__code__ = _cancel_heard.__code__
+
+
+class PlainErrors:
+    """Stands in for the module ``traceback`` in the plugin's own ``__main__``, which asks it only to word an error.
+
+    An error that this project raises on purpose is its message: where it was raised helps nobody who runs `pulumi up`. Any
+    other is a fault of the program and keeps its traceback.
+    """
+
+    def format_exc(self, *arguments: object, **more: object) -> str:
+        """The error that is being handled."""
+        error = sys.exception()
+        return str(error) if isinstance(error, SlinkyError) else traceback.format_exc(*arguments, **more)  # type: ignore[arg-type]
+
+    def __getattr__(self, name: str) -> object:
+        """All else is the module's."""
+        return getattr(traceback, name)
+
+
+def _shorten_errors() -> None:
+    main = sys.modules["__main__"]
+    if getattr(main, "traceback", None) is traceback:
+        main.traceback = PlainErrors()  # type: ignore[attr-defined]

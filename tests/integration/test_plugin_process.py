@@ -1,4 +1,5 @@
-"""What the gates take from the dynamic provider's process: more than four at once, a heard cancel, a line of progress.
+"""What the gates take from the dynamic provider's process: more than four at once, a heard cancel, a line of progress,
+errors without a traceback before them.
 
 Each leans on something that the SDK leaves reachable but doesn't promise, so each is pinned on the real engine.
 """
@@ -21,12 +22,16 @@ WAITER = f"""
     from pulumi.dynamic import CreateResult, Resource, ResourceProvider
     from slinky_iac.drain import plugin_process
     from slinky_iac.drain.progress import engine_report
+    from slinky_iac.errors import DrainBlocked
 
+    ERRORS = {{"ours": DrainBlocked, "a fault of the program": KeyError}}
     HERE = Path(__file__).resolve().parent
 
     class WaiterProvider(ResourceProvider):
         def create(self, props):
             plugin_process.prepare()
+            if "raised" in props:
+                raise ERRORS[props["raised"]]("node gpu-1 is busy")
             name, until = props["name"], time.monotonic() + props["seconds"]
             engine_report(props["urn"])(f"waiting in {{name}}", keep=True)
             (HERE / f"begun-{{name}}").touch()
@@ -44,9 +49,9 @@ WAITER = f"""
             pass
 
     class Waiter(Resource, module="test", name="Waiter"):
-        def __init__(self, name, seconds, enough):
+        def __init__(self, name, seconds, enough, **more):
             urn = f"urn:pulumi:{{pulumi.get_stack()}}::{{pulumi.get_project()}}::pulumi-python:dynamic/test:Waiter::{{name}}"
-            props = {{"name": name, "seconds": seconds, "enough": enough, "urn": urn}}
+            props = {{"name": name, "seconds": seconds, "enough": enough, "urn": urn, **more}}
             super().__init__(WaiterProvider(), name, props)
 """
 
@@ -98,6 +103,15 @@ def test_a_gate_whose_engine_was_killed_stops_acting(waiting: Project) -> None:
     running.process.send_signal(signal.SIGKILL)
     running.process.wait()
     _await_file(waiting, "orphaned-w0")
+
+
+@pytest.mark.parametrize("raised", ["ours", "a fault of the program"])
+def test_an_error_of_ours_stands_alone_and_a_fault_of_the_program_keeps_its_traceback(waiting: Project, raised: str) -> None:
+    waiting.write(main=f"from waiter import Waiter\nWaiter('w0', 1, 1, raised={raised!r})")
+    failed = waiting.up(ok=False)
+    assert failed.returncode != 0
+    assert "node gpu-1 is busy" in failed.stdout
+    assert ("Traceback" in failed.stdout + failed.stderr) is (raised != "ours"), failed.stdout
 
 
 def _await_begun(project: Project) -> None:
