@@ -17,6 +17,7 @@ from slinky_iac.change_order.render_markdown import markdown
 from slinky_iac.change_order.render_table import table
 from slinky_iac.config.fields import parse_duration
 from slinky_iac.errors import PreviewError
+from slinky_iac.terminal import wants_colour
 
 if TYPE_CHECKING:
     from slinky_iac.change_order.limits import Verdict
@@ -68,7 +69,7 @@ def _render(form: str, order: ChangeOrder, verdict: Verdict, *, colour: bool) ->
 
 
 def _colour(out: str | None) -> bool:
-    return not out and sys.stdout.isatty() and "NO_COLOR" not in os.environ and os.environ.get("TERM") != "dumb"
+    return not out and wants_colour(os.environ, tty=sys.stdout.isatty())
 
 
 def _text(file: str) -> str:

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from slinky_iac.change_order import words
 from slinky_iac.change_order.escape import plain
 from slinky_iac.change_order.limits import Exit, Verdict
 from slinky_iac.change_order.model import ChangeOrder, Drain
 from slinky_iac.change_order.times import at, full, until
+from slinky_iac.terminal import Paint, columns
 
-_COLOURS = {"red": 31, "green": 32, "yellow": 33, "bold": 1, "dim": 2}
 _OPS = {"delete": "red", "replace": "yellow", "update": "yellow", "create": "green"}
 
 
 def table(order: ChangeOrder, verdict: Verdict, *, colour: bool = False) -> str:
     """The whole order as text, ending with a line break."""
-    paint = _Paint(colour)
+    paint = Paint(colour)
     shade = "green" if verdict.code is Exit.OK else "red"
     lines = [
         paint(f"{words.headline(order)}. All free: {words.last_free(order)}", "bold"),
@@ -32,17 +32,7 @@ def table(order: ChangeOrder, verdict: Verdict, *, colour: bool = False) -> str:
     return "\n".join(lines) + "\n"
 
 
-class _Paint:
-    """Colours, or nothing."""
-
-    def __init__(self, colour: bool) -> None:  # noqa: FBT001
-        self._colour = colour
-
-    def __call__(self, text: str, name: str) -> str:
-        return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m" if self._colour else text
-
-
-def _drain(drain: Drain, now: int, paint: _Paint) -> Iterable[str]:
+def _drain(drain: Drain, now: int, paint: Paint) -> Iterable[str]:
     yield f"  {words.deadline_line(drain, now)}"
     late = set(drain.late)
     rows: list[tuple[str, ...]] = [("NODE", "FREE", "JOB", "USER", "PARTITION", "STARTED", "ENDS BY", "")]
@@ -57,7 +47,7 @@ def _drain(drain: Drain, now: int, paint: _Paint) -> Iterable[str]:
             rows.append((*first, *map(plain, (job.label, job.user, job.partition)), started, until(job.ends_by, now), mark))
             first = ("", "")
     if len(rows) > 1:
-        yield from _columns(rows, paint)
+        yield from columns(rows, paint)
     if words.unlisted(drain):
         yield f"  and {words.unlisted(drain)} jobs more"
     for text in drain.blocks:
@@ -68,20 +58,13 @@ def _drain(drain: Drain, now: int, paint: _Paint) -> Iterable[str]:
         yield f"  back to work: {', '.join(map(plain, drain.returns))}"
 
 
-def _columns(rows: Sequence[Sequence[str]], paint: _Paint) -> Iterable[str]:
-    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
-    for number, row in enumerate(rows):
-        line = "  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        yield paint(line, "dim") if number == 0 else line
-
-
-def _undo(order: ChangeOrder, paint: _Paint) -> list[str]:
+def _undo(order: ChangeOrder, paint: Paint) -> list[str]:
     if not order.undo:
         return []
     return ["", paint("Can't be undone", "bold"), *(f"  {plain(what)}: {plain(why)}" for what, why in order.undo)]
 
 
-def _changes(order: ChangeOrder, paint: _Paint) -> list[str]:
+def _changes(order: ChangeOrder, paint: Paint) -> list[str]:
     if not order.changes:
         return []
     lines = ["", paint("Changes", "bold")]
@@ -94,7 +77,7 @@ def _changes(order: ChangeOrder, paint: _Paint) -> list[str]:
     return lines
 
 
-def _policies(order: ChangeOrder, paint: _Paint) -> list[str]:
+def _policies(order: ChangeOrder, paint: Paint) -> list[str]:
     lines = ["", paint("Policies", "bold"), f"  {words.policy_line(order)}"]
     for each in order.policies.violations if order.policies else ():
         lines.append(

@@ -1,0 +1,44 @@
+"""Text for a terminal: columns as wide as they must be, 16-colour marks, and none of them where nobody sees them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+_COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36, "bold": 1, "dim": 2}
+
+
+def wants_colour(env: Mapping[str, str], *, tty: bool) -> bool:
+    """Whether marks help: a terminal that knows them, and nobody who set NO_COLOR (https://no-color.org)."""
+    return tty and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+
+
+class Paint:
+    """Colours, or nothing."""
+
+    def __init__(self, colour: bool) -> None:  # noqa: FBT001
+        self.on = colour
+
+    def __call__(self, text: str, name: str) -> str:
+        return f"\x1b[{_COLOURS[name]}m{text}\x1b[0m" if self.on and text else text
+
+
+def clipped(text: str, width: int) -> str:
+    """``text``, or its beginning and an ellipsis where it is longer than ``width``."""
+    return text if len(text) <= width else f"{text[: max(width - 1, 0)]}…"
+
+
+def columns(rows: Sequence[Sequence[str]], paint: Paint, shades: Mapping[str, str] | None = None) -> Iterable[str]:
+    """Lines of a table, the first row being its titles. A cell that is a key of ``shades`` gets that colour."""
+    widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    for number, row in enumerate(rows):
+        if number == 0:
+            yield paint("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), "dim")
+            continue
+        cells = [_shaded(cell, width, paint, shades or {}) for cell, width in zip(row, widths, strict=True)]
+        yield ("  " + "  ".join(cells)).rstrip()
+
+
+def _shaded(cell: str, width: int, paint: Paint, shades: Mapping[str, str]) -> str:
+    pad = " " * (width - len(cell))
+    return (paint(cell, shades[cell]) if cell in shades else cell) + pad
