@@ -95,6 +95,16 @@ class KubeClient:
         except KubeNotFound:
             return 0
 
+    def deployment_images(self, namespace: str, name: str) -> tuple[str, ...]:
+        """Images of a Deployment's containers, the first one's first. :raises KubeNotFound: it isn't there."""
+        path = f"/apis/apps/v1/namespaces/{_label(namespace)}/deployments/{_label(name)}"
+        found = self._get(path, raw.DeploymentBody, f"Deployment {namespace}/{name}")
+        return tuple(each.image for each in found.spec.template.spec.containers)
+
+    def release(self) -> str:
+        """The API server's release, ``v1.35.0``: the cheapest question that shows whether it answers."""
+        return self._get("/version", raw.VersionBody, "the API server's version").git_version
+
     def pods_of(self, namespace: str, nodeset: models.NodeSetState) -> tuple[models.Pod, ...]:
         """All pods that the NodeSet controls, terminating and failed ones too, by ordinal."""
         path = f"/api/v1/namespaces/{_label(namespace)}/pods"
@@ -160,6 +170,12 @@ class KubeClient:
             return base64.b64decode(found, validate=True)
         except ValueError:
             raise KubeError(f"{what}: entry {entry!r} isn't base64: not used", status=200) from None
+
+    def secret_made_at(self, namespace: str, name: str) -> int | None:
+        """When a Secret was made, in seconds since 1970; None where the API server doesn't say."""
+        path = f"/api/v1/namespaces/{_label(namespace)}/secrets/{_label(name)}"
+        made = self._get(path, raw.SecretBody, f"Secret {namespace}/{name}").metadata.created
+        return None if made is None else int(made.timestamp())
 
     def crd(self, plural: str) -> CrdSchema:
         """The installed schema of a Slinky resource, to tell which fields this operator knows (``nodesets`` …)."""

@@ -219,10 +219,21 @@ class RestApiBody(_Raw):
         )
 
 
+class _Created(_Raw):
+    created: AwareDatetime | None = Field(None, alias="creationTimestamp")
+
+
 class SecretBody(_Raw):
     """A Secret's entries, still in base64 (pydantic's own decoding would skip bytes that don't belong); not in ``repr``."""
 
+    metadata: _Created = _Created()
     data: dict[str, str] = Field(default_factory=dict, repr=False)
+
+
+class VersionBody(_Raw):
+    """GET /version: what the API server is."""
+
+    git_version: str = Field("", alias="gitVersion")
 
 
 class RestApiList(_Raw):
@@ -235,9 +246,26 @@ class _DeploymentStatus(_Raw):
     available: int = Field(0, alias="availableReplicas")
 
 
-class DeploymentBody(_Raw):
-    """Only what tells whether a Deployment serves."""
+class _Image(_Raw):
+    image: str = ""
 
+
+class _PodOfDeployment(_Raw):
+    containers: list[_Image] = []
+
+
+class _Template(_Raw):
+    spec: _PodOfDeployment = _PodOfDeployment()
+
+
+class _DeploymentSpec(_Raw):
+    template: _Template = _Template()
+
+
+class DeploymentBody(_Raw):
+    """Only what tells whether a Deployment serves, and from which images."""
+
+    spec: _DeploymentSpec = _DeploymentSpec()
     status: _DeploymentStatus = _DeploymentStatus()
 
 

@@ -26,6 +26,11 @@ class SlurmrestClient(Session):
         """Whether slurmctld answers slurmrestd. No proof of the token (trap 8): see :meth:`diag`."""
         return self._get("ping/", raw.PingsBody, budget_s).value()
 
+    def served(self, *, budget_s: float | None = None) -> tuple[str, ...]:
+        """All REST versions that slurmrestd serves, newest first."""
+        left = self._left(budget_s)
+        return versions.served(lambda path: self._send("GET", path, "ping", left()))
+
     def diag(self, *, budget_s: float | None = None) -> models.Diag:
         """Proof that slurmctld takes our tokens. :raises SlurmrestAuthError: it doesn't."""
         return self._get("diag/", raw.DiagBody, budget_s).value()

@@ -40,6 +40,11 @@ def negotiate(ask: Callable[[str], httpx.Response], where: str) -> str:
     )
 
 
+def served(ask: Callable[[str], httpx.Response]) -> tuple[str, ...]:
+    """All REST versions that slurmrestd serves, newest first, those that we don't speak too."""
+    return tuple(version for version in (*SPOKEN, *OLDER) if _served(ask, version))
+
+
 def _served(ask: Callable[[str], httpx.Response], version: str) -> bool:
     response = ask(f"/slurm/{version}/ping/")
     what = f"ping {version}"

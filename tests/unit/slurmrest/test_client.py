@@ -39,6 +39,10 @@ def test_an_older_slurmrestd_is_refused_with_the_release_that_is_needed(served: 
     assert "25.11 or newer" in str(refused.value)
 
 
+def test_all_versions_that_are_served_are_named_those_too_that_we_do_not_speak() -> None:
+    assert FakeSlurm(served=("v0.0.41", "v0.0.44", "v0.0.99")).client().served() == ("v0.0.44", "v0.0.41")
+
+
 def test_a_node_as_slurm_tells_it() -> None:
     slurm = FakeSlurm().add(
         node("g-0", "MIXED", "DRAIN", "DYNAMIC_NORM", reason=OURS, user="slurm", alloc_cpus=3, resume_after=number(NOW + 9))
@@ -124,24 +128,6 @@ def test_jobs_as_slurm_tells_them() -> None:
     assert job_of(slurm, 21).exclusive
     assert not job_of(slurm, 21).requeueable
     assert not job_of(slurm, 17).exclusive
-
-
-@pytest.mark.parametrize(
-    ("states", "holds"),
-    [
-        (["PENDING"], False),
-        (["COMPLETED"], False),
-        (["NODE_FAIL"], False),
-        (["RUNNING"], True),
-        (["SUSPENDED"], True),
-        (["COMPLETED", "COMPLETING"], True),
-        (["PENDING", "COMPLETING"], True),
-        (["CANCELLED", "TIMEOUT"], True),
-        (["A STATE OF THE FUTURE"], True),
-    ],
-)
-def test_a_job_holds_its_nodes_unless_it_surely_does_not(states: list[str], holds: bool) -> None:
-    assert job_of(FakeSlurm().add(job(17, *states)), 17).holds_nodes is holds
 
 
 def test_a_drain_carries_reason_and_timer_and_renewing_keeps_the_reason() -> None:
