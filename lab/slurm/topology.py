@@ -59,8 +59,11 @@ HOSTS: tuple[Host, ...] = (
     Host("metal-2", 22),
     Host("login-1", 31),
 )
+FIXED = frozenset(host.name for host in HOSTS)
 OPTIONAL = frozenset({"ctl-2"})
 METAL_OFFSETS = range(21, 31)
+LOGIN = re.compile(r"login-([1-9])")
+LOGIN_OFFSETS = range(31, 40)
 
 
 def metal(name: str) -> Host:
@@ -69,6 +72,16 @@ def metal(name: str) -> Host:
     if match is None or int(match[1]) > len(METAL_OFFSETS):
         raise LabError(f"{name!r} is no bare-metal host; names are metal-1 to metal-{len(METAL_OFFSETS)}")
     return Host(name, METAL_OFFSETS[int(match[1]) - 1])
+
+
+def blank(name: str) -> Host:
+    """A host that the lab itself never starts: `metal-3` to `metal-10`, `login-2` to `login-9`. Raises LabError for others."""
+    if METAL.fullmatch(name) and name not in FIXED:
+        return metal(name)
+    match = LOGIN.fullmatch(name)
+    if match is None or name in FIXED:
+        raise LabError(f"{name!r} is no place for a blank host; there are metal-3 to metal-10 and login-2 to login-9")
+    return Host(name, LOGIN_OFFSETS[int(match[1]) - 1])
 
 
 def names_file(network: Network, hosts: tuple[Host, ...]) -> str:

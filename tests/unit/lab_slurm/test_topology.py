@@ -11,6 +11,7 @@ NETWORK = Network()
 
 def test_no_two_hosts_share_a_name_or_an_address() -> None:
     everyone = {*HOSTS, *(metal(f"metal-{number}") for number in range(1, 11))}
+    everyone |= {topology.blank(f"login-{number}") for number in range(2, 10)}
     assert len({host.name for host in everyone}) == len({host.offset for host in everyone}) == len(everyone)
 
 
@@ -41,3 +42,9 @@ def test_resolv_conf_asks_cluster_dns_for_the_namespace_s_services() -> None:
 def test_only_names_with_a_place_are_metal_hosts(name: str) -> None:
     with pytest.raises(LabError, match="metal-1 to metal-10"):
         metal(name)
+
+
+@pytest.mark.parametrize("name", ["metal-1", "metal-2", "login-1", "ctl", "login-10", "metal-11", ""])
+def test_a_blank_host_never_takes_the_place_of_one_of_the_lab_s_own(name: str) -> None:
+    with pytest.raises(LabError):
+        topology.blank(name)
