@@ -34,6 +34,13 @@ OWNED = {
 }
 """slurm.conf parameters that may not stand in ``controller.extraConf``, in lower case, and where they are set instead."""
 
+LISTS = frozenset({"AuthInfo", "AuthAltTypes", "AuthAltParameters", "SlurmctldParameters", "GresTypes"})
+"""slurm.conf parameters that are lists: what is asked for may stand among others."""
+_REASONS = {
+    "SlurmctldParameters": "pods fetch their configuration; add to other SlurmctldParameters with a comma",
+    "ReturnToService": "a pod that comes back may run jobs again without an admin",
+}
+
 OPERATOR_MAX_NODE_COUNT = 1024
 """What the operator writes by itself (controller_config.go)."""
 
@@ -97,6 +104,43 @@ def _gres_line(config: StackConfig) -> list[str]:
     return [f"GresTypes={','.join(sorted({*types, *written}))}"]
 
 
+def outside_parameters(config: StackConfig) -> dict[str, str]:
+    """Parameters that slurm.conf of an outside slurmctld must hold. Those of LISTS may hold more, after a comma."""
+    parameters = {
+        "ClusterName": config.cluster.name,
+        "AuthType": "auth/slurm",
+        "CredType": "cred/slurm",
+        "AuthInfo": "use_client_ids",
+        "AuthAltTypes": "auth/jwt",
+        "AuthAltParameters": f"jwt_key=/etc/slurm/{names.JWT_KEY_FILE}",
+        "SlurmctldParameters": "enable_configless",
+        "MaxNodeCount": str(config.cluster.max_node_count),
+        "ReturnToService": "2",
+    }
+    if types := gres_types(config):
+        parameters["GresTypes"] = ",".join(types)
+    if config.accounting.enabled and config.accounting.external is not None:
+        outside = config.accounting.external
+        parameters |= {
+            "AccountingStorageType": "accounting_storage/slurmdbd",
+            "AccountingStorageHost": outside.host,
+            "AccountingStoragePort": str(outside.port),
+        }
+    return parameters
+
+
+def outside_lines(config: StackConfig) -> tuple[str, ...]:
+    """NodeName=, NodeSet= and PartitionName= lines that slurm.conf of an outside slurmctld must hold."""
+    lines = [host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts]
+    lines += [f"NodeSet={name} Feature={name}" for name in config.nodesets]
+    lines += [
+        partition_line(name, name, nodeset.partition.config)
+        for name, nodeset in config.nodesets.items()
+        if nodeset.partition.enabled
+    ]
+    return (*lines, *shared_partitions(config))
+
+
 def outside_slurm_conf(config: StackConfig) -> str:
     """The lines that slurm.conf of an outside slurmctld must hold for this stack's NodeSets, with the reason of each.
 
@@ -105,35 +149,8 @@ def outside_slurm_conf(config: StackConfig) -> str:
     """
     if config.controller.external is None:
         return f"# slurmctld of {config.cluster.name} is in Kubernetes: the operator writes its slurm.conf\n"
-    lines = [
-        f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need",
-        f"ClusterName={config.cluster.name}",
-        "AuthType=auth/slurm",
-        "CredType=cred/slurm",
-        "AuthInfo=use_client_ids",
-        "AuthAltTypes=auth/jwt",
-        f"AuthAltParameters=jwt_key=/etc/slurm/{names.JWT_KEY_FILE}",
-        "# pods fetch their configuration; add to other SlurmctldParameters with a comma",
-        "SlurmctldParameters=enable_configless",
-        f"MaxNodeCount={config.cluster.max_node_count}",
-        "# a pod that comes back may run jobs again without an admin",
-        "ReturnToService=2",
-    ]
-    if types := gres_types(config):
-        lines.append(f"GresTypes={','.join(types)}")
-    if config.accounting.enabled and config.accounting.external is not None:
-        outside = config.accounting.external
-        lines += [
-            "AccountingStorageType=accounting_storage/slurmdbd",
-            f"AccountingStorageHost={outside.host}",
-            f"AccountingStoragePort={outside.port}",
-        ]
-    lines.extend(host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts)
-    lines.extend(f"NodeSet={name} Feature={name}" for name in config.nodesets)
-    lines.extend(
-        partition_line(name, name, nodeset.partition.config)
-        for name, nodeset in config.nodesets.items()
-        if nodeset.partition.enabled
-    )
-    lines.extend(shared_partitions(config))
-    return "\n".join(lines) + "\n"
+    lines = [f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need"]
+    for key, value in outside_parameters(config).items():
+        lines += [f"# {_REASONS[key]}"] if key in _REASONS else []
+        lines.append(f"{key}={value}")
+    return "\n".join([*lines, *outside_lines(config)]) + "\n"
