@@ -30,10 +30,10 @@ _FINISHED: Final = frozenset(
         "BOOT_FAIL",
         "DEADLINE",
         "OUT_OF_MEMORY",
-        "REVOKED",
     }
 )
-_RESTS: Final = frozenset({"PENDING"})
+_RESTS: Final = _FINISHED | {"PENDING"}
+"""Base states in which a job holds no node, unless a flag says more."""
 _STANDS_STILL: Final = frozenset({"SUSPENDED", "STOPPED"})
 _ON_NODES: Final = frozenset({"RUNNING", "SUSPENDED"})
 
@@ -137,9 +137,11 @@ class JobView:
     def active(self) -> bool:
         """Whether it may hold its nodes: anything but pending alone or finished alone (slurmrestd.md section 4).
 
-        ``COMPLETED`` with ``COMPLETING`` is active (its epilog runs), and so is a state this program never heard of.
+        ``COMPLETED`` with ``COMPLETING`` is active (its epilog runs), and so are two base states at once, and a state this
+        program never heard of. ``REVOKED`` (the job runs in another cluster of a federation) makes no difference.
         """
-        return not (self.states and (self.states <= _FINISHED or self.states <= _RESTS))
+        rest = self.states - {"REVOKED"}
+        return len(rest) != 1 or not rest <= _RESTS
 
     @property
     def homeless(self) -> bool:

@@ -10,8 +10,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from slinky_iac.names import ANNOTATION_DELETION_COST, ANNOTATION_POD_CORDON
-
 
 @dataclass(frozen=True)
 class Pod:
@@ -54,19 +52,6 @@ class Pod:
     @property
     def scheduled(self) -> bool:
         return self.node_name != ""
-
-    @property
-    def cordoned(self) -> bool:
-        return self.annotations.get(ANNOTATION_POD_CORDON) == "true"
-
-    @property
-    def deletion_cost(self) -> int:
-        """As the operator reads it: an int32, 0 where absent or unreadable."""
-        try:
-            cost = int(self.annotations.get(ANNOTATION_DELETION_COST, "0"))
-        except ValueError:
-            return 0
-        return cost if -(1 << 31) <= cost < 1 << 31 else 0
 
 
 @dataclass(frozen=True)

@@ -10,23 +10,6 @@ from dataclasses import dataclass, replace
 
 BASE_STATES = frozenset({"INVALID", "UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE", "EXTERNAL"})
 """Exactly one of these is in a node's state; the rest are flags (slurm.h, enum node_states)."""
-FINISHED = frozenset(
-    {
-        "COMPLETED",
-        "CANCELLED",
-        "FAILED",
-        "TIMEOUT",
-        "NODE_FAIL",
-        "PREEMPTED",
-        "BOOT_FAIL",
-        "DEADLINE",
-        "OUT_OF_MEMORY",
-        "LAUNCH_FAILED",
-        "RECONFIG_FAIL",
-        "REVOKED",
-    }
-)
-"""Job states that, standing alone, hold no node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +83,6 @@ class Job:
         if self.array_job_id is not None:
             return f"{self.array_job_id}_{'[…]' if self.array_task_id is None else self.array_task_id}"
         return str(self.job_id)
-
-    @property
-    def holds_nodes(self) -> bool:
-        """Anything but PENDING alone or one finished state alone: running, suspended, completing, signalled …"""
-        return not (len(self.states) == 1 and (self.states <= FINISHED or self.states == {"PENDING"}))
 
 
 @dataclass(frozen=True, slots=True)

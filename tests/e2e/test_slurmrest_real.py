@@ -23,7 +23,7 @@ from lab.slurm.site import Site
 from lab.slurm.topology import Network
 from slinky_iac import names
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
-from slinky_iac.drain.observe import cluster_view
+from slinky_iac.drain.observe import cluster_view, job_view
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.kube.wire import Retry, Timeouts
@@ -182,7 +182,7 @@ def test_jobs_of_every_kind_are_read(client: SlurmrestClient, own: Slurm) -> Non
     tasks = [j for j in client.jobs().jobs if j.array_job_id == array]
     assert f"{array}_3" in {j.label for j in tasks}
     pending = job(client, waiting)
-    assert (pending.holds_nodes, pending.nodes, pending.requeueable) == (False, (), False)
+    assert (job_view(pending).active, pending.nodes, pending.requeueable) == (False, (), False)
 
 
 def test_a_busy_node_is_free_only_when_its_jobs_are_gone(client: SlurmrestClient, own: Slurm) -> None:

@@ -131,7 +131,8 @@ def test_a_pod_and_the_slurm_node_that_it_is() -> None:
     assert (pod.name, pod.index, pod.slurm_node, pod.node_name) == ("lab-worker-gpu-1", 1, "gpu-1", "k-1")
     assert pod.slurm_states == {"IDLE", "DRAIN", "INVALID_REG"}
     assert (pod.slurm_reason, pod.ready, pod.ready_since, pod.created) == ("slinky-iac:dev/gpu: x", True, EPOCH, EPOCH)
-    assert (pod.deletion_cost, pod.cordoned, pod.terminating, pod.revision) == (-5, False, False, "r1")
+    assert (pod.terminating, pod.revision) == (False, "r1")
+    assert pod.annotations["nodeset.slinky.slurm.net/pod-deletion-cost"] == "-5"
 
 
 @pytest.mark.parametrize(
@@ -142,14 +143,6 @@ def test_the_slurm_node_of_a_pod_follows_the_operators_rule(spec: Json, name: st
     body = {"items": [pod_body(1, spec=spec)]}
     (pod,) = client_of(always(httpx.Response(200, json=body))).pods_of("slurm", a_nodeset())
     assert pod.slurm_node == name
-
-
-@pytest.mark.parametrize(("cost", "read"), [("7", 7), ("x", 0), ("99999999999", 0), ("-2147483648", -2147483648)])
-def test_a_deletion_cost_is_read_as_the_operator_reads_it(cost: str, read: int) -> None:
-    body = pod_body(1)
-    body["metadata"]["annotations"] = {"nodeset.slinky.slurm.net/pod-deletion-cost": cost}
-    (pod,) = client_of(always(httpx.Response(200, json={"items": [body]}))).pods_of("slurm", a_nodeset())
-    assert pod.deletion_cost == read
 
 
 def test_all_pages_of_pods_are_read_and_only_the_nodesets_own_count() -> None:
