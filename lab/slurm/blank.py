@@ -13,8 +13,8 @@ from pathlib import Path
 
 from lab import paths
 from lab.slurm import rootfs, topology
-from lab.slurm.cluster import Cluster
 from lab.slurm.cluster import LAB as CLUSTER
+from lab.slurm.cluster import Cluster
 from lab.slurm.hosts import Bind
 from lab.slurm.rootfs import RECIPE, Recipe, Say
 

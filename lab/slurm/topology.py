@@ -75,7 +75,7 @@ def metal(name: str) -> Host:
 
 
 def blank(name: str) -> Host:
-    """A host that the lab itself never starts: `metal-3` to `metal-10`, `login-2` to `login-9`. Raises LabError for others."""
+    """A host that the lab itself never starts: `metal-3` to `metal-10`, `login-2` to `login-9`; LabError for others."""
     if METAL.fullmatch(name) and name not in FIXED:
         return metal(name)
     match = LOGIN.fullmatch(name)
