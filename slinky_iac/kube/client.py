@@ -25,6 +25,8 @@ from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
 PAGE = 500
 """Pods a page, as kubectl asks."""
 PASSING = frozenset({429, 500, 502, 503, 504})
+DONE = frozenset({200, 201, 202})
+"""OK, created, and accepted: a deletion that goes on."""
 Body = TypeVar("Body", bound=BaseModel)
 
 
@@ -74,12 +76,12 @@ class KubeClient:
 
     def nodeset(self, namespace: str, name: str) -> models.NodeSetState:
         """The NodeSet, with its status and replicas. :raises KubeNotFound: it isn't there."""
-        path = f"{_custom(namespace, 'nodesets')}/{_label(name)}"
+        path = f"{_custom(namespace, 'nodesets')}/{label_of(name)}"
         return self._get(path, raw.NodeSetBody, f"NodeSet {namespace}/{name}").value()
 
     def controller(self, namespace: str, name: str) -> models.ControllerState:
         """The Controller custom resource."""
-        path = f"{_custom(namespace, 'controllers')}/{_label(name)}"
+        path = f"{_custom(namespace, 'controllers')}/{label_of(name)}"
         return self._get(path, raw.ControllerBody, f"Controller {namespace}/{name}").value()
 
     def restapis(self, namespace: str) -> tuple[models.RestApiState, ...]:
@@ -89,7 +91,7 @@ class KubeClient:
 
     def deployment_available(self, namespace: str, name: str) -> int:
         """Pods of a Deployment that serve now, such as of ``<restapi>-restapi``; 0 where there is no such Deployment."""
-        path = f"/apis/apps/v1/namespaces/{_label(namespace)}/deployments/{_label(name)}"
+        path = f"/apis/apps/v1/namespaces/{label_of(namespace)}/deployments/{label_of(name)}"
         try:
             return self._get(path, raw.DeploymentBody, f"Deployment {namespace}/{name}").status.available
         except KubeNotFound:
@@ -97,7 +99,7 @@ class KubeClient:
 
     def deployment_images(self, namespace: str, name: str) -> tuple[str, ...]:
         """Images of a Deployment's containers, the first one's first. :raises KubeNotFound: it isn't there."""
-        path = f"/apis/apps/v1/namespaces/{_label(namespace)}/deployments/{_label(name)}"
+        path = f"/apis/apps/v1/namespaces/{label_of(namespace)}/deployments/{label_of(name)}"
         found = self._get(path, raw.DeploymentBody, f"Deployment {namespace}/{name}")
         return tuple(each.image for each in found.spec.template.spec.containers)
 
@@ -107,7 +109,7 @@ class KubeClient:
 
     def pods_of(self, namespace: str, nodeset: models.NodeSetState) -> tuple[models.Pod, ...]:
         """All pods that the NodeSet controls, terminating and failed ones too, by ordinal."""
-        path = f"/api/v1/namespaces/{_label(namespace)}/pods"
+        path = f"/api/v1/namespaces/{label_of(namespace)}/pods"
         what = f"pods of NodeSet {namespace}/{nodeset.name}"
         selector = nodeset.selector or f"app.kubernetes.io/name=slurmd,{LABEL_INSTANCE}={nodeset.name}"
         pods: list[models.Pod] = []
@@ -133,7 +135,7 @@ class KubeClient:
         :raises KubeConflict: it was changed or replaced since: look again.
         :raises KubeUnreachable: no answer: it may have been done or not, so look again.
         """
-        path = f"/api/v1/namespaces/{_label(namespace)}/pods/{_label(pod.name)}"
+        path = f"/api/v1/namespaces/{label_of(namespace)}/pods/{label_of(pod.name)}"
         test = {"uid": pod.uid, "resourceVersion": pod.resource_version}
         body = {"metadata": {**test, "annotations": dict(annotations)}}
         merge = {"content-type": "application/merge-patch+json"}
@@ -146,10 +148,10 @@ class KubeClient:
         :raises KubeForbidden: they can't be seen, which isn't the same as none.
         """
         where = f"of {namespace}"
-        hpas = f"/apis/autoscaling/v2/namespaces/{_label(namespace)}/horizontalpodautoscalers"
+        hpas = f"/apis/autoscaling/v2/namespaces/{label_of(namespace)}/horizontalpodautoscalers"
         found = self._get(hpas, raw.ScalerList, f"HorizontalPodAutoscalers {where}")
         scalers = found.of_nodeset(nodeset, GROUP, "HorizontalPodAutoscaler")
-        keda = f"/apis/keda.sh/v1alpha1/namespaces/{_label(namespace)}/scaledobjects"
+        keda = f"/apis/keda.sh/v1alpha1/namespaces/{label_of(namespace)}/scaledobjects"
         try:
             objects = self._get(keda, raw.ScalerList, f"ScaledObjects {where}")
         except KubeNotFound:
@@ -161,7 +163,7 @@ class KubeClient:
 
         :raises KubeNotFound: no such Secret, or no such entry in it.
         """
-        path = f"/api/v1/namespaces/{_label(namespace)}/secrets/{_label(name)}"
+        path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
         what = f"Secret {namespace}/{name}"
         found = self._get(path, raw.SecretBody, what).data.get(entry)
         if found is None:
@@ -173,7 +175,7 @@ class KubeClient:
 
     def secret_made_at(self, namespace: str, name: str) -> int | None:
         """When a Secret was made, in seconds since 1970; None where the API server doesn't say."""
-        path = f"/api/v1/namespaces/{_label(namespace)}/secrets/{_label(name)}"
+        path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
         made = self._get(path, raw.SecretBody, f"Secret {namespace}/{name}").metadata.created
         return None if made is None else int(made.timestamp())
 
@@ -201,7 +203,7 @@ class KubeClient:
                 method,
                 path,
                 budget_s=self._budget_s,
-                repeatable=method == "GET",
+                repeatable=method in ("GET", "DELETE"),
                 again=lambda answer: answer.status_code in PASSING,
                 params=params,
                 json=json,
@@ -212,12 +214,12 @@ class KubeClient:
             raise KubeUnreachable(
                 f"{what}: no answer from {self._access.server} ({self._access.origin}): {error}.{unsure}"
             ) from None
-        if response.status_code != 200:
+        if response.status_code not in DONE:
             raise self._refusal(response, what)
         return response
 
     def _refusal(self, response: httpx.Response, what: str) -> KubeError:
-        """The error for anything but 200, by status; Kubernetes' own words where there are any."""
+        """The error for anything but success, by status; Kubernetes' own words where there are any."""
         code = response.status_code
         try:
             status = _Status.model_validate_json(response.content)
@@ -240,10 +242,10 @@ class KubeClient:
 
 
 def _custom(namespace: str, plural: str) -> str:
-    return f"/apis/{API_VERSION}/namespaces/{_label(namespace)}/{plural}"
+    return f"/apis/{API_VERSION}/namespaces/{label_of(namespace)}/{plural}"
 
 
-def _label(name: str) -> str:
+def label_of(name: str) -> str:
     """A path segment. Names come from config and state; one with ``/`` or ``..`` would address something else."""
     if not all(is_dns_label(part) for part in name.split(".")) or len(name) > 253:
         raise ValueError(f"{name!r} can't be the name of a Kubernetes object (RFC 1123): nothing was sent")
