@@ -1,0 +1,120 @@
+"""Run test modules over several labs side by side: ``python -m tests.lanes FOLDER …``.
+
+End-to-end tests mostly wait (for drains, deadlines, leases), so two labs on two cores take little more than half the time
+of one. The first lab is the ordinary one; every other has a network namespace and a state folder of its own, as
+`lab/README.md` describes. A lane takes the next module as soon as it is through with one; what a module prints comes in one
+piece when it ends. All labs are taken down at the end, also after Ctrl-C. Exit code: 0 if every module passed, else 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import queue
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from time import monotonic
+
+from lab import paths
+
+LONGEST = ("test_drain_jobs.py", "test_drain_teardown.py", "test_drain_policy.py", "test_stack_life.py", "test_bad_world.py")
+"""Begun first, in this order, so that no lane is left alone with a long one."""
+IN_LAB = 'eval "$(./lab/lab env)" && exec "$@"'
+
+
+@dataclass(frozen=True)
+class Lane:
+    """One lab and the way to run a command in it."""
+
+    name: str
+    entered: tuple[str, ...]
+    env: dict[str, str]
+
+    def lab(self, command: str) -> subprocess.CompletedProcess[bytes]:
+        """Run a command of `lab/lab`."""
+        return subprocess.run([*self.entered, "./lab/lab", command], cwd=paths.REPO, env=self.env, check=False)
+
+    def test(self, module: Path) -> tuple[int, str]:
+        """Run a module's tests; returns pytest's exit code and what it printed."""
+        pytest = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5", str(module)]
+        argv = [*self.entered, "bash", "-c", IN_LAB, "-", *pytest]
+        done = subprocess.run(
+            argv, cwd=paths.REPO, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
+        )
+        return done.returncode, done.stdout
+
+
+def modules(folders: Sequence[Path]) -> list[Path]:
+    """Test modules of the folders, the longest first. A file that is named itself is taken as it is."""
+    found = [path for folder in folders for path in (sorted(folder.glob("test_*.py")) if folder.is_dir() else [folder])]
+    return sorted(found, key=lambda path: (LONGEST.index(path.name) if path.name in LONGEST else len(LONGEST), path.name))
+
+
+def lanes(count: int) -> tuple[list[Lane], list[subprocess.Popen[bytes]]]:
+    """The ordinary lab and ``count`` - 1 others; and the processes that keep the others' networks."""
+    made = [Lane("lab", (), dict(os.environ))]
+    holders = []
+    for number in range(2, count + 1):
+        script = "ip link set lo up && echo up && exec sleep infinity"
+        argv = ["setpriv", "--pdeathsig", "KILL", "unshare", "--net", "--", "sh", "-c", script]
+        holder = subprocess.Popen(argv, stdout=subprocess.PIPE)
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == b"up\n", "no network namespace could be made: run as root"
+        holders.append(holder)
+        env = {**os.environ, "SLINKY_LAB_STATE": f"{paths.USUAL_STATE}-{number}"}
+        made.append(Lane(f"lab-{number}", ("nsenter", "-t", str(holder.pid), "-n", "--"), env))
+    return made, holders
+
+
+def work(lane: Lane, waiting: queue.SimpleQueue[Path], printing: threading.Lock) -> list[str]:
+    """Bring the lane's lab up and run modules until none is left; returns the names of those that failed."""
+    if lane.lab("up").returncode:
+        return [f"{lane.name} did not come up"]
+    failed: list[str] = []
+    while True:
+        try:
+            module = waiting.get_nowait()
+        except queue.Empty:
+            return failed
+        begun = monotonic()
+        code, printed = lane.test(module)
+        if code:
+            failed.append(module.name)
+        with printing:
+            print(f"\n-- {module.name} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the modules; returns the exit code."""
+    parser = argparse.ArgumentParser(prog="python -m tests.lanes", description="test modules over several labs")
+    parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
+    parser.add_argument("--labs", type=int, default=2)
+    asked = parser.parse_args(argv)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
+    for module in modules(asked.folders):
+        waiting.put(module)
+    printing = threading.Lock()
+    made, holders = lanes(asked.labs)
+    try:
+        with ThreadPoolExecutor(len(made)) as pool:
+            failed = [name for names in pool.map(lambda lane: work(lane, waiting, printing), made) for name in names]
+    finally:
+        for lane in made:
+            lane.lab("down")
+        for holder in holders:
+            holder.kill()
+            holder.wait()
+    if failed:
+        print(f"\nfailed: {', '.join(failed)}", flush=True)
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
