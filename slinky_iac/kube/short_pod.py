@@ -96,8 +96,7 @@ class ShortPod:
 
 
 class ShortPodClient(KubeClient):
-    """A :class:`KubeClient` that makes, reads and deletes pods. Needs the rights ``create``, ``get``, ``list`` and ``delete``
-    on pods of the namespace."""
+    """Makes, reads and deletes pods. Needs the rights ``create``, ``get``, ``list`` and ``delete`` on the namespace's pods."""
 
     def namespace_exists(self, namespace: str) -> bool:
         """Whether the namespace is there. :raises KubeForbidden: this user may not look."""

@@ -22,7 +22,7 @@ ACCESS = KubeAccess(
     tls_server_name=None,
     proxy_url=None,
     namespace="slurm",
-    user=KubeUser(token="t"),
+    user=KubeUser(token="a-secret-bearer-token"),
     origin="the test",
 )
 
