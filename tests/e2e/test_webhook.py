@@ -1,4 +1,4 @@
-"""slurm-operator's own admission webhook, deployed by our operator component without cert-manager, in front of our resources.
+"""slurm-operator's own admission webhook, deployed by our operator component without cert-manager, before our resources.
 
 It shows two things: what our program makes passes the operator's own checks, on create and on update, and what the webhook
 refuses is what our preview refuses before it.
