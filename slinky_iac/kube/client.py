@@ -25,8 +25,8 @@ from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
 PAGE = 500
 """Pods a page, as kubectl asks."""
 PASSING = frozenset({429, 500, 502, 503, 504})
-DONE = frozenset({200, 201, 202})
-"""OK, created, and accepted: a deletion that goes on."""
+DONE = {"POST": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
+"""What says success to a write: created, and accepted for a deletion that goes on. For all else it is 200 alone."""
 Body = TypeVar("Body", bound=BaseModel)
 
 
@@ -214,7 +214,7 @@ class KubeClient:
             raise KubeUnreachable(
                 f"{what}: no answer from {self._access.server} ({self._access.origin}): {error}.{unsure}"
             ) from None
-        if response.status_code not in DONE:
+        if response.status_code not in DONE.get(method, {200}):
             raise self._refusal(response, what)
         return response
 

@@ -96,7 +96,7 @@ class ShortPod:
 
 
 class ShortPodClient(KubeClient):
-    """Makes, reads and deletes pods. Needs the rights ``create``, ``get``, ``list`` and ``delete`` on the namespace's pods."""
+    """Makes, reads and deletes pods. Needs the rights ``create``, ``get``, ``list`` and ``delete`` on pods."""
 
     def namespace_exists(self, namespace: str) -> bool:
         """Whether the namespace is there. :raises KubeForbidden: this user may not look."""
