@@ -5,6 +5,7 @@ SlinkyError
 ├── HostlistError           a Slurm node expression can't be read
 ├── StateError              a stack's state could not be read
 ├── PreviewError            what was given as a preview is none, or not a whole one
+├── HandoffError            a hand-off can't be made as asked, or not be written where it should go
 ├── KeyMaterialError        a slurm.key or JWT key that Slurm would refuse or misread; never carries the key
 ├── SlurmrestError          slurmrestd could not be asked, or what it said is not an answer
 │   ├── SlurmrestUnreachable    no connection, no answer in time, or a proxy's 502/503/504 that isn't Slurm's
@@ -54,6 +55,10 @@ class StateError(SlinkyError):
 
 class PreviewError(SlinkyError):
     """What was given as the output of `pulumi preview --json` is none, or not a whole one."""
+
+
+class HandoffError(SlinkyError):
+    """A hand-off for outside hosts can't be made as asked, or not be written where it should go."""
 
 
 class KeyMaterialError(SlinkyError):
