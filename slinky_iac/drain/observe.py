@@ -19,19 +19,33 @@ from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestError, 
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.models import Job, Node, Reservation
+from slinky_iac.slurmrest.models import Job, Node, NodesAnswer, Reservation
 
 
 @dataclass(frozen=True)
 class Look:
-    """One look: as the planner wants it, and the pods with the versions that a write needs."""
+    """One look: as the planner wants it, pods with the versions that a write needs, and what the next look starts from."""
 
     observation: Observation
     pods: tuple[Pod, ...]
+    nodes: NodesAnswer | None = None
+    """Slurm's nodes as they were listed last; None where Slurm didn't answer."""
+    whole: bool = True
+    """The nodes were listed by this look itself; False: slurmctld said that nothing changed since an earlier one."""
 
 
-def look(kube: KubeClient, slurm: Callable[[], SlurmrestClient], settings: GateSettings, now: int) -> Look:
+def look(
+    kube: KubeClient,
+    slurm: Callable[[], SlurmrestClient],
+    settings: GateSettings,
+    now: int,
+    last: NodesAnswer | None = None,
+) -> Look:
     """Look at one NodeSet.
+
+    With ``last``, an earlier list of nodes is taken again where slurmctld says that nothing changed since (5 ms instead of
+    300 ms with 5,000 nodes). It judges by its own clock, which is another one after a fail-over to a backup: good enough to
+    go on waiting by, not to end a wait by.
 
     slurmrestd's passing silence is part of the observation (``cluster`` is None, ``problem`` says why). A refused token
     or an unsuitable slurmrestd is raised: no later look would be better. So is everything from Kubernetes.
@@ -44,7 +58,7 @@ def look(kube: KubeClient, slurm: Callable[[], SlurmrestClient], settings: GateS
     pods = kube.pods_of(reach.namespace, state)
     scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
     # Without pods there is nothing to conclude from Slurm's lists, so a cluster before its first node may be empty.
-    cluster, problem = _ask(slurm, allow_none=not pods)
+    cluster, nodes, problem = _ask(slurm, allow_none=not pods, last=last)
     seen = Observation(
         now=now,
         version=settings.version,
@@ -54,24 +68,37 @@ def look(kube: KubeClient, slurm: Callable[[], SlurmrestClient], settings: GateS
         restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
         problem=problem,
     )
-    return Look(seen, pods)
+    whole = nodes is None or last is None or nodes.nodes is not last.nodes
+    return Look(seen, pods, nodes, whole)
 
 
-def _ask(slurm: Callable[[], SlurmrestClient], *, allow_none: bool) -> tuple[ClusterView | None, str]:
+def _ask(
+    slurm: Callable[[], SlurmrestClient], *, allow_none: bool, last: NodesAnswer | None
+) -> tuple[ClusterView | None, NodesAnswer | None, str]:
     try:
-        return cluster_view(slurm(), allow_none=allow_none), ""
+        client = slurm()
+        nodes = _listed(client, allow_none=allow_none) if last is None else client.nodes_again(last, allow_none=allow_none)
+        return _view(client, nodes), nodes, ""
     except (SlurmrestAuthError, SlurmrestVersionError):
         raise
     except SlurmrestError as error:
-        return None, str(error)
+        return None, None, str(error)
 
 
 def cluster_view(client: SlurmrestClient, *, allow_none: bool = False) -> ClusterView:
     """Slurm's side of one look. Raises what the client raises; so it does for a list without nodes, unless
     ``allow_none``."""
+    return _view(client, _listed(client, allow_none=allow_none))
+
+
+def _listed(client: SlurmrestClient, *, allow_none: bool) -> NodesAnswer:
     answer = client.nodes(allow_none=allow_none)
     if answer is None:
         raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
+    return answer
+
+
+def _view(client: SlurmrestClient, answer: NodesAnswer) -> ClusterView:
     jobs = client.jobs()
     return ClusterView.of(
         (node_view(node) for node in answer.nodes),

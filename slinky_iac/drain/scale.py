@@ -103,7 +103,7 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
     last: Step | None = None
     while True:
         try:
-            step = next_step(session.observe(settings), goal)
+            step = _next(session, settings, goal)
             if isinstance(step, Done):
                 return step
             if isinstance(step, Stop):
@@ -129,6 +129,13 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
                 f" drained. {NEXT_STEP}"
             )
         _rest(session, settings, goal)
+
+
+def _next(session: Session, settings: GateSettings, goal: Goal) -> Step:
+    """The next step. Only waiting rests on a cheap look: what is done, or ends the wait, rests on a whole one."""
+    seen, whole = session.glance(settings)
+    step = next_step(seen, goal)
+    return step if whole or isinstance(step, Wait) else next_step(session.observe(settings), goal)
 
 
 def _goal(session: Session, settings: GateSettings, current: int, target: int, why: str, *, teardown: bool) -> Goal:

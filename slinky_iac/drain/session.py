@@ -12,14 +12,16 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 from slinky_iac import names
-from slinky_iac.drain import actions, observe, plugin_process
+from slinky_iac.drain import actions, plugin_process
 from slinky_iac.drain.mark import Mark, Unmark
 from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observe import Look, look
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.progress import Report, engine_report
 from slinky_iac.drain.scale_out import LEFT_BEHIND
 from slinky_iac.drain.settings import GateSettings, Reach
 from slinky_iac.errors import KubeNotFound, SlurmrestRefused
+from slinky_iac.keys import NEXT_SUFFIX
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.kube.models import NodeSetState, Pod
@@ -27,6 +29,7 @@ from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct, Endpoint, KubeProxy
+from slinky_iac.slurmrest.models import NodesAnswer
 
 
 class Session:
@@ -42,6 +45,7 @@ class Session:
         self._kube: KubeClient | None = None
         self._slurm: SlurmrestClient | None = None
         self._pods: dict[str, Pod] = {}
+        self._nodes: NodesAnswer | None = None
 
     def now(self) -> int:
         """Whole seconds since the epoch."""
@@ -67,11 +71,16 @@ class Session:
     def slurm(self) -> SlurmrestClient:
         """The slurmrestd client, opened at first use with the key that the Secret holds now."""
         if self._slurm is None:
-            reach = self.reach
-            key = self.kube.secret_entry(reach.namespace, reach.jwt_secret, reach.jwt_entry)
-            client = SlurmrestClient(self._endpoint(), [key], clock=self._clock, budget_s=self._budget_s)
+            client = SlurmrestClient(
+                self._endpoint(), self._jwt_keys(), again=self._jwt_keys, clock=self._clock, budget_s=self._budget_s
+            )
             self._slurm = self._stack.enter_context(client)
         return self._slurm
+
+    def _jwt_keys(self) -> list[bytes]:
+        """The key that the Secret holds now and, while it is being rotated, the one that comes."""
+        reach, entry = self.reach, self.reach.jwt_entry
+        return self.kube.secret_entries(reach.namespace, reach.jwt_secret, entry, entry + NEXT_SUFFIX)
 
     def _source(self) -> KubeSource:
         path = Path(self.reach.kubeconfig) if self.reach.kubeconfig else None
@@ -103,9 +112,19 @@ class Session:
     def observe(self, settings: GateSettings) -> Observation:
         """One look: pods first, then Slurm's nodes, then its jobs. Slurm's silence is part of what is seen; Kubernetes'
         is an error, for without pods nothing can be said at all."""
-        seen = observe.look(self.kube, lambda: self.slurm, settings, self.now())
+        return self._look(settings, None).observation
+
+    def glance(self, settings: GateSettings) -> tuple[Observation, bool]:
+        """One look, cheap where slurmctld says that its nodes haven't changed since the last one; and whether it is as
+        good as :meth:`observe`'s. Where it isn't, it is good enough to go on waiting by, and for nothing else."""
+        seen = self._look(settings, self._nodes)
+        return seen.observation, seen.whole
+
+    def _look(self, settings: GateSettings, last: NodesAnswer | None) -> Look:
+        seen = look(self.kube, lambda: self.slurm, settings, self.now(), last)
         self._pods = {pod.name: pod for pod in seen.pods}
-        return seen.observation
+        self._nodes = seen.nodes
+        return seen
 
     def act(self, step: actions.Step, settings: GateSettings) -> None:
         """Carry out one step. Raises what the clients raise; a half-done step is found by the next look."""

@@ -26,6 +26,8 @@ class ModelSession:
         self.pauses = 0
         self.interrupted_at = None
         self.alive = True
+        self.stale = None
+        """What every glance shows, as of a slurmctld that wrongly says that nothing changed."""
 
     def now(self):
         return self.w.now
@@ -54,6 +56,11 @@ class ModelSession:
 
     def observe(self, _settings):
         return self.w.observe()
+
+    def glance(self, _settings):
+        if self.stale is None:
+            return self.observe(_settings), True
+        return self.stale, False
 
     def act(self, step, _settings):
         self.acts.append(type(step).__name__)
@@ -110,6 +117,28 @@ def test_jobs_are_waited_for_and_told_on_the_way():
     scale.settle(session, settings(2))
     assert any("gpu-2: 1 job (1 of alice)" in line for line in session.said)
     assert set(w.jobs) == {2}
+
+
+def test_the_gate_opens_by_a_whole_look_only_whatever_a_cheap_one_says():
+    """A backup slurmctld whose clock is behind says "unchanged" of nodes that somebody has returned to service since."""
+    session = ModelSession(world("1.1.0", 3))
+    scale.settle(session, settings(2))
+    session.stale = session.w.observe()
+    session.w.nodes["gpu-2"].drain = False
+    session.acts.clear()
+    scale.settle(session, settings(2))
+    assert "Drain" in session.acts
+    assert session.w.nodes["gpu-2"].drain
+
+
+def test_a_cheap_look_is_enough_to_wait_by():
+    session = ModelSession(with_job(), [nothing, nothing, job_ends(1)])
+    session.interrupted_at = 3
+    scale.settle(session, settings(3))
+    session.stale = replace(session.w.observe(), cluster=None, problem="asleep")
+    with pytest.raises(DrainBlocked, match="interrupted"):
+        scale.settle(session, settings(2))
+    assert session.acts == []
 
 
 def test_last_look_refuses_a_write_that_the_cluster_has_outrun():

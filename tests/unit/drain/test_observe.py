@@ -2,13 +2,16 @@
 
 from dataclasses import replace
 
+import httpx
 import pytest
 
 from slinky_iac import names
-from slinky_iac.drain.observe import job_view, node_view, nodeset_view, pod_view, reservation_view
+from slinky_iac.drain.observe import job_view, look, node_view, nodeset_view, pod_view, reservation_view
 from slinky_iac.kube.models import NodeSetState, Pod, Ref
 from slinky_iac.slurmrest.models import Job, Node, Reservation
 from tests.unit.drain.made import NOW
+from tests.unit.drain.test_drive import settings
+from tests.unit.slurmrest.fake import FakeSlurm, node
 
 POD = Pod(
     name="hpc-worker-gpu-2",
@@ -27,6 +30,28 @@ POD = Pod(
     ready_since=NOW - 50,
     resource_version="7",
     ready_changed=NOW - 50,
+)
+NODESET = NodeSetState(
+    name="hpc-worker-gpu",
+    uid="u",
+    resource_version="1",
+    generation=4,
+    observed_generation=3,
+    deleting=False,
+    replicas_spec=3,
+    replicas_status=3,
+    updated=1,
+    ready=3,
+    available=3,
+    hash="h",
+    slurm_idle=3,
+    slurm_allocated=0,
+    slurm_down=0,
+    slurm_drain=0,
+    controller_ref=Ref("hpc"),
+    update_strategy="RollingUpdate",
+    scaling_mode="StatefulSet",
+    selector="",
 )
 NODE = Node(
     name="gpu-2",
@@ -108,33 +133,11 @@ def test_pod_without_a_node_is_unscheduled():
 
 
 def test_nodeset_carries_what_tells_a_rollout():
-    state = NodeSetState(
-        name="hpc-worker-gpu",
-        uid="u",
-        resource_version="1",
-        generation=4,
-        observed_generation=3,
-        deleting=False,
-        replicas_spec=3,
-        replicas_status=3,
-        updated=1,
-        ready=3,
-        available=3,
-        hash="h",
-        slurm_idle=3,
-        slurm_allocated=0,
-        slurm_down=0,
-        slurm_drain=0,
-        controller_ref=Ref("hpc"),
-        update_strategy="RollingUpdate",
-        scaling_mode="StatefulSet",
-        selector="",
-    )
-    view = nodeset_view(state, ("ScaledObject/gpu",))
+    view = nodeset_view(NODESET, ("ScaledObject/gpu",))
     assert (view.replicas, view.generation, view.observed_generation) == (3, 4, 3)
     assert view.autoscalers == ("ScaledObject/gpu",)
     assert view.rolling(3)
-    assert not nodeset_view(replace(state, update_strategy="OnDelete"), ()).rolling(3)
+    assert not nodeset_view(replace(NODESET, update_strategy="OnDelete"), ()).rolling(3)
 
 
 def test_node_keeps_state_reason_and_times():
@@ -162,3 +165,48 @@ def test_reservation_without_an_end_lasts():
     assert (view.start, view.nodes) == (0, ("gpu-2",))
     assert view.end > NOW + 10**9
     assert reservation_view(replace(made, start=NOW, end=NOW + 1)).end == NOW + 1
+
+
+class Kube:
+    """Kubernetes with one NodeSet, as much of it as a look asks for."""
+
+    def nodeset(self, _namespace, _name):
+        return NODESET
+
+    def pods_of(self, _namespace, _state):
+        return (POD,)
+
+    def scalers_of(self, _namespace, _name):
+        return ()
+
+    def deployment_available(self, _namespace, _name):
+        return 1
+
+
+def seen(client, last=None):
+    return look(Kube(), lambda: client, settings(3), NOW, last)
+
+
+def test_a_look_takes_the_last_list_again_only_on_slurmctlds_word_and_says_so():
+    slurm = FakeSlurm(changed=False).add(node("g-0"))
+    with slurm.client() as client:
+        first = seen(client)
+        again = seen(client, first.nodes)
+        assert first.observation.cluster is not None
+        assert (first.whole, again.whole) == (True, False)
+        assert again.observation == first.observation
+        slurm.changed = True
+        slurm.add(node("g-1", "MIXED"))
+        changed = seen(client, again.nodes)
+        assert changed.whole
+        assert set(changed.observation.cluster.nodes) == {"g-0", "g-1"}
+
+
+def test_a_slurmrestd_that_does_not_answer_leaves_nothing_to_go_by():
+    slurm = FakeSlurm(changed=False).add(node("g-0"))
+    with slurm.client() as client:
+        first = seen(client)
+        slurm.faults = [lambda _: httpx.Response(200, json={})]
+        silent = seen(client, first.nodes)
+    assert (silent.observation.cluster, silent.nodes, silent.whole) == (None, None, True)
+    assert silent.observation.problem

@@ -181,6 +181,7 @@ class FakeSlurm:
             ("GET", "jobs"): lambda: answer(jobs=list(self.jobs.values()), last_update=number(self.last_update)),
             # The single GET is stale about what runs.
             ("GET", "node"): lambda: answer(nodes=[{**self.nodes[name], "alloc_cpus": 0}], last_update=number(1)),
+            ("GET", "reservations"): lambda: answer(reservations=[], last_update=number(self.last_update)),
             ("GET", "diag"): lambda: answer(statistics={"jobs_running": len(self.jobs), "jobs_pending": 0}),
             ("POST", "nodes"): lambda: self.update(body),
             ("DELETE", "node"): lambda: answer() if self.nodes.pop(name, None) else answer(422, [error(2018)]),

@@ -153,3 +153,29 @@ def test_an_answer_that_echoes_the_token_ends_in_no_message() -> None:
     client.diag()
     assert all("[hidden]" in text for text in shown)
     assert not any(token in text for token in slurm.tokens for text in shown)
+
+
+def test_a_key_that_was_replaced_during_a_long_wait_is_asked_for_and_remembered() -> None:
+    slurm = FakeSlurm(keys=(KEY,)).add(node("g-0"))
+    held = [KEY]
+    asked: list[int] = []
+
+    def again() -> list[bytes]:
+        asked.append(1)
+        return held
+
+    client = slurm.client(KEY, again=again)
+    client.diag()
+    assert asked == []
+    slurm.keys, held = (OTHER_KEY,), [OTHER_KEY]
+    client.diag()
+    before = len(slurm.tokens)
+    client.diag()
+    assert (len(asked), len(slurm.tokens) - before) == (1, 1)
+
+
+def test_keys_that_are_asked_for_again_and_refused_again_end_the_call() -> None:
+    slurm = FakeSlurm(keys=(b"third" * 8,)).add(node("g-0"))
+    client = slurm.client(KEY, again=lambda: [KEY, OTHER_KEY])
+    with pytest.raises(SlurmrestAuthError, match="each of the 2 JWT keys"):
+        client.diag()
