@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pulumi
@@ -10,19 +11,25 @@ import pulumi_random
 from pulumi_kubernetes.core.v1 import Secret
 
 from components.resources import child, metadata, token
-from slinky_iac import keys
+from slinky_iac import keys, names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.shared import key_references
 
 
 @dataclass(frozen=True, kw_only=True)
 class AuthKeysArgs:
-    """``slurm_key`` and ``jwt_key``: base64 of the raw bytes as secret outputs, with ``keys.source: imported`` only."""
+    """``slurm_key`` and ``jwt_key``: base64 of the raw bytes as secret outputs, with ``keys.source: imported`` only.
+
+    ``jwt_key_next``: the JWT key that comes, while it is being rotated. ``slurm_jwks``: the file for slurmd's pods, used
+    with ``keys.jwks``.
+    """
 
     config: StackConfig
     slurm_key: pulumi.Output[str] | None = None
     jwt_key: pulumi.Output[str] | None = None
     fingerprints: tuple[str, str] | None = None
+    jwt_key_next: pulumi.Output[str] | None = None
+    slurm_jwks: pulumi.Output[str] | None = None
 
 
 class AuthKeys(pulumi.ComponentResource):
@@ -49,9 +56,15 @@ class AuthKeys(pulumi.ComponentResource):
             if value is None:
                 prints.append(pulumi.Output.from_input("not known: the Secret was made outside this stack"))
                 continue
-            self.secrets.append(self._secret(name, which, config, places[index], value))
+            place = places[index]
+            data: dict[str, pulumi.Input[str]] = {place["key"]: value}
+            if which == "jwt-key" and args.jwt_key_next is not None:
+                data[place["key"] + keys.NEXT_SUFFIX] = args.jwt_key_next
+            self.secrets.append(self._secret(name, which, config, place["name"], data))
             known = None if args.fingerprints is None else args.fingerprints[index]
             prints.append(_fingerprint(value) if known is None else pulumi.Output.from_input(known))
+        if config.keys.jwks and args.slurm_jwks is not None:
+            self.secrets.append(self._jwks(name, config, args.slurm_jwks))
         self.slurm_key_fingerprint, self.jwt_key_fingerprint = prints
         self.secret_names = pulumi.Output.from_input([place["name"] for place in places])
         self.register_outputs(
@@ -76,14 +89,23 @@ class AuthKeys(pulumi.ComponentResource):
         return random.result.apply(lambda text: keys.to_secret_data(text.encode()))
 
     def _secret(
-        self, name: str, which: str, config: StackConfig, place: dict[str, str], value: pulumi.Output[str]
+        self, name: str, which: str, config: StackConfig, kube: str, data: Mapping[str, pulumi.Input[str]]
     ) -> Secret:
         return Secret(
             f"{name}-{which}-secret",
-            metadata=metadata(config, place["name"]),
+            metadata=metadata(config, kube),
             immutable=True,
-            data={place["key"]: value},
+            data=dict(data),
             opts=child(self, protect=config.keys.protect, additional_secret_outputs=["data", "stringData"]),
+        )
+
+    def _jwks(self, name: str, config: StackConfig, document: pulumi.Output[str]) -> Secret:
+        # Neither immutable nor protected: pods follow its changes while they run, and it can be made again from the keys.
+        return Secret(
+            f"{name}-slurm-jwks-secret",
+            metadata=metadata(config, names.slurm_jwks_secret(config.cluster.resource_name)),
+            data={names.SLURM_JWKS_FILE: document},
+            opts=child(self, additional_secret_outputs=["data", "stringData"]),
         )
 
 

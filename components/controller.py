@@ -8,6 +8,7 @@ import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
 
 from components.resources import child, custom_resource, metadata, token
+from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.daemons import controller_spec, script_maps
 from slinky_iac.manifests.endpoints import join_target
@@ -15,9 +16,10 @@ from slinky_iac.manifests.endpoints import join_target
 
 @dataclass(frozen=True, kw_only=True)
 class ControllerArgs:
-    """All that a Controller is made of is in the configuration."""
+    """``jwt_key_fingerprint``: noted on the Controller, so that its change wakes the operator (names.ANNOTATION_JWT_KEY)."""
 
     config: StackConfig
+    jwt_key_fingerprint: pulumi.Output[str] | None = None
 
 
 class Controller(pulumi.ComponentResource):
@@ -34,8 +36,14 @@ class Controller(pulumi.ComponentResource):
             for _, map_name, data in script_maps(config)
             if data and config.controller.external is None
         ]
+        told = args.jwt_key_fingerprint
         self.resource = custom_resource(
-            "Controller", config.cluster.resource_name, config, controller_spec(config), child(self, *files)
+            "Controller",
+            config.cluster.resource_name,
+            config,
+            controller_spec(config),
+            child(self, *files),
+            {} if told is None else {names.ANNOTATION_JWT_KEY: told},
         )
         target = join_target(config)
         self.join_host = pulumi.Output.from_input(target.host)

@@ -75,6 +75,8 @@ class HybridCluster(pulumi.ComponentResource):
             slurm_key=settings.slurm_key,
             jwt_key=settings.jwt_key,
             fingerprints=settings.key_fingerprints,
+            jwt_key_next=settings.jwt_key_next,
+            slurm_jwks=settings.slurm_jwks,
         )
         keys = AuthKeys(f"{name}-keys", keys_args, child(self, namespace, provider=kube))
         endpoints = ExternalEndpoints(
@@ -83,7 +85,9 @@ class HybridCluster(pulumi.ComponentResource):
         first = (operator, namespace, keys, endpoints)
         accounting = self._accounting(name, settings, kube, first)
         controller = Controller(
-            f"{name}-controller", ControllerArgs(config=config), child(self, *first, accounting, provider=kube)
+            f"{name}-controller",
+            ControllerArgs(config=config, jwt_key_fingerprint=keys.jwt_key_fingerprint),
+            child(self, *first, accounting, provider=kube),
         )
         restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config), child(self, *first, controller, provider=kube))
         self._workers(name, config, kube, (*first, controller, restapi))
@@ -105,7 +109,14 @@ class HybridCluster(pulumi.ComponentResource):
         # while the gates, which read their shell's, drain elsewhere; and each desk's path would be a change to preview.
         shells = [_without_kubeconfig] if access.kubeconfig is None else []
         options = child(self, identity, transformations=shells)
-        return Provider(f"{name}-kubernetes", kubeconfig=access.kubeconfig, context=access.context, opts=options)
+        return Provider(
+            f"{name}-kubernetes",
+            kubeconfig=access.kubeconfig,
+            context=access.context,
+            # In place, else a Secret that changes is deleted first. Those that are immutable are replaced all the same.
+            enable_secret_mutable=True if config.keys.jwks else None,
+            opts=options,
+        )
 
     def _namespace(self, name: str, config: StackConfig, kube: Provider) -> Namespace | None:
         if not config.cluster.create_namespace:

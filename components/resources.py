@@ -22,7 +22,7 @@ def token(kind: str) -> str:
     return f"{names.TYPE_PREFIX}:{kind}"
 
 
-def metadata(config: StackConfig, name: str, annotations: Mapping[str, str] | None = None) -> dict[str, Any]:
+def metadata(config: StackConfig, name: str, annotations: Mapping[str, pulumi.Input[str]] | None = None) -> dict[str, Any]:
     """ObjectMeta of a resource in the cluster's namespace, under exactly this name."""
     meta: dict[str, Any] = {"name": name, "namespace": config.cluster.namespace, "labels": labels(config)}
     return meta | ({"annotations": dict(annotations)} if annotations else {})
@@ -34,18 +34,19 @@ def custom_resource(
     config: StackConfig,
     spec: Mapping[str, Any],
     opts: pulumi.ResourceOptions,
+    annotations: Mapping[str, pulumi.Input[str]] | None = None,
 ) -> CustomResource:
     """A ``slinky.slurm.net`` custom resource; ``name`` is its Kubernetes name and its logical name.
 
     A NodeSet's deletion ends when its pods have: slurmrestd must outlive them. A replacement deletes first: under one
     name, creating first would take up the old object, which is then deleted as the old one, and none is left.
     """
-    annotations = None if kind == "NodeSet" else BACKGROUND
+    noted = {} if kind == "NodeSet" else dict(BACKGROUND)
     return CustomResource(
         f"{config.cluster.namespace}-{name}-{kind.lower()}",
         api_version=names.API_VERSION,
         kind=kind,
-        metadata=metadata(config, name, annotations),
+        metadata=metadata(config, name, noted | dict(annotations or {})),
         spec=dict(spec),
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
     )

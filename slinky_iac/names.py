@@ -30,6 +30,10 @@ ANNOTATION_POD_DEADLINE = "nodeset.slinky.slurm.net/pod-deadline"
 ANNOTATION_GATE = "slinky-iac/scale-in"
 """Set by us on the pods we picked: the owner tag of the gate, so that a cancel finds what is ours."""
 
+ANNOTATION_JWT_KEY = "slinky-iac/jwt-key"
+"""Set by us on the Controller: fingerprint of the JWT key. Its change wakes the operator, which signs with the Secret's
+key as it is then; by itself it would look again only after 12 minutes (slurmclient_sync.go)."""
+
 LABEL_CLUSTER = "slinky.slurm.net/cluster"
 """NOTE: set by the operator on every child: the Controller's name."""
 LABEL_INSTANCE = "app.kubernetes.io/instance"
@@ -45,6 +49,9 @@ SLURMRESTD_PORT = 6820
 
 SLURM_KEY_FILE = "slurm.key"
 JWT_KEY_FILE = "jwt_hs256.key"
+SLURM_JWKS_FILE = "slurm.jwks"
+SLURM_JWKS_FOLDER = "/etc/slurm-jwks"
+"""Where slurmd's pods have slurm.jwks: a folder of its own, since the operator's volume fills /etc/slurm."""
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 MAX_LABEL = 63
@@ -97,6 +104,11 @@ def slurm_key_secret(cluster: str) -> str:
 def jwt_key_secret(cluster: str) -> str:
     """Secret that holds the JWT HS256 key."""
     return shorten(f"{cluster}-auth-jwths256")
+
+
+def slurm_jwks_secret(cluster: str) -> str:
+    """Secret that holds slurm.jwks for the pods. Not of the key Secrets' pattern: it is made to be changed in place."""
+    return shorten(f"{cluster}-slurm-jwks")
 
 
 def nodeset_resource(cluster: str, nodeset: str) -> str:

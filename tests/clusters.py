@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import functools
 import json
+from collections.abc import Sequence
 from typing import Any
 
 from components import HybridCluster, HybridClusterArgs
@@ -13,11 +14,13 @@ from tests.program import GENERATED, Recording, run_stack
 from tests.stacks import FORMS, ROOT, merged, sections
 
 RAW_KEYS = (bytes(range(1, 97)), b"jwt" * 30 + bytes(range(200, 232)))
+COMING_KEY = b"coming" * 12 + bytes(range(100, 132))
 PASSWORD = "database-p4ssword"
 SECRETS = {
     "slurmKey": base64.b64encode(RAW_KEYS[0]).decode(),
     "jwtKey": base64.b64encode(RAW_KEYS[1]).decode(),
     "databasePassword": PASSWORD,
+    "jwtKeyNext": base64.b64encode(COMING_KEY).decode(),
 }
 STACKS = (*FORMS, "dev")
 """The four forms and the lab's stack."""
@@ -28,15 +31,16 @@ def stack_sections(name: str) -> dict[str, Any]:
     return sections(ROOT / "Pulumi.dev.yaml" if name == "dev" else ROOT / "examples" / f"Pulumi.{name}.yaml")
 
 
-def recorded(name: str, **over: Any) -> Recording:
-    """What the cluster of a stack registers, with ``over`` laid over its configuration. Don't change what comes back."""
-    return _recorded(name, json.dumps(over, sort_keys=True))
+def recorded(name: str, *, coming: Sequence[str] = (), **over: Any) -> Recording:
+    """What the cluster of a stack registers, with ``over`` laid over its configuration, and with the secrets ``coming`` set
+    that a rotation sets. Don't change what comes back."""
+    return _recorded(name, json.dumps(over, sort_keys=True), tuple(coming))
 
 
 @functools.cache
-def _recorded(name: str, over: str) -> Recording:
+def _recorded(name: str, over: str, coming: tuple[str, ...]) -> Recording:
     data = merged(stack_sections(name), json.loads(over))
-    wanted = set()
+    wanted = set(coming)
     if data.get("keys", {}).get("source") == "imported":
         wanted |= {"slurmKey", "jwtKey"}
     if data.get("accounting", {}).get("database"):
@@ -58,4 +62,4 @@ def traces(raw: bytes) -> set[str]:
 
 def all_traces() -> set[str]:
     """Traces of both imported keys, of a generated key and of the database password."""
-    return {trace for raw in (*RAW_KEYS, GENERATED.encode(), PASSWORD.encode()) for trace in traces(raw)}
+    return {trace for raw in (*RAW_KEYS, COMING_KEY, GENERATED.encode(), PASSWORD.encode()) for trace in traces(raw)}

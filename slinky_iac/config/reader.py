@@ -26,6 +26,10 @@ class StackSettings:
     jwt_key: pulumi.Output[str] | None
     key_fingerprints: tuple[str, str] | None
     database_password: pulumi.Output[str] | None
+    jwt_key_next: pulumi.Output[str] | None = None
+    """The JWT key that comes, while it is being rotated: base64, as the others."""
+    slurm_jwks: pulumi.Output[str] | None = None
+    """base64 of slurm.jwks with all keys of auth/slurm that are in use; None unless keys are imported."""
 
 
 def read_stack() -> StackSettings:
@@ -50,8 +54,14 @@ def _read(raw: dict[str, str]) -> StackSettings:
         jwt_key=_secret(raw_keys, 1),
         key_fingerprints=None if raw_keys is None else (keys.fingerprint(raw_keys[0]), keys.fingerprint(raw_keys[1])),
         database_password=None if password is None else pulumi.Output.secret(password),
+        jwt_key_next=_hidden(values.coming.get("jwtKeyNext")),
+        slurm_jwks=_hidden(values.slurm_jwks()),
     )
 
 
 def _secret(raw: tuple[bytes, bytes] | None, index: int) -> pulumi.Output[str] | None:
-    return None if raw is None else pulumi.Output.secret(keys.to_secret_data(raw[index]))
+    return None if raw is None else _hidden(raw[index])
+
+
+def _hidden(raw: bytes | None) -> pulumi.Output[str] | None:
+    return None if raw is None else pulumi.Output.secret(keys.to_secret_data(raw))

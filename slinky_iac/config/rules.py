@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.config import rules_kubernetes
+from slinky_iac.config import rules_kubernetes, rules_rotation
 from slinky_iac.config.findings import Finding, Level, error, info, warning
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import StackConfig
@@ -57,6 +57,7 @@ def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         for path, value in (("slurmKeySecret", keys.slurm_key_secret), ("jwtKeySecret", keys.jwt_key_secret)):
             if value is None:
                 yield error(f"keys.{path}", "is needed with keys.source: existing, to know which Secret is meant")
+    yield from rules_rotation.rotation(config, secrets)
     same = (keys.slurm_key_secret, keys.slurm_key_entry) == (keys.jwt_key_secret, keys.jwt_key_entry)
     if same and keys.slurm_key_secret is not None:
         yield error("keys", "both keys are the same entry of the same Secret; a leaked token key would open auth/slurm too")

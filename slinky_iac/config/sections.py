@@ -129,6 +129,9 @@ class Keys(Section):
     """Name of the Secret with the JWT HS256 key."""
     jwt_key_entry: str = names.JWT_KEY_FILE
     """Entry of that Secret."""
+    jwks: bool = False
+    """Give slurmd's pods slurm.key as slurm.jwks, in a Secret that is changed in place: then `keys rotate slurm` replaces
+    the key under running jobs, and no pod is restarted. Switching it replaces the pods of every NodeSet once, drained."""
     allow_trailing_newline: bool = False
     """Accept an imported key that is text ending in a line break. Slurm reads the break as part of the key, so this is
     right only where the outside file ends with it as well."""

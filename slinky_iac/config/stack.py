@@ -13,7 +13,9 @@ from slinky_iac.operator_version import OperatorVersion
 
 PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
-SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword")
+COMING_KEYS = ("slurmKeyNext", "slurmKeyPrevious", "jwtKeyNext")
+"""Keys beside slurmKey and jwtKey while one is being rotated; `keys rotate` sets and removes them."""
+SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword", *COMING_KEYS)
 """Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
 
 

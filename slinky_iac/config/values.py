@@ -14,7 +14,7 @@ from slinky_iac import keys
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
-from slinky_iac.config.stack import SECRET_KEYS, StackConfig
+from slinky_iac.config.stack import COMING_KEYS, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError, KeyMaterialError
 
 
@@ -26,6 +26,15 @@ class Values:
     config: StackConfig
     findings: tuple[Finding, ...]
     keys: tuple[bytes, bytes] | None = field(default=None, repr=False)
+    coming: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """Raw bytes of those of :data:`slinky_iac.config.stack.COMING_KEYS` that are set: a key is being rotated."""
+
+    def slurm_jwks(self) -> bytes | None:
+        """slurm.jwks as these keys make it; None where slurm.key isn't imported."""
+        if self.keys is None:
+            return None
+        others = (self.coming.get(name) for name in ("slurmKeyNext", "slurmKeyPrevious"))
+        return keys.jwks(self.keys[0], *(raw for raw in others if raw is not None))
 
 
 def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool = True) -> Values:
@@ -47,7 +56,9 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
         raise ConfigError(tuple(faults))
     config = load({name: _parsed(name, text) for name, text in own.items() if name not in secret})
     found = require_sound(findings(config, secret))
-    return Values(config, found, _imported(config, own) if with_keys else None)
+    if not with_keys:
+        return Values(config, found)
+    return Values(config, found, _imported(config, own), _coming(config, own))
 
 
 def _parsed(name: str, text: str) -> object:
@@ -60,16 +71,26 @@ def _parsed(name: str, text: str) -> object:
 def _imported(config: StackConfig, own: Mapping[str, str]) -> tuple[bytes, bytes] | None:
     if config.keys.source != "imported":
         return None
-    newline = config.keys.allow_trailing_newline
+    raw = _decoded(config, own, ("slurmKey", "jwtKey"))
+    if raw["slurmKey"] == raw["jwtKey"]:
+        raise ConfigError(
+            ("jwtKey: is the same key as slurmKey; whoever may sign tokens could then be any daemon. Make two keys",)
+        )
+    return raw["slurmKey"], raw["jwtKey"]
+
+
+def _coming(config: StackConfig, own: Mapping[str, str]) -> dict[str, bytes]:
+    return _decoded(config, own, tuple(name for name in COMING_KEYS if name in own))
+
+
+def _decoded(config: StackConfig, own: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, bytes]:
     faults: list[str] = []
-    raw: list[bytes] = []
-    for name in ("slurmKey", "jwtKey"):
+    raw: dict[str, bytes] = {}
+    for name in wanted:
         try:
-            raw.append(keys.decode(name, own[name], allow_trailing_newline=newline))
+            raw[name] = keys.decode(name, own[name], allow_trailing_newline=config.keys.allow_trailing_newline)
         except KeyMaterialError as error:
             faults.append(str(error))
-    if not faults and raw[0] == raw[1]:
-        faults.append("jwtKey: is the same key as slurmKey; whoever may sign tokens could then be any daemon. Make two keys")
     if faults:
         raise ConfigError(tuple(faults))
-    return raw[0], raw[1]
+    return raw

@@ -163,15 +163,25 @@ class KubeClient:
 
         :raises KubeNotFound: no such Secret, or no such entry in it.
         """
+        return self.secret_entries(namespace, name, entry)[0]
+
+    def secret_entries(self, namespace: str, name: str, entry: str, *optional: str) -> list[bytes]:
+        """One entry that must be there, then those of ``optional`` that are.
+
+        :raises KubeNotFound: no such Secret, or no such first entry in it.
+        """
         path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
         what = f"Secret {namespace}/{name}"
-        found = self._get(path, raw.SecretBody, what).data.get(entry)
-        if found is None:
+        data = self._get(path, raw.SecretBody, what).data
+        if entry not in data:
             raise KubeNotFound(f"{what}: has no entry {entry!r}; nothing was asked of Slurm. Check `keys` in the config")
-        try:
-            return base64.b64decode(found, validate=True)
-        except ValueError:
-            raise KubeError(f"{what}: entry {entry!r} isn't base64: not used", status=200) from None
+        found: list[bytes] = []
+        for each in (entry, *(other for other in optional if other in data)):
+            try:
+                found.append(base64.b64decode(data[each], validate=True))
+            except ValueError:
+                raise KubeError(f"{what}: entry {each!r} isn't base64: not used", status=200) from None
+        return found
 
     def secret_made_at(self, namespace: str, name: str) -> int | None:
         """When a Secret was made, in seconds since 1970; None where the API server doesn't say."""

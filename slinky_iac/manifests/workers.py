@@ -11,6 +11,8 @@ from slinky_iac.config.workers import NodeSet, Resources
 from slinky_iac.manifests.shared import Spec, container, reference, service, sidecar, slinky_image, template
 from slinky_iac.slurmconf import node_parameters, pairs
 
+JWKS_VOLUME = "slurm-jwks"
+
 _UNITS = {
     "": 1,
     "k": 1e3,
@@ -31,13 +33,17 @@ def nodeset_spec(config: StackConfig, name: str, replicas: Any) -> Spec:  # noqa
     """Spec of one NodeSet. ``replicas`` is passed through: it comes from the scale-in gate, not from the configuration."""
     nodeset = config.nodesets[name]
     pod: Spec = {"hostname": names.nodeset_hostname(name)}
-    if nodeset.volumes:
-        pod["volumes"] = [{"name": v.name, **v.source} for v in nodeset.volumes]
+    volumes: list[Spec] = [{"name": v.name, **v.source} for v in nodeset.volumes]
+    if config.keys.jwks:
+        secret = {"secretName": names.slurm_jwks_secret(config.cluster.resource_name), "defaultMode": 0o600}
+        volumes.append({"name": JWKS_VOLUME, "secret": secret})
+    if volumes:
+        pod["volumes"] = volumes
     image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": replicas,
-        "slurmd": container(config, image, _slurmd(nodeset)),
+        "slurmd": container(config, image, _slurmd(nodeset, jwks=config.keys.jwks)),
         "logfile": sidecar(config),
         "template": template(config, nodeset.pod, pod),
         "partition": _partition(config, nodeset),
@@ -55,7 +61,7 @@ def nodeset_spec(config: StackConfig, name: str, replicas: Any) -> Spec:  # noqa
     return spec
 
 
-def _slurmd(nodeset: NodeSet) -> Spec:
+def _slurmd(nodeset: NodeSet, *, jwks: bool) -> Spec:
     more: Spec = {}
     env = [{"name": key, "value": value} for key, value in nodeset.env.items()]
     limits = _limits(nodeset.resources)
@@ -65,14 +71,17 @@ def _slurmd(nodeset: NodeSet) -> Spec:
         env.append({"name": "POD_CPUS", "value": str(whole_cpus(nodeset.resources.cpus))})
     if nodeset.resources.memory:
         env.append({"name": "POD_MEMORY", "value": str(mebibytes(nodeset.resources.memory))})
+    if jwks:  # slurmd looks beside slurm.key, in the operator's volume, unless it is told another place (auth/slurm)
+        env.append({"name": "SLURM_SACK_JWKS", "value": f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"})
     if env:
         more["env"] = env
     if nodeset.privileged is not None:
         more["securityContext"] = {"privileged": nodeset.privileged}
-    if nodeset.volumes:
-        more["volumeMounts"] = [
-            {"name": v.name, "mountPath": v.mount_path, "readOnly": v.read_only} for v in nodeset.volumes
-        ]
+    mounts = [{"name": v.name, "mountPath": v.mount_path, "readOnly": v.read_only} for v in nodeset.volumes]
+    if jwks:  # the folder, not the file: only then does kubelet follow the Secret
+        mounts.append({"name": JWKS_VOLUME, "mountPath": names.SLURM_JWKS_FOLDER, "readOnly": True})
+    if mounts:
+        more["volumeMounts"] = mounts
     return more
 
 

@@ -7,7 +7,7 @@ needed and must be integers; ``exp`` is compared with slurmctld's clock.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NoReturn
 
 import httpx
@@ -33,29 +33,41 @@ class _SlurmHmac(HMACAlgorithm):
         return None
 
 
-class SlurmJwtAuth(httpx.Auth):
-    """Adds a token to each request; on a refusal tries a fresh one, then the next key, then gives up.
+def _checked(keys: Sequence[bytes]) -> tuple[bytes, ...]:
+    if not keys or not all(isinstance(key, bytes) and key for key in keys):
+        raise KeyMaterialError("the JWT key is missing or empty: slurmctld would refuse every token made with it")
+    return tuple(bytes(key) for key in keys)
 
-    ``keys`` are raw file contents, the newest first: while a key is being rotated slurmctld knows one of ``[new,
-    old]`` (Slurm has no overlap for HS256). The key that worked is remembered. Nothing of it shows in ``repr``, and it
-    can't be pickled.
+
+class SlurmJwtAuth(httpx.Auth):
+    """Adds a token to each request; on a refusal tries a fresh one, the next key, keys that are new since; then gives up.
+
+    ``keys`` are raw file contents: while a key is being rotated slurmctld knows one of two (Slurm has no overlap for HS256).
+    The key that worked is remembered. Nothing of it shows in ``repr``, and it can't be pickled.
     """
 
     requires_response_body = True
 
     def __init__(
-        self, keys: Sequence[bytes], *, clock: Callable[[], float], user: str = "slurm", life_s: int = MAX_LIFE_S
+        self,
+        keys: Sequence[bytes],
+        *,
+        clock: Callable[[], float],
+        again: Callable[[], Sequence[bytes]] | None = None,
+        user: str = "slurm",
+        life_s: int = MAX_LIFE_S,
     ) -> None:
-        """``user`` (claim ``sun``) must be SlurmUser, root or an Admin known where slurmctld runs: with PrivateData
+        """``again`` gives the keys as they are now: a wait of hours may see one replaced.
+
+        ``user`` (claim ``sun``) must be SlurmUser, root or an Admin known where slurmctld runs: with PrivateData
         set, others are shown fewer jobs than run. ``life_s`` at most 300; ``clock`` gives wall seconds.
 
         :raises KeyMaterialError: no key, or an empty one.
         """
-        if not keys or not all(isinstance(key, bytes) and key for key in keys):
-            raise KeyMaterialError("the JWT key is missing or empty: slurmctld would refuse every token made with it")
+        self._keys = _checked(keys)
+        self._again = again
         if not 2 <= life_s <= MAX_LIFE_S:
             raise ValueError(f"a token's life must be 2 to {MAX_LIFE_S} seconds, not {life_s}")
-        self._keys = tuple(bytes(key) for key in keys)
         self._user = user
         self._clock = clock
         self._life_s = life_s
@@ -71,15 +83,23 @@ class SlurmJwtAuth(httpx.Auth):
         raise TypeError("SlurmJwtAuth holds keys and is never pickled, copied or stored")
 
     def sync_auth_flow(self, request: httpx.Request) -> Generator[httpx.Request, httpx.Response, None]:
-        order = [self._works, *(i for i in range(len(self._keys)) if i != self._works)]
-        attempts = [(order[0], False), *((index, True) for index in order)]
-        for index, fresh in attempts:
+        for index, fresh in self._attempts():
             request.headers[HEADER] = self._token_of(index, fresh=fresh)
             response = yield request
             if not is_auth_refusal(response):
                 self._works = index
                 return
         raise SlurmrestAuthError(self._refused(len(self._keys)))
+
+    def _attempts(self) -> Iterator[tuple[int, bool]]:
+        """Index of the key and whether a fresh token is wanted; at the end, keys that weren't known before."""
+        order = [self._works, *(i for i in range(len(self._keys)) if i != self._works)]
+        yield from [(order[0], False), *((index, True) for index in order)]
+        found = _checked(self._again()) if self._again is not None else self._keys
+        unknown = [index for index, key in enumerate(found) if key not in self._keys]
+        if unknown:
+            self._keys, self._works, self._token = found, unknown[0], None
+            yield from ((index, True) for index in unknown)
 
     def _refused(self, keys: int) -> str:
         which = "the JWT key" if keys == 1 else f"each of the {keys} JWT keys"

@@ -27,6 +27,7 @@ class Session:
         endpoint: Endpoint,
         keys: Sequence[bytes],
         *,
+        again: Callable[[], Sequence[bytes]] | None = None,
         user: str = "slurm",
         token_life_s: int = MAX_LIFE_S,
         clock: Clock | None = None,
@@ -38,7 +39,8 @@ class Session:
         env: Mapping[str, str] | None = None,
         home: Path | None = None,
     ) -> None:
-        """``keys``: raw bytes of jwt_hs256.key, [new, old] while it is being rotated. ``user``: see
+        """``keys``: raw bytes of jwt_hs256.key, both of them while it is being rotated. ``again``: gives
+        the keys as they are now, asked when all are refused. ``user``: see
         :class:`SlurmJwtAuth`. ``budget_s``: seconds that a call may take, tries and pauses together, unless the call
         says otherwise. ``transport`` and ``connect`` replace the network (tests)."""
         clock = clock or Clock()
@@ -47,7 +49,7 @@ class Session:
         client = httpx.Client(
             base_url=way.base_url,
             transport=bounded,
-            auth=SlurmJwtAuth(keys, clock=clock.wall, user=user, life_s=token_life_s),
+            auth=SlurmJwtAuth(keys, again=again, clock=clock.wall, user=user, life_s=token_life_s),
             headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "slinky-iac"},
             trust_env=False,
         )

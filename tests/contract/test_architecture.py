@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "slinky_iac/manifests/": {"slinky_iac"},
     "slinky_iac/slurmrest/": {"slinky_iac", "httpx", "jwt", "pydantic"},
     "slinky_iac/kube/": {"slinky_iac", "httpx", "pydantic", "yaml"},
+    "slinky_iac/handoff/": {"slinky_iac", "yaml"},
     "slinky_iac/": {"slinky_iac"},
     "policies/": {"slurm_rules", "pulumi_policy"},
     "lab/standins/": {"lab", "pulumi", "grpc", "google", "bcrypt"},
@@ -46,6 +47,7 @@ LAYERS = {
     "slinky_iac/preflight.py": {"config", "kube", "errors"},
     "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys", "slurmconf"},
     "slinky_iac/manifests/": {"manifests", "config", "names", "slurmconf", "operator_version"},
+    "slinky_iac/handoff/": {"handoff", "manifests", "slurmconf", "config", "names", "errors"},
     "slinky_iac/kube/": {"kube", "errors", "names"},
     "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist"},
     "slinky_iac/drain/": {
@@ -57,11 +59,16 @@ LAYERS = {
         "hostlist",
         "operator_version",
         "stack_state",
+        "keys",
     },
 }
 """Parts of the library that each part may import. drain, kube and slurmrest never see the configuration: the process
 that runs the gates stays small, and a destroy works with no program at hand."""
-BORDER = {"slinky_iac/drain/cli.py": {"config"}}
+BORDER = {
+    "slinky_iac/drain/cli.py": {"config"},
+    "slinky_iac/handoff/known.py": {"keys", "kube", "stack_state"},
+    "slinky_iac/handoff/cli.py": {"stack_config"},
+}
 
 
 def imported(tree: ast.AST) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import subprocess
 from pathlib import Path
 
@@ -88,3 +89,24 @@ def test_the_fingerprint_is_what_the_documented_command_prints(tmp_path: Path) -
 def test_fingerprints_tell_keys_apart_and_show_nothing_of_them(one: bytes, other: bytes) -> None:
     assert (keys.fingerprint(one) == keys.fingerprint(other)) == (one == other)
     assert encoded(one) not in keys.fingerprint(one)
+
+
+def test_a_jwks_signs_with_one_key_and_takes_tokens_of_all() -> None:
+    old, new = b"o" * 32, b"n" * 32
+    shown = json.loads(keys.jwks(new, old))["keys"]
+    assert [(key["kid"], key.get("use")) for key in shown] == [(keys.kid(new), "default"), (keys.kid(old), None)]
+    assert [base64.b64decode(key["k"]) for key in shown] == [new, old]
+    assert {(key["alg"], key["kty"]) for key in shown} == {("HS256", "oct")}, "slurmctld is fatal on anything else"
+
+
+@given(one=RAW, other=RAW)
+def test_the_same_keys_make_the_same_file_so_that_hashes_can_be_compared(one: bytes, other: bytes) -> None:
+    assert keys.jwks(one, other) == keys.jwks(one, other, one)
+    assert (keys.jwks(one, other) == keys.jwks(other, one)) == (one == other)
+    assert len(json.loads(keys.jwks(one, other))["keys"]) == (1 if one == other else 2), "kids must be unique"
+
+
+@given(raw=RAW)
+def test_a_kid_shows_nothing_of_the_key(raw: bytes) -> None:
+    assert len(keys.kid(raw)) == len("sha256-") + 16
+    assert encoded(raw)[:16] not in keys.kid(raw)

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.keys import GENERATED_LENGTH, fingerprint
+from slinky_iac.keys import GENERATED_LENGTH, fingerprint, jwks
 from slinky_iac.manifests.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.manifests.workers import loginset_spec, nodeset_spec
 from tests.clusters import PASSWORD, RAW_KEYS, recorded
@@ -90,6 +90,29 @@ def test_key_secrets_are_immutable_protected_and_secret(stack: str) -> None:
         assert {"data", "stringData"} <= secret.secret_outputs
         assert isinstance(secret.inputs["data"], Secret)
         assert "stringData" not in secret.inputs
+
+
+def test_while_the_jwt_key_is_rotated_its_secret_holds_both() -> None:
+    recording = recorded("controller-outside", coming=["jwtKeyNext"])
+    secret = next(r for r in key_secrets(recording) if r.name.endswith("jwt-key-secret"))
+    assert set(secret.inputs["data"].value) == {"jwt_hs256.key", "jwt_hs256.key.next"}
+    assert secret.inputs["immutable"] is True
+
+
+def test_a_new_jwt_key_changes_the_controller_so_that_the_operator_looks_again() -> None:
+    noted = recorded("controller-outside").one(f"{CR}Controller").inputs["metadata"]["annotations"]
+    assert noted["slinky-iac/jwt-key"] == fingerprint(RAW_KEYS[1])
+
+
+def test_the_secret_that_pods_follow_is_changed_in_place() -> None:
+    """Replaced, it would be gone for a moment, and a pod that starts just then would hang."""
+    recording = recorded("controller-outside", keys={"jwks": True})
+    secret = next(r for r in key_secrets(recording) if r.name.endswith("slurm-jwks-secret"))
+    assert secret.inputs["data"] == Secret({"slurm.jwks": base64.b64encode(jwks(RAW_KEYS[0])).decode()})
+    assert "immutable" not in secret.inputs
+    assert not secret.protect
+    assert recording.one("pulumi:providers:kubernetes").inputs["enableSecretMutable"] == "true"
+    assert "enableSecretMutable" not in recorded("controller-outside").one("pulumi:providers:kubernetes").inputs
 
 
 def test_a_stack_may_give_up_the_protection_of_its_keys() -> None:

@@ -1,0 +1,99 @@
+"""Keys that are being replaced: what the settings allow beside each other, and what they make."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from slinky_iac import keys, names
+from slinky_iac.config.findings import Level
+from slinky_iac.config.load import load
+from slinky_iac.config.rules import findings
+from slinky_iac.config.values import values_of
+from slinky_iac.errors import ConfigError
+from slinky_iac.manifests.workers import nodeset_spec
+from tests.stacks import outside
+
+OLD, NEW, JWT, JWT_NEXT = (bytes([start]) * 64 for start in (1, 2, 3, 4))
+BOTH = frozenset({"slurmKey", "jwtKey"})
+JWKS: dict[str, Any] = {"keys": {"source": "imported", "jwks": True}}
+
+
+def errors(data: dict[str, Any], *coming: str) -> list[tuple[str, str]]:
+    found = findings(load(data), BOTH | set(coming))
+    return [(f.path, f.message) for f in found if f.level is Level.ERROR]
+
+
+def values(data: dict[str, Any], **secrets: bytes) -> bytes | None:
+    given = {"slurmKey": OLD, "jwtKey": JWT, **secrets}
+    own = {name: json.dumps(section) for name, section in data.items()}
+    own |= {name: base64.b64encode(raw).decode() for name, raw in given.items()}
+    return values_of(own, frozenset(given)).slurm_jwks()
+
+
+@pytest.mark.parametrize("coming", ["slurmKeyNext", "slurmKeyPrevious"])
+def test_slurm_key_is_rotated_only_where_pods_can_take_part(coming: str) -> None:
+    assert errors(outside(**JWKS), coming) == []
+    ((path, text),) = errors(outside(), coming)
+    assert path == "keys.jwks"
+    assert "slurmd's pods would know one key only" in text
+
+
+def test_a_jwt_key_is_rotated_without_any_setting() -> None:
+    assert errors(outside(), "jwtKeyNext") == []
+
+
+def test_two_rotations_of_one_key_at_once_are_refused() -> None:
+    ((path, text),) = errors(outside(**JWKS), "slurmKeyNext", "slurmKeyPrevious")
+    assert path == "keys"
+    assert "one of them at a time" in text
+
+
+@pytest.mark.parametrize(
+    ("more", "word"),
+    [
+        ({"keys": {"source": "generated", "jwks": True}}, "keys.source: imported"),
+        ({"controller": {}}, "slurmctld is in Kubernetes"),
+        ({"logins": {"main": {"sssdConfSecret": "sssd"}}}, "main"),
+    ],
+)
+def test_jwks_is_refused_where_somebody_would_be_cut_off(more: dict[str, Any], word: str) -> None:
+    assert any(path == "keys.jwks" and word in text for path, text in errors(outside(**{**JWKS, **more})))
+
+
+def test_keys_that_come_go_with_imported_keys_only() -> None:
+    data = outside(keys={"source": "existing", "slurmKeySecret": "a", "jwtKeySecret": "b"})
+    assert [path for path, _ in errors(data, "jwtKeyNext")] == ["keys.source"]
+
+
+def test_a_key_that_comes_is_checked_like_the_one_that_goes() -> None:
+    with pytest.raises(ConfigError, match="slurmKeyNext: has 8 bytes") as caught:
+        values(outside(**JWKS), slurmKeyNext=b"\xff" * 8)
+    assert base64.b64encode(b"\xff" * 8).decode() not in str(caught.value)
+
+
+def test_the_file_of_the_pods_follows_the_secrets_that_are_set() -> None:
+    assert values(outside(**JWKS)) == keys.jwks(OLD)
+    assert values(outside(**JWKS), slurmKeyNext=NEW) == keys.jwks(OLD, NEW)
+    assert values(outside(**JWKS), slurmKey=NEW, slurmKeyPrevious=OLD) == keys.jwks(NEW, OLD)
+
+
+def test_pods_read_the_file_from_a_folder_that_follows_the_secret() -> None:
+    config = load(outside(**JWKS, nodesets={"gpu": {"replicas": 1, "env": {"A": "b"}}}))
+    spec = nodeset_spec(config, "gpu", 1)
+    (volume,) = spec["template"]["spec"]["volumes"]
+    assert volume == {"name": "slurm-jwks", "secret": {"secretName": "slurm-slurm-jwks", "defaultMode": 0o600}}
+    (mount,) = spec["slurmd"]["volumeMounts"]
+    assert mount == {"name": "slurm-jwks", "mountPath": names.SLURM_JWKS_FOLDER, "readOnly": True}
+    assert "subPath" not in mount, "kubelet doesn't follow a Secret that is mounted as a file"
+    assert {"name": "SLURM_SACK_JWKS", "value": "/etc/slurm-jwks/slurm.jwks"} in spec["slurmd"]["env"]
+
+
+def test_a_rotation_changes_no_pod() -> None:
+    """Its file changes under it; a changed template would replace every pod, and its jobs would have to end first."""
+    config = load(outside(**JWKS, nodesets={"gpu": {"replicas": 1}}))
+    assert keys.kid(OLD) not in json.dumps(nodeset_spec(config, "gpu", 1))
+    assert "jwks" not in json.dumps(nodeset_spec(load(outside(nodesets={"gpu": {"replicas": 1}})), "gpu", 1))
