@@ -18,6 +18,7 @@ from slinky_iac.config.stack import json_schema
 from slinky_iac.drain import command as drain
 from slinky_iac.errors import SlinkyError
 from slinky_iac.slurm_drift import cli as slurm_drift
+from slinky_iac.status import cli as status
 
 
 class Command(Protocol):
@@ -36,6 +37,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "plan": change_order,
     "drift": slurm_drift,
     "drain": drain,
+    "status": status,
 }
 
 

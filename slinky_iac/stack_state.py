@@ -47,6 +47,23 @@ def export(stack: str | None, run: Runner = run_pulumi) -> list[Mapping[str, Any
     return list(resources)
 
 
+def history(stack: str | None, entries: int, run: Runner = run_pulumi) -> list[Mapping[str, Any]]:
+    """The last ``entries`` updates, refreshes and destroys of a stack, newest first. Raises :class:`StateError`.
+
+    The entries hold the configuration of their time, encrypted secrets included: show none of it.
+    """
+    wanted = ["--json", "--page-size", str(entries)]
+    arguments = ["stack", "history", "--non-interactive", *wanted, *(["--stack", stack] if stack else [])]
+    try:
+        done = run(arguments)
+        listed = json.loads(done.stdout) if done.returncode == 0 else None
+    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
+        raise StateError(f"`pulumi stack history` gave no list ({type(error).__name__})") from None
+    if not isinstance(listed, list):
+        raise StateError(f"`pulumi stack history` ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+    return [each for each in listed if isinstance(each, dict)]
+
+
 def gates(resources: Sequence[Mapping[str, Any]]) -> dict[str, GateSettings]:
     """Settings of all scale-in gates, by NodeSet."""
     found = (GateSettings.from_props(each["outputs"]) for each in resources if each.get("type") == SCALE_IN_GATE)

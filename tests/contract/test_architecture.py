@@ -42,6 +42,7 @@ LAYERS = {
     "slinky_iac/operator_version.py": set(),
     "slinky_iac/identity.py": set(),
     "slinky_iac/hostlist.py": {"errors"},
+    "slinky_iac/terminal.py": set(),
     "slinky_iac/keys.py": {"errors"},
     "slinky_iac/slurmconf.py": {"names", "config"},
     "slinky_iac/preflight.py": {"config", "kube", "errors"},

@@ -1,0 +1,151 @@
+"""From a stack's state and one look to the screen. Pure: what wasn't answered stays unknown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from typing import Final
+
+from slinky_iac.status.facts import Facts, KeyPlace
+from slinky_iac.status.history import last_up
+from slinky_iac.status.model import Answer, Endpoint, Key, Reachable, Status, Version
+from slinky_iac.status.nodes import drains, groups
+from slinky_iac.status.seen import NOT_ASKED, Seen
+
+UNKNOWN: Final = "unknown"
+_PROTOCOLS: Final = {10496: "24.05", 10752: "24.11", 11008: "25.05", 11264: "25.11", 11520: "26.05"}
+"""slurmctld's RPC version by release (slurm_protocol_common.h): how slurmdbd tells which slurmctld it has."""
+
+
+def status(found: Facts, seen: Seen) -> Status:
+    """The screen."""
+    return Status(
+        taken_at=seen.now,
+        stack=found.stack,
+        cluster=found.cluster,
+        holds=found.resources,
+        endpoints=tuple(_endpoints(found, seen)),
+        versions=tuple(_versions(found, seen)),
+        groups=groups(found, seen),
+        drains=drains(found, seen) if found.reach is not None else (),
+        keys=tuple(_key(place, seen) for place in found.keys),
+        last=last_up(seen.history.value) if seen.history.value is not None else None,
+        unknown=seen.troubles(),
+    )
+
+
+def _endpoints(found: Facts, seen: Seen) -> Iterable[Endpoint]:
+    if found.reach is None:
+        return
+    reach, kube = found.reach, seen.kube
+    yield Endpoint(
+        "Kubernetes API", reach.context or "current context", _state(kube), _ms(kube), _said(kube, kube.value or "")
+    )
+    proxy = f"{reach.namespace}/{reach.restapi_service} (service proxy)"
+    rest = seen.slurmrestd
+    served = f"serves {', '.join(seen.served.value)}" if seen.served.value else ""
+    yield Endpoint("slurmrestd", reach.url or proxy, _state(rest), _ms(rest), _said(rest, served))
+    if found.has_slurmctld:
+        yield from _slurmctld(found, seen)
+    if found.has_slurmdbd:
+        yield _slurmdbd(found, seen)
+    if seen.users_url:
+        users = seen.users_slurmrestd
+        yield Endpoint("slurmrestd for users", seen.users_url, _state(users), _ms(users), _said(users, users.value or ""))
+
+
+def _state(answer: Answer[object]) -> Reachable:
+    if answer.known:
+        return "up"
+    return "unknown" if answer.trouble.startswith(NOT_ASKED) else "down"
+
+
+def _ms(answer: Answer[object]) -> int | None:
+    return answer.ms if answer.known else None
+
+
+def _said(answer: Answer[object], text: str) -> str:
+    return text if answer.known else answer.trouble
+
+
+def _slurmctld(found: Facts, seen: Seen) -> Iterable[Endpoint]:
+    where = found.slurmctld or "in Kubernetes"
+    pings = seen.slurmrestd.value.controllers if seen.slurmrestd.value is not None else ()
+    if not pings:
+        yield Endpoint("slurmctld", where, "unknown", text="slurmrestd, which knows, doesn't answer")
+    for ping in pings:
+        name = "slurmctld" if ping.primary or len(pings) == 1 else "slurmctld (backup)"
+        place = f"{ping.hostname} ({where})" if ping.primary else ping.hostname
+        if ping.responding:
+            text = "answers slurmrestd, takes our token" if seen.token.known else "answers slurmrestd"
+            yield Endpoint(name, place, "up", _ms(seen.token), text)
+        elif seen.token.known:  # a slurmctld took the token, so this one is really silent
+            yield Endpoint(name, place, "down", text="doesn't answer slurmrestd")
+        else:
+            yield Endpoint(name, place, "down", text=seen.token.trouble)
+
+
+def _slurmdbd(found: Facts, seen: Seen) -> Endpoint:
+    where, answer = found.slurmdbd or "in Kubernetes", seen.slurmdbd
+    if answer.value is None:
+        return Endpoint("slurmdbd", where, _state(answer), text=answer.trouble)
+    here = [each for each in answer.value if each.name == found.cluster]
+    if not here:
+        text = f"doesn't know the cluster {found.cluster}"
+    elif not here[0].host:
+        text = f"answers, but no slurmctld of {found.cluster} is registered with it"
+    else:
+        text = f"has slurmctld at {here[0].host}:{here[0].port}"
+    return Endpoint("slurmdbd", where, "up", answer.ms, text)
+
+
+def _versions(found: Facts, seen: Seen) -> Iterable[Version]:
+    if found.reach is None:
+        return
+    yield _operator(found, seen)
+    yield Version("slurmrestd", seen.slurmrestd.value.release if seen.slurmrestd.value is not None else UNKNOWN)
+    if found.has_slurmctld:
+        yield _slurmctld_version(found, seen)
+    if found.has_slurmdbd:
+        yield Version("slurmdbd", UNKNOWN, "REST doesn't tell: `slurmdbd -V` on its host")
+    nodes = seen.nodes.value.nodes if seen.nodes.value is not None else ()
+    released = Counter(node.version or UNKNOWN for node in nodes)
+    for release, count in sorted(released.items(), reverse=True):
+        yield Version("slurmd", release, f"on {count} node{'s' if count > 1 else ''}")
+    if seen.nodes.value is None:
+        yield Version("slurmd", UNKNOWN)
+
+
+def _operator(found: Facts, seen: Seen) -> Version:
+    if not seen.operator.value:
+        why = seen.operator.trouble.removeprefix(NOT_ASKED) if seen.operator.trouble.startswith(NOT_ASKED) else "not asked"
+        return Version("slurm-operator", UNKNOWN, f"the stack is written for {found.operator or UNKNOWN}; {why}")
+    tag = seen.operator.value[0].rpartition(":")[2]
+    same = tag.removeprefix("v") == found.operator
+    return Version("slurm-operator", tag, "" if same else f"but the stack is written for {found.operator or UNKNOWN}")
+
+
+def _slurmctld_version(found: Facts, seen: Seen) -> Version:
+    clusters = seen.slurmdbd.value or ()
+    protocol = next((each.rpc_version for each in clusters if each.name == found.cluster and each.host), 0)
+    if protocol in _PROTOCOLS:
+        return Version("slurmctld", _PROTOCOLS[protocol], f"by the protocol that slurmdbd knows of it ({protocol})")
+    return Version("slurmctld", UNKNOWN, "`scontrol show config | grep VERSION` on its host")
+
+
+def _key(place: KeyPlace, seen: Seen) -> Key:
+    where = f"{place.namespace}/{place.secret}"
+    answer = seen.keys.get(place.name)
+    known = place.fingerprint if place.fingerprint.startswith("SHA256:") else ""
+    if answer is None or answer.value is None:
+        text = "the Secret could not be read" if answer is not None else ""
+        return Key(place.name, where, known or UNKNOWN, place.made, "unknown", text)
+    live = answer.value
+    made = live.made if live.made is not None else place.made
+    if not live.fingerprint:
+        return Key(place.name, where, known or UNKNOWN, place.made, "differs", f"there is no Secret with {place.entry}")
+    if not known:
+        return Key(place.name, where, live.fingerprint, made, "unknown", "made outside this stack: as the Secret has it now")
+    if live.fingerprint == known:
+        return Key(place.name, where, known, made, "same")
+    return Key(place.name, where, known, made, "differs", f"the Secret holds {live.fingerprint}")

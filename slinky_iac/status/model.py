@@ -1,0 +1,129 @@
+"""What one screen says, as frozen values. Times are seconds since 1970."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Generic, Literal, TypeVar
+
+Value_co = TypeVar("Value_co", covariant=True)
+Reachable = Literal["up", "down", "unknown"]
+
+
+@dataclass(frozen=True)
+class Answer(Generic[Value_co]):
+    """What came back from one question, and how long it took; or why nothing did."""
+
+    value: Value_co | None = None
+    ms: int = 0
+    trouble: str = ""
+
+    @property
+    def known(self) -> bool:
+        return self.value is not None
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """Something that answers, or should."""
+
+    name: str
+    where: str
+    """Address, or through what it was asked."""
+    state: Reachable
+    latency_ms: int | None = None
+    """Of one whole question, as the user feels it: proxies between included."""
+    text: str = ""
+    """What it said, or what is known about its silence."""
+
+
+@dataclass(frozen=True)
+class Version:
+    """Release of one daemon, or of several alike."""
+
+    daemon: str
+    release: str
+    """As it says itself; ``unknown`` where it wasn't told."""
+    text: str = ""
+    """How many, how it is known, or how to find out."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Slurm nodes that belong together."""
+
+    name: str
+    kind: Literal["nodeset", "metal", "other"]
+    wanted: int | None = None
+    """Replicas that the NodeSet asks for, or hosts in the configuration."""
+    pods: int | None = None
+    ready: int | None = None
+    states: Mapping[str, int] | None = None
+    """Nodes by the word of their state; None where slurmctld couldn't be asked."""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Drained:
+    """A node that is drained, or marked by a scale-in."""
+
+    node: str
+    group: str
+    state: str
+    owner: str
+    """``this stack``, ``stack <other>``, ``slurm-operator``, a user's name, ``somebody else``, or empty for a mark only."""
+    reason: str
+    returns: str = ""
+    """When slurmctld returns it by itself, ISO 8601, or empty."""
+    jobs: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Key:
+    """A key by name: never its value."""
+
+    name: str
+    secret: str
+    """``namespace/name`` of its Secret."""
+    fingerprint: str
+    made: int | None
+    """When its Secret was made."""
+    cluster: Literal["same", "differs", "unknown"]
+    """Whether the Secret in the cluster holds what the stack says."""
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class LastUp:
+    """The last `pulumi up` of the stack, and what came after it."""
+
+    result: str
+    """``succeeded``, ``failed``, ``in-progress``, as the backend says."""
+    started: int | None
+    ended: int | None
+    who: str
+    changes: Mapping[str, int] = field(default_factory=dict)
+    message: str = ""
+    later: str = ""
+    """A destroy or refresh since."""
+
+
+@dataclass(frozen=True)
+class Status:
+    """The whole screen."""
+
+    taken_at: int
+    stack: str
+    cluster: str
+    holds: int
+    """Resources in the stack's state."""
+    endpoints: tuple[Endpoint, ...]
+    versions: tuple[Version, ...]
+    groups: tuple[Group, ...]
+    drains: tuple[Drained, ...] | None
+    """None where it couldn't be asked."""
+    keys: tuple[Key, ...]
+    last: LastUp | None
+    """None where there was none, or it couldn't be asked (then ``unknown`` says so)."""
+    unknown: tuple[str, ...] = ()
+    """What could not be asked, with the reason, each cause once."""

@@ -1,0 +1,182 @@
+"""A cluster with something of everything: two NodeSets, metal, a stranger's node, drains of four owners."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from slinky_iac import names
+from slinky_iac.kube.models import NodeSetState, Pod, Ref
+from slinky_iac.slurmrest.models import Cluster, Diag, Job, JobsAnswer, Node, NodesAnswer, Ping, Pings
+from slinky_iac.status.facts import Facts, facts
+from slinky_iac.status.model import Answer
+from slinky_iac.status.seen import Seen, SeenKey, SeenNodeSet
+
+NOW = 1_800_000_000
+HOUR = 3600
+REACH = {
+    "namespace": "slurm", "restapiService": "slurm-restapi", "jwtSecret": "slurm-auth-jwths256",
+    "jwtEntry": "jwt_hs256.key", "kubeconfig": "", "context": "prod-eu", "url": "", "caFile": "",
+}  # fmt: skip
+POLICY = {
+    "bound_s": 1920, "deadline_s": 1800, "grace_s": 60, "hold_factor": 2, "limits": {}, "min_hold_s": 3600,
+    "on_deadline": "keep", "poll_s": 2, "register_deadline_s": 300, "signal": "SIGTERM",
+}  # fmt: skip
+PRINTS = ("SHA256:" + "s" * 43, "SHA256:" + "j" * 43)
+
+
+def gate(nodeset: str, replicas: int, **more: Any) -> dict[str, Any]:
+    return {
+        "schema": 1, "stack": "prod", "nodeset": nodeset, "resource": f"slurm-worker-{nodeset}", "controller": "slurm",
+        "replicas": replicas, "owner": "stack", "maxReplicas": replicas, "operatorVersion": "1.2.1", "policy": POLICY,
+        "urn": "", **REACH, **more,
+    }  # fmt: skip
+
+
+def custom(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
+    meta = {"name": "slurm", "namespace": "slurm"}
+    return {"type": f"kubernetes:{names.API_VERSION}:{kind}", "inputs": {"metadata": meta, "spec": spec}}
+
+
+def secret(name: str) -> dict[str, Any]:
+    return {
+        "type": "kubernetes:core/v1:Secret",
+        "inputs": {"metadata": {"name": name, "namespace": "slurm"}},
+        "created": "2027-01-05T08:00:00.123456789Z",
+    }
+
+
+def resources() -> list[dict[str, Any]]:
+    """What `pulumi stack export` lists."""
+    keys = {
+        "slurmKeyRef": {"name": "slurm-auth-slurm", "key": "slurm.key"},
+        "jwtKeyRef": {"name": "slurm-auth-jwths256", "key": "jwt_hs256.key"},
+    }
+    outside = {"external": True, "externalConfig": {"host": "ctl.example.org", "port": 6817.0}}
+    release = {"name": "slurm-operator", "namespace": "slinky", "version": "1.2.1"}
+    return [
+        {
+            "type": "pulumi:pulumi:Stack",
+            "urn": "urn:pulumi:prod::slinky-iac::pulumi:pulumi:Stack::slinky-iac-prod",
+            "outputs": {"slurmKeyFingerprint": PRINTS[0], "jwtKeyFingerprint": PRINTS[1]},
+        },
+        {"type": "pulumi-python:dynamic/slurm:ScaleInGate", "outputs": gate("gpu", 3)},
+        {"type": "pulumi-python:dynamic/slurm:ScaleInGate", "outputs": gate("cpu", 2, owner="autoscaler", maxReplicas=64)},
+        {
+            "type": "pulumi-python:dynamic/slurm:OutsideHosts",
+            "outputs": {
+                "schema": 1, "stack": "prod", "policy": POLICY, **REACH,
+                "hosts": {"metal-1": "active", "metal-2": "drained"},
+            },
+        },
+        {"type": "kubernetes:helm.sh/v3:Release", "inputs": release},
+        custom("Controller", {"clusterName": "atlas", **outside, **keys}),
+        custom("Accounting", {"external": True, "externalConfig": {"host": "dbd.example.org", "port": 6819}}),
+        custom("RestApi", {"replicas": 1}),
+        secret("slurm-auth-slurm"),
+        secret("slurm-auth-jwths256"),
+    ]  # fmt: skip
+
+
+def known_facts() -> Facts:
+    return facts("", resources())
+
+
+def node(name: str, state: str = "IDLE", reason: str = "", user: str = "", **more: Any) -> Node:
+    """``state`` as sinfo has it, with ``+``."""
+    plain: dict[str, Any] = {
+        "name": name, "state": frozenset(state.split("+")), "base": state.split("+", maxsplit=1)[0], "reason": reason,
+        "reason_user": user, "reason_changed_at": None, "alloc_cpus": 0, "features": (), "active_features": (),
+        "partitions": (), "resume_after": None, "comment": "", "reservation": "", "version": "26.05.5",
+    }  # fmt: skip
+    return Node(**{**plain, **more})
+
+
+def worker(name: str, state: str = "IDLE", reason: str = "", user: str = "", **more: Any) -> Node:
+    """A pod's node: dynamic, with its NodeSet as a feature."""
+    return node(name, f"{state}+DYNAMIC_NORM", reason, user, **{"features": (name.rpartition("-")[0],), **more})
+
+
+def pod(nodeset: str, index: int, **more: Any) -> Pod:
+    plain: dict[str, Any] = {
+        "name": f"slurm-worker-{nodeset}-{index}", "uid": f"u{index}", "node_name": f"k{index}",
+        "hostname": f"{nodeset}-{index}", "host_network": False, "phase": "Running", "ready": True, "terminating": False,
+        "annotations": {}, "index": index, "slurm_states": frozenset(), "slurm_reason": "", "created": NOW - HOUR,
+        "ready_since": NOW - HOUR, "resource_version": "1",
+    }  # fmt: skip
+    return Pod(**{**plain, **more})
+
+
+def nodeset(name: str, replicas: int, *pods: Pod) -> Answer[SeenNodeSet]:
+    state = NodeSetState(
+        name=f"slurm-worker-{name}", uid="u", resource_version="1", generation=1, observed_generation=1, deleting=False,
+        replicas_spec=replicas, replicas_status=len(pods), updated=len(pods), ready=len(pods), available=len(pods), hash="h",
+        slurm_idle=0, slurm_allocated=0, slurm_down=0, slurm_drain=0, controller_ref=Ref("slurm"),
+        update_strategy="RollingUpdate", scaling_mode="StatefulSet", selector="x",
+    )  # fmt: skip
+    return Answer(SeenNodeSet(state, pods), 5)
+
+
+def job(number: int, *nodes: str, user: str = "alice", **more: Any) -> Job:
+    plain: dict[str, Any] = {
+        "job_id": number, "array_job_id": None, "array_task_id": None, "het_job_id": None, "het_offset": None, "name": "j",
+        "user": user, "account": "a", "partition": "gpu", "states": frozenset({"RUNNING"}), "nodes": nodes,
+        "submitted": NOW - HOUR, "start": NOW - HOUR, "end": NOW + HOUR, "time_limit_min": 120, "exclusive": False,
+        "requeueable": True, "restarts": 0, "reservation": "", "state_reason": "",
+    }  # fmt: skip
+    return Job(**{**plain, **more})
+
+
+OURS = names.drain_reason("prod", "gpu", "scale-in 3->2")
+
+
+def nodes() -> tuple[Node, ...]:
+    return (
+        worker("gpu-0", "MIXED"),
+        worker("gpu-1", "ALLOCATED"),
+        worker("gpu-2", "MIXED+DRAIN", OURS, "slurm", resume_after=NOW + 2 * HOUR),
+        worker("cpu-0"),
+        worker("cpu-1", "IDLE+DRAIN", "slurm-operator: pod cpu-1 is cordoned", "slurm"),
+        worker("cpu-7", "DOWN+NOT_RESPONDING"),
+        node("metal-1", "IDLE+DRAIN", "bad DIMM", "carol"),
+        node("metal-2", "IDLE+DRAIN", names.drain_reason("prod", "outside-hosts", "maintenance"), "slurm"),
+        node("old-1", "ALLOCATED", version="25.11.2"),
+        node("old-2", "IDLE+DRAIN", names.drain_reason("beta", "gpu", "x"), "slurm"),
+    )
+
+
+def answers(**more: Any) -> Seen:
+    """One look at that cluster, all answered."""
+    start = "2027-01-15T07:00:00.000Z"
+    history = [
+        {"kind": "refresh", "result": "succeeded", "startTime": start},
+        {
+            "kind": "update", "result": "succeeded", "startTime": "2027-01-15T06:00:00.000Z", "message": "more GPUs\nlong",
+            "endTime": "2027-01-15T06:03:20.000Z", "resourceChanges": {"update": 2, "same": 30},
+            "environment": {"git.head": "0123456789ab", "git.author": "Carol", "git.dirty": "true", "ci.system": "GitHub"},
+            "config": {"slinky-iac:slurmKey": {"value": "v1:cipher", "secret": True}},
+        },
+    ]  # fmt: skip
+    base = Seen(
+        now=NOW,
+        kube=Answer("v1.35.2", 42),
+        slurmrestd=Answer(Pings((Ping("ctl", responding=True, primary=True, mode="primary"),), "26.05.5", "atlas"), 31),
+        token=Answer(Diag("26.05.5", "atlas", 2, 0), 18),
+        served=Answer(("v0.0.45", "v0.0.44"), 60),
+        slurmdbd=Answer((Cluster("atlas", "192.0.2.1", 6817, "", 11520),), 22),
+        nodes=Answer(NodesAnswer(nodes(), NOW, 0.0, 0.0), 12),
+        jobs=Answer(JobsAnswer((job(71, "gpu-2", "gpu-0"), job(72, "gpu-1", user="bob")), NOW, 0.0, 0.0), 12),
+        nodesets={
+            "gpu": nodeset("gpu", 3, *(pod("gpu", index) for index in range(3))),
+            "cpu": nodeset("cpu", 2, pod("cpu", 0), pod("cpu", 1), pod("cpu", 2, ready=False, trouble="ImagePullBackOff")),
+        },
+        operator=Answer(("ghcr.io/slinkyproject/slurm-operator:1.2.1",), 9),
+        keys={
+            "slurm.key": Answer(SeenKey(PRINTS[0], NOW - 10 * 24 * HOUR), 8),
+            "JWT key": Answer(SeenKey(PRINTS[1], NOW - 10 * 24 * HOUR), 8),
+        },
+        users_url="https://rest.example.org:6820",
+        users_slurmrestd=Answer("takes connections from here", 3),
+        history=Answer(history, 200),
+    )
+    return replace(base, **more)

@@ -1,0 +1,189 @@
+"""The shell of a status: one question's trouble closes the ways behind it and no others, and nothing is written."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+
+from slinky_iac import stack_state
+from slinky_iac.cli import main
+from slinky_iac.errors import (
+    KubeForbidden,
+    KubeNotFound,
+    KubeUnreachable,
+    SlurmrestAuthError,
+    SlurmrestUnreachable,
+    StateError,
+)
+from slinky_iac.status import ask
+from slinky_iac.status.seen import NOT_ASKED
+from tests.unit.status.made import PRINTS, answers, resources
+
+WRITES = {
+    "annotate_pod",
+    "drain",
+    "undrain",
+    "resume",
+    "set_reason",
+    "set_down",
+    "delete_node",
+    "cancel_jobs",
+    "requeue_jobs",
+}
+
+
+class Asked:
+    """Answers as the example has them; ``fails`` maps a call to the error that it raises."""
+
+    def __init__(self, fails: dict[str, Exception]) -> None:
+        self.fails, self.calls, self.good = fails, [], answers()
+
+    def __getattr__(self, name: str) -> Any:
+        if name in WRITES:
+            raise AssertionError(f"a status writes: {name}")
+
+        def call(*arguments: object, **_more: object) -> Any:
+            self.calls.append(name)
+            if name in self.fails:
+                raise self.fails[name]
+            return self.answer(name, arguments)
+
+        return call
+
+    def answer(self, name: str, arguments: tuple[object, ...]) -> Any:
+        good = self.good
+        whole = {
+            "release": good.kube.value, "version": "v0.0.45", "ping": good.slurmrestd.value, "diag": good.token.value,
+            "served": good.served.value, "nodes": good.nodes.value, "jobs": good.jobs.value, "clusters": good.slurmdbd.value,
+            "deployment_images": good.operator.value, "secret_entry": b"raw bytes of a key", "secret_made_at": 1_799_000_000,
+        }  # fmt: skip
+        if name == "pods_of":
+            return next(
+                each.value.pods for each in good.nodesets.values() if each.value and each.value.state is arguments[1]
+            )
+        return whole[name]
+
+
+class FakeSession:
+    def __init__(self, asked: Asked) -> None:
+        self.kube = self.slurm = asked
+        self.asked = asked
+
+    def nodeset(self, name: str) -> Any:
+        self.asked.calls.append("nodeset")
+        found = self.asked.good.nodesets[name.removeprefix("slurm-worker-")].value
+        return found.state if found else None
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, Exception]:
+    """The errors to raise, by call; filled in by a test before it looks."""
+    fails: dict[str, Exception] = {}
+
+    @contextmanager
+    def opened(*_arguments: object, **_more: object) -> Iterator[FakeSession]:
+        yield FakeSession(Asked(fails))
+
+    monkeypatch.setattr(ask, "open_session", opened)
+    monkeypatch.setattr(ask.stack_state, "export", lambda _stack: resources())
+    monkeypatch.setattr(ask.stack_state, "history", lambda _stack, _entries: answers().history.value)
+    monkeypatch.setattr(ask, "_users_url", lambda _stack: "")
+    return fails
+
+
+def test_a_cluster_that_answers_has_nothing_unknown(world: dict[str, Exception]) -> None:
+    shown = ask.look("prod")
+    assert shown.unknown == ()
+    assert {each.state for each in shown.endpoints} == {"up"}
+    assert {each.cluster for each in shown.keys} == {"differs"}, "the fake Secret holds another key than the state says"
+
+
+def test_a_silent_api_server_is_asked_once_and_closes_all(world: dict[str, Exception]) -> None:
+    world["release"] = KubeUnreachable("no answer from https://api")
+    shown = ask.look("prod")
+    assert shown.unknown == ("Kubernetes API: no answer from https://api",)
+    assert [each.state for each in shown.endpoints] == ["down", "unknown", "unknown", "unknown"]
+    assert {each.cluster for each in shown.keys} == {"unknown"}
+    assert [each.fingerprint for each in shown.keys] == list(PRINTS), "what the state knows is still shown"
+    assert shown.last is not None
+
+
+def test_a_silent_slurmrestd_leaves_kubernetes_known(world: dict[str, Exception]) -> None:
+    world["version"] = SlurmrestUnreachable("no answer from slurmrestd")
+    shown = ask.look("prod")
+    assert shown.unknown == ("slurmrestd: no answer from slurmrestd",)
+    gpu = shown.groups[0]
+    assert (gpu.pods, gpu.ready, gpu.states) == (3, 3, None)
+
+
+def test_a_refused_token_closes_what_needs_one(world: dict[str, Exception]) -> None:
+    world["diag"] = SlurmrestAuthError("the token was refused")
+    shown = ask.look("prod")
+    assert shown.unknown == ("slurmctld: the token was refused",)
+    assert shown.drains is None
+
+
+def test_rights_that_are_missing_hide_one_thing_only(world: dict[str, Exception]) -> None:
+    world["secret_entry"] = KubeForbidden("Secret: this user may not")
+    world["deployment_images"] = KubeForbidden("Deployment: this user may not")
+    shown = ask.look("prod")
+    assert set(shown.unknown) == {"slurm.key: Secret: this user may not", "slurm-operator: Deployment: this user may not"}
+    assert shown.drains
+    assert {each.cluster for each in shown.keys} == {"unknown"}
+
+
+def test_a_secret_that_is_gone_is_no_silence(world: dict[str, Exception]) -> None:
+    world["secret_entry"] = KubeNotFound("Secret: it isn't there")
+    shown = ask.look("prod")
+    assert shown.unknown == ()
+    assert {each.cluster for each in shown.keys} == {"differs"}
+
+
+def test_exit_codes_and_json(
+    world: dict[str, Exception], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert main(["status", "--stack", "prod"]) == 0
+    assert "cluster atlas" in capsys.readouterr().out
+    world["version"] = SlurmrestUnreachable("no answer")
+    assert main(["status", "--json"]) == 4
+    assert json.loads(capsys.readouterr().out)["unknown"] == ["slurmrestd: no answer"]
+
+    def unreadable(_stack: str | None) -> None:
+        raise StateError("no pulumi")
+
+    monkeypatch.setattr(ask.stack_state, "export", unreadable)
+    assert main(["status"]) == 1
+    assert "no pulumi" in capsys.readouterr().err
+
+
+def test_no_key_is_in_what_is_shown(world: dict[str, Exception], capsys: pytest.CaptureFixture[str]) -> None:
+    for form in ([], ["--json"]):
+        main(["status", *form])
+        assert "raw bytes" not in capsys.readouterr().out
+
+
+def test_an_outside_slurmrestd_is_tried_and_its_silence_is_no_unknown() -> None:
+    assert ask._users_slurmrestd("").trouble.startswith(NOT_ASKED)
+    closed = ask._users_slurmrestd("http://127.0.0.1:1")
+    assert "takes no connection from here" in closed.trouble
+
+
+def runner(stdout: str, code: int = 0) -> Any:
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        assert arguments[:2] == ["stack", "history"]
+        return subprocess.CompletedProcess(arguments, code, stdout, "the reason")
+
+    return run
+
+
+def test_the_history_is_a_list_or_an_error() -> None:
+    assert stack_state.history("prod", 3, runner('[{"kind": "update"}, 7]')) == [{"kind": "update"}]
+    assert stack_state.history(None, 3, runner("[]")) == []
+    for bad in (runner("{}"), runner("not json"), runner("[]", 255)):
+        with pytest.raises(StateError, match="pulumi stack history"):
+            stack_state.history("prod", 3, bad)
