@@ -1,0 +1,245 @@
+# The functions below look and change nothing. Exit status: 0 nothing wrong, 1 something is. What can't be told is said
+# as unknown, and is not "ok". SLINKY_ROOT=/some/tree looks at the files of that tree instead of this host's.
+root=${SLINKY_ROOT:-}
+wrong=0
+only_missing=
+[ "${1:-}" = --missing ] && only_missing=1
+
+tell() { # KIND WHAT: one finding
+    [ "$1" != bad ] && [ "$1" != missing ] || wrong=1
+    if [ -z "$only_missing" ]; then printf '%-8s %s\n' "$1" "$2"; fi
+}
+missing() { # LINE FILE: a line to add
+    if [ -n "$only_missing" ]; then printf '%s\n' "$1"; fi
+    tell missing "$1    (add this line to $2)"
+}
+lower() { tr '[:upper:]' '[:lower:]'; }
+systemd_runs() { [ -z "$root" ] && [ -d /run/systemd/system ]; }
+
+check_key() { # PATH FINGERPRINT: there, the cluster's own, and nobody else's to read
+    local path=$root$1 got mode owner
+    if [ ! -s "$path" ]; then
+        tell bad "$1 is not there: this host can speak to no daemon of the cluster. See \"Keys\" in README.md"
+        return
+    fi
+    mode=$(stat -c %a "$path") owner=$(stat -c %U "$path")
+    case $mode in
+        600 | 400) tell ok "$1 has mode $mode" ;;
+        *) tell bad "$1 has mode $mode; daemons refuse a key that others may read: chmod 600 $1" ;;
+    esac
+    case $owner in
+        slurm | root) tell ok "$1 belongs to $owner" ;;
+        *) tell bad "$1 belongs to $owner; it must be slurm's: chown slurm: $1" ;;
+    esac
+    got=SHA256:$(openssl dgst -sha256 -binary "$path" | base64 | tr -d '=')
+    if [ -z "$2" ]; then
+        tell unknown "$1 is $got; compare it with the stack's fingerprint (pulumi stack output)"
+    elif [ "$got" = "$2" ]; then
+        tell ok "$1 is the cluster's ($got)"
+    else
+        tell bad "$1 is another key: $got, the cluster's is $2. A line break too many is enough: copy the file byte for byte"
+    fi
+}
+
+check_user() { # UID FIRM: SlurmUser's uid
+    local got
+    if ! got=$(id -u slurm 2>/dev/null); then
+        tell bad "there is no user slurm; make it with uid $1 (groupadd -g $1 slurm; useradd -r -u $1 -g slurm slurm)"
+    elif [ "$got" = "$1" ]; then
+        tell ok "user slurm has uid $got, as in the cluster's pods"
+    elif [ "$2" = firm ]; then
+        tell bad "user slurm has uid $got, in the cluster's pods $1; auth/slurm wants one uid on all hosts: usermod -u $1 slurm"
+    else
+        tell unknown "user slurm has uid $got, in Slinky's images $1; this stack's images are its own: compare with theirs"
+    fi
+}
+
+check_version() { # PROGRAM RELEASE ROLE
+    local got
+    if ! got=$("$1" -V 2>/dev/null); then
+        tell bad "$1 is not there; install Slurm $2's package of it"
+        return
+    fi
+    got=$(printf '%s' "$got" | sed -n 's/^[^0-9]*\([0-9][0-9]*\.[0-9][0-9]*\).*/\1/p')
+    if [ "$got" = "$2" ]; then
+        tell ok "$1 is of Slurm $got, as the cluster"
+    elif [ "$(printf '%s\n%s\n' "$got" "$2" | sort -V | tail -n 1)" = "$got" ]; then
+        tell bad "$1 is of Slurm $got, newer than the cluster's $2: slurmctld refuses it. Install $2"
+    else
+        tell unknown "$1 is of Slurm $got, older than the cluster's $2; Slurm serves daemons up to two releases older"
+    fi
+}
+
+check_tcp() { # HOST PORT WHAT
+    if timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$1" "$2" 2>/dev/null; then
+        tell ok "$3 takes connections at $1:$2"
+    else
+        tell bad "$3 can't be reached at $1:$2: name, route, firewall or daemon. Try: getent hosts $1"
+    fi
+}
+
+check_name() { # NAME: resolves here
+    if getent hosts "$1" >/dev/null; then
+        tell ok "$1 has an address here"
+    else
+        tell bad "$1 has no address here; Slurm uses this name. Give it one in DNS or /etc/hosts, see README.md"
+    fi
+}
+
+check_file() { # PATH: a file of the hand-off is in its place
+    if [ -e "$root$1" ]; then tell ok "$1 is in place"; else tell bad "$1 is not in place: run install.sh"; fi
+}
+
+check_absent() { # PATH WHY
+    if [ -e "$root$1" ]; then tell bad "$1 is there: $2"; else tell ok "$1 is not there, as it should be"; fi
+}
+
+check_unit() { # SERVICE WORDS: what systemd would start
+    if ! systemd_runs; then
+        tell unknown "systemd does not run here, so nobody knows what $1 would start; start it with $2"
+    elif systemctl show -p ExecStart --value "$1" | grep -qF -- "$2"; then
+        tell ok "$1 starts with $2"
+    else
+        tell bad "$1 does not start with $2: another drop-in wins, or systemctl daemon-reload is due. See: systemctl cat $1"
+    fi
+}
+
+check_running() { # NAME: the daemon runs, and by its absolute path
+    local pid first
+    if [ -n "$root" ]; then
+        tell unknown "whether $1 runs: only files are looked at"
+        return
+    elif ! pid=$(pgrep -o -x "$1"); then
+        tell bad "$1 does not run here"
+        return
+    fi
+    first=$(tr '\0' '\n' <"/proc/$pid/cmdline" | head -n 1)
+    case $first in
+        /*) tell ok "$1 runs as process $pid" ;;
+        *) tell bad "$1 runs as \"$first\", not by its absolute path: it will end at the next scontrol reconfigure" ;;
+    esac
+}
+
+check_registered() { # the node that slurmctld has under this host's name
+    local state
+    state=$(timeout 30 scontrol show node "$(hostname -s)" 2>/dev/null | sed -n 's/.*State=\([^ ]*\).*/\1/p')
+    case $state in
+        '') tell bad "slurmctld knows no node $(hostname -s): add its NodeName= line (role slurmctld), scontrol reconfigure" ;;
+        *DOWN* | *NOT_RESPONDING* | *UNKNOWN* | *\** | *INVAL*)
+            tell bad "slurmctld has $(hostname -s) as $state; see: scontrol show node $(hostname -s), journalctl -u slurmd"
+            ;;
+        *) tell ok "slurmctld has $(hostname -s) as $state" ;;
+    esac
+}
+
+check_ping() { # slurmctld answers this host's own, authenticated question
+    local said
+    if said=$(timeout 30 scontrol ping 2>&1) && printf '%s' "$said" | grep -q 'is UP'; then
+        tell ok "scontrol ping: slurmctld is UP"
+    else
+        tell bad "scontrol ping says no slurmctld is up (configuration or reach): $(printf '%s' "$said" | head -n 2 | tr '\n' ' ')"
+    fi
+    if said=$(timeout 30 sinfo -h -o %P 2>&1) && [ -n "$said" ]; then
+        tell ok "sinfo lists $(printf '%s\n' "$said" | wc -l) partitions: slurmctld takes this host's key"
+    else
+        tell bad "sinfo got no answer (key or clock): $(printf '%s' "$said" | head -n 2 | tr '\n' ' ')"
+    fi
+}
+
+check_clock() {
+    if ! systemd_runs; then
+        tell unknown "clock: nobody to ask here; credentials of auth/slurm live for minutes, so keep it synchronised"
+    elif [ "$(timedatectl show -p NTPSynchronized --value 2>/dev/null)" = yes ]; then
+        tell ok "the clock is synchronised"
+    else
+        tell bad "the clock is not synchronised; credentials are refused when clocks differ. Start chrony or systemd-timesyncd"
+    fi
+}
+
+conf_lines() { # FILE: without comments, continued lines joined, with what it includes from its own folder
+    local file=$root$1 line name
+    [ -r "$file" ] || return 0
+    sed -e ':a' -e '/\\$/N; s/\\\n/ /; ta' -e 's/#.*//' -e 's/[[:space:]]*$//' "$file" | while IFS= read -r line; do
+        case $(printf '%s' "$line" | lower) in
+            '') ;;
+            include[[:space:]]*)
+                name=${line#*[[:space:]]}
+                case $name in /*) conf_lines "$name" ;; *) conf_lines "$(dirname "$1")/$name" ;; esac
+                ;;
+            *) printf '%s\n' "$line" ;;
+        esac
+    done
+}
+
+check_parameter() { # FILE KEY VALUE [list|least]: the last one counts, as in Slurm
+    local got want key
+    key=$(printf '%s' "$2" | lower)
+    got=$(conf_lines "$1" | awk -v key="$key" '{ at = index($0, "=") } at { name = tolower(substr($0, 1, at - 1))
+        gsub(/[[:space:]]/, "", name); if (name == key) { found = substr($0, at + 1); gsub(/^[[:space:]]+|"/, "", found) } }
+        END { print found }')
+    if [ -z "$got" ]; then
+        missing "$2=$3" "$1"
+        return
+    fi
+    if [ "${4:-}" != list ]; then
+        if [ "$(printf '%s' "$got" | lower)" = "$(printf '%s' "$3" | lower)" ] ||
+            { [ "${4:-}" = least ] && [ "$got" -ge "$3" ] 2>/dev/null; }; then
+            tell ok "$2=$got"
+        else
+            tell bad "$1 has $2=$got; the stack needs $2=$3"
+        fi
+        return
+    fi
+    for want in ${3//,/ }; do
+        case ,$(printf '%s' "$got" | lower), in
+            *,"$(printf '%s' "$want" | lower)",*) tell ok "$2 has $want" ;;
+            *) tell bad "$1 has $2=$got; add ,$want to it" ;;
+        esac
+    done
+}
+
+check_jwt_key() { # FILE: AuthAltParameters names a key that is there
+    local path
+    path=$(conf_lines "$1" | sed -n 's/^[[:space:]]*[Aa]uth[Aa]lt[Pp]arameters[[:space:]]*=.*jwt_key=\([^,[:space:]]*\).*/\1/p' | tail -n 1)
+    if [ -z "$path" ]; then
+        missing "AuthAltParameters=jwt_key=$2" "$1"
+    elif [ "$path" = "$2" ]; then
+        tell ok "AuthAltParameters names $path"
+    else
+        tell unknown "AuthAltParameters names $path, the hand-off's place is $2: look whether both are the same key"
+    fi
+}
+
+check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with at least these words
+    local first name kind found word key said
+    first=$(printf '%s' "${2%% *}" | lower) name=${2%% *} name=${name#*=} kind=${first%%=*}
+    found=$(conf_lines "$1" | awk -v first="$first" 'tolower($1) == first' | tail -n 1)
+    if [ -z "$found" ] && [ "$kind" = nodename ] && command -v scontrol >/dev/null; then
+        found=$(conf_lines "$1" | awk 'tolower($1) ~ /^nodename=/ { print substr($1, 10) }' | while IFS= read -r list; do
+            scontrol show hostnames "$list" 2>/dev/null
+        done | grep -xF -- "$name" | head -n 1)
+        [ -z "$found" ] || tell ok "NodeName=$name is among the lines of several hosts"
+        [ -z "$found" ] || return 0
+    fi
+    if [ -z "$found" ]; then
+        missing "$2" "$1"
+        return
+    fi
+    for word in $2; do
+        case " $(printf '%s' "$found" | lower) " in *" $(printf '%s' "$word" | lower) "*) continue ;; esac
+        key=$(printf '%s' "${word%%=*}" | lower)
+        said=$(printf '%s' "$found" | tr -s '[:blank:]' '\n' | awk -v key="$key" 'index(tolower($0), key "=") == 1' | tail -n 1)
+        tell bad "$1: the line of ${2%% *} has ${said:-no ${word%%=*}}; the stack needs $word"
+        return
+    done
+    tell ok "${2%% *}"
+}
+
+check_cgroup() { # FILE: pods have no systemd of their own, and one cgroup.conf holds for all nodes
+    local said
+    said=$(conf_lines "$1" | tr -d '[:blank:]' | lower)
+    case $said in
+        *ignoresystemd=yes* | *cgroupplugin=disabled*) tell ok "$1 suits pods" ;;
+        *) tell unknown "$1 has neither IgnoreSystemd=yes nor CgroupPlugin=disabled; slurmd in pods gets it too and has no systemd" ;;
+    esac
+}

@@ -1,0 +1,123 @@
+"""The hand-off as a folder: one below it for each role, with its files as they lie on the host and an install.sh."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Mapping
+
+from slinky_iac.handoff.model import Handoff, Rendered, Sheet, rendered
+from slinky_iac.handoff.pages import overview, sheet_page
+
+_HOW = """\
+Copy a role's folder to the host and run its `install.sh` there, as root. It puts files in their places, starts the daemon
+where systemd runs, and ends with the check; run again, it changes nothing.
+"""
+
+
+def render(handed: Handoff, keys: Mapping[str, bytes] | None) -> tuple[Rendered, ...]:
+    """All files of the folder. ``keys``: raw bytes by the key's file name, or None for none of them."""
+    return tuple(_files(handed, keys))
+
+
+def _files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Rendered]:
+    yield rendered("README.md", overview(handed, _HOW, with_keys=keys is not None))
+    yield rendered("network.md", handed.network)
+    for sheet in handed.sheets:
+        yield rendered(f"{sheet.role}/README.md", sheet_page(sheet))
+        yield rendered(f"{sheet.role}/install.sh", install_script(sheet, handed.cluster), 0o755)
+        for each in sheet.files:
+            yield rendered(f"{sheet.role}/files/{each.below}", each.text, each.mode)
+        if sheet.edits:
+            yield rendered(f"{sheet.role}/{sheet.edits.rsplit('/', 1)[1]}.lines", sheet.wanted)
+        yield from key_files(sheet, keys, str(sheet.role))
+
+
+def key_files(sheet: Sheet, keys: Mapping[str, bytes] | None, below: str) -> Iterator[Rendered]:
+    """The keys of a sheet as files that only their owner may read."""
+    for key in sheet.keys if keys is not None else ():
+        raw = (keys or {})[key.name]
+        yield Rendered(rendered(f"{below}/keys/{key.name}", "").path, raw, 0o600)
+
+
+def install_script(sheet: Sheet, cluster: str) -> str:
+    """install.sh of a role: idempotent, and it never edits a file that is the admin's without being told to."""
+    puts = "".join(f"put {shlex.quote(f.below)} {f.mode:o} {f.owner}\n" for f in sheet.files)
+    puts += "".join(f"key {k.name} {k.path} {k.owner} {k.mode:o} {shlex.quote(k.fetch)}\n" for k in sheet.keys)
+    puts += "".join(
+        f"hosts_line {line.address} {shlex.quote(' '.join(line.names))}\n" for line in sheet.host_lines if line.address
+    )
+    tail = _EDIT.format(edits=sheet.edits, check=sheet.check_path) if sheet.edits else _START.format(service=sheet.service)
+    return _INSTALL.format(role=sheet.role, cluster=cluster, puts=puts, tail=tail, check=sheet.check_path)
+
+
+_INSTALL = """\
+#!/bin/bash
+# Make this host a {role} of the Slurm cluster {cluster}. Run it as root; it says what it does, and can be repeated.
+# Made by `python -m slinky_iac handoff`.
+set -euf
+cd "$(dirname "$0")"
+lacking=0
+
+put() {{ # FILE MODE OWNER: a file of files/ goes to its place
+    if cmp -s "files/$1" "/$1" && [ "$(stat -c '%a %U' "/$1")" = "$2 $3" ]; then
+        echo "unchanged /$1"
+        return
+    fi
+    mkdir -p "$(dirname "/$1")"
+    install -o "$3" -m "$2" "files/$1" "/$1.new"
+    mv "/$1.new" "/$1"
+    echo "installed /$1"
+}}
+key() {{ # NAME PLACE OWNER MODE COMMAND
+    if [ -e "keys/$1" ]; then
+        mkdir -p "$(dirname "$2")"
+        install -o "$3" -g "$3" -m "$4" "keys/$1" "$2.new"
+        mv "$2.new" "$2"
+        echo "installed $2"
+    elif [ ! -s "$2" ]; then
+        lacking=1
+        echo "lacking   $2: place it first, for example by: $5" >&2
+    fi
+}}
+hosts_line() {{ # ADDRESS NAMES: in /etc/hosts, once
+    if grep -qxF "$1 $2" /etc/hosts; then
+        echo "unchanged /etc/hosts: $1 $2"
+    else
+        printf '%s %s\\n' "$1" "$2" >>/etc/hosts
+        echo "added to /etc/hosts: $1 $2"
+    fi
+}}
+
+{puts}
+{tail}
+exec {check}
+"""
+_START = """\
+if [ "$lacking" = 1 ]; then
+    echo "{service} is not started: run this again when the key is in its place" >&2
+    exit 1
+fi
+if [ -d /run/systemd/system ]; then
+    systemctl daemon-reload
+    systemctl enable {service}
+    systemctl restart {service}
+else
+    echo "systemd does not run here: start {service} yourself, as ExecStart= of its unit says"
+    exit 0
+fi
+"""
+_EDIT = """\
+if [ "$lacking" = 1 ]; then exit 1; fi
+if ! added=$({check} --missing) && [ -n "$added" ]; then
+    if [ "${{1:-}}" != --edit ]; then
+        printf 'these lines are missing in {edits}; add them, or run this with --edit:\\n%s\\n' "$added" >&2
+        exit 1
+    fi
+    cp -p {edits} "{edits}.before-slinky-iac"
+    printf '# by slinky-iac handoff\\n%s\\n' "$added" >>{edits}
+    echo "added to {edits} (as it was: {edits}.before-slinky-iac):"
+    printf '%s\\n' "$added"
+    echo "next: scontrol reconfigure, or a restart where AuthType, CredType or a key changed; then {check}"
+    exit 0
+fi
+"""

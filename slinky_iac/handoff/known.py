@@ -1,0 +1,75 @@
+"""What the stack knows beyond its configuration: fingerprints from its outputs, keys where they are kept. Shell.
+
+Imported keys come from the configuration, others from their Kubernetes Secrets. They go to the files that were asked for
+and into no message.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from pathlib import Path
+
+from slinky_iac import keys, names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.values import Values
+from slinky_iac.errors import HandoffError, KubeError
+from slinky_iac.handoff.parts import Known
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.manifests.shared import key_references
+from slinky_iac.stack_state import Runner, run_pulumi
+
+Keys = dict[str, bytes]
+
+
+def known(stack: str | None, address: str | None, held: Keys | None, run: Runner = run_pulumi) -> Known:
+    """Fingerprints of the keys: of those at hand, else those that the last `pulumi up` exported."""
+    if held is not None:
+        prints = (keys.fingerprint(held[names.SLURM_KEY_FILE]), keys.fingerprint(held[names.JWT_KEY_FILE]))
+        return Known(fingerprints=prints, slurmctld_address=address)
+    outputs = _outputs(stack, run)
+    found = [outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint")]
+    slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
+    return Known(fingerprints=(slurm, jwt), slurmctld_address=address)
+
+
+def _outputs(stack: str | None, run: Runner) -> dict[str, object]:
+    """The stack's outputs; none before the first `pulumi up`, and none where pulumi doesn't answer: they are a help only."""
+    arguments = ["stack", "output", "--json", "--non-interactive", *(["--stack", stack] if stack else [])]
+    try:
+        done = run(arguments)
+        found = json.loads(done.stdout) if done.returncode == 0 else {}
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def held_keys(values: Values) -> Keys:
+    """Both keys' raw bytes by file name. Raises :class:`HandoffError` where they can't be had."""
+    if values.keys is not None:
+        return dict(zip((names.SLURM_KEY_FILE, names.JWT_KEY_FILE), values.keys, strict=True))
+    config = values.config
+    references = key_references(config)
+    wanted = {
+        names.SLURM_KEY_FILE: references["slurmKeyRef"],
+        names.JWT_KEY_FILE: references[config.operator_version.jwt_ref_field],
+    }
+    try:
+        access = load(_source(config), env=os.environ, home=Path.home())
+        with KubeClient(access) as kube:
+            return {
+                name: kube.secret_entry(config.cluster.namespace, place["name"], place["key"])
+                for name, place in wanted.items()
+            }
+    except KubeError as error:
+        raise HandoffError(
+            f"--with-keys: the keys of this stack are in Kubernetes Secrets (keys.source: {config.keys.source}), and reading"
+            f" them failed: {error} Nothing was written. Run `pulumi up` first, or leave the flag out and place keys by hand"
+        ) from None
+
+
+def _source(config: StackConfig) -> KubeSource:
+    path = config.kubernetes.kubeconfig
+    return KubeSource(path=Path(path) if path else None, context=config.kubernetes.context)

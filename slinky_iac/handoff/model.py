@@ -1,0 +1,122 @@
+"""The hand-off as values: one sheet a role, with all that a host of that role needs. No sheet ever holds a key."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from pathlib import PurePosixPath
+
+
+class Role(StrEnum):
+    """What an outside host is for."""
+
+    SLURMCTLD = "slurmctld"
+    SLURMDBD = "slurmdbd"
+    SLURMRESTD = "slurmrestd"
+    SLURMD = "slurmd"
+    LOGIN = "login"
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A file of a host: where it goes, whose it is, and what it says. ``text`` holds no secret."""
+
+    path: str
+    text: str
+    mode: int = 0o644
+    owner: str = "root"
+
+    @property
+    def below(self) -> str:
+        """The path without its first slash: where the file lies in a rendered tree."""
+        return self.path.lstrip("/")
+
+
+@dataclass(frozen=True)
+class KeyPlace:
+    """Where a key has to lie on a host. ``fingerprint`` is ``SHA256:…`` or None where it isn't known yet; ``fetch`` is a
+    command that gets the key onto a host, without showing it."""
+
+    name: str
+    path: str
+    fingerprint: str | None
+    fetch: str
+    owner: str = "slurm"
+    mode: int = 0o600
+
+
+@dataclass(frozen=True)
+class Port:
+    """A port to open on a host of the role: who comes (``source``), to which TCP port, for what."""
+
+    source: str
+    port: int
+    purpose: str
+
+
+@dataclass(frozen=True)
+class HostLine:
+    """A line of /etc/hosts, for a name that Slurm uses and outside DNS may not have. ``address`` None: not known."""
+
+    names: tuple[str, ...]
+    address: str | None
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host of the role that the stack's configuration names."""
+
+    name: str
+    address: str
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """All that a host of one role needs.
+
+    ``checks`` are calls of the functions in ``check.sh``, one a tuple of words. ``edits`` is a file of the admin's own that
+    must hold what the checks name (slurm.conf, slurmdbd.conf); nothing here replaces it.
+    """
+
+    role: Role
+    service: str
+    hosts: tuple[Host, ...]
+    ports: tuple[Port, ...]
+    checks: tuple[tuple[str, ...], ...]
+    files: tuple[Placed, ...] = ()
+    keys: tuple[KeyPlace, ...] = ()
+    edits: str | None = None
+    wanted: str = ""
+    host_lines: tuple[HostLine, ...] = ()
+    notes: tuple[str, ...] = ()
+
+    @property
+    def check_path(self) -> str:
+        """Where the check lies on the host."""
+        return f"/usr/local/sbin/slurm-check-{self.role}"
+
+
+@dataclass(frozen=True)
+class Handoff:
+    """The hand-off of one stack: its sheets and the page about networks."""
+
+    cluster: str
+    release: str
+    sheets: tuple[Sheet, ...]
+    network: str
+    open_points: tuple[str, ...] = ()
+    """What isn't known yet, one sentence each, with how to know it."""
+
+
+@dataclass(frozen=True)
+class Rendered:
+    """A file of a rendered hand-off, below the output folder. ``content`` may be a key; it doesn't show."""
+
+    path: PurePosixPath
+    content: bytes = field(repr=False)
+    mode: int = 0o644
+
+
+def rendered(path: str, text: str, mode: int = 0o644) -> Rendered:
+    """A rendered text file."""
+    return Rendered(PurePosixPath(path), text.encode(), mode)

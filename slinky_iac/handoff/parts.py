@@ -1,0 +1,112 @@
+"""Parts that the sheets of several roles have: keys' places, units over the packages' own, checks that all share. Pure."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.handoff import network
+from slinky_iac.handoff.model import KeyPlace, Placed, Sheet
+from slinky_iac.handoff.script import check_script
+from slinky_iac.manifests.endpoints import join_target
+from slinky_iac.manifests.shared import key_references
+from slinky_iac.slurmconf import LISTS
+
+SLINKY_UID: Final = 401
+"""SlurmUser's uid in Slinky's images; auth/slurm carries it from host to host."""
+SLURM_KEY: Final = f"/etc/slurm/{names.SLURM_KEY_FILE}"
+JWT_KEY: Final = f"/etc/slurm/{names.JWT_KEY_FILE}"
+Check = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the configuration alone doesn't say.
+
+    ``fingerprints`` of slurm.key and the JWT key, None where nobody knows them yet. ``slurmctld_address``: where outside
+    hosts reach a slurmctld that is in Kubernetes.
+    """
+
+    fingerprints: tuple[str | None, str | None] = (None, None)
+    slurmctld_address: str | None = None
+
+
+def finished(sheet: Sheet, config: StackConfig) -> Sheet:
+    """The sheet with its check among its files."""
+    script = Placed(sheet.check_path, check_script(sheet, config.cluster.name), mode=0o755)
+    return replace(sheet, files=(*sheet.files, script))
+
+
+def target(config: StackConfig) -> tuple[str, str]:
+    """Host and port of slurmctld as outside hosts reach it."""
+    found = join_target(config)
+    return found.host, str(found.port)
+
+
+def common(config: StackConfig, program: str) -> tuple[Check, ...]:
+    """Checks of every role: Slurm's release, SlurmUser's uid, the clock."""
+    images = config.cluster.images
+    own = any((images.slurmd, images.slurmctld, *(nodeset.image for nodeset in config.nodesets.values())))
+    return (
+        ("check_version", program, config.slurm_release),
+        ("check_user", str(SLINKY_UID), "loose" if own else "firm"),
+        ("check_clock",),
+    )
+
+
+def resolved(config: StackConfig) -> tuple[Check, ...]:
+    """Checks that names of Kubernetes that Slurm uses have an address on the host."""
+    return tuple(("check_name", line.names[0]) for line in network.host_lines(config, None))
+
+
+def parameters(conf: str, wanted: Mapping[str, str]) -> Iterable[Check]:
+    """Checks of a configuration file's parameters."""
+    for key, value in wanted.items():
+        if key == "AuthAltParameters":
+            yield ("check_jwt_key", conf, JWT_KEY)
+        else:
+            how = ["list"] if key in LISTS else ["least"] if key == "MaxNodeCount" else []
+            yield ("check_parameter", conf, key, value, *how)
+
+
+def keys(config: StackConfig, known: Known, *, jwt: bool) -> tuple[KeyPlace, ...]:
+    """Places of slurm.key and, with ``jwt``, of the JWT key."""
+    references = key_references(config)
+    places = [(names.SLURM_KEY_FILE, SLURM_KEY, references["slurmKeyRef"], known.fingerprints[0])]
+    if jwt:
+        field = config.operator_version.jwt_ref_field
+        places.append((names.JWT_KEY_FILE, JWT_KEY, references[field], known.fingerprints[1]))
+    return tuple(
+        KeyPlace(name=name, path=path, fingerprint=fingerprint, fetch=_fetch(config, reference, path))
+        for name, path, reference, fingerprint in places
+    )
+
+
+def _fetch(config: StackConfig, reference: Mapping[str, str], path: str) -> str:
+    """A command that gets a key onto a host: from slurmctld's host, or from the Secret that is its source."""
+    put = f"ssh root@HOST install -o slurm -g slurm -m 600 /dev/stdin {path}"
+    outside = config.controller.external
+    if outside is not None and config.keys.source == "imported":
+        return f"ssh root@{outside.host} cat {path} | {put}"
+    entry = reference["key"].replace(".", "\\.")
+    secret, jsonpath = shlex.quote(reference["name"]), shlex.quote(f"{{.data.{entry}}}")
+    return f"kubectl -n {config.cluster.namespace} get secret {secret} -o jsonpath={jsonpath} | base64 -d | {put}"
+
+
+def drop_in(service: str, command: str, *, key: str | None, kind: str = "notify", more: Sequence[str] = ()) -> Placed:
+    """A systemd drop-in over the package's own unit, whose ExecStart it replaces."""
+    unit = "" if key is None else f"[Unit]\n# Without its key it would start, and be refused.\nAssertPathExists={key}\n\n"
+    lines = "".join(f"{line}\n" for line in more)
+    text = f"""\
+# {service} of a host outside Kubernetes, by slinky-iac: over the package's own unit.
+{unit}[Service]
+Type={kind}
+{lines}# The path is absolute: {service} starts itself anew by it when slurmctld sends another configuration.
+ExecStart=
+ExecStart={command}
+"""
+    return Placed(f"/etc/systemd/system/{service}.service.d/10-slinky-iac.conf", text)

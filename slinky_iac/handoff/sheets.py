@@ -1,0 +1,282 @@
+"""What each role needs, decided from the stack's configuration and what is known of it. Pure.
+
+Sources: slurm.conf(5), slurmdbd.conf(5), sackd(8), the hybrid guide, and what the lab showed: sackd and slurmd re-execute
+themselves by the path that they were started with when slurmctld sends a new configuration, so that path is absolute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import HandoffError
+from slinky_iac.handoff import network, parts
+from slinky_iac.handoff.model import Handoff, Host, Placed, Role, Sheet
+from slinky_iac.handoff.parts import JWT_KEY, SLURM_KEY, Known
+from slinky_iac.slurmconf import outside_lines, outside_parameters, outside_slurm_conf
+
+
+def roles_of(config: StackConfig) -> tuple[Role, ...]:
+    """Roles that a stack has outside, or may have: slurmd and login hosts can join any."""
+    outside = {
+        Role.SLURMCTLD: config.controller.external is not None,
+        Role.SLURMDBD: config.accounting.enabled and config.accounting.external is not None,
+        Role.SLURMRESTD: config.external.slurmrestd is not None,
+        Role.SLURMD: True,
+        Role.LOGIN: True,
+    }
+    return tuple(role for role, there in outside.items() if there)
+
+
+def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> Handoff:
+    """The hand-off of a stack for the roles wanted; for all that it has outside, where none is named.
+
+    Raises :class:`HandoffError` for a role that is in Kubernetes.
+    """
+    there = roles_of(config)
+    for role in wanted:
+        if role not in there:
+            raise HandoffError(
+                f"role {role}: this stack has no {role} outside Kubernetes, so there is nothing to hand off; it has"
+                f" {', '.join(there)}"
+            )
+    makers = {
+        Role.SLURMCTLD: _slurmctld,
+        Role.SLURMDBD: _slurmdbd,
+        Role.SLURMRESTD: _slurmrestd,
+        Role.SLURMD: _slurmd,
+        Role.LOGIN: _login,
+    }
+    sheets = tuple(makers[role](config, known) for role in there if not wanted or role in wanted)
+    return Handoff(
+        cluster=config.cluster.name,
+        release=config.slurm_release,
+        sheets=sheets,
+        network=network.page(config),
+        open_points=tuple(_open_points(config, known)),
+    )
+
+
+def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
+    if None in known.fingerprints:
+        yield (
+            "The keys' fingerprints aren't known yet, so the checks can't tell a wrong key from the right one. Run"
+            " `pulumi up` (generated keys are made by it) and render again"
+        )
+    if config.controller.external is None and known.slurmctld_address is None:
+        yield (
+            "Where slurmctld's Service is reached isn't known: give it by --slurmctld-address (a LoadBalancer's"
+            " address, or any node's with a NodePort), else outside hosts must have its names in DNS"
+        )
+
+
+# -- the roles ----------------------------------------------------------------------------------------------------
+
+
+def _slurmctld(config: StackConfig, known: Known) -> Sheet:
+    outside = config.controller.external
+    assert outside is not None
+    conf = "/etc/slurm/slurm.conf"
+    parameters = outside_parameters(config)
+    lines = outside_lines(config)
+    checks = [
+        *parts.common(config, "/usr/sbin/slurmctld"),
+        ("check_key", SLURM_KEY, known.fingerprints[0] or ""),
+        ("check_key", JWT_KEY, known.fingerprints[1] or ""),
+        *parts.parameters(conf, parameters),
+        *(("check_line", conf, line) for line in lines),
+        ("check_cgroup", "/etc/slurm/cgroup.conf"),
+        ("check_running", "slurmctld"),
+        ("check_ping",),
+    ]
+    sheet = Sheet(
+        role=Role.SLURMCTLD,
+        service="slurmctld",
+        ports=network.ports(config, Role.SLURMCTLD),
+        hosts=(Host(outside.host, outside.host),),
+        keys=parts.keys(config, known, jwt=True),
+        checks=tuple(checks),
+        edits=conf,
+        wanted=outside_slurm_conf(config),
+        notes=(
+            "Lines are added to slurm.conf, never changed: what has another value is told, and stays yours to decide.",
+            "A host that slurm.conf names already (also within `metal-[1-9]`) needs no second NodeName= line; slurmctld"
+            " refuses its whole configuration over a node that is there twice.",
+            "After an edit: `scontrol reconfigure`. A changed AuthType, CredType or key needs a restart of slurmctld.",
+            "Nodes in pods get this host's cgroup.conf too. They need `IgnoreSystemd=yes` in it (or CgroupPlugin=disabled);"
+            " metal under systemd may want otherwise: decide for both.",
+        ),
+    )
+    return parts.finished(sheet, config)
+
+
+def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
+    outside = config.accounting.external
+    assert outside is not None
+    conf = "/etc/slurm/slurmdbd.conf"
+    parameters = {
+        "DbdPort": str(outside.port),
+        "SlurmUser": "slurm",
+        "AuthType": "auth/slurm",
+        "AuthInfo": "use_client_ids",
+        "AuthAltTypes": "auth/jwt",
+        "AuthAltParameters": f"jwt_key={JWT_KEY}",
+    }
+    checks = [
+        *parts.common(config, "/usr/sbin/slurmdbd"),
+        ("check_key", SLURM_KEY, known.fingerprints[0] or ""),
+        ("check_key", JWT_KEY, known.fingerprints[1] or ""),
+        *parts.parameters(conf, parameters),
+        ("check_running", "slurmdbd"),
+        ("check_tcp", "127.0.0.1", str(outside.port), "slurmdbd"),
+    ]
+    text = "".join(f"{key}={value}\n" for key, value in parameters.items())
+    sheet = Sheet(
+        role=Role.SLURMDBD,
+        service="slurmdbd",
+        ports=network.ports(config, Role.SLURMDBD),
+        hosts=(Host(outside.host, outside.host),),
+        keys=parts.keys(config, known, jwt=True),
+        checks=tuple(checks),
+        edits=conf,
+        wanted=f"# slurmdbd.conf of {config.cluster.name}: what daemons in Kubernetes need\n{text}",
+        notes=(
+            "slurmdbd.conf holds the database's password: mode 600, slurm's. It knows no CredType.",
+            "slurmdbd reads keys at its start only: restart it after an edit or a new key.",
+        ),
+    )
+    return parts.finished(sheet, config)
+
+
+def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
+    outside = config.external.slurmrestd
+    assert outside is not None
+    url = urlsplit(outside.url)
+    port = network.slurmrestd_port(config)
+    host = url.hostname or ""
+    plain = url.scheme == "http"
+    bind = f"0.0.0.0:{port}" if plain else f"127.0.0.1:{names.SLURMRESTD_PORT}"
+    unit = parts.drop_in(
+        "slurmrestd",
+        f"/usr/sbin/slurmrestd {bind} $SLURMRESTD_OPTIONS",
+        kind="simple",
+        more=("User=nobody", "Environment=SLURM_JWT=daemon"),
+        key=None,
+    )
+    listening = bind.rsplit(":", 1)[1]
+    checks = [
+        *parts.common(config, "/usr/sbin/slurmrestd"),
+        ("check_file", unit.path),
+        ("check_file", "/etc/slurm/slurm.conf"),
+        ("check_tcp", *parts.target(config), "slurmctld"),
+        ("check_unit", "slurmrestd", f"/usr/sbin/slurmrestd {bind}"),
+        ("check_running", "slurmrestd"),
+        ("check_tcp", "127.0.0.1", listening, "slurmrestd"),
+    ]
+    notes = [
+        "It forwards its callers' tokens and holds no key. It runs as nobody: it refuses to be root or SlurmUser.",
+        "slurmrestd may not be newer than slurmctld, and serves REST v0.0.44 since Slurm 25.11.",
+        "slurm.conf of this host is only read by slurmrestd. Where slurmctld's own slurm.conf is at hand, use that.",
+    ]
+    if not plain:
+        notes.append(f"TLS for {outside.url} is a proxy's before it: slurmrestd listens at {bind}, on this host only.")
+    sheet = Sheet(
+        role=Role.SLURMRESTD,
+        service="slurmrestd",
+        ports=network.ports(config, Role.SLURMRESTD),
+        hosts=(Host(host, host),),
+        files=(unit, Placed("/etc/slurm/slurm.conf", _rest_conf(config))),
+        checks=tuple(checks),
+        notes=tuple(notes),
+        host_lines=network.host_lines(config, known.slurmctld_address),
+    )
+    return parts.finished(sheet, config)
+
+
+def _rest_conf(config: StackConfig) -> str:
+    """slurm.conf of a slurmrestd host: where the daemons are, and that tokens are how users come in."""
+    host, port = parts.target(config)
+    parameters = {
+        "ClusterName": config.cluster.name,
+        "SlurmUser": "slurm",
+        "SlurmctldHost": host,
+        "SlurmctldPort": port,
+        "AuthType": "auth/slurm",
+        "CredType": "cred/slurm",
+        "AuthAltTypes": "auth/jwt",
+    }
+    if config.accounting.enabled:
+        outside = config.accounting.external
+        service = names.accounting_service(config.cluster.resource_name)
+        parameters |= {
+            "AccountingStorageType": "accounting_storage/slurmdbd",
+            "AccountingStorageHost": service if outside is None else outside.host,
+            "AccountingStoragePort": str(names.SLURMDBD_PORT if outside is None else outside.port),
+        }
+    return "".join(f"{key}={value}\n" for key, value in parameters.items())
+
+
+def _slurmd(config: StackConfig, known: Known) -> Sheet:
+    command = f"/usr/sbin/slurmd --systemd --conf-server {':'.join(parts.target(config))}"
+    unit = parts.drop_in("slurmd", f"{command} $SLURMD_OPTIONS", key=SLURM_KEY)
+    checks = [
+        *parts.common(config, "/usr/sbin/slurmd"),
+        ("check_key", SLURM_KEY, known.fingerprints[0] or ""),
+        ("check_file", unit.path),
+        *parts.resolved(config),
+        ("check_tcp", *parts.target(config), "slurmctld"),
+        ("check_unit", "slurmd", command),
+        ("check_running", "slurmd"),
+        ("check_registered",),
+        ("check_ping",),
+    ]
+    sheet = Sheet(
+        role=Role.SLURMD,
+        service="slurmd",
+        ports=network.ports(config, Role.SLURMD),
+        hosts=tuple(Host(h.name, h.address or h.name) for h in config.external.slurmd_hosts),
+        files=(unit,),
+        keys=parts.keys(config, known, jwt=False),
+        checks=tuple(checks),
+        notes=(
+            "slurmctld must know the host first: name it in `external.slurmdHosts`, give its NodeName= line to slurmctld.",
+            "slurm.conf is fetched from slurmctld at each start; sbatch and squeue on this host use that copy. No sackd"
+            " here: slurmd and sackd want the same /run/slurm, each as its own.",
+        ),
+        host_lines=network.host_lines(config, known.slurmctld_address),
+    )
+    return parts.finished(sheet, config)
+
+
+def _login(config: StackConfig, known: Known) -> Sheet:
+    command = f"/usr/sbin/sackd --systemd --conf-server {':'.join(parts.target(config))}"
+    more = ("User=slurm", "Group=slurm", "RuntimeDirectory=slurm", "RuntimeDirectoryMode=0755")
+    unit = parts.drop_in("sackd", f"{command} $SACKD_OPTIONS", more=more, key=SLURM_KEY)
+    checks = [
+        *parts.common(config, "/usr/sbin/sackd"),
+        ("check_key", SLURM_KEY, known.fingerprints[0] or ""),
+        ("check_file", unit.path),
+        ("check_absent", "/etc/slurm/slurm.conf", "commands would read it instead of what sackd fetches; move it away"),
+        *parts.resolved(config),
+        ("check_tcp", *parts.target(config), "slurmctld"),
+        ("check_unit", "sackd", command),
+        ("check_running", "sackd"),
+        ("check_ping",),
+    ]
+    sheet = Sheet(
+        role=Role.LOGIN,
+        service="sackd",
+        ports=network.ports(config, Role.LOGIN),
+        hosts=tuple(Host(h.name, h.address or h.name) for h in config.external.login_hosts),
+        files=(unit,),
+        keys=parts.keys(config, known, jwt=False),
+        checks=tuple(checks),
+        notes=(
+            "sackd signs for users of this host and fetches slurm.conf into /run/slurm/conf, where commands find it.",
+            "Users come from this host's passwd, LDAP or sssd; with AuthInfo=use_client_ids slurmctld needn't know them.",
+        ),
+        host_lines=network.host_lines(config, known.slurmctld_address),
+    )
+    return parts.finished(sheet, config)
