@@ -17,6 +17,8 @@ from slinky_iac.config.reference import reference
 from slinky_iac.config.stack import json_schema
 from slinky_iac.drain import command as drain
 from slinky_iac.errors import SlinkyError
+from slinky_iac.handoff import cli as handoff
+from slinky_iac.preflight import cli as preflight
 from slinky_iac.slurm_drift import cli as slurm_drift
 from slinky_iac.status import cli as status
 
@@ -34,9 +36,11 @@ class Command(Protocol):
 
 
 COMMANDS: Final[dict[str, Command]] = {
+    "preflight": preflight,
     "plan": change_order,
     "drift": slurm_drift,
     "drain": drain,
+    "handoff": handoff,
     "status": status,
 }
 
