@@ -16,6 +16,7 @@ set_nodesets_conf = cluster.LAB.set_nodesets_conf
 reconfigure = cluster.LAB.reconfigure
 add_metal_host = cluster.LAB.add_metal_host
 enable_backup = cluster.LAB.enable_backup
+disable_backup = cluster.LAB.disable_backup
 daemon_start = cluster.LAB.start
 daemon_stop = cluster.LAB.stop
 daemon_restart = cluster.LAB.restart

@@ -113,11 +113,23 @@ class Cluster:
             self.hosts.up(host, rootfs.ensure(), self._binds("ctl-2"))
             self.restart("ctl", "slurmctld")
             self._start([daemons.BACKUP])
+            self.restart("rest", "slurmrestd")
             self.reconfigure()
             ping = ["scontrol", "ping"]
             self.site.supervisor.await_true(
                 "login-1 knows ctl-2", lambda: "ctl-2" in self.hosts.run("login-1", ping, check=False).stdout, 20.0
             )
+
+    def disable_backup(self) -> None:
+        """Take ctl-2 away again. ctl's slurmctld must be the one in charge."""
+        with self._alone():
+            self.stop("ctl-2", "slurmctld")
+            self.hosts.down("ctl-2")
+            self._flag("ctl-2").unlink(missing_ok=True)
+            self.write()
+            for host, daemon in (("ctl", "slurmctld"), ("rest", "slurmrestd")):
+                self.restart(host, daemon)
+            self.reconfigure()
 
     # -- one daemon ----------------------------------------------------------------------------------------------
 

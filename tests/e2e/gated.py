@@ -24,10 +24,17 @@ RESOURCE = f"slurm-worker-{NODESET}"
 """Name of the NodeSet custom resource."""
 
 
-def settings(replicas: int, drain: Mapping[str, object] | None = None, **more: object) -> Settings:
-    """The dev stack's settings with one NodeSet only, and these drain settings."""
+def settings(
+    replicas: int, drain: Mapping[str, object] | None = None, nodeset: Mapping[str, object] | None = None, **more: object
+) -> Settings:
+    """The dev stack's settings with one NodeSet only, these drain settings, and whatever else is said about the NodeSet
+    or in other sections."""
     found = dev_settings()
-    gpu = found["slinky-iac:nodesets"]["gpu"] | {"replicas": replicas, "drain": {"deadline": "4m", **(drain or {})}}
+    gpu = (
+        found["slinky-iac:nodesets"]["gpu"]
+        | {"replicas": replicas, "drain": {"deadline": "4m", **(drain or {})}}
+        | dict(nodeset or {})
+    )
     found["slinky-iac:nodesets"] = {NODESET: gpu}
     found["slinky-iac:partitions"] = {}
     return found | {f"slinky-iac:{name}": value for name, value in more.items()}
@@ -42,12 +49,12 @@ class Gated:
     stack: Stack
     current: Settings = field(default_factory=dict)
 
-    def write(self, replicas: int, drain: Mapping[str, object] | None = None, **more: object) -> None:
-        """Write the stack's settings; nothing is applied."""
+    def write(self, replicas: int, drain: Mapping[str, object] | None = None, **more: Any) -> None:
+        """Write the stack's settings (``nodeset``: more of the NodeSet's, else sections by name); nothing is applied."""
         self.current = settings(replicas, drain, **more)
         self.world.stack(self.stack.name, self.current)
 
-    def up(self, replicas: int, drain: Mapping[str, object] | None = None, **more: object) -> None:
+    def up(self, replicas: int, drain: Mapping[str, object] | None = None, **more: Any) -> None:
         """Write settings and apply them; fails the test where `pulumi up` does."""
         self.write(replicas, drain, **more)
         self.stack.pulumi("up", "--yes")
@@ -112,12 +119,17 @@ class Gated:
         self.slurm.await_registered(*NODES)
 
     def disown_replicas(self) -> None:
-        """Take back the claim to `spec.replicas` that `kubectl scale` leaves: the next `pulumi up` would meet a conflict."""
+        """Take back the claims to `spec.replicas` that `kubectl scale` and autoscalers leave: the next `pulumi up` that
+        writes them would meet a conflict."""
         kind = ("nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE)
         found = json.loads(self.world.kubectl("get", *kind, "-o", "json", "--show-managed-fields").stdout)
-        managers = [each["manager"] for each in found["metadata"]["managedFields"]]
-        removal = [{"op": "remove", "path": f"/metadata/managedFields/{managers.index('kubectl')}"}]
-        self.world.kubectl("patch", *kind, "--type=json", "-p", json.dumps(removal))
+        claims = [
+            at
+            for at, each in enumerate(found["metadata"]["managedFields"])
+            if not each["manager"].startswith("pulumi") and "f:replicas" in each["fieldsV1"].get("f:spec", {})
+        ]
+        removals = [{"op": "remove", "path": f"/metadata/managedFields/{at}"} for at in reversed(claims)]
+        self.world.kubectl("patch", *kind, "--type=json", "-p", json.dumps(removals))
 
     def run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         """Run `pulumi` for :func:`slinky_iac.stack_state.export`."""

@@ -166,6 +166,10 @@ def test_the_backup_controller_takes_over(second: Cluster) -> None:
     pinged = second.hosts.run("login-1", ["scontrol", "ping"], check=False).stdout
     assert "ctl is DOWN" in pinged
     assert "ctl-2 is UP" in pinged
+    second.start("ctl", "slurmctld")
+    second.disable_backup()
+    assert "ctl-2" not in second.hosts.run("login-1", ["scontrol", "ping"]).stdout
+    assert list(check.run(second))
 
 
 def _json(path: Path) -> dict[str, int]:

@@ -9,6 +9,11 @@ from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
 
+import jwt
+
+from lab.slurm import site
+from slinky_iac.slurmrest.auth import HEADER
+
 
 class Mode(StrEnum):
     """What the proxy does with a request."""
@@ -35,12 +40,22 @@ _EXPIRED = (
 )
 
 
+def expired_token() -> str:
+    """A token of slurmctld's own key whose time is over."""
+    now = int(time.time())
+    claims = {"iat": now - 600, "exp": now - 300, "sun": "slurm"}
+    return jwt.encode(claims, (site.LAB.keys / "jwt_hs256.key").read_bytes(), algorithm="HS256")
+
+
 class FaultProxy:
     """Serves on a loopback port and forwards to ``host:port`` unless told otherwise."""
 
     def __init__(self, host: str, port: int) -> None:
         self.mode = Mode.PASS
-        self.writes = 0
+        self.next_token: str | None = None
+        """Put in place of the token of the next request, once."""
+        self.refusals = 0
+        """Tokens that slurmctld has refused."""
         proxy = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -49,8 +64,6 @@ class FaultProxy:
             def handle_any(self) -> None:
                 length = int(self.headers.get("content-length") or 0)
                 body = self.rfile.read(length)
-                if self.command != "GET":
-                    proxy.writes += 1
                 proxy.answer(self, host, port, body)
 
             do_GET = do_POST = do_DELETE = handle_any
@@ -95,8 +108,12 @@ class FaultProxy:
             return
         connection = http.client.HTTPConnection(host, port, timeout=60)
         headers = {name: value for name, value in handler.headers.items() if name.lower() not in {"host", "connection"}}
+        if self.next_token is not None and HEADER.lower() in (name.lower() for name in headers):
+            headers = {name: value for name, value in headers.items() if name.lower() != HEADER.lower()}
+            headers[HEADER], self.next_token = self.next_token, None
         connection.request(handler.command, handler.path, body or None, headers)
         real = connection.getresponse()
+        self.refusals += real.status == 511
         _send(handler, real.status, real.headers.get("content-type", "text/plain"), real.read())
         connection.close()
 

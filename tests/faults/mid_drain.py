@@ -1,0 +1,92 @@
+"""A scale-in of three busy nodes to two, under way: what every fault in the middle of a drain is done to.
+
+The job of gpu-1 ends first, so gpu-1 is given up; the gate asks slurmrestd by way of a proxy that can misbehave.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+import pytest
+
+from tests.e2e.gated import NODES, Gated, bring_up
+from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.world import World
+from tests.faults.proxy import FaultProxy, Mode
+
+__all__ = ["JOB_S", "Begin", "Case", "begin", "gated", "proxy"]
+
+SLURMRESTD = ("10.99.0.12", 6820)
+JOB_S = 45
+"""Length of the first job to end."""
+
+
+@pytest.fixture(scope="module")
+def proxy() -> Iterator[FaultProxy]:
+    with FaultProxy(*SLURMRESTD) as proxy:
+        yield proxy
+
+
+@pytest.fixture(scope="module")
+def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
+    gated = bring_up(world, slurm)
+    yield gated
+    slurm.cancel_all()
+    gated.up(3)
+    gated.stack.pulumi("destroy", "--yes")
+
+
+@dataclass
+class Case:
+    """Three busy nodes and a scale-in to two that is under way."""
+
+    gated: Gated
+    slurm: Slurm
+    jobs: dict[str, int]
+    chosen: str
+    run: subprocess.Popen[str]
+
+    def finish(self, timeout: float = 240) -> str:
+        """Wait for the update's end; returns its output."""
+        out, _ = self.run.communicate(timeout=timeout)
+        return out
+
+    def settle(self) -> None:
+        """Whatever came of the first update: the next one finishes, every job completed where it began, nothing is left."""
+        done = self.gated.try_up()
+        assert done.returncode == 0, done.stdout
+        self.gated.await_pods(*(node for node in NODES if node != self.chosen))
+        rows = self.slurm.await_completed(*self.jobs.values())
+        found = sorted((row.job, row.state, row.nodes) for row in rows)
+        assert found == sorted((str(job), "COMPLETED", node) for node, job in self.jobs.items())
+        ours = [name for name, node in self.slurm.nodes().items() if "slinky-iac:" in node["reason"] and name != self.chosen]
+        assert ours == [], "a drain of ours was forgotten"
+        assert self.gated.annotations() == {node: {} for node in NODES if node != self.chosen}
+        assert self.gated.changes() == []
+
+
+Begin = Callable[..., Case]
+
+
+@pytest.fixture
+def begin(gated: Gated, slurm: Slurm, proxy: FaultProxy) -> Begin:
+    """Start a scale-in from three busy nodes to two, by way of the proxy, and return when the node is drained."""
+
+    def start(*, wait_for_drain: bool = True, deadline: str = "4m") -> Case:
+        proxy.mode = Mode.PASS
+        gated.reset()
+        lengths = {"gpu-0": JOB_S + 60, "gpu-1": JOB_S, "gpu-2": JOB_S + 60}
+        jobs = {
+            node: slurm.submit("-p", "gpu", "-w", node, "-t", str(20 if seconds > JOB_S else 3), seconds=seconds)
+            for node, seconds in lengths.items()
+        }
+        slurm.await_running(*jobs.values())
+        gated.write(2, {"deadline": deadline}, slurmrest={"url": proxy.url})
+        run = gated.start_up()
+        if wait_for_drain:
+            await_true("gpu-1 is drained by us", lambda: "slinky-iac:" in slurm.reason("gpu-1"), 60)
+        return Case(gated, slurm, jobs, "gpu-1", run)
+
+    return start

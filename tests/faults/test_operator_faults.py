@@ -1,0 +1,95 @@
+"""Faults of the operator and of the slurmrestd that it asks, in the middle of a drain and right before one."""
+
+from __future__ import annotations
+
+import json
+
+from tests.e2e.gated import NAMESPACE, NODES, Gated
+from tests.e2e.slurm import Slurm
+from tests.e2e.world import World, dev_settings
+from tests.faults.mid_drain import Begin, begin, gated, proxy
+
+__all__ = ["begin", "gated", "proxy"]
+
+
+def test_the_operator_restarted_in_mid_drain(begin: Begin, world: World) -> None:
+    case = begin()
+    world.kubectl("rollout", "restart", "deployment", "-n", "slinky", "slurm-operator")
+    case.finish()
+    case.settle()
+
+
+def test_without_an_operator_the_gate_stays_shut(begin: Begin, world: World) -> None:
+    case = begin(deadline="70s")
+    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=0")
+    out = case.finish()
+    assert case.run.returncode != 0, out
+    assert len(case.gated.pods()) == 3
+    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=1")
+    world.kubectl("rollout", "status", "deployment", "-n", "slinky", "slurm-operator", "--timeout=120s")
+    case.gated.write(2, {"deadline": "4m"})
+    case.settle()
+
+
+def test_an_operator_without_a_rest_client_cannot_kill_a_job_through_us(begin: Begin, world: World) -> None:
+    """The race that the operator loses by itself: no RestApi, a restarted operator, a scale-in."""
+    case = begin(wait_for_drain=False, deadline="60s")
+    case.finish()
+    case.gated.reset()
+    job = case.slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "5", seconds=100)
+    case.slurm.await_running(job)
+    world.kubectl("delete", "restapi", "-n", NAMESPACE, "slurm")
+    world.kubectl("rollout", "restart", "deployment", "-n", "slinky", "slurm-operator")
+    case.gated.write(0, {"deadline": "30s"})
+    refused = case.gated.try_up()
+    assert refused.returncode != 0
+    assert len(case.gated.pods()) == 3
+    assert "RUNNING" in case.slurm.job_state(job)
+    case.gated.stack.pulumi("refresh", "--yes")
+    case.gated.up(3)
+    (row,) = case.slurm.await_completed(job)
+    assert (row.state, row.nodes) == ("COMPLETED", "gpu-1")
+
+
+def _running_on_all(case_slurm: Slurm) -> dict[str, int]:
+    """A job on each node; that of gpu-1 ends first."""
+    lengths = {"gpu-0": 130, "gpu-1": 40, "gpu-2": 130}
+    jobs = {
+        node: case_slurm.submit("-p", "gpu", "-w", node, "-t", "3" if node == "gpu-1" else "20", seconds=seconds)
+        for node, seconds in lengths.items()
+    }
+    case_slurm.await_running(*jobs.values())
+    return jobs
+
+
+def test_a_renamed_restapi_together_with_a_scale_in_is_refused_before_anything(gated: Gated, slurm: Slurm) -> None:
+    """All that names a RestApi is cluster.resourceName, and that can't change."""
+    gated.reset()
+    jobs = _running_on_all(slurm)
+    cluster = {**dev_settings()["slinky-iac:cluster"], "resourceName": "other"}
+    gated.write(0, {"deadline": "20s"}, cluster=cluster)
+    refused = gated.try_up()
+    assert refused.returncode != 0
+    assert "can't change from" in refused.stdout, refused.stdout
+    assert gated.pods() == list(NODES)
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
+    assert [each["metadata"]["name"] for each in gated.world.objects("restapis.slinky.slurm.net", NAMESPACE)] == ["slurm"]
+
+
+def test_a_restapi_replaced_in_the_same_up_as_a_scale_in_costs_no_job(gated: Gated, slurm: Slurm) -> None:
+    """Its deletion is what makes slurm-operator take every node for drained; the NodeSet's number waits for the new one."""
+    gated.reset()
+    jobs = _running_on_all(slurm)
+    state = json.loads(gated.stack.pulumi("stack", "export").stdout)
+    (urn,) = (each["urn"] for each in state["deployment"]["resources"] if each["type"].endswith(":RestApi"))
+    (before,) = gated.world.objects("restapis.slinky.slurm.net", NAMESPACE)
+    gated.write(2)
+    out, _ = (run := gated.start_up("--replace", urn)).communicate(timeout=400)
+    assert run.returncode == 0, out
+    (after,) = gated.world.objects("restapis.slinky.slurm.net", NAMESPACE)
+    assert before["metadata"]["uid"] != after["metadata"]["uid"], "it was replaced in this very run"
+    gated.await_pods("gpu-0", "gpu-2")
+    rows = slurm.await_completed(*jobs.values())
+    assert sorted((row.job, row.state, row.nodes) for row in rows) == sorted(
+        (str(job), "COMPLETED", node) for node, job in jobs.items()
+    )
