@@ -1,5 +1,5 @@
-"""A NodeSet that isn't in order: in a rolling update, with a pod that Kubernetes lost sight of, with records in slurmctld that
-an earlier pod left behind, and with an autoscaler on it."""
+"""A NodeSet that isn't in order: in a rolling update, with a pod that Kubernetes lost sight of, with records in slurmctld
+that an earlier pod left behind, and with an autoscaler on it."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def _blocks(gated: Gated) -> str:
 def _rolled(gated: Gated, replicas: int) -> bool:
     (nodeset,) = gated.world.objects("nodesets.slinky.slurm.net", NAMESPACE)
     seen = nodeset["status"].get("observedGeneration") == nodeset["metadata"]["generation"]
-    return seen and nodeset["status"].get("updatedReplicas") == nodeset["status"].get("readyReplicas") == replicas
+    return bool(seen and nodeset["status"].get("updatedReplicas") == nodeset["status"].get("readyReplicas") == replicas)
 
 
 @pytest.fixture
