@@ -1,7 +1,8 @@
-"""The Python environments: <repo>/venv for the program and its tools, policies/venv for the policy pack.
+"""The Python environments: <repo>/venv for the program and its tools, policies/venv for the policy pack, one for Ansible.
 
-Both are links into CACHE, to a folder named after a digest of the requirements, so a second checkout shares them and
-changed requirements get a fresh one. A venv that is a folder of its own in the checkout is the user's, and is left alone.
+The first two are links into CACHE, to a folder named after a digest of the requirements, so a second checkout shares
+them and changed requirements get a fresh one. A venv that is a folder of its own in the checkout is the user's, and is
+left alone.
 """
 
 import hashlib
@@ -32,6 +33,11 @@ def ensure_policies(*, say: Say = print) -> Path | None:
     return _linked(requirements.parent / "venv", [requirements], say) if requirements.exists() else None
 
 
+def ensure_ansible(*, say: Say = print) -> Path:
+    """The folder of Ansible's programs, for tests of rendered playbooks: its pins are its own, so it is linked nowhere."""
+    return _made([paths.REPO / "tests" / "requirements-ansible.txt"], say) / "bin"
+
+
 def key(requirements: Sequence[Path], version: tuple[int, int]) -> str:
     """Twelve hex digits of the requirements and the Python they are for."""
     digest = hashlib.sha256(repr(version).encode())
@@ -43,17 +49,22 @@ def key(requirements: Sequence[Path], version: tuple[int, int]) -> str:
 def _linked(link: Path, requirements: Sequence[Path], say: Say) -> Path:
     if link.is_dir() and not link.is_symlink():
         return link / "bin" / "python"
-    ready = paths.CACHE / "venv" / key(requirements, sys.version_info[:2])
-    ready.parent.mkdir(parents=True, exist_ok=True)
-    with locks.alone("python", lambda: say("python: somebody else is installing packages; waiting")):
-        if not (ready / COMPLETE).exists():
-            _make(ready, requirements, say)
+    ready = _made(requirements, say)
     if not link.is_symlink() or link.readlink() != ready:
         new = link.with_name(f".{link.name}.new")
         new.unlink(missing_ok=True)
         new.symlink_to(ready)
         new.replace(link)
     return ready / "bin" / "python"
+
+
+def _made(requirements: Sequence[Path], say: Say) -> Path:
+    ready = paths.CACHE / "venv" / key(requirements, sys.version_info[:2])
+    ready.parent.mkdir(parents=True, exist_ok=True)
+    with locks.alone("python", lambda: say("python: somebody else is installing packages; waiting")):
+        if not (ready / COMPLETE).exists():
+            _make(ready, requirements, say)
+    return ready
 
 
 def _make(folder: Path, requirements: Sequence[Path], say: Say) -> None:

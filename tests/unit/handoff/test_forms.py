@@ -1,0 +1,138 @@
+"""The three forms of a hand-off: complete, well-formed, and without a key unless it was asked for."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import subprocess
+from pathlib import Path, PurePosixPath
+
+import pytest
+import yaml
+
+from slinky_iac.handoff.cloud_init import LIMIT
+from slinky_iac.handoff.model import Rendered
+from slinky_iac.handoff.parts import Known
+from tests.clusters import all_traces
+from tests.stacks import EXAMPLES
+from tests.unit.handoff.made import FORMS, KEYS, made, texts
+
+each_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+each_form = pytest.mark.parametrize("form", FORMS)
+
+
+@each_example
+@each_form
+def test_without_the_flag_no_byte_of_a_key_is_rendered(example: Path, form: str) -> None:
+    files = texts(FORMS[form](made(example), None))
+    assert [(path, trace[:4]) for path, text in files.items() for trace in all_traces() if trace in text] == []
+    assert [path for path in files if path.endswith(".key")] == []
+
+
+@each_example
+@each_form
+def test_with_the_flag_keys_are_in_private_files_and_nowhere_else(example: Path, form: str) -> None:
+    files = FORMS[form](made(example), KEYS)
+    holding = {str(f.path): f for f in files if any(trace in f.content.decode("latin-1") for trace in all_traces())}
+    assert holding
+    assert {f.mode for f in holding.values()} == {0o600}
+    for path, file in holding.items():
+        if form == "cloud-init":
+            written = {w["path"]: w for w in yaml.safe_load(file.content)["write_files"]}
+            slurm_key = written["/etc/slurm/slurm.key"]
+            assert base64.b64decode(slurm_key["content"]) == KEYS["slurm.key"]
+            assert (slurm_key["permissions"], slurm_key["owner"]) == ("0600", "slurm:slurm")
+        else:
+            assert file.content == KEYS[PurePosixPath(path).name]
+
+
+@each_form
+def test_a_rendered_key_doesn_t_show_in_a_representation(form: str) -> None:
+    shown = repr(FORMS[form](made(EXAMPLES[0]), KEYS))
+    assert [trace[:4] for trace in all_traces() if trace in shown] == []
+
+
+@each_example
+@each_form
+def test_paths_are_below_the_output_folder_and_distinct(example: Path, form: str) -> None:
+    paths = [each.path for each in FORMS[form](made(example), KEYS)]
+    assert len(set(paths)) == len(paths)
+    assert not any(path.is_absolute() or ".." in path.parts for path in paths)
+
+
+@each_example
+@each_form
+def test_the_same_stack_gives_the_same_bytes(example: Path, form: str) -> None:
+    assert [f.content for f in FORMS[form](made(example), None)] == [f.content for f in FORMS[form](made(example), None)]
+
+
+@each_example
+def test_every_script_is_one_that_bash_reads(example: Path) -> None:
+    scripts = [f for f in FORMS["folder"](made(example), None) if f.content.startswith(b"#!/bin/bash")]
+    assert len(scripts) == 2 * len(made(example).sheets)
+    for script in scripts:
+        done = subprocess.run(["bash", "-n"], input=script.content, capture_output=True, check=False)
+        assert (done.returncode, done.stderr) == (0, b""), script.path
+        assert script.mode == 0o755
+
+
+def folder(files: tuple[Rendered, ...], role: str) -> dict[str, str]:
+    return {path.split("/", 1)[1]: text for path, text in texts(files).items() if path.startswith(f"{role}/")}
+
+
+def test_a_role_s_folder_holds_its_files_as_they_lie_on_the_host() -> None:
+    found = folder(FORMS["folder"](made(EXAMPLES[1]), KEYS), "login")
+    assert set(found) == {
+        "README.md",
+        "install.sh",
+        "files/etc/systemd/system/sackd.service.d/10-slinky-iac.conf",
+        "files/usr/local/sbin/slurm-check-login",
+        "keys/slurm.key",
+    }
+
+
+@each_example
+def test_the_playbook_copies_only_what_lies_beside_it(example: Path) -> None:
+    files = texts(FORMS["ansible"](made(example), KEYS))
+    plays = yaml.safe_load(files["handoff.yaml"])
+    sources = [
+        task["ansible.builtin.copy"]["src"] for play in plays for task in play["tasks"] if "ansible.builtin.copy" in task
+    ]
+    assert sources
+    assert {source.replace("{{ slurm_keys }}", "keys") for source in sources} <= set(files)
+
+
+@each_example
+def test_the_playbook_never_logs_a_key_and_has_a_group_of_hosts_for_each_play(example: Path) -> None:
+    files = texts(FORMS["ansible"](made(example), None))
+    plays, groups = yaml.safe_load(files["handoff.yaml"]), yaml.safe_load(files["inventory.yaml"])
+    assert [play["hosts"] for play in plays] == list(groups)
+    for play in plays:
+        copies = [t for t in play["tasks"] if str(t.get("ansible.builtin.copy", {}).get("dest", "")).endswith(".key")]
+        assert all(task["no_log"] is True and task["diff"] is False for task in copies)
+        assert play["vars"]["slurm_keys"] == ""
+
+
+def test_the_playbook_compares_the_fingerprint_that_the_stack_has() -> None:
+    plays = yaml.safe_load(texts(FORMS["ansible"](made(EXAMPLES[1]), None))["handoff.yaml"])
+    login = next(play for play in plays if play["hosts"] == "login")
+    stop = next(task for task in login["tasks"] if "ansible.builtin.assert" in task)
+    assert stop["vars"] == {"slurm_handoff_expected": hashlib.sha256(KEYS["slurm.key"]).hexdigest()}
+    unknown = yaml.safe_load(texts(FORMS["ansible"](made(EXAMPLES[1], Known()), None))["handoff.yaml"])
+    assert "slurm_handoff_expected" not in str(unknown)
+
+
+@each_example
+def test_user_data_fits_into_what_clouds_take(example: Path) -> None:
+    keys = {name: bytes(range(256)) * 4 for name in KEYS}
+    for file in FORMS["cloud-init"](made(example), keys):
+        if file.path.suffix == ".yaml":
+            assert file.content.startswith(b"#cloud-config\n")
+            assert len(file.content) < LIMIT, file.path
+
+
+def test_the_admin_s_own_files_are_never_written_by_user_data() -> None:
+    for path, text in texts(FORMS["cloud-init"](made(EXAMPLES[1]), KEYS)).items():
+        if path in {"slurmctld.yaml", "slurmdbd.yaml"}:
+            written = {each["path"] for each in yaml.safe_load(text)["write_files"]}
+            assert written & {"/etc/slurm/slurm.conf", "/etc/slurm/slurmdbd.conf"} == set()

@@ -1,0 +1,132 @@
+"""What each role is given: decided from the stack alone, the same for the same stack."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slinky_iac.config.load import load
+from slinky_iac.errors import HandoffError
+from slinky_iac.handoff.model import Role, Sheet
+from slinky_iac.handoff.parts import Known
+from slinky_iac.handoff.sheets import handoff, roles_of
+from slinky_iac.slurmconf import outside_lines, outside_parameters
+from tests.stacks import EXAMPLES, form, outside, sections
+from tests.unit.handoff.made import KNOWN, made
+
+ALL_OUTSIDE = {Role.SLURMCTLD, Role.SLURMDBD, Role.SLURMRESTD, Role.SLURMD, Role.LOGIN}
+
+
+def sheet(config_name: str, role: Role, known: Known = KNOWN) -> Sheet:
+    return handoff(form(config_name), known, [role]).sheets[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "roles"),
+    [
+        ("all-in-kubernetes", {Role.SLURMD, Role.LOGIN}),
+        ("slurmdbd-outside", {Role.SLURMDBD, Role.SLURMD, Role.LOGIN}),
+        ("controller-outside", {Role.SLURMCTLD, Role.SLURMDBD, Role.SLURMD, Role.LOGIN}),
+        ("all-outside", ALL_OUTSIDE),
+    ],
+)
+def test_roles_are_those_that_live_outside(name: str, roles: set[Role]) -> None:
+    assert set(roles_of(form(name))) == roles
+
+
+def test_a_role_that_is_in_kubernetes_is_refused_with_those_that_are_not() -> None:
+    with pytest.raises(HandoffError, match=r"role slurmctld: .*it has slurmd, login"):
+        handoff(form("all-in-kubernetes"), KNOWN, [Role.SLURMCTLD])
+
+
+def test_roles_wanted_are_all_that_is_rendered() -> None:
+    assert [s.role for s in handoff(form("all-outside"), KNOWN, [Role.LOGIN, Role.SLURMD]).sheets] == ["slurmd", "login"]
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
+def test_every_daemon_starts_by_its_absolute_path(example: Path) -> None:
+    """sackd and slurmd re-execute themselves by it, and die at `scontrol reconfigure` where it is none."""
+    units = [f for s in made(example).sheets for f in s.files if f.path.startswith("/etc/systemd/")]
+    assert units
+    for unit in units:
+        starts = [line for line in unit.text.splitlines() if line.startswith("ExecStart=")]
+        assert starts[0] == "ExecStart="  # the package's own is taken back first
+        assert starts[1].startswith("ExecStart=/usr/sbin/")
+        assert len(starts) == 2
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("controller-outside", "slurmctld.example.org:6817"),
+        ("all-in-kubernetes", "slurm-controller.slurm:6817"),
+    ],
+)
+def test_slurmd_and_sackd_fetch_their_configuration_where_slurmctld_is_reached(name: str, target: str) -> None:
+    for role, option in ((Role.SLURMD, "$SLURMD_OPTIONS"), (Role.LOGIN, "$SACKD_OPTIONS")):
+        assert f" --conf-server {target} {option}\n" in sheet(name, role).files[0].text
+
+
+def test_slurmctld_s_check_asks_for_every_line_and_parameter_that_the_stack_needs() -> None:
+    config = load(sections(EXAMPLES[1]))
+    (found,) = handoff(config, KNOWN, [Role.SLURMCTLD]).sheets
+    assert [call[2] for call in found.checks if call[0] == "check_line"] == list(outside_lines(config))
+    asked = {call[2] for call in found.checks if call[0] == "check_parameter"} | {"AuthAltParameters"}
+    assert asked == set(outside_parameters(config))
+
+
+@pytest.mark.parametrize(
+    ("role", "held"),
+    [
+        (Role.SLURMCTLD, ["slurm.key", "jwt_hs256.key"]),
+        (Role.SLURMDBD, ["slurm.key", "jwt_hs256.key"]),
+        (Role.SLURMRESTD, []),
+        (Role.SLURMD, ["slurm.key"]),
+        (Role.LOGIN, ["slurm.key"]),
+    ],
+)
+def test_a_role_holds_the_keys_that_it_needs_and_no_other(role: Role, held: list[str]) -> None:
+    """Who has the JWT key can be anybody: compute and login hosts have no use for it."""
+    places = sheet("all-outside", role).keys
+    assert [key.name for key in places] == held
+    assert {(key.mode, key.owner) for key in places} <= {(0o600, "slurm")}
+
+
+def test_names_of_kubernetes_are_given_an_address_only_where_slurmctld_is_there() -> None:
+    (line,) = sheet("all-in-kubernetes", Role.LOGIN).host_lines
+    assert line.address == "192.0.2.9"
+    assert line.names == ("slurm-controller.slurm", "slurm-controller-0", "slurm-controller")
+    assert sheet("all-outside", Role.LOGIN).host_lines == ()
+
+
+def test_what_is_not_known_yet_is_said_and_never_made_up() -> None:
+    found = handoff(form("all-in-kubernetes"), Known())
+    assert len(found.open_points) == 2
+    assert all(key.fingerprint is None for each in found.sheets for key in each.keys)
+    assert handoff(form("all-in-kubernetes"), KNOWN).open_points == ()
+
+
+def test_an_own_port_of_slurmctld_is_used_everywhere() -> None:
+    config = load(outside(controller={"external": {"host": "192.0.2.1", "port": 7000}}))
+    found = {s.role: s for s in handoff(config, KNOWN).sheets}
+    assert "--conf-server 192.0.2.1:7000 " in found[Role.SLURMD].files[0].text
+    assert [port.port for port in found[Role.SLURMCTLD].ports] == [7000]
+    assert ("check_tcp", "192.0.2.1", "7000", "slurmctld") in found[Role.LOGIN].checks
+
+
+def test_a_slurmrestd_behind_tls_listens_on_its_own_host_only() -> None:
+    secure = sheet("all-outside", Role.SLURMRESTD)
+    assert "ExecStart=/usr/sbin/slurmrestd 127.0.0.1:6820 " in secure.files[0].text
+    plain = handoff(form("all-outside", external={"slurmrestd": {"url": "http://rest:7820"}}), KNOWN, [Role.SLURMRESTD])
+    assert "ExecStart=/usr/sbin/slurmrestd 0.0.0.0:7820 " in plain.sheets[0].files[0].text
+
+
+def test_the_network_page_speaks_of_what_the_stack_has() -> None:
+    routed = handoff(form("controller-outside"), KNOWN).network
+    assert "BGPPeer" in routed
+    assert "Host network" not in routed
+    on_nodes = form("controller-outside", nodesets={"burst": {"pod": {"hostNetwork": True}}})
+    page = handoff(on_nodes, KNOWN).network
+    assert "## Host network: burst" in page
+    assert "BGPPeer" not in page
