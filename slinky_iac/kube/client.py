@@ -9,7 +9,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from types import TracebackType
-from typing import TypeVar
+from typing import Self, TypeVar
 
 import httpx
 from pydantic import BaseModel
@@ -64,7 +64,7 @@ class KubeClient:
     def __repr__(self) -> str:
         return f"KubeClient({self._access.server!r})"
 
-    def __enter__(self) -> KubeClient:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:

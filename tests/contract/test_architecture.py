@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "slinky_iac/slurmrest/": {"slinky_iac", "httpx", "jwt", "pydantic"},
     "slinky_iac/kube/": {"slinky_iac", "httpx", "pydantic", "yaml"},
     "slinky_iac/handoff/": {"slinky_iac", "yaml"},
+    "slinky_iac/diagram/": {"slinky_iac", "yaml"},
     "slinky_iac/": {"slinky_iac"},
     "policies/": {"slurm_rules", "pulumi_policy"},
     "lab/standins/": {"lab", "pulumi", "grpc", "google", "bcrypt"},
@@ -45,10 +46,27 @@ LAYERS = {
     "slinky_iac/terminal.py": set(),
     "slinky_iac/keys.py": {"errors"},
     "slinky_iac/slurmconf.py": {"names", "config"},
-    "slinky_iac/preflight.py": {"config", "kube", "errors"},
+    "slinky_iac/preflight/__init__.py": {"preflight"},
+    "slinky_iac/preflight/reach.py": {"preflight", "config", "kube", "errors"},
+    "slinky_iac/preflight/": {
+        "preflight",
+        "slurmrest",
+        "kube",
+        "manifests",
+        "slurmconf",
+        "config",
+        "stack_config",
+        "keys",
+        "errors",
+        "names",
+        "operator_version",
+        "change_order",
+        "terminal",
+    },
     "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys", "slurmconf"},
     "slinky_iac/manifests/": {"manifests", "config", "names", "slurmconf", "operator_version"},
     "slinky_iac/handoff/": {"handoff", "manifests", "slurmconf", "config", "names", "errors"},
+    "slinky_iac/diagram/": {"diagram", "config", "manifests", "names", "hostlist", "change_order", "errors"},
     "slinky_iac/kube/": {"kube", "errors", "names"},
     "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist"},
     "slinky_iac/drain/": {
@@ -67,6 +85,7 @@ LAYERS = {
 that runs the gates stays small, and a destroy works with no program at hand."""
 BORDER = {
     "slinky_iac/drain/cli.py": {"config"},
+    "slinky_iac/diagram/cli.py": {"stack_config"},
     "slinky_iac/handoff/known.py": {"keys", "kube", "stack_state"},
     "slinky_iac/handoff/cli.py": {"stack_config"},
 }
@@ -128,6 +147,9 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
     pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/manifests/"))]
     pure += [f"slinky_iac/{name}.py" for name in ("names", "hostlist", "keys", "slurmconf", "operator_version", "errors")]
+    pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
+    pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "pod", "compare", "report")]
+    pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]
     pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/ranking.py", "slinky_iac/drain/free.py"]
     impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}
     allowed = {"datetime"}  # the type; `now` is searched for below

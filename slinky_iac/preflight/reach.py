@@ -9,8 +9,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -18,19 +17,10 @@ from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.preflight.facts import Place, Tried
 
 TIMEOUT_S = 2.0
 """Longest wait for all answers together: a preview is looked at by somebody who waits."""
-
-
-@dataclass(frozen=True)
-class Place:
-    """One outside daemon: the setting that names it, and where it should listen."""
-
-    path: str
-    daemon: str
-    host: str
-    port: int
 
 
 def places(config: StackConfig) -> Iterator[Place]:
@@ -71,24 +61,28 @@ def kubernetes(
     parts = urlsplit(access.server)
     if access.proxy_url or env.get("HTTPS_PROXY") or env.get("https_proxy") or not parts.hostname:
         return ()
-    attempt = _Attempt(Place("kubernetes", "the API server", parts.hostname, parts.port or 443), timeout_s)
-    attempt.start()
-    attempt.join(timeout_s)
-    if not attempt.trouble:
+    (seen,) = attempts([Place("kubernetes", "the API server", parts.hostname, parts.port or 443)], timeout_s)
+    if seen.open:
         return ()
-    tried = f"tried the API server at {access.server} ({access.origin}): {attempt.trouble}"
+    tried = f"tried the API server at {access.server} ({access.origin}): {seen.trouble}"
     return (warning("kubernetes", f"{tried}. {end}. Check the server, VPN and firewall, or give another kubeconfig"),)
 
 
 def unreachable(config: StackConfig, *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:
     """A warning for every outside daemon that takes no TCP connection from here within ``timeout_s`` seconds."""
-    tried = [(place, _Attempt(place, timeout_s)) for place in places(config)]
-    for _, attempt in tried:
+    found = attempts([*places(config)], timeout_s)
+    return tuple(_finding(each.place, each.trouble, timeout_s) for each in found if not each.open)
+
+
+def attempts(tried: Sequence[Place], timeout_s: float = TIMEOUT_S) -> tuple[Tried, ...]:
+    """One TCP connection from here to each place, all at once; all together last ``timeout_s`` seconds at the most."""
+    running = [_Attempt(place, timeout_s) for place in tried]
+    for attempt in running:
         attempt.start()
     deadline = time.monotonic() + timeout_s
-    for _, attempt in tried:
+    for attempt in running:
         attempt.join(max(0.0, deadline - time.monotonic()))
-    return tuple(_finding(place, attempt.trouble, timeout_s) for place, attempt in tried if attempt.trouble)
+    return tuple(Tried(each.place, each.trouble, each.address) for each in running)
 
 
 class _Attempt(threading.Thread):
@@ -98,10 +92,12 @@ class _Attempt(threading.Thread):
         super().__init__(daemon=True)
         self.place, self.timeout_s = place, timeout_s
         self.trouble = f"no answer in {timeout_s:g} s"
+        self.address = ""
 
     def run(self) -> None:
         try:
-            socket.create_connection((self.place.host, self.place.port), timeout=self.timeout_s).close()
+            with socket.create_connection((self.place.host, self.place.port), timeout=self.timeout_s) as connection:
+                self.address = str(connection.getpeername()[0])
         except socket.gaierror:
             self.trouble = "the name is not known here"
         except TimeoutError:

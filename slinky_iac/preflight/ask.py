@@ -1,0 +1,169 @@
+"""The shell of the preflight: try, ask, and write down what came back. Decisions are elsewhere, in ``compare``.
+
+Nothing here raises what an answer says: silence and refusals are facts. Nothing is changed but the short-lived pod.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+from slinky_iac import keys, names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.values import Values
+from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, SlinkyError
+from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.short_pod import ShortPodClient
+from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.manifests.shared import key_references
+from slinky_iac.preflight.ask_pods import ask_pods
+from slinky_iac.preflight.ask_slurm import Way, ask_slurm
+from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET, JWT, SLURM_KEY
+from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts
+from slinky_iac.preflight.pod import inside_places
+from slinky_iac.preflight.reach import attempts, places
+from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
+
+TRY_S = 5.0
+"""Longest wait for all connections from here together."""
+BUDGET_S = 20.0
+"""Longest wait for one answer of Kubernetes or slurmrestd, tries together."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How far to look."""
+
+    pod: bool = True
+    daemons: bool = True
+    """Ask Kubernetes and Slurm; else only connections from here are tried."""
+
+
+def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, keys_trouble: str = "") -> Facts:
+    """All facts of one preflight."""
+    config, clock = values.config, Clock()
+    outside = [*places(config)]
+    facts = Facts(here=attempts(outside, TRY_S), keys_trouble=keys_trouble, keys=_prints(values))
+    with ExitStack() as stack:
+        try:
+            access = load(_source(config), env=env, home=Path.home())
+        except KubeUnreachable as error:
+            kube_facts, kube = KubeFacts(trouble=str(error)), None
+        else:
+            client = ShortPodClient(
+                access, clock=clock, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=3)
+            )
+            kube = stack.enter_context(client)
+            kube_facts = _kube(kube, config, access.server)
+        facts = replace(facts, kube=kube_facts)
+        if not scope.daemons:
+            return replace(facts, pod=PodFacts(trouble="only connections from here were asked for", skipped=True))
+        if kube is None or kube_facts.trouble:
+            facts = replace(facts, pod=PodFacts(trouble="the API server could not be asked"))
+        elif not scope.pod:
+            facts = replace(facts, pod=PodFacts(trouble="--no-pod was given", skipped=True))
+        else:
+            made = bool(kube_facts.restapi_pods)
+            seen = ask_pods(kube, config, inside_places(config, outside, made=made), clock=clock)
+            facts = replace(facts, pod=seen)
+        jwt = _jwt_keys(values, kube if not kube_facts.trouble else None)
+        return replace(facts, slurm=ask_slurm(_ways(config, kube_facts), jwt, clock=clock))
+
+
+def _source(config: StackConfig) -> KubeSource:
+    named = config.kubernetes.kubeconfig
+    return KubeSource(path=Path(named) if named else None, context=config.kubernetes.context)
+
+
+def _prints(values: Values) -> dict[str, str]:
+    if values.keys is None:
+        return {}
+    return {SLURM_KEY: keys.fingerprint(values.keys[0]), JWT: keys.fingerprint(values.keys[1])}
+
+
+def _places_of_keys(config: StackConfig) -> dict[str, tuple[str, str]]:
+    """Secret and entry of each key."""
+    found = key_references(config)
+    slurm, jwt = found["slurmKeyRef"], found[config.operator_version.jwt_ref_field]
+    return {SLURM_KEY: (slurm["name"], slurm["key"]), JWT: (jwt["name"], jwt["key"])}
+
+
+def _kube(kube: ShortPodClient, config: StackConfig, server: str) -> KubeFacts:
+    try:
+        release = kube.release()
+    except KubeError as error:
+        return KubeFacts(server=server, trouble=str(error))
+    namespace, base = config.cluster.namespace, config.cluster.resource_name
+    prints: dict[str, str] = {}
+    troubles: dict[str, str] = {}
+    for key, (secret, entry) in _places_of_keys(config).items():
+        try:
+            prints[key] = keys.fingerprint(kube.secret_entry(namespace, secret, entry))
+        except KubeNotFound:
+            continue
+        except KubeError as error:
+            troubles[key] = str(error)
+    return KubeFacts(
+        server=server,
+        release=release,
+        namespace=_or_none(lambda: kube.namespace_exists(namespace)),
+        restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
+        keys=prints,
+        keys_trouble=troubles,
+        nodesets=_nodesets(kube, config),
+    )
+
+
+def _nodesets(kube: ShortPodClient, config: StackConfig) -> dict[str, NodeSetFacts]:
+    found: dict[str, NodeSetFacts] = {}
+    for name in config.nodesets:
+        try:
+            state = kube.nodeset(config.cluster.namespace, names.nodeset_resource(config.cluster.resource_name, name))
+            pods = kube.pods_of(config.cluster.namespace, state)
+        except KubeError:
+            continue  # before the first `up`, or unreadable: its nodes aren't known, and no check takes that for none
+        ready = tuple(pod.slurm_node for pod in pods if pod.ready and not pod.terminating)
+        found[name] = NodeSetFacts(state.replicas_spec, ready)
+    return found
+
+
+def _or_none(question: Callable[[], T]) -> T | None:
+    try:
+        return question()
+    except SlinkyError:
+        return None
+
+
+def _ways(config: StackConfig, kube: KubeFacts) -> tuple[Way, ...]:
+    """Where a slurmrestd may be asked, the one that drains go through first."""
+    access, found = config.slurmrest, []
+    if access.url is not None:
+        found.append(Way(Direct(access.url, Path(access.ca_file) if access.ca_file else None), inside=False))
+    elif kube.restapi_pods:
+        service = names.restapi_service(config.cluster.resource_name)
+        proxy: Any = KubeProxy(kubeconfig=_source(config), namespace=config.cluster.namespace, service=service)
+        found.append(Way(proxy, inside=True))
+    outside = config.external.slurmrestd
+    if outside is not None:
+        ca = Path(outside.ca_file) if outside.ca_file else None
+        found.append(Way(Direct(outside.url, ca), inside=False, needed=False))
+    return tuple(found)
+
+
+def _jwt_keys(values: Values, kube: ShortPodClient | None) -> dict[str, tuple[bytes, ...]]:
+    """The JWT keys to try, by where they come from; the Secret's only where it isn't the configuration's."""
+    found: dict[str, tuple[bytes, ...]] = {}
+    if values.keys is not None:
+        coming = values.coming.get("jwtKeyNext")
+        found[IN_CONFIG] = (values.keys[1], coming) if coming is not None else (values.keys[1],)
+    if kube is not None:
+        secret, entry = _places_of_keys(values.config)[JWT]
+        held = _or_none(lambda: kube.secret_entry(values.config.cluster.namespace, secret, entry))
+        if held is not None and all(held not in each for each in found.values()):
+            found[IN_SECRET] = (held,)
+    return found

@@ -1,0 +1,168 @@
+"""One look at Slurm through the first slurmrestd that answers. What isn't answered is written down with the reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TypeVar
+
+from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestError, SlurmrestVersionError
+from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.preflight import facts
+from slinky_iac.preflight.facts import SlurmFacts, Token
+from slinky_iac.slurmrest.endpoints import Endpoint
+from slinky_iac.slurmrest.survey import RunningConf, Surveyor
+
+BUDGET_S = 20.0
+"""Longest wait for one answer, tries together."""
+ANY_KEY = b"no key at hand: asked only for what needs no good token"
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Way:
+    """One slurmrestd that may be asked."""
+
+    endpoint: Endpoint
+    inside: bool
+    needed: bool = True
+    """Drains or the operator go there; else it is for users, and its silence leaves things unknown, not broken."""
+
+
+Connect = Callable[[Way, tuple[bytes, ...], Clock], Surveyor]
+
+
+def ask_slurm(
+    ways: Sequence[Way], keys: Mapping[str, tuple[bytes, ...]], *, clock: Clock, connect: Connect | None = None
+) -> SlurmFacts:
+    """What Slurm says through the first of ``ways`` that answers.
+
+    ``keys`` by where they come from, the likeliest first. ``connect`` makes a client (tests pass their own).
+    """
+    connect = connect or _surveyor
+    unanswered: list[facts.Asked] = []
+    silent: list[str] = []
+    for way in ways:
+        with connect(way, next(iter(keys.values()), (ANY_KEY,)), clock) as client:
+            found = SlurmFacts(way=way.endpoint.shown, inside=way.inside, wanted=way.needed)
+            try:
+                served = client.served()
+                if not served:
+                    client.version()  # raises, with the reason
+                found = replace(found, served=served)
+            except SlurmrestVersionError as error:
+                found = replace(found, failed={"conf": str(error)}, served=())
+            except SlurmrestError as error:
+                if way.needed:
+                    unanswered.append(facts.Asked(way.endpoint.shown, str(error)))
+                else:
+                    silent.append(str(error))
+                continue
+            return replace(_asked(way, found, keys, clock, connect), unanswered=tuple(unanswered))
+    why = "; ".join(silent) or "there is none to ask yet: the stack has none up, and names no outside one"
+    return SlurmFacts(trouble=why, wanted=bool(unanswered), unanswered=tuple(unanswered))
+
+
+def _surveyor(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:
+    return Surveyor(way.endpoint, keys, clock=clock, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=2))
+
+
+def _asked(way: Way, found: SlurmFacts, keys: Mapping[str, tuple[bytes, ...]], clock: Clock, connect: Connect) -> SlurmFacts:
+    """The rest, with the key that is taken."""
+    tokens: dict[str, Token] = {}
+    trouble = "" if keys else "there is no JWT key at hand: not in the configuration, not in a Secret"
+    seen: facts.Clock | None = None
+    taken: tuple[bytes, ...] | None = None
+    for source, material in keys.items():
+        with connect(way, material, clock) as client:
+            before = clock.wall()
+            try:
+                said = client.slurmctld_time()
+            except SlurmrestAuthError:
+                tokens[source] = "refused"
+            except SlurmrestError as error:
+                tokens[source], trouble = "unknown", str(error)
+            else:
+                tokens[source] = "accepted"
+                taken = taken or material
+                seen = seen or facts.Clock("slurmctld", said, before, clock.wall())
+    with connect(way, taken or next(iter(keys.values()), (ANY_KEY,)), clock) as client:
+        questions = _Questions()
+        found = replace(
+            found,
+            release=questions.ask("release", lambda: client.ping().release) or "",
+            tokens=tokens,
+            token_trouble=trouble,
+            clock=seen,
+        )
+        if taken is None:
+            why = "no token was taken" if keys else trouble
+            rest = ("conf", "partitions", "nodes", "clusters", "slurmdbd_answers", "clock")
+            return replace(found, failed={**dict.fromkeys(rest, trouble or why), **found.failed})
+        return replace(
+            found,
+            conf=questions.ask("conf", lambda: _conf(client.running_conf())),
+            partitions=questions.ask("partitions", lambda: _partitions(client)),
+            nodes=questions.ask("nodes", lambda: _nodes(client)),
+            clusters=questions.ask("clusters", lambda: _clusters(client)),
+            slurmdbd_answers=questions.ask("slurmdbd_answers", client.slurmdbd_responds),
+            failed={**questions.failed, **found.failed},
+        )
+
+
+class _Questions:
+    """Asks one after another, and keeps why an answer is missing."""
+
+    def __init__(self) -> None:
+        self.failed: dict[str, str] = {}
+
+    def ask(self, field: str, question: Callable[[], T]) -> T | None:
+        """The answer; None with the reason kept where there is none."""
+        try:
+            return question()
+        except SlinkyError as error:
+            self.failed[field] = str(error)
+            return None
+
+
+def _conf(running: RunningConf) -> facts.Conf:
+    conf = running.conf
+    return facts.Conf(
+        cluster=conf.ClusterName,
+        version=running.version,
+        auth_type=conf.AuthType,
+        auth_info=conf.AuthInfo,
+        auth_alt_types=_all(conf.AuthAltTypes),
+        cred_type=conf.CredType,
+        slurmctld_parameters=_all(conf.SlurmctldParameters),
+        slurmctld_port=conf.SlurmctldPort,
+        max_node_count=conf.MaxNodeCount,
+        return_to_service=conf.ReturnToService,
+        gres_types=_all(conf.GresTypes),
+        slurm_user=conf.SlurmUser,
+        slurm_uid=conf.SlurmUserId,
+        storage_type=conf.AccountingStorageType,
+        storage_host=conf.AccountingStorageHost,
+        storage_port=conf.AccountingStoragePort,
+        proctrack=conf.ProctrackType,
+        task_plugins=_all(conf.TaskPlugin),
+        job_gather=conf.JobAcctGatherType,
+    )
+
+
+def _all(values: list[str] | None) -> tuple[str, ...] | None:
+    return None if values is None else tuple(values)
+
+
+def _partitions(client: Surveyor) -> tuple[facts.PartitionFacts, ...]:
+    return tuple(facts.PartitionFacts(name, sets) for name, sets in client.partition_nodesets().items())
+
+
+def _nodes(client: Surveyor) -> tuple[facts.NodeFacts, ...]:
+    answer = client.nodes(allow_none=True)
+    rows = answer.nodes if answer is not None else ()
+    return tuple(facts.NodeFacts(n.name, n.state, n.version, (*n.features, *n.active_features)) for n in rows)
+
+
+def _clusters(client: Surveyor) -> tuple[facts.ClusterFacts, ...]:
+    return tuple(facts.ClusterFacts(c.name, c.host, c.port, c.rpc_version) for c in client.clusters())

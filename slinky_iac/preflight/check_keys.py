@@ -1,0 +1,183 @@
+"""Keys, tokens and clocks: does slurmctld take what we sign, and do all have the same keys? Pure; fingerprints only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Check, fine, problem, unknown, warning
+from slinky_iac.preflight.check_reach import LOST
+from slinky_iac.preflight.facts import Clock, Facts
+
+JWT: Final = "jwt"
+SLURM_KEY: Final = "slurm.key"
+IN_CONFIG, IN_SECRET = "configuration", "Secret"
+"""Where a JWT key came from."""
+CLOCKS_AGREE_S: Final = 5
+CLOCKS_APART_S: Final = 60
+"""auth/slurm credentials live a minute by default: daemons whose clocks are this far apart refuse each other."""
+
+
+def slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Check]:
+    """Some slurmrestd could be asked."""
+    slurm = facts.slurm
+    for each in slurm.unanswered:
+        yield problem("slurmrestd", each.what, "here", each.trouble, "Drains and the operator need one: look at its log")
+    if slurm.way:
+        place = "in Kubernetes" if slurm.inside else "outside"
+        yield fine("slurmrestd", f"slurmrestd {place}", "here", f"{slurm.release} answers at {slurm.way}")
+    elif slurm.trouble and not slurm.unanswered:
+        yield unknown(
+            "slurmrestd",
+            "slurmrestd",
+            "here",
+            slurm.trouble,
+            "Until one can be asked, what only slurmctld knows stays unknown. Name one that runs, or run preflight again"
+            " after `pulumi up`, which makes one",
+            "slinky-iac:external:\n  slurmrestd:\n    url: http://HOST:6820",
+            at=f"in Pulumi.<stack>.yaml of {config.cluster.name}",
+        )
+
+
+def token(_: StackConfig, facts: Facts) -> Iterator[Check]:
+    """A token made with our JWT key is taken in a call that checks it."""
+    slurm, subject = facts.slurm, "JWT key"
+    file = f"/etc/slurm/{names.JWT_KEY_FILE}"
+    by_hand = f"openssl dgst -sha256 -binary {file} | base64"
+    if facts.keys_trouble:
+        yield unknown("jwt-key", subject, "here", facts.keys_trouble, "Give the stack's passphrase, then run it again")
+    for source, verdict in slurm.tokens.items():
+        what = f"{subject} of the {source} ({_print(facts, source)})"
+        if verdict == "accepted":
+            yield fine("jwt-key", what, "slurmctld", "took a token made with it")
+        elif verdict == "refused":
+            yield problem(
+                "jwt-key",
+                what,
+                "slurmctld",
+                f"refused a fresh token: {_cause(facts)}",
+                "Compare fingerprints (without SHA256: and the = at the end). Where they differ, import slurmctld's file",
+                by_hand,
+                f"base64 -w0 {file} | pulumi config set --secret jwtKey",
+                at=f"{ON_SLURMCTLD}; the second where you run pulumi",
+            )
+        else:
+            yield unknown("jwt-key", what, "slurmctld", f"not known: {slurm.token_trouble or 'nobody was asked'}")
+    if not slurm.tokens and not facts.keys_trouble:
+        expected = facts.keys.get(JWT) or facts.kube.keys.get(JWT) or ""
+        yield unknown(
+            "jwt-key",
+            subject,
+            "slurmctld",
+            f"not known: {slurm.token_trouble or 'there is no slurmrestd to ask, or no key yet'}",
+            f"The fingerprint there must be {expected}" if expected else "Compare after `pulumi up`",
+            by_hand,
+            at=ON_SLURMCTLD,
+        )
+
+
+def _print(facts: Facts, source: str) -> str:
+    found = facts.keys if source == IN_CONFIG else facts.kube.keys
+    return found.get(JWT, "no fingerprint")
+
+
+def _cause(facts: Facts) -> str:
+    if "accepted" in facts.slurm.tokens.values():
+        return "it has another key (the other one is taken)"
+    return "it has another key, its clock is over five minutes ahead, or it doesn't know the user slurm"
+
+
+def same_keys(config: StackConfig, facts: Facts) -> Iterator[Check]:
+    """What the configuration imports is what the Secrets in Kubernetes hold."""
+    for key, setting in ((SLURM_KEY, "slurmKey"), (JWT, "jwtKey")):
+        ours, theirs = facts.keys.get(key), facts.kube.keys.get(key)
+        if key in facts.kube.keys_trouble:
+            yield unknown("key-secret", f"Secret of {key}", "Kubernetes", f"not known: {facts.kube.keys_trouble[key]}")
+        elif config.keys.source == "existing" and facts.kube.namespace and theirs is None:
+            yield problem(
+                "key-secret",
+                f"Secret of {key}",
+                "Kubernetes",
+                f"isn't in namespace {config.cluster.namespace}, and keys.source is existing",
+                "Make it before `pulumi up`, from the outside hosts' own file",
+                f"kubectl -n {config.cluster.namespace} create secret generic NAME --from-file=ENTRY=FILE",
+            )
+        elif ours and theirs and ours != theirs:
+            yield problem(
+                "key-secret",
+                f"Secret of {key}",
+                "Kubernetes",
+                f"holds {theirs}, and {setting} of the configuration is {ours}",
+                "Pods have the Secret's key. Find out which one the outside hosts have, and set the configuration to it",
+                f"openssl dgst -sha256 -binary /etc/slurm/{names.SLURM_KEY_FILE if key == SLURM_KEY else names.JWT_KEY_FILE}"
+                " | base64",
+                at=ON_SLURMCTLD,
+            )
+        elif ours and theirs:
+            yield fine("key-secret", f"Secret of {key}", "Kubernetes", f"holds the key of the configuration ({ours})")
+
+
+def slurm_key(config: StackConfig, facts: Facts) -> Iterator[Check]:
+    """slurm.key is slurmctld's: proved by a slurmd in a pod that is registered, else a fingerprint to compare."""
+    ready = {node for each in facts.kube.nodesets.values() for node in each.nodes}
+    talking = [n.name for n in facts.slurm.nodes or () if n.name in ready and n.version and not n.states & LOST]
+    mine = facts.kube.keys.get(SLURM_KEY) or facts.keys.get(SLURM_KEY) or ""
+    subject = f"slurm.key ({mine or 'no fingerprint'})"
+    if talking:
+        some = ", ".join(talking[:6])
+        yield fine("slurm-key", subject, "slurmctld", f"slurmd of {some} is registered with it, so slurmctld has the same")
+        return
+    yield unknown(
+        "slurm-key",
+        subject,
+        "slurmctld",
+        "not known: only a registered slurmd proves it, and no pod's is registered yet",
+        f"The fingerprint there must be {mine}" if mine else "Compare with `pulumi stack output slurmKeyFingerprint`",
+        f"openssl dgst -sha256 -binary /etc/slurm/{names.SLURM_KEY_FILE} | base64",
+        at=EVERYWHERE,
+    )
+    if config.keys.allow_trailing_newline:
+        yield warning(
+            "slurm-key",
+            subject,
+            "here",
+            "keys.allowTrailingNewline is on",
+            "Right only where the outside file ends with a line break as well: compare the number of bytes",
+            f"wc -c /etc/slurm/{names.SLURM_KEY_FILE}",
+            at=EVERYWHERE,
+        )
+
+
+def clocks(_: StackConfig, facts: Facts) -> Iterator[Check]:
+    """slurmctld's, the pods' and our clocks agree: tokens and credentials have times in them."""
+    controller = facts.slurm.clock
+    if controller is None:
+        yield unknown(
+            "clock",
+            "slurmctld's clock",
+            "slurmctld",
+            f"not known: {facts.slurm.failed.get('clock', 'slurmctld was not asked')}",
+            "Compare: tokens live five minutes, auth/slurm credentials one",
+            "date -u; timedatectl show -p NTPSynchronized",
+            at=f"{ON_SLURMCTLD} and here",
+        )
+    else:
+        yield _clock(controller, "slurmctld's clock", "here", controller.skew_s)
+    for report in facts.pod.reports:
+        if report.clock is not None:
+            yield _clock(report.clock, "clock of a Kubernetes node", report.clock.whose, report.clock.skew_s)
+
+
+def _clock(clock: Clock, subject: str, source: str, skew: int) -> Check:
+    if abs(skew) <= CLOCKS_AGREE_S:
+        return fine("clock", subject, source, f"agrees with ours within {int(clock.after - clock.before) + 1} s")
+    where = f"is {abs(skew)} s {'ahead of' if skew > 0 else 'behind'} ours"
+    advice = "Run NTP on all hosts: with auth/slurm, daemons a minute apart refuse each other, and tokens live five"
+    command = "timedatectl show -p NTPSynchronized"
+    make = problem if abs(skew) >= CLOCKS_APART_S else warning
+    return make("clock", subject, source, where, advice, command, at="on both hosts")
+
+
+CHECKS = (slurmrestd, token, same_keys, slurm_key, clocks)

@@ -1,0 +1,89 @@
+"""`python -m slinky_iac preflight`: arguments, asking, comparing, printing; and an exit code for CI."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Final, NoReturn
+
+from slinky_iac import stack_config
+from slinky_iac.config.values import Values
+from slinky_iac.errors import StateError
+from slinky_iac.preflight.ask import Scope, ask
+from slinky_iac.preflight.check import Check, Verdict
+from slinky_iac.preflight.compare import checks
+from slinky_iac.preflight.report import as_json, as_text
+from slinky_iac.terminal import wants_colour
+
+HELP = "do both halves fit? names, ports, versions, keys, slurm.conf, clocks; from here and from a pod; changes nothing"
+FOUND: Final = 6
+INTERRUPTED: Final = 130
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = (
+        "exit codes: 0 no problem found, which unknown is not either; 1 it could not be run; 2 wrong arguments; 6 problems"
+        " (with --strict: or warnings); 130 interrupted"
+    )
+    parser.add_argument("--stack", help="stack; by default the selected one. It need not be up yet")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--strict", action="store_true", help="let warnings count as problems")
+    less = parser.add_mutually_exclusive_group()
+    less.add_argument("--no-pod", action="store_true", help="make no short-lived pod: nothing is tried from inside")
+    less.add_argument("--from-here-only", action="store_true", help="only try connections from here: no key, no pod")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask and tell. Raises what reading the configuration raises; returns the exit code."""
+    values, keys_trouble = _values(arguments.stack, with_keys=not arguments.from_here_only)
+    scope = Scope(pod=not (arguments.no_pod or arguments.from_here_only), daemons=not arguments.from_here_only)
+    try:
+        with _ending_in_order():
+            facts = ask(values, scope, env=os.environ, keys_trouble=keys_trouble)
+    except KeyboardInterrupt:
+        print("preflight: interrupted; the short-lived pod was deleted", file=sys.stderr)
+        return INTERRUPTED
+    found = checks(values.config, facts, from_here_only=arguments.from_here_only)
+    cluster = values.config.cluster.name
+    if arguments.json:
+        sys.stdout.write(as_json(arguments.stack or "", cluster, found))
+    else:
+        sys.stdout.write(as_text(cluster, found, colour=wants_colour(os.environ, tty=sys.stdout.isatty())))
+    return exit_code(found, strict=arguments.strict)
+
+
+def exit_code(found: tuple[Check, ...], *, strict: bool) -> int:
+    """6 where something doesn't fit; unknown isn't fine, and isn't a problem either."""
+    bad = {Verdict.PROBLEM, Verdict.WARNING} if strict else {Verdict.PROBLEM}
+    return FOUND if any(each.verdict in bad for each in found) else 0
+
+
+def _values(stack: str | None, *, with_keys: bool) -> tuple[Values, str]:
+    """The configuration and, where its keys can't be decrypted, why: all else can be looked at without them."""
+    if not with_keys:
+        return stack_config.configured(stack), ""
+    try:
+        return stack_config.configured(stack, with_keys=True), ""
+    except StateError as error:
+        values = stack_config.configured(stack)
+        return values, str(error) if values.config.keys.source == "imported" else ""
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """SIGTERM ends like Ctrl-C does, so that the short-lived pod is deleted: a CI job that is cancelled gets one."""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

@@ -1,0 +1,222 @@
+"""What a preflight has seen, as plain frozen values. None and an empty ``trouble`` never mean the same: what could not be
+asked carries the reason. No value here is a secret; keys appear as fingerprints."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+
+@dataclass(frozen=True)
+class Place:
+    """One daemon: the setting that names it, and where it should listen."""
+
+    path: str
+    daemon: str
+    host: str
+    port: int
+
+
+@dataclass(frozen=True)
+class Tried:
+    """One TCP connection that was tried."""
+
+    place: Place
+    trouble: str = ""
+    """What came back instead of a connection; empty where there was one."""
+    address: str = ""
+    """What the name resolved to; empty where it isn't known."""
+
+    @property
+    def open(self) -> bool:
+        """Somebody took the connection."""
+        return not self.trouble
+
+
+@dataclass(frozen=True)
+class Clock:
+    """Somebody's clock, read between two readings of ours. All in seconds since 1970."""
+
+    whose: str
+    said: int
+    before: float
+    after: float
+
+    @property
+    def skew_s(self) -> int:
+        """Seconds that it is certainly ahead of ours (below 0: behind); 0 where the two readings leave it open."""
+        if self.said > self.after:
+            return int(self.said - self.after)
+        return -int(self.before - self.said - 1) if self.said + 1 < self.before else 0
+
+
+@dataclass(frozen=True)
+class PodReport:
+    """What one short-lived pod saw."""
+
+    pod: str
+    node: str
+    """Kubernetes node that it ran on."""
+    image: str
+    tried: tuple[Tried, ...] = ()
+    clock: Clock | None = None
+    slurm_uid: int | None = None
+    """User id of the user ``slurm`` in that image; None where it has none."""
+    slurmd: str = ""
+    """Release of the slurmd in that image, as ``26.05.5``; empty where it has none."""
+
+
+@dataclass(frozen=True)
+class PodFacts:
+    """What the short-lived pods saw, or why there were none."""
+
+    reports: tuple[PodReport, ...] = ()
+    trouble: str = ""
+    skipped: bool = False
+    """Nobody wanted one: asked for on the command line."""
+
+
+@dataclass(frozen=True)
+class NodeSetFacts:
+    """One NodeSet in Kubernetes."""
+
+    replicas: int
+    nodes: tuple[str, ...]
+    """Slurm node names of its pods that are ready."""
+
+
+@dataclass(frozen=True)
+class KubeFacts:
+    """What the API server says."""
+
+    server: str = ""
+    release: str = ""
+    trouble: str = ""
+    """Why it could not be asked; empty where it was."""
+    namespace: bool | None = None
+    """Whether the cluster's namespace is there."""
+    restapi_pods: int | None = None
+    """Pods of slurmrestd that serve now; None where that isn't known."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprints of the keys in their Secrets, under ``slurm.key`` and ``jwt``; those that are there."""
+    keys_trouble: Mapping[str, str] = field(default_factory=dict)
+    """Why a Secret's key isn't known, under the same names."""
+    nodesets: Mapping[str, NodeSetFacts] = field(default_factory=dict)
+    """By their name in the configuration; those that are there."""
+
+
+@dataclass(frozen=True)
+class Conf:
+    """The part of slurmctld's running configuration that a hybrid cluster depends on (REST v0.0.45, ``conf``).
+
+    None: the answer doesn't have it. Texts are empty and numbers 0 where slurmctld has them unset.
+    """
+
+    cluster: str | None = None
+    version: str = ""
+    """slurmctld's release; empty where the answer doesn't have it."""
+    auth_type: str | None = None
+    auth_info: str | None = None
+    auth_alt_types: tuple[str, ...] | None = None
+    cred_type: str | None = None
+    slurmctld_parameters: tuple[str, ...] | None = None
+    slurmctld_port: int | None = None
+    max_node_count: int | None = None
+    return_to_service: str | None = None
+    """``all`` stands for 2."""
+    gres_types: tuple[str, ...] | None = None
+    slurm_user: str | None = None
+    slurm_uid: int | None = None
+    storage_type: str | None = None
+    storage_host: str | None = None
+    storage_port: int | None = None
+    proctrack: str | None = None
+    task_plugins: tuple[str, ...] | None = None
+    job_gather: str | None = None
+
+
+@dataclass(frozen=True)
+class PartitionFacts:
+    """One partition that slurmctld has."""
+
+    name: str
+    nodesets: tuple[str, ...] = ()
+    """NodeSet= names among its Nodes=."""
+
+
+@dataclass(frozen=True)
+class NodeFacts:
+    """One node that slurmctld has."""
+
+    name: str
+    states: frozenset[str]
+    version: str = ""
+    """Of its slurmd; empty where it never registered."""
+    features: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ClusterFacts:
+    """One cluster that slurmdbd has. ``host`` empty and ``port`` 0: its slurmctld isn't registered."""
+
+    name: str
+    host: str
+    port: int
+    rpc_version: int
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One question to Slurm that failed: what for, and what came back."""
+
+    what: str
+    trouble: str
+
+
+Token = Literal["accepted", "refused", "unknown"]
+
+
+@dataclass(frozen=True)
+class SlurmFacts:
+    """What slurmrestd and, through it, slurmctld and slurmdbd say. None: not known, and ``failed`` says why."""
+
+    way: str = ""
+    """How slurmrestd was asked; empty where there was no way."""
+    inside: bool = False
+    """It is the RestApi's own, in Kubernetes, which the operator asks too."""
+    trouble: str = ""
+    """Why no slurmrestd could be asked; empty where one was."""
+    wanted: bool = False
+    """There should be one: it is named in the configuration, or its pods are there."""
+    unanswered: tuple[Asked, ...] = ()
+    """Ways that were tried before, in vain."""
+    served: tuple[str, ...] | None = None
+    release: str = ""
+    """slurmrestd's."""
+    tokens: Mapping[str, Token] = field(default_factory=dict)
+    """By where the JWT key came from: whether slurmctld took a token made with it in an authenticated call."""
+    token_trouble: str = ""
+    conf: Conf | None = None
+    partitions: tuple[PartitionFacts, ...] | None = None
+    nodes: tuple[NodeFacts, ...] | None = None
+    clusters: tuple[ClusterFacts, ...] | None = None
+    slurmdbd_answers: bool | None = None
+    clock: Clock | None = None
+    """slurmctld's."""
+    failed: Mapping[str, str] = field(default_factory=dict)
+    """By name of the field above: why it is None."""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that one preflight has seen."""
+
+    here: tuple[Tried, ...] = ()
+    kube: KubeFacts = KubeFacts()
+    pod: PodFacts = PodFacts()
+    slurm: SlurmFacts = SlurmFacts()
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprints of the imported keys, under ``slurm.key`` and ``jwt``."""
+    keys_trouble: str = ""
+    """Why imported keys could not be read."""

@@ -1,0 +1,180 @@
+"""The short-lived pod that looks at the outside from where slurmd pods run: what it is, does and says. Pure.
+
+It runs the NodeSet's own image, which the Kubernetes nodes have or need anyway, on nodes that the NodeSet may use. It has no
+rights, no token, no key and no volume, ends by itself within seconds, and leaves its words in its termination message.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from slinky_iac import names
+from slinky_iac.config.sections import PodSettings
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import labels, slinky_image
+from slinky_iac.preflight.facts import Clock, Place, PodReport, Tried
+
+LABEL: Final = "slinky-iac/preflight"
+"""On every short-lived pod, with the value ``look``: what an earlier run left behind is found by it."""
+SELECTOR: Final = f"{LABEL}=look"
+CONNECT_S: Final = 5
+"""Longest wait for one connection, name resolution included; all are tried at once."""
+LIFE_S: Final = 120
+"""After so many seconds Kubernetes ends the pod whatever became of us: an image may have to be pulled first."""
+MOST_PODS: Final = 4
+"""Distinct placements that are looked at; more than four kinds of Kubernetes nodes tell little more."""
+
+SCRIPT: Final = r"""
+export LC_ALL=C
+out=/dev/termination-log
+try() {
+    found=$(timeout "$LIMIT" getent ahosts "$1" 2>/dev/null | { read -r first _ && echo "$first"; })
+    said=$(timeout "$LIMIT" bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$1" "$2" 2>&1)
+    code=$?
+    said=${said##*: }
+    printf 'try %s %s %s %s\n' "$1" "$2" "$code" "${found:--} ${said%%$'\n'*}" >>"$out"
+}
+{
+    echo "date $(date +%s)"
+    echo "uid $(id -u slurm 2>/dev/null)"
+    echo "slurmd $(slurmd -V 2>/dev/null)"
+} >"$out"
+while [ $# -gt 1 ]; do
+    try "$1" "$2" &
+    shift 2
+done
+wait
+"""
+"""Hosts and ports come as arguments, never as text of the script."""
+_TRY: Final = re.compile(r"try (\S+) (\d+) (\d+) (\S+) ?(.*)")
+_RELEASE: Final = re.compile(r"slurm(?:-wlm)? (\d+\.\d+(?:\.\d+)?)")
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where one pod is to run, and as what."""
+
+    nodeset: str
+    image: str
+    settings: PodSettings
+
+
+def placements(config: StackConfig) -> tuple[Placement, ...]:
+    """One for each distinct place that NodeSets run in; slurmrestd's where there is no NodeSet."""
+    found: dict[str, Placement] = {}
+    for name, nodeset in config.nodesets.items():
+        pod = nodeset.pod
+        image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
+        where = repr((image, sorted(pod.node_selector.items()), pod.tolerations, pod.affinity, pod.host_network))
+        found.setdefault(where, Placement(name, image, pod))
+    if not found:
+        image = config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")
+        found[""] = Placement("", image, config.restapi.pod)
+    return tuple(found.values())[:MOST_PODS]
+
+
+def inside_places(config: StackConfig, outside: Iterable[Place], *, made: bool) -> tuple[Place, ...]:
+    """What a pod has to reach: outside daemons and, where the stack is up (``made``), the Services that lead to daemons."""
+    found = list(outside)
+    base, namespace = config.cluster.resource_name, config.cluster.namespace
+    if made:
+        if config.controller.external is None:
+            found.append(
+                Place("controller", "slurmctld", f"{names.controller_service(base)}.{namespace}", names.SLURMCTLD_PORT)
+            )
+        if config.accounting.enabled:
+            service = f"{names.accounting_service(base)}.{namespace}"
+            found.append(Place("accounting", "slurmdbd's Service", service, names.SLURMDBD_PORT))
+        service = f"{names.restapi_service(base)}.{namespace}"
+        found.append(Place("restapi", "slurmrestd's Service", service, names.SLURMRESTD_PORT))
+    return tuple({(each.host, each.port): each for each in reversed(found)}.values())[::-1]
+
+
+def pod_body(config: StackConfig, place: Placement, name: str, tried: Sequence[Place]) -> dict[str, Any]:
+    """The pod as the API server takes it; it fits the strictest Pod Security Standard, but for host network."""
+    arguments = [part for each in tried for part in (each.host, str(each.port))]
+    container = {
+        "name": "look",
+        "image": place.image,
+        "imagePullPolicy": config.cluster.images.pull_policy,
+        "command": ["bash", "-c", SCRIPT, "look", *arguments],
+        "env": [{"name": "LIMIT", "value": str(CONNECT_S)}],
+        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "runAsNonRoot": True,
+            "runAsUser": 65534,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+    }
+    spec: dict[str, Any] = {
+        "containers": [container],
+        "restartPolicy": "Never",
+        "activeDeadlineSeconds": LIFE_S,
+        "terminationGracePeriodSeconds": 0,
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+    }
+    settings = place.settings
+    if settings.host_network:
+        spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
+    if settings.node_selector:
+        spec["nodeSelector"] = dict(settings.node_selector)
+    if settings.tolerations:
+        spec["tolerations"] = [dict(each) for each in settings.tolerations]
+    if settings.affinity:
+        spec["affinity"] = dict(settings.affinity)
+    if config.cluster.images.pull_secrets:
+        spec["imagePullSecrets"] = [{"name": each} for each in config.cluster.images.pull_secrets]
+    own = {"app.kubernetes.io/managed-by": labels(config)["app.kubernetes.io/managed-by"], LABEL: "look"}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": own}, "spec": spec}
+
+
+def report_of(
+    message: str, place: Placement, tried: Sequence[Place], *, pod: str, node: str, before: float, after: float
+) -> PodReport:
+    """What a pod wrote, read. ``before`` and ``after``: our clock when it was made and when it was seen to have ended.
+
+    A place that it wrote nothing about is one that nobody knows about, and says so.
+    """
+    said: dict[tuple[str, int], Tried] = {}
+    clock, uid, release = None, None, ""
+    for line in message.splitlines():
+        word, _, rest = line.partition(" ")
+        if word == "date" and rest.isdecimal():
+            clock = Clock(f"pod on {node}", int(rest), before, after)
+        elif word == "uid" and rest.isdecimal():
+            uid = int(rest)
+        elif word == "slurmd" and (version := _RELEASE.search(rest)):
+            release = version[1]
+        elif found := _TRY.fullmatch(line):
+            host, port, code, address, words = found.groups()
+            for each in tried:
+                if (each.host, str(each.port)) == (host, port):
+                    seen = "" if address == "-" else address
+                    said[host, each.port] = Tried(each, _trouble(int(code), seen, words), seen)
+    silent = "the pod ended without a word about it"
+    return PodReport(
+        pod=pod,
+        node=node,
+        image=place.image,
+        tried=tuple(said.get((each.host, each.port), Tried(each, silent)) for each in tried),
+        clock=clock,
+        slurm_uid=uid,
+        slurmd=release,
+    )
+
+
+def _trouble(code: int, address: str, words: str) -> str:
+    """What stood in the way, in the words of :mod:`slinky_iac.preflight.reach`; empty where a connection was made."""
+    if code == 0:
+        return ""
+    if not address:
+        return "the name is not known there"
+    if code == 124:
+        return f"no answer in {CONNECT_S} s"
+    return words.strip().lower()[:100] or f"the connection ended with code {code}"

@@ -1,0 +1,153 @@
+"""A stack and the facts of a world in which everything fits it; tests change one thing at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from slinky_iac.config.load import load
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.preflight.check import Check, Verdict
+from slinky_iac.preflight.compare import checks
+from slinky_iac.preflight.facts import (
+    Clock,
+    ClusterFacts,
+    Conf,
+    Facts,
+    KubeFacts,
+    NodeFacts,
+    NodeSetFacts,
+    PartitionFacts,
+    Place,
+    PodFacts,
+    PodReport,
+    SlurmFacts,
+    Tried,
+)
+from tests.stacks import merged
+
+NOW = 1_795_250_000
+CTL = Place("controller.external", "slurmctld", "ctl.example.org", 6817)
+DBD = Place("accounting.external", "slurmdbd", "dbd.example.org", 6819)
+SLURM_PRINT, JWT_PRINT, OTHER_PRINT = "SHA256:slurm", "SHA256:jwt", "SHA256:other"
+HOSTS = [{"name": "metal-1", "address": "10.0.0.5", "config": {"CPUs": 4}}]
+PARTS: dict[str, Any] = {
+    "cluster": {"name": "lab", "slurmVersion": "26.05"},
+    "keys": {"source": "imported"},
+    "controller": {"external": {"host": CTL.host}},
+    "accounting": {"external": {"host": DBD.host}},
+    "nodesets": {"gpu": {"replicas": 2, "gres": ["gpu:a100:1"], "partition": {"config": {"MaxTime": "UNLIMITED"}}}},
+    "partitions": {"all": {"nodesets": ["gpu"]}},
+    "external": {"slurmdHosts": HOSTS, "loginHosts": [{"name": "login-1"}]},
+}
+
+
+def stack(**over: Any) -> StackConfig:
+    """The stack, with ``over`` laid over its sections."""
+    return load(merged(PARTS, over))
+
+
+def node(name: str, *states: str, version: str = "26.05.5") -> NodeFacts:
+    """One node of slurmctld's."""
+    return NodeFacts(name, frozenset(states or ("IDLE",)), version)
+
+
+CONF = Conf(
+    cluster="lab",
+    version="26.05.5",
+    auth_type="auth/slurm",
+    auth_info="use_client_ids",
+    auth_alt_types=("auth/jwt",),
+    cred_type="cred/slurm",
+    slurmctld_parameters=("enable_configless",),
+    slurmctld_port=6817,
+    max_node_count=1024,
+    return_to_service="all",
+    gres_types=("gpu",),
+    slurm_user="slurm",
+    slurm_uid=401,
+    storage_type="accounting_storage/slurmdbd",
+    storage_host="dbd.example.org",
+    storage_port=6819,
+    proctrack="proctrack/linuxproc",
+    task_plugins=("task/affinity",),
+    job_gather="jobacct_gather/linux",
+)
+SLURM = SlurmFacts(
+    way="Service slurm/slurm-restapi:6820",
+    inside=True,
+    wanted=True,
+    served=("v0.0.45", "v0.0.44"),
+    release="26.05.5",
+    tokens={"configuration": "accepted"},
+    conf=CONF,
+    partitions=(PartitionFacts("gpu", ("gpu",)), PartitionFacts("all", ("gpu",))),
+    nodes=(node("gpu-0"), node("gpu-1"), node("metal-1")),
+    clusters=(ClusterFacts("lab", "10.0.0.1", 6817, 11520),),
+    slurmdbd_answers=True,
+    clock=Clock("slurmctld", NOW, NOW - 0.1, NOW + 1.1),
+)
+POD = PodReport(
+    pod="slinky-preflight-1",
+    node="node-1",
+    image="slurm:26.05",
+    tried=(Tried(CTL, "", "10.0.0.1"), Tried(DBD, "", "10.0.0.2")),
+    clock=Clock("pod on node-1", NOW, NOW - 2, NOW + 2),
+    slurm_uid=401,
+    slurmd="26.05.5",
+)
+KUBE = KubeFacts(
+    server="https://api:6443",
+    release="v1.35.0",
+    namespace=True,
+    restapi_pods=1,
+    keys={"slurm.key": SLURM_PRINT, "jwt": JWT_PRINT},
+    nodesets={"gpu": NodeSetFacts(2, ("gpu-0", "gpu-1"))},
+)
+FACTS = Facts(
+    here=(Tried(CTL, "", "10.0.0.1"), Tried(DBD, "", "10.0.0.2")),
+    kube=KUBE,
+    pod=PodFacts((POD,)),
+    slurm=SLURM,
+    keys={"slurm.key": SLURM_PRINT, "jwt": JWT_PRINT},
+)
+BY_HAND = {"pods-and-metal", "login-hosts"}
+"""Checks that nobody can make from here: always unknown."""
+
+
+def slurm(**over: Any) -> Facts:
+    """The facts, but for what Slurm says."""
+    return replace(FACTS, slurm=replace(SLURM, **over))
+
+
+def conf(**over: Any) -> Facts:
+    """The facts, but for slurmctld's configuration."""
+    return slurm(conf=replace(CONF, **over))
+
+
+def pod(**over: Any) -> Facts:
+    """The facts, but for what the pod saw."""
+    return replace(FACTS, pod=PodFacts((replace(POD, **over),)))
+
+
+def kube(**over: Any) -> Facts:
+    """The facts, but for what the API server says."""
+    return replace(FACTS, kube=replace(KUBE, **over))
+
+
+def found(name: str, facts: Facts, config: StackConfig | None = None) -> list[Check]:
+    """All checks of one name."""
+    return [each for each in checks(config or stack(), facts) if each.name == name]
+
+
+def verdicts(name: str, facts: Facts, config: StackConfig | None = None) -> list[Verdict]:
+    """Their verdicts."""
+    return [each.verdict for each in found(name, facts, config)]
+
+
+UNASKED = replace(
+    FACTS,
+    kube=replace(KUBE, restapi_pods=0, nodesets={}, keys={}),
+    slurm=SlurmFacts(trouble="there is none to ask yet"),
+)
+"""Before the first `up`, with no outside slurmrestd: Slurm can't be asked."""

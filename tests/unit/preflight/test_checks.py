@@ -1,0 +1,245 @@
+"""Each check: fine where it fits, named where it doesn't, unknown where nobody could be asked; never fine by silence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from slinky_iac.preflight.check import Verdict
+from slinky_iac.preflight.compare import checks
+from slinky_iac.preflight.facts import (
+    Asked,
+    Clock,
+    ClusterFacts,
+    Facts,
+    NodeSetFacts,
+    PartitionFacts,
+    Place,
+    PodFacts,
+    Tried,
+)
+from tests.unit.preflight.made import (
+    BY_HAND,
+    CTL,
+    DBD,
+    FACTS,
+    JWT_PRINT,
+    NOW,
+    OTHER_PRINT,
+    POD,
+    UNASKED,
+    conf,
+    found,
+    kube,
+    node,
+    pod,
+    slurm,
+    stack,
+    verdicts,
+)
+
+FINE, WARNING, PROBLEM, UNKNOWN = Verdict.FINE, Verdict.WARNING, Verdict.PROBLEM, Verdict.UNKNOWN
+REFUSED = "connection refused"
+
+
+def test_where_everything_fits_only_what_nobody_can_be_asked_about_is_open() -> None:
+    seen = checks(stack(), FACTS)
+    assert {each.name for each in seen if each.verdict is not FINE} == BY_HAND
+    assert {each.verdict for each in seen} == {FINE, UNKNOWN}
+
+
+def test_where_nobody_could_be_asked_nothing_about_slurm_is_fine() -> None:
+    seen = checks(stack(), replace(UNASKED, here=(), pod=PodFacts(trouble="no pod", skipped=True)))
+    assert {each.name for each in seen if each.verdict is FINE} == {"api-server"}
+    assert {each.verdict for each in seen} == {FINE, UNKNOWN}
+
+
+def test_what_is_unknown_says_how_to_find_out() -> None:
+    for each in checks(stack(), UNASKED):
+        if each.verdict is UNKNOWN:
+            assert each.change, each
+            assert each.paste or each.name in {"version-slurmd", "version-image"}, each
+
+
+def test_what_is_wrong_says_what_to_change() -> None:
+    wrong = slurm(partitions=(), nodes=(), clusters=(), tokens={"configuration": "refused"}, served=("v0.0.43",))
+    for each in checks(stack(), wrong):
+        if each.verdict in (PROBLEM, WARNING):
+            assert each.change, each
+
+
+CASES: list[tuple[str, Facts, Verdict, str]] = [
+    ("cluster-name", conf(cluster="other"), PROBLEM, "name: other"),
+    ("cluster-name", conf(cluster=None), UNKNOWN, ""),
+    ("cluster-name", slurm(conf=None, clusters=(ClusterFacts("x", "h", 1, 11520),)), PROBLEM, ""),
+    ("cluster-name", slurm(conf=None), UNKNOWN, ""),
+    ("slurmctld-port", conf(slurmctld_port=7000), PROBLEM, "port: 7000"),
+    ("auth-type", conf(auth_type="auth/munge", cred_type="cred/munge"), PROBLEM, "AuthType=auth/slurm"),
+    ("auth-type", conf(auth_type=None), UNKNOWN, ""),
+    ("auth-jwt", conf(auth_alt_types=()), PROBLEM, "AuthAltTypes=auth/jwt"),
+    ("auth-jwt", conf(auth_alt_types=None), UNKNOWN, ""),
+    ("use-client-ids", conf(auth_info="ttl=90"), WARNING, "AuthInfo=ttl=90,use_client_ids"),
+    ("use-client-ids", conf(auth_info=""), WARNING, "AuthInfo=use_client_ids"),
+    ("use-client-ids", conf(auth_info=None), UNKNOWN, ""),
+    ("configless", conf(slurmctld_parameters=("a",)), PROBLEM, "SlurmctldParameters=a,enable_configless"),
+    ("configless", conf(slurmctld_parameters=None), UNKNOWN, ""),
+    ("max-node-count", conf(max_node_count=2), PROBLEM, "MaxNodeCount=1024"),
+    ("max-node-count", conf(max_node_count=0), PROBLEM, "MaxNodeCount=1024"),
+    ("max-node-count", conf(max_node_count=3), WARNING, "MaxNodeCount=1024"),
+    ("max-node-count", conf(max_node_count=None), UNKNOWN, ""),
+    ("return-to-service", conf(return_to_service="none"), WARNING, "ReturnToService=2"),
+    ("return-to-service", conf(return_to_service=None), UNKNOWN, ""),
+    ("gres-types", conf(gres_types=("nic",)), PROBLEM, "GresTypes=gpu,nic"),
+    ("gres-types", conf(gres_types=None), UNKNOWN, ""),
+    ("slurm-uid", conf(slurm_uid=64030), PROBLEM, "usermod -u 401 slurm"),
+    ("slurm-uid", conf(slurm_uid=None), UNKNOWN, "id -u slurm"),
+    ("cgroup", conf(proctrack="proctrack/cgroup"), UNKNOWN, "IgnoreSystemd=yes"),
+    ("cgroup", conf(task_plugins=("task/cgroup",)), UNKNOWN, "IgnoreSystemd=yes"),
+    ("cgroup", conf(task_plugins=None), UNKNOWN, ""),
+    ("accounting", conf(storage_type=""), PROBLEM, "AccountingStorageHost=dbd.example.org"),
+    ("accounting", conf(storage_port=7819), PROBLEM, "port: 7819"),
+    (
+        "partitions",
+        slurm(partitions=(PartitionFacts("all", ("gpu",)),)),
+        PROBLEM,
+        "PartitionName=gpu Nodes=gpu MaxTime=UNLIMITED",
+    ),
+    ("partitions", slurm(partitions=()), PROBLEM, "NodeSet=gpu Feature=gpu"),
+    ("partitions", slurm(partitions=None), UNKNOWN, "PartitionName=all Nodes=gpu"),
+    (
+        "nodeset-lines",
+        slurm(partitions=(PartitionFacts("gpu"), PartitionFacts("all"))),
+        PROBLEM,
+        "NodeSet=gpu Feature=gpu",
+    ),
+    ("slurmdbd", slurm(clusters=(ClusterFacts("lab", "", 0, 0),)), PROBLEM, ""),
+    ("slurmdbd", slurm(clusters=(ClusterFacts("other", "h", 6817, 11520),)), PROBLEM, ""),
+    ("slurmdbd", slurm(clusters=None, failed={"clusters": "error 7000"}), UNKNOWN, ""),
+    ("metal-hosts", slurm(nodes=(node("gpu-0"), node("gpu-1"))), PROBLEM, "NodeName=metal-1 NodeAddr=10.0.0.5 CPUs=4"),
+    ("metal-hosts", slurm(nodes=(node("metal-1", "IDLE", "NOT_RESPONDING"),)), PROBLEM, "systemctl status slurmd"),
+    ("metal-hosts", slurm(nodes=(node("metal-1", "UNKNOWN"),)), PROBLEM, "systemctl status slurmd"),
+    ("metal-hosts", slurm(nodes=None), UNKNOWN, "NodeName=metal-1"),
+    ("pods-registered", slurm(nodes=(node("gpu-0"), node("metal-1"))), PROBLEM, ""),
+    ("pods-reached", slurm(nodes=(node("gpu-0", "DOWN", "NOT_RESPONDING"), node("gpu-1"))), PROBLEM, ""),
+    ("pods-reached", slurm(nodes=None), UNKNOWN, ""),
+    ("pods-reached", kube(nodesets={}), UNKNOWN, ""),
+    ("jwt-key", slurm(tokens={"configuration": "refused"}), PROBLEM, "base64 -w0"),
+    ("jwt-key", slurm(tokens={"configuration": "unknown"}, token_trouble="502"), UNKNOWN, ""),
+    ("jwt-key", slurm(tokens={}, token_trouble="none at hand"), UNKNOWN, "openssl dgst"),
+    ("key-secret", kube(keys={"slurm.key": OTHER_PRINT, "jwt": JWT_PRINT}), PROBLEM, "slurm.key"),
+    ("key-secret", kube(keys={}, keys_trouble={"jwt": "HTTP 403"}), UNKNOWN, ""),
+    ("slurm-key", kube(nodesets={"gpu": NodeSetFacts(2, ())}), UNKNOWN, "slurm.key"),
+    ("slurm-key", slurm(nodes=(node("gpu-0", version=""), node("gpu-1", "DOWN", "NOT_RESPONDING"))), UNKNOWN, ""),
+    ("clock", slurm(clock=Clock("slurmctld", NOW + 20, NOW, NOW)), WARNING, "timedatectl"),
+    ("clock", slurm(clock=Clock("slurmctld", NOW - 400, NOW, NOW)), PROBLEM, "timedatectl"),
+    ("clock", slurm(clock=None), UNKNOWN, "date -u"),
+    ("clock", pod(clock=Clock("pod on node-1", NOW + 300, NOW, NOW + 5)), PROBLEM, "timedatectl"),
+    ("version-slurmctld", conf(version="25.05.3"), PROBLEM, ""),
+    ("version-slurmctld", conf(version="25.11.1"), PROBLEM, 'slurmVersion: "25.11"'),
+    ("version-slurmctld", conf(version="26.11.0"), WARNING, 'slurmVersion: "26.11"'),
+    ("version-slurmctld", slurm(conf=None, clusters=None), UNKNOWN, "slurmctld -V"),
+    ("version-slurmrestd", slurm(release="26.11.0"), PROBLEM, ""),
+    ("version-slurmrestd", slurm(release="24.05.1"), PROBLEM, ""),
+    ("version-slurmd", slurm(nodes=(node("metal-1", version="26.11.0"),)), PROBLEM, ""),
+    ("version-slurmd", slurm(nodes=(node("metal-1", version="24.05.9"),)), PROBLEM, ""),
+    ("version-image", pod(slurmd="26.11.0"), PROBLEM, ""),
+    ("version-slurmdbd", slurm(slurmdbd_answers=None, failed={"slurmdbd_answers": "502"}), UNKNOWN, "slurmdbd -V"),
+    ("version-slurmdbd", slurm(release="25.11.0"), UNKNOWN, "slurmdbd -V"),
+    ("rest-version", slurm(served=("v0.0.43",)), PROBLEM, ""),
+    ("rest-version", slurm(served=None, failed={"served": "502"}), UNKNOWN, ""),
+    ("slurmrestd", slurm(unanswered=(Asked("Service slurm/slurm-restapi", "503"),)), PROBLEM, ""),
+    ("slurmrestd", UNASKED, UNKNOWN, "url: http://HOST:6820"),
+    ("api-server", kube(trouble="no kubeconfig"), PROBLEM, ""),
+    ("pod", replace(FACTS, pod=PodFacts(trouble="ErrImageNeverPull")), WARNING, ""),
+    ("connect", pod(tried=(Tried(CTL, REFUSED, "10.0.0.1"),)), PROBLEM, "ss -ltnp 'sport = :6817'"),
+    ("connect", pod(tried=(Tried(DBD, "the name is not known there"),)), PROBLEM, "getent hosts dbd.example.org"),
+    ("connect", replace(FACTS, pod=PodFacts(trouble="--no-pod was given", skipped=True)), UNKNOWN, "/dev/tcp/"),
+]
+
+
+@pytest.mark.parametrize(("name", "facts", "verdict", "paste"), CASES)
+def test_each_check_names_what_is_wrong_or_unknown_with_the_line_to_paste(
+    name: str, facts: Facts, verdict: Verdict, paste: str
+) -> None:
+    told = [each for each in found(name, facts) if each.verdict is verdict]
+    assert told, [(each.name, each.verdict, each.got) for each in found(name, facts)]
+    assert any(paste in line for each in told for line in (*each.paste, "")), [each.paste for each in told]
+
+
+def test_every_check_that_can_fail_has_a_case() -> None:
+    names = {each.name for facts in (FACTS, UNASKED) for each in checks(stack(), facts)}
+    assert names - {name for name, *_ in CASES} == BY_HAND
+
+
+def test_a_case_makes_no_other_check_worse_than_unknown_where_they_are_independent() -> None:
+    for name, facts in (("configless", conf(slurmctld_parameters=())), ("auth-jwt", conf(auth_alt_types=()))):
+        bad = {each.name for each in checks(stack(), facts) if each.verdict is PROBLEM}
+        assert bad == {name}
+
+
+def test_unreachable_from_here_is_nothing_where_pods_reach_it() -> None:
+    facts = replace(FACTS, here=(Tried(CTL, "the name is not known here"),))
+    assert verdicts("connect", facts)[:1] == [FINE]
+    assert "pods reach it" in found("connect", facts)[0].got
+    alone = replace(facts, pod=PodFacts(trouble="--no-pod was given", skipped=True))
+    assert verdicts("connect", alone) == [WARNING, UNKNOWN]
+    neither = replace(facts, pod=PodFacts((replace(POD, tried=(Tried(CTL, REFUSED),)),)))
+    assert verdicts("connect", neither) == [PROBLEM, WARNING]
+
+
+def test_the_slurmrestd_that_drains_go_through_must_answer_from_here_whoever_else_reaches_it() -> None:
+    place = Place("slurmrest.url", "slurmrestd", "rest", 6820)
+    facts = replace(FACTS, here=(Tried(place, REFUSED),), pod=PodFacts((replace(POD, tried=(Tried(place),)),)))
+    assert PROBLEM in verdicts("connect", facts)
+
+
+def test_a_slurmrestd_for_users_is_no_pods_need() -> None:
+    place = Place("external.slurmrestd.url", "slurmrestd", "rest", 6820)
+    assert WARNING in verdicts("connect", pod(tried=(Tried(place, REFUSED),)))
+
+
+def test_a_wrong_key_of_the_configuration_is_told_from_a_right_one_in_the_secret() -> None:
+    facts = replace(slurm(tokens={"configuration": "refused", "Secret": "accepted"}), keys={"jwt": OTHER_PRINT})
+    told = found("jwt-key", facts)
+    assert [each.verdict for each in told] == [PROBLEM, FINE]
+    assert "another key (the other one is taken)" in told[0].got
+    assert (OTHER_PRINT in told[0].subject, JWT_PRINT in told[1].subject) == (True, True)
+
+
+def test_keys_that_could_not_be_decrypted_are_unknown() -> None:
+    facts = replace(slurm(tokens={}), keys={}, keys_trouble="incorrect passphrase")
+    assert [(each.verdict, each.got) for each in found("jwt-key", facts)] == [(UNKNOWN, "incorrect passphrase")]
+
+
+def test_an_existing_secret_that_is_not_there_is_a_problem_before_the_first_up() -> None:
+    names = {"source": "existing", "slurmKeySecret": "a", "jwtKeySecret": "b"}
+    assert verdicts("key-secret", replace(kube(keys={}), keys={}), stack(keys=names)) == [PROBLEM, PROBLEM]
+
+
+def test_slurmctlds_release_is_read_from_slurmdbd_where_slurmctld_does_not_tell() -> None:
+    (told,) = found("version-slurmctld", slurm(conf=None))
+    assert (told.verdict, "26.05" in told.got) == (FINE, True)
+
+
+def test_three_major_releases_back_are_understood_from_2411_on() -> None:
+    assert verdicts("version-slurmd", slurm(nodes=(node("metal-1", version="24.11.5"),))) == [FINE]
+    old = replace(
+        conf(version="24.05.0"), slurm=replace(conf(version="24.05.0").slurm, nodes=(node("metal-1", version="22.05.9"),))
+    )
+    assert verdicts("version-slurmd", old) == [PROBLEM]
+
+
+def test_partitions_of_a_slurmctld_in_kubernetes_are_the_operators() -> None:
+    inside: dict[str, Any] = {"controller": None, "keys": {"source": "generated"}, "accounting": {"enabled": False}}
+    config = stack(**{**inside, "external": None, "accounting": {"enabled": False, "external": None}})
+    (told,) = found("partitions", slurm(partitions=()), config)
+    assert (told.verdict, told.paste) == (PROBLEM, ())
+    assert found("partitions", UNASKED, config) == []
+
+
+def test_a_nodeset_without_a_partition_of_its_own_can_not_be_seen() -> None:
+    config = stack(nodesets={"gpu": {"partition": {"enabled": False}}}, partitions=None)
+    told = found("nodeset-lines", slurm(partitions=()), config)
+    assert [(each.verdict, each.paste) for each in told] == [(UNKNOWN, ("NodeSet=gpu Feature=gpu",))]

@@ -1,0 +1,79 @@
+"""What is shown: 100 columns, lines to paste unbroken, nobody's control characters, the same facts as JSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from slinky_iac.preflight.check import Verdict, fine, problem, unknown, warning
+from slinky_iac.preflight.cli import exit_code
+from slinky_iac.preflight.compare import checks
+from slinky_iac.preflight.report import WIDTH, as_json, as_text, headline
+from tests.unit.preflight.made import FACTS, UNASKED, slurm, stack
+
+LINE = "PartitionName=gpu Nodes=gpu " + "MaxTime=UNLIMITED " * 6 + "State=UP"
+BAD = problem("partitions", "partition gpu", "slurmctld", "isn't there", "Add", LINE, at="in slurm.conf")
+
+
+@pytest.mark.parametrize("facts", [FACTS, UNASKED, slurm(partitions=(), nodes=(), clusters=())])
+def test_no_line_is_wider_than_100_columns_but_those_to_paste(facts: object) -> None:
+    found = checks(stack(), facts)  # type: ignore[arg-type]
+    pasted = {line for each in found for text in each.paste for line in text.split("\n")}
+    wide = [line for line in as_text("lab", found).splitlines() if len(line) > WIDTH and line.strip() not in pasted]
+    assert wide == []
+
+
+def test_a_line_to_paste_is_never_broken() -> None:
+    assert LINE in [line.strip() for line in as_text("lab", [BAD]).splitlines()]
+
+
+def test_the_headline_counts_the_worst_first() -> None:
+    found = (BAD, BAD, warning("a", "b", "c", "d", "e"), fine("a", "b", "c", "d"))
+    assert headline("lab", found) == "preflight of lab: 2 problems, 1 warning, 1 fine"
+
+
+def test_the_worst_comes_first() -> None:
+    found = [each.verdict for each in checks(stack(), slurm(partitions=(), nodes=()))]
+    assert found == sorted(found, key=list(Verdict).index)
+    assert found[0] is Verdict.PROBLEM
+
+
+def test_control_characters_of_others_reach_no_terminal() -> None:
+    evil = problem("a", "node \x1b[2J", "pod on \x1b]0;x\x07", "said \r\nfine", "do \x1b[31m", "line \x1b[0m")
+    text = as_text("lab\x1b[1m", [evil])
+    assert "\x1b" not in text
+    assert "\r" not in text
+    assert "\x1b[31mproblem\x1b[0m" in as_text("lab", [evil], colour=True)
+
+
+def test_a_snippet_of_several_lines_keeps_its_shape() -> None:
+    lines = as_text("lab", [unknown("a", "b", "c", "d", "Add", "a:\n  b: 1")]).splitlines()
+    first = next(line for line in lines if line.endswith("a:"))
+    assert lines[lines.index(first) + 1] == first.replace("a:", "  b: 1")
+
+
+def test_json_holds_every_check_whole() -> None:
+    body = json.loads(as_json("dev", "lab", [BAD]))
+    assert (body["schema"], body["stack"], body["cluster"]) == (1, "dev", "lab")
+    assert body["counts"] == {"problem": 1, "warning": 0, "unknown": 0, "fine": 0}
+    assert body["checks"] == [
+        {
+            "name": "partitions",
+            "verdict": "problem",
+            "subject": "partition gpu",
+            "source": "slurmctld",
+            "got": "isn't there",
+            "change": "Add",
+            "paste": [LINE],
+            "at": "in slurm.conf",
+        }
+    ]
+
+
+def test_only_problems_fail_and_warnings_where_that_is_asked_for() -> None:
+    unsure = (unknown("a", "b", "c", "d"), fine("a", "b", "c", "d"))
+    warned = (*unsure, warning("a", "b", "c", "d", "e"))
+    assert [exit_code(unsure, strict=False), exit_code(unsure, strict=True)] == [0, 0]
+    assert [exit_code(warned, strict=False), exit_code(warned, strict=True)] == [0, 6]
+    assert exit_code((*warned, BAD), strict=False) == 6
