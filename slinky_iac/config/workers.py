@@ -111,7 +111,8 @@ class Drain(Section):
     signal: Literal["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT"] = "SIGTERM"
     """Signal sent at the deadline, with onDeadline: cancel."""
     max_at_once: int | None = Field(default=None, ge=1)
-    """Nodes drained at the same time; the others follow when these are gone. By default all."""
+    """Nodes drained at the same time while jobs still run on them; the others follow as these get free, and the pods go
+    together at the end, in one write of replicas. By default all."""
     register_deadline: Seconds = 300
     """How long new nodes may take to register with slurmctld after a scale-out."""
     limits: DrainLimits = DrainLimits()
