@@ -51,7 +51,7 @@ def test_the_operator_deletes_what_the_planner_predicts(
     gated.stack.pulumi("refresh", "--yes")
     gated.reset()
     for node in busy:
-        slurm.await_running(slurm.submit("-p", "gpu", "-w", node, "-t", "10", seconds=20))
+        slurm.await_running(slurm.submit("-p", "gpu", "-w", node, "-t", "10", seconds=60))
     if busy:
         await_true("the operator has written a deadline on the busy pods", lambda: _deadlines(gated) >= set(busy), 90)
     if cheap is not None:
