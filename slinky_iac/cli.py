@@ -15,6 +15,7 @@ from typing import Final, Protocol
 from slinky_iac.change_order import cli as change_order
 from slinky_iac.config.reference import reference
 from slinky_iac.config.stack import json_schema
+from slinky_iac.diagram import cli as diagram
 from slinky_iac.drain import command as drain
 from slinky_iac.errors import SlinkyError
 from slinky_iac.handoff import cli as handoff
@@ -42,6 +43,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "drain": drain,
     "handoff": handoff,
     "status": status,
+    "diagram": diagram,
 }
 
 

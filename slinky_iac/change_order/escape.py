@@ -33,6 +33,6 @@ def markdown(text: str) -> str:
     return escaped.replace("\\@", "&#64;&#8288;").replace("\\:\\/", "\\:&#8288;\\/").replace("www\\.", "www&#8288;\\.")
 
 
-def page(text: str) -> str:
-    """Text for HTML, inside elements and inside quoted attributes."""
-    return html.escape(plain(text), quote=True)
+def page(text: str, longest: int = LONGEST) -> str:
+    """Text for HTML and SVG, inside elements and inside quoted attributes."""
+    return html.escape(plain(text, longest), quote=True)

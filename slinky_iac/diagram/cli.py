@@ -1,0 +1,72 @@
+"""`python -m slinky_iac diagram`: arguments, reading a configuration, writing a picture."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import yaml
+
+from slinky_iac import stack_config
+from slinky_iac.config.load import load
+from slinky_iac.config.rules import findings, require_sound
+from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.diagram.build import picture
+from slinky_iac.diagram.mermaid import mermaid
+from slinky_iac.diagram.svg import svg
+from slinky_iac.errors import ConfigError
+
+HELP = "draw the hybrid cluster: what is inside Kubernetes and what outside, ports, arrows, keys by name"
+CODES = (
+    "exit codes: 0 drawn; 1 the configuration can't be read or has faults, or the file can't be written; 2 wrong arguments."
+    " No cluster is asked"
+)
+
+_USUAL = frozenset({"slurmKey", "jwtKey", "databasePassword"})
+"""Secrets that a file is taken to have: they are set by `pulumi config`, maybe not yet."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = CODES
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--stack", help="stack; by default the selected one")
+    source.add_argument("--config", metavar="FILE", help="a Pulumi.<stack>.yaml, where there is no stack yet")
+    parser.add_argument("--format", choices=("svg", "mermaid"), default="svg")
+    parser.add_argument("--title", default="", help="by default the cluster's name")
+    parser.add_argument("--out", metavar="FILE", help="write there instead of to stdout")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read and draw. Raises ConfigError and StateError; returns the exit code."""
+    config = read_file(Path(arguments.config)) if arguments.config else stack_config.configured(arguments.stack).config
+    shown = picture(config, arguments.title)
+    text = svg(shown) if arguments.format == "svg" else mermaid(shown)
+    if arguments.out and arguments.out != "-":
+        try:
+            Path(arguments.out).write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise ConfigError((f"--out: {arguments.out} can't be written ({type(error).__name__})",)) from None
+    else:
+        sys.stdout.write(text)
+    return 0
+
+
+def read_file(file: Path) -> StackConfig:
+    """The configuration of a stack file. Secrets needn't be set for a picture. Raises :class:`ConfigError`."""
+    try:
+        whole = yaml.safe_load(file.read_text(encoding="utf-8"))
+        config = whole["config"]
+        own = {str(key).partition(":")[2]: value for key, value in config.items() if str(key).startswith(f"{PROJECT}:")}
+    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
+        why = type(error).__name__
+        raise ConfigError((f"--config: {file} is no stack file with a mapping `config:` ({why})",)) from None
+    secret = {name for name, value in own.items() if name in SECRET_KEYS and _encrypted(value)}
+    found = load({name: value for name, value in own.items() if name not in secret})
+    require_sound(findings(found, frozenset(secret | _USUAL)))
+    return found
+
+
+def _encrypted(value: object) -> bool:
+    return isinstance(value, dict) and set(value) == {"secure"}

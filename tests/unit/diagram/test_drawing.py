@@ -1,0 +1,176 @@
+"""Words fit their boxes, boxes and lines keep out of each other's way, and nobody's text becomes markup."""
+
+from __future__ import annotations
+
+import re
+from itertools import combinations
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.config.load import load
+from slinky_iac.diagram.build import picture
+from slinky_iac.diagram.layout import MARGIN, Drawing, Placed, lay_out, segments
+from slinky_iac.diagram.mermaid import mermaid
+from slinky_iac.diagram.model import Picture
+from slinky_iac.diagram.svg import svg
+from slinky_iac.diagram.words import width, wrapped
+from tests.stacks import FORMS, form, outside
+
+LONG = "a-very-long-host-name-of-some-department.another-long-part.example.org"
+SSSD = {"sssdConfSecret": "sssd"}
+
+
+def hard() -> Picture:
+    """Everything at once, with long names."""
+    data = outside(
+        cluster={"name": "x" * 40, "namespace": "n" * 60, "resourceName": "r" * 40},
+        controller={"external": {"host": "192.0.2.1", "port": 16817}},
+        accounting={"external": {"host": LONG}},
+        nodesets={f"{'n' * 27}{n}": {"replicas": 1000, "gres": ["gpu:a100:8"]} for n in range(6)},
+        logins={f"{'l' * 30}{n}": SSSD for n in range(6)},
+        external={
+            "slurmrestd": {"url": f"https://{LONG}:6820/a/long/path"},
+            "slurmdHosts": [{"name": f"{'m' * 50}{n}"} for n in range(3)],
+            "loginHosts": [{"name": f"login{n}{'x' * n}"} for n in range(9)],
+        },
+    )
+    return picture(load(data))
+
+
+PICTURES = {**{name: picture(form(name)) for name in FORMS}, "hard": hard()}
+every_picture = pytest.mark.parametrize("name", PICTURES)
+
+
+def drawing(name: str) -> Drawing:
+    return lay_out(PICTURES[name])
+
+
+def overlap(a: Placed, b: Placed) -> bool:
+    return a.x < b.x + b.w and b.x < a.x + a.w and a.y < b.y + b.h and b.y < a.y + a.h
+
+
+@every_picture
+def test_no_two_boxes_overlap_and_all_are_inside_their_area(name: str) -> None:
+    found = drawing(name)
+    assert [(a.box.id, b.box.id) for a, b in combinations(found.boxes, 2) if overlap(a, b)] == []
+    areas = {"outside" if area.caption.startswith("Outside") else "kubernetes": area for area in found.areas}
+    for each in found.boxes:
+        assert MARGIN <= each.x < each.x + each.w <= found.w - MARGIN
+        assert each.y + each.h < found.h
+        if each.box.place != "desk":
+            area = areas[each.box.place]
+            assert area.x < each.x
+            assert each.x + each.w < area.x + area.w
+            assert area.y < each.y
+            assert each.y + each.h < area.y + area.h
+
+
+@every_picture
+def test_words_fit_their_boxes_in_the_widest_font(name: str) -> None:
+    assert all(width(area.caption, 13, bold=True) <= area.w - 24 for area in drawing(name).areas)
+    for each in drawing(name).boxes:
+        assert max((width(text, 15, bold=True) for text in each.title), default=0) <= each.w - 24
+        assert max((width(text, 12.5) for text in each.lines), default=0) <= each.w - 24
+
+
+@every_picture
+def test_no_line_passes_through_a_box(name: str) -> None:
+    found = drawing(name)
+    for line in found.lines:
+        for (x1, y1), (x2, y2) in segments(line):
+            left, right, top, bottom = min(x1, x2), max(x1, x2), min(y1, y2), max(y1, y2)
+            for box in found.boxes:
+                inside = left < box.x + box.w - 1 and right > box.x + 1 and top < box.y + box.h - 1 and bottom > box.y + 1
+                assert not inside, (line.arrow, box.box.id)
+
+
+@every_picture
+def test_words_beside_lines_are_on_no_box_and_on_no_other_words(name: str) -> None:
+    found = drawing(name)
+    labels = [(line.arrow, line.label.extent()) for line in found.lines if line.label is not None]
+    for arrow, (left, top, right, bottom) in labels:
+        for box in found.boxes:
+            assert not (left < box.x + box.w and box.x < right and top < box.y + box.h and box.y < bottom), (
+                arrow,
+                box.box.id,
+            )
+    for (one, a), (other, b) in combinations(labels, 2):
+        assert not (a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]), (one, other)
+
+
+@every_picture
+def test_every_arrow_is_drawn(name: str) -> None:
+    found = drawing(name)
+    drawn = [line.arrow for line in found.lines if line.arrow.tail]
+    assert sorted(map(repr, drawn)) == sorted(map(repr, found.picture.arrows))
+
+
+@every_picture
+def test_the_svg_is_whole_and_speaks(name: str) -> None:
+    text = svg(PICTURES[name])
+    root = ElementTree.fromstring(text)
+    space = "{http://www.w3.org/2000/svg}"
+    assert root.get("role") == "img"
+    assert root.get("aria-labelledby") == "title desc"
+    assert root.findtext(f"{space}title") == PICTURES[name].title
+    assert root.findtext(f"{space}desc") == PICTURES[name].description
+    ids = [each.get("id") for each in root.iter() if each.get("id")]
+    assert len(set(ids)) == len(ids)
+    assert "prefers-color-scheme:dark" in text
+
+
+@every_picture
+def test_the_svg_needs_nothing_else(name: str) -> None:
+    text = svg(PICTURES[name]).replace('xmlns="http://www.w3.org/2000/svg"', "")
+    text = re.sub(r">[^<]*<", "><", text)  # words may be addresses
+    assert not re.search(r"https?:|href|<script|<image|@import|url\((?!#)", text)
+
+
+@every_picture
+def test_colours_are_the_same_in_name_in_light_and_dark(name: str) -> None:
+    light, dark = re.findall(r"svg\{(.*?)\}", svg(PICTURES[name]))[:2]
+    used = set(re.findall(r"var\(--(\w+)\)", svg(PICTURES[name])))
+    for scheme in (light, dark):
+        assert used <= set(re.findall(r"--(\w+):", scheme))
+
+
+@every_picture
+def test_mermaid_has_every_box_and_every_arrow(name: str) -> None:
+    shown = PICTURES[name]
+    text = mermaid(shown)
+    boxes = re.findall(r"^\s+(b_\w+)[\[(]", text, flags=re.MULTILINE)
+    assert len(boxes) == len(set(boxes)) == len(shown.boxes)
+    arrows = re.findall(r"^\s+(b_\w+) <?-[-.]+>(?:\|[^|]*\|)? (b_\w+)$", text, flags=re.MULTILINE)
+    assert len(arrows) == len(shown.arrows)
+    assert {end for pair in arrows for end in pair} == set(boxes)
+
+
+EVIL = '</text><script>x</script> "quoted" [x] --> end %% `{}|'
+
+
+def test_nobodys_words_become_markup() -> None:
+    shown = picture(load(outside(kubernetes={"context": EVIL}, nodesets={"a": {"replicas": 1}})), EVIL)
+    root = ElementTree.fromstring(svg(shown))
+    assert [each.tag for each in root.iter() if each.tag.endswith("script")] == []
+    text = mermaid(shown)
+    assert "<script" not in text
+    assert '"quoted"' not in text
+    assert len(re.findall("(?<!<)-->", text)) == len([a for a in shown.arrows if not a.dashed and not a.both])
+
+
+WORDS = st.text(st.characters(min_codepoint=32, max_codepoint=0x3000, exclude_categories=("Cs", "Cc")), max_size=120)
+
+
+@given(WORDS, st.integers(1, 4), st.floats(40, 300))
+def test_wrapped_words_fit_and_lose_nothing_but_what_an_ellipsis_stands_for(text: str, most: int, room: float) -> None:
+    lines = wrapped(text, 12.5, room, most)
+    assert len(lines) <= most
+    assert all(width(line, 12.5) <= room for line in lines)
+    whole = "".join("".join(lines).split())
+    if whole.endswith("…") and not text.endswith("…"):
+        assert "".join(text.split()).startswith(whole[:-1])
+    else:
+        assert whole == "".join(text.split())
