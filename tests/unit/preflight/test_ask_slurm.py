@@ -1,0 +1,172 @@
+"""One look at Slurm: each answer is a fact, each silence a fact with its reason, and no key is in either."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import pytest
+
+from slinky_iac.kube.wire import Clock, Retry
+from slinky_iac.preflight.ask_slurm import Way, ask_slurm
+from slinky_iac.preflight.facts import ClusterFacts, PartitionFacts, SlurmFacts
+from slinky_iac.slurmrest.endpoints import Direct
+from slinky_iac.slurmrest.survey import Surveyor
+from tests.unit.slurmrest.fake import KEY, NOW, OTHER_KEY, FakeSlurm, Json, answer, error, node, number
+
+INSIDE = Way(Direct("http://inside:6820"), inside=True)
+OUTSIDE = Way(Direct("http://outside:6820"), inside=False, needed=False)
+CONF: Json = {
+    "ClusterName": "lab",
+    "AuthType": "auth/slurm",
+    "AuthInfo": "use_client_ids",
+    "SlurmctldParameters": ["enable_configless"],
+    "MaxNodeCount": 1024,
+    "SlurmUserId": 401,
+    "a field of the future": {"deep": [1]},
+}
+
+
+@dataclass
+class Surveyed(FakeSlurm):
+    """A slurmrestd that knows the preflight's questions; ``broken`` paths answer 502."""
+
+    broken: tuple[str, ...] = ()
+
+    def serve(self, request: httpx.Request, rest: str, body: Json) -> httpx.Response:
+        if any(rest.startswith(each) for each in self.broken):
+            return answer(502, [error(7000, "Unable to connect to database")])
+        calls: dict[str, Json] = {
+            "conf": {"slurm_conf": CONF, "slurm_conf_meta": {"SLURM_VERSION": "26.05.5"}},
+            "diag/": {"statistics": {"req_time": number(NOW), "jobs_running": 0}},
+            "partitions/": {"partitions": [{"name": "gpu", "node_sets": "gpu"}, {"name": "all", "node_sets": ""}]},
+            "clusters/": {
+                "clusters": [{"name": "lab", "controller": {"host": "10.0.0.1", "port": 6817}, "rpc_version": 11520}]
+            },
+        }
+        return answer(**calls[rest]) if rest in calls else super().serve(request, rest, body)
+
+
+def ask(worlds: dict[str, FakeSlurm | None], *ways: Way, keys: dict[str, tuple[bytes, ...]] | None = None) -> SlurmFacts:
+    """A look; ``worlds`` by host, None where nobody answers."""
+
+    def connect(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:
+        assert isinstance(way.endpoint, Direct)
+        world = worlds[httpx.URL(way.endpoint.url).host]
+
+        def refuse(request: httpx.Request) -> httpx.Response:
+            raise httpx.ConnectError("Connection refused", request=request)
+
+        transport = httpx.MockTransport(world.handle if world is not None else refuse)
+        return Surveyor(way.endpoint, keys, clock=clock, transport=transport, retry=Retry(tries=2))
+
+    clock = Surveyed().ticks.clock()
+    found = {"configuration": (KEY,)} if keys is None else keys
+    return ask_slurm(ways, found, clock=clock, connect=connect)
+
+
+def test_all_questions_are_answered() -> None:
+    seen = ask({"inside": Surveyed().add(node("gpu-0"))}, INSIDE)
+    assert (seen.way, seen.inside, seen.failed, seen.unanswered) == ("http://inside:6820", True, {}, ())
+    assert (seen.served, seen.release) == (("v0.0.45", "v0.0.44"), "26.05.5")
+    assert seen.tokens == {"configuration": "accepted"}
+    assert seen.conf is not None
+    assert (seen.conf.cluster, seen.conf.version, seen.conf.slurm_uid) == ("lab", "26.05.5", 401)
+    assert seen.partitions == (PartitionFacts("gpu", ("gpu",)), PartitionFacts("all"))
+    assert [each.name for each in seen.nodes or ()] == ["gpu-0"]
+    assert seen.clusters == (ClusterFacts("lab", "10.0.0.1", 6817, 11520),)
+    assert seen.slurmdbd_answers is True
+    assert seen.clock is not None
+    assert seen.clock.said == NOW
+
+
+def test_what_the_answer_does_not_have_is_unknown_and_no_default() -> None:
+    conf = ask({"inside": Surveyed()}, INSIDE).conf
+    assert conf is not None
+    assert (conf.gres_types, conf.return_to_service, conf.proctrack, conf.storage_port) == (None, None, None, None)
+
+
+def test_a_refused_token_leaves_all_else_unknown_with_the_reason() -> None:
+    seen = ask({"inside": Surveyed(keys=(OTHER_KEY,))}, INSIDE)
+    assert seen.tokens == {"configuration": "refused"}
+    asked = ("conf", "partitions", "nodes", "clusters", "slurmdbd_answers", "clock")
+    assert [getattr(seen, field) for field in asked] == [None] * len(asked)
+    assert {seen.failed[field] for field in asked} == {"no token was taken"}
+
+
+def test_the_key_that_is_taken_answers_the_rest() -> None:
+    keys: dict[str, tuple[bytes, ...]] = {"configuration": (KEY,), "Secret": (OTHER_KEY,)}
+    seen = ask({"inside": Surveyed(keys=(OTHER_KEY,))}, INSIDE, keys=keys)
+    assert seen.tokens == {"configuration": "refused", "Secret": "accepted"}
+    assert seen.conf is not None
+
+
+def test_while_a_key_is_rotated_either_is_taken() -> None:
+    seen = ask({"inside": Surveyed(keys=(OTHER_KEY,))}, INSIDE, keys={"configuration": (KEY, OTHER_KEY)})
+    assert seen.tokens == {"configuration": "accepted"}
+
+
+def test_without_a_key_what_needs_none_is_asked() -> None:
+    seen = ask({"inside": Surveyed()}, INSIDE, keys={})
+    assert (seen.tokens, seen.release, seen.conf) == ({}, "26.05.5", None)
+    assert "no JWT key at hand" in seen.failed["conf"]
+
+
+@pytest.mark.parametrize(
+    ("path", "field"), [("conf", "conf"), ("partitions", "partitions"), ("nodes", "nodes"), ("clusters", "clusters")]
+)
+def test_one_failed_question_is_unknown_and_stops_no_other(path: str, field: str) -> None:
+    seen = ask({"inside": Surveyed(broken=(path,))}, INSIDE)
+    assert getattr(seen, field) is None
+    assert list(seen.failed) == [field]
+    assert "7000" in seen.failed[field]
+    others = {"conf", "partitions", "nodes", "clusters"} - {field}
+    assert all(getattr(seen, each) is not None for each in others)
+
+
+def test_before_2605_the_configuration_is_unknown_with_the_version_that_tells_it() -> None:
+    seen = ask({"inside": Surveyed(served=("v0.0.44",))}, INSIDE)
+    assert seen.conf is None
+    assert "v0.0.45 (Slurm 26.05)" in seen.failed["conf"]
+    assert seen.partitions is not None
+
+
+def test_a_slurmrestd_that_is_too_old_is_named_with_what_it_serves() -> None:
+    seen = ask({"inside": Surveyed(served=("v0.0.42",))}, INSIDE)
+    assert seen.served == ("v0.0.42",)
+    assert seen.tokens == {"configuration": "unknown"}
+    assert "v0.0.42 (Slurm 24.11) at most" in seen.token_trouble
+
+
+def test_what_is_no_slurmrestd_serves_none_of_its_versions() -> None:
+    seen = ask({"inside": Surveyed(served=())}, INSIDE)
+    assert seen.served == ()
+    assert "is it slurmrestd" in seen.failed["conf"]
+
+
+def test_the_one_that_drains_need_is_missed_and_the_next_is_asked() -> None:
+    seen = ask({"inside": None, "outside": Surveyed()}, INSIDE, OUTSIDE)
+    assert [each.what for each in seen.unanswered] == ["http://inside:6820"]
+    assert (seen.way, seen.inside) == ("http://outside:6820", False)
+    assert seen.tokens == {"configuration": "accepted"}
+
+
+def test_an_outside_slurmrestd_that_is_silent_here_leaves_things_unknown() -> None:
+    seen = ask({"outside": None}, OUTSIDE)
+    assert (seen.way, seen.unanswered) == ("", ())
+    assert "Connection refused" in seen.trouble
+
+
+def test_with_nobody_to_ask_that_is_said() -> None:
+    assert "there is none to ask yet" in ask({}).trouble
+
+
+def test_no_key_and_no_token_is_in_the_facts() -> None:
+    world = Surveyed(broken=("conf", "nodes"))
+    seen: Any = ask({"inside": world}, INSIDE, keys={"configuration": (OTHER_KEY,), "Secret": (KEY,)})
+    shown = repr(seen)
+    assert world.tokens
+    assert not [each for each in world.tokens if each in shown]
+    assert repr(KEY)[2:-1] not in shown
+    assert repr(OTHER_KEY)[2:-1] not in shown
