@@ -23,7 +23,6 @@ MAY_IMPORT = {
     "slinky_iac/kube/": {"slinky_iac", "httpx", "pydantic", "yaml"},
     "slinky_iac/handoff/": {"slinky_iac", "yaml"},
     "slinky_iac/diagram/": {"slinky_iac", "yaml"},
-    "slinky_iac/diagram/": {"slinky_iac", "yaml"},
     "slinky_iac/": {"slinky_iac"},
     "policies/": {"slurm_rules", "pulumi_policy"},
     "lab/standins/": {"lab", "pulumi", "grpc", "google", "bcrypt"},
@@ -68,7 +67,6 @@ LAYERS = {
     "slinky_iac/manifests/": {"manifests", "config", "names", "slurmconf", "operator_version"},
     "slinky_iac/handoff/": {"handoff", "manifests", "slurmconf", "config", "names", "errors"},
     "slinky_iac/diagram/": {"diagram", "config", "manifests", "names", "hostlist", "change_order", "errors"},
-    "slinky_iac/diagram/": {"diagram", "config", "manifests", "names", "hostlist", "change_order", "errors"},
     "slinky_iac/kube/": {"kube", "errors", "names"},
     "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist"},
     "slinky_iac/drain/": {
@@ -87,7 +85,6 @@ LAYERS = {
 that runs the gates stays small, and a destroy works with no program at hand."""
 BORDER = {
     "slinky_iac/drain/cli.py": {"config"},
-    "slinky_iac/diagram/cli.py": {"stack_config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
     "slinky_iac/handoff/known.py": {"keys", "kube", "stack_state"},
     "slinky_iac/handoff/cli.py": {"stack_config"},
@@ -152,7 +149,6 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     pure += [f"slinky_iac/{name}.py" for name in ("names", "hostlist", "keys", "slurmconf", "operator_version", "errors")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "pod", "compare", "report")]
-    pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]
     pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/ranking.py", "slinky_iac/drain/free.py"]
     impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}
