@@ -10,7 +10,6 @@ from slinky_iac.diagram.model import Arrow, Box, Picture
 
 _SHAPES: Final = {"database": ('[("', '")]'), "service": ('(["', '"])'), "nodes": ('[["', '"]]')}
 _PLAIN: Final = ('["', '"]')
-_KEYS: Final = "\N{KEY}"
 
 
 def mermaid(picture: Picture) -> str:
@@ -39,7 +38,7 @@ def _box(box: Box, picture: Picture) -> str:
     lines = [f"<b>{_text(box.title)}</b>", *map(_text, box.lines)]
     held = [_text(key.name) for key in picture.keys if key.id in box.keys]
     if held:
-        lines.append(f"{_KEYS} {', '.join(held)}")
+        lines.append(f"<i>holds {', '.join(held)}</i>")
     return f"{_id(box.id)}{before}{'<br/>'.join(lines)}{after}"
 
 
