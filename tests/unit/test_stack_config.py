@@ -1,4 +1,4 @@
-"""A stack's configuration is read for commands as the program reads it: same texts and checks; secrets only where asked for."""
+"""A stack's configuration is read for commands as the program reads it; secrets only where they are asked for."""
 
 from __future__ import annotations
 

@@ -1,0 +1,168 @@
+"""The preflight on the real cluster: nothing to say where both halves fit, and each wrong thing named by its check."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import signal
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from lab import slurm as outside
+from lab.slurm import conf
+from lab.slurm.topology import Network
+from lab.stacks import Stack
+from slinky_iac.preflight.pod import SELECTOR
+from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.world import Settings, World, dev_settings
+
+CTL = str(Network().address(10))
+REST = f"http://{Network().address(12)}:6820"
+"""By address: the lab's names are known to its hosts and pods, not to the machine."""
+BY_HAND = {"pods-and-metal", "login-hosts"}
+"""What nobody can be asked about."""
+
+
+def settings(edit: Callable[[Settings], None] = lambda _: None) -> Settings:
+    """One NodeSet of one pod beside the lab's outside hosts."""
+
+    def small(found: Settings) -> None:
+        found["slinky-iac:nodesets"] = {"gpu": {"replicas": 1, "pod": {"terminationGrace": "2s"}}}
+        found["slinky-iac:partitions"] = {}
+        found["slinky-iac:external"]["slurmrestd"] = {"url": REST}
+        edit(found)
+
+    return dev_settings(small)
+
+
+@pytest.fixture(scope="module")
+def stack(world: World) -> Iterator[Stack]:
+    """A stack that has never been up when the first test begins."""
+    world.vacate()
+    outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
+    outside.reconfigure()
+    yield world.stack("preflight", settings())
+    world.vacate()
+
+
+@pytest.fixture
+def changed(world: World, stack: Stack) -> Iterator[Callable[[Callable[[Settings], None]], None]]:
+    """Writes the stack's settings with an edit, applying nothing; puts them back afterwards, keys included."""
+
+    def write(edit: Callable[[Settings], None]) -> None:
+        world.stack(stack.name, settings(edit))
+
+    yield write
+    world.stack(stack.name, settings())
+
+
+def command(stack: Stack, *arguments: str) -> subprocess.Popen[str]:
+    """`python -m slinky_iac preflight`, started in the project's folder."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "slinky_iac", "preflight", "--stack", stack.name, *arguments],
+        cwd=stack.folder,
+        env={**os.environ, **stack.env},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def preflight(stack: Stack, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
+    """Its exit code and checks."""
+    with command(stack, "--json", *arguments) as running:
+        out, err = running.communicate(timeout=180)
+    assert out, err
+    return running.returncode, json.loads(out)["checks"]
+
+
+def names(checks: list[dict[str, Any]], *verdicts: str) -> set[str]:
+    """Names of the checks that came to one of these verdicts."""
+    return {each["name"] for each in checks if each["verdict"] in verdicts}
+
+
+def lines(checks: list[dict[str, Any]], name: str) -> list[str]:
+    """Lines to paste of the problems of one name."""
+    return [line for each in checks if each["name"] == name and each["verdict"] == "problem" for line in each["paste"]]
+
+
+def left_pods(world: World) -> str:
+    """Short-lived pods that are there."""
+    return world.kubectl("get", "pods", "-A", "-l", SELECTOR, "-o", "name").stdout.strip()
+
+
+def test_before_the_first_up_all_that_can_be_asked_fits(stack: Stack, world: World) -> None:
+    code, checks = preflight(stack, "--strict")
+    assert (code, names(checks, "problem", "warning")) == (0, set()), checks
+    assert names(checks, "unknown") == {*BY_HAND, "pods-reached", "slurm-key"}
+    assert {"connect", "jwt-key", "partitions", "slurm-uid", "version-image", "clock"} <= names(checks, "fine")
+    assert any(each["source"].startswith("pod on node-") for each in checks)
+    assert left_pods(world) == ""
+
+
+def test_once_up_the_keys_are_proved_and_only_what_nobody_knows_is_open(stack: Stack, slurm: Slurm) -> None:
+    stack.pulumi("up", "--yes")
+    slurm.await_registered("gpu-0", "metal-1", "metal-2")
+    code, checks = preflight(stack, "--strict")
+    assert (code, names(checks, "problem", "warning")) == (0, set()), checks
+    assert names(checks, "unknown") == BY_HAND
+    assert {"pods-reached", "slurm-key", "key-secret", "metal-hosts", "slurmdbd"} <= names(checks, "fine")
+
+
+def test_a_wrong_port_another_name_and_missing_lines_are_each_named_with_the_line(
+    stack: Stack, changed: Callable[[Callable[[Settings], None]], None]
+) -> None:
+    def wrong(found: Settings) -> None:
+        found["slinky-iac:controller"]["external"] = {"host": CTL, "port": 7817}
+        found["slinky-iac:cluster"]["name"] = "other"
+        found["slinky-iac:nodesets"]["fat"] = {"replicas": 1}
+        found["slinky-iac:external"]["slurmdHosts"].append({"name": "metal-9", "config": {"CPUs": 2}})
+
+    changed(wrong)
+    code, checks = preflight(stack)
+    assert code == 6
+    named = {"connect", "slurmctld-port", "cluster-name", "partitions", "metal-hosts", "slurmdbd"}
+    assert names(checks, "problem") == named, checks
+    (refused,) = [each for each in checks if each["name"] == "connect" and each["verdict"] == "problem"]
+    assert (f"{CTL} port 7817" in refused["subject"], "connection refused" in refused["got"]) == (True, True)
+    assert lines(checks, "cluster-name") == ["name: lab"]
+    assert lines(checks, "slurmctld-port") == ["port: 6817"]
+    assert lines(checks, "partitions") == ["NodeSet=fat Feature=fat", "PartitionName=fat Nodes=fat"]
+    assert lines(checks, "metal-hosts") == ["NodeName=metal-9 CPUs=2"]
+
+
+def test_a_wrong_jwt_key_is_told_from_the_right_one_in_the_secret_and_shown_nowhere(
+    stack: Stack, changed: Callable[[Callable[[Settings], None]], None]
+) -> None:
+    changed(lambda _: None)
+    wrong = secrets.token_hex(32)
+    stack.pulumi("config", "set", "--secret", "jwtKey", stdin=wrong)
+    code, checks = preflight(stack, "--no-pod")
+    assert code == 6
+    assert names(checks, "problem") == {"jwt-key", "key-secret"}, checks
+    assert [each["verdict"] for each in checks if each["name"] == "jwt-key"] == ["problem", "fine"]
+    assert wrong not in json.dumps(checks)
+    assert "cluster-name" in names(checks, "fine"), "the Secret's key still answers the rest"
+
+
+@pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
+def test_the_pod_is_gone_when_somebody_interrupts(stack: Stack, world: World, sent: signal.Signals) -> None:
+    with command(stack) as running:
+        await_true("a short-lived pod is there", lambda: left_pods(world), 60, every=0.1)
+        running.send_signal(sent)
+        _, err = running.communicate(timeout=60)
+    assert (running.returncode, "Traceback" in err) == (130, False), err
+    await_true("no short-lived pod is left", lambda: not left_pods(world), 30)
+
+
+def test_from_here_alone_asks_for_no_key_and_makes_no_pod(stack: Stack) -> None:
+    locked = Stack(stack.name, stack.folder, {**stack.env, "PULUMI_CONFIG_PASSPHRASE_FILE": "/dev/null"})
+    code, checks = preflight(locked, "--from-here-only")
+    assert code == 0
+    assert names(checks, "problem", "warning", "unknown", "fine") == {"api-server", "connect"}
+    assert {each["source"] for each in checks} == {"here"}
