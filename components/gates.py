@@ -16,8 +16,8 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Drain
 from slinky_iac.drain.gates import OutsideHostsProvider, ScaleInGateProvider, TeardownGateProvider
 from slinky_iac.drain.policy import DrainPolicy, Limits, plain_policy
-from slinky_iac.drain.settings import SCHEMA, Reach, reach_props
-from slinky_iac.manifests.shared import key_references
+from slinky_iac.drain.settings import SCHEMA, reach_props
+from slinky_iac.reach import reach
 
 
 class ScaleInGate(Resource, module="slurm", name="ScaleInGate"):
@@ -74,21 +74,6 @@ def outside_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]
         "urn": urn,
         **reach_props(reach(config)),
     }
-
-
-def reach(config: StackConfig) -> Reach:
-    """How the gates reach Kubernetes and slurmrestd: the same cluster that the resources go to."""
-    jwt = key_references(config)[config.operator_version.jwt_ref_field]
-    return Reach(
-        namespace=config.cluster.namespace,
-        restapi_service=names.restapi_service(config.cluster.resource_name),
-        jwt_secret=jwt["name"],
-        jwt_entry=jwt["key"],
-        kubeconfig=config.kubernetes.kubeconfig,
-        context=config.kubernetes.context,
-        url=config.slurmrest.url,
-        ca_file=config.slurmrest.ca_file,
-    )
 
 
 def drain_policy(drain: Drain) -> DrainPolicy:

@@ -19,6 +19,7 @@ from slinky_iac.diagram import cli as diagram
 from slinky_iac.drain import command as drain
 from slinky_iac.errors import SlinkyError
 from slinky_iac.handoff import cli as handoff
+from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.preflight import cli as preflight
 from slinky_iac.slurm_drift import cli as slurm_drift
 from slinky_iac.status import cli as status
@@ -41,6 +42,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "plan": change_order,
     "drift": slurm_drift,
     "drain": drain,
+    "keys": key_lifecycle,
     "handoff": handoff,
     "status": status,
     "diagram": diagram,

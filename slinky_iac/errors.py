@@ -6,6 +6,7 @@ SlinkyError
 ├── StateError              a stack's state could not be read
 ├── PreviewError            what was given as a preview is none, or not a whole one
 ├── HandoffError            a hand-off can't be made as asked, or not be written where it should go
+├── RotationError           a key can't be replaced now, or not this way; the message says what was changed
 ├── KeyMaterialError        a slurm.key or JWT key that Slurm would refuse or misread; never carries the key
 ├── SlurmrestError          slurmrestd could not be asked, or what it said is not an answer
 │   ├── SlurmrestUnreachable    no connection, no answer in time, or a proxy's 502/503/504 that isn't Slurm's
@@ -59,6 +60,10 @@ class PreviewError(SlinkyError):
 
 class HandoffError(SlinkyError):
     """A hand-off for outside hosts can't be made as asked, or not be written where it should go."""
+
+
+class RotationError(SlinkyError):
+    """A key can't be replaced now, or not this way. The message says what was changed so far: mostly nothing."""
 
 
 class KeyMaterialError(SlinkyError):

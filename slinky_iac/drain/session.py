@@ -7,7 +7,7 @@ for it. The JWT key comes from its Kubernetes Secret at that moment and lives on
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
@@ -25,7 +25,7 @@ from slinky_iac.keys import NEXT_SUFFIX
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.kube.models import NodeSetState, Pod
-from slinky_iac.kube.wire import Clock
+from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct, Endpoint, KubeProxy
@@ -76,6 +76,11 @@ class Session:
             )
             self._slurm = self._stack.enter_context(client)
         return self._slurm
+
+    def slurm_with(self, keys: Sequence[bytes]) -> SlurmrestClient:
+        """A client of its own that signs with these keys only: to tell which one is taken. Close it, or use ``with``."""
+        few = Retry(tries=2)
+        return SlurmrestClient(self._endpoint(), keys, clock=self._clock, retry=few, budget_s=self._budget_s)
 
     def _jwt_keys(self) -> list[bytes]:
         """The key that the Secret holds now and, while it is being rotated, the one that comes."""

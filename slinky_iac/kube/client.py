@@ -170,17 +170,23 @@ class KubeClient:
 
         :raises KubeNotFound: no such Secret, or no such first entry in it.
         """
+        data = self.secret_data(namespace, name)
+        if entry not in data:
+            raise KubeNotFound(
+                f"Secret {namespace}/{name}: has no entry {entry!r}; nothing was asked of Slurm. Check `keys` in the config"
+            )
+        return [data[entry], *(data[other] for other in optional if other in data)]
+
+    def secret_data(self, namespace: str, name: str) -> dict[str, bytes]:
+        """The raw bytes of all entries of a Secret, by name. :raises KubeNotFound: no such Secret."""
         path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
         what = f"Secret {namespace}/{name}"
-        data = self._get(path, raw.SecretBody, what).data
-        if entry not in data:
-            raise KubeNotFound(f"{what}: has no entry {entry!r}; nothing was asked of Slurm. Check `keys` in the config")
-        found: list[bytes] = []
-        for each in (entry, *(other for other in optional if other in data)):
+        found: dict[str, bytes] = {}
+        for entry, text in self._get(path, raw.SecretBody, what).data.items():
             try:
-                found.append(base64.b64decode(data[each], validate=True))
+                found[entry] = base64.b64decode(text, validate=True)
             except ValueError:
-                raise KubeError(f"{what}: entry {each!r} isn't base64: not used", status=200) from None
+                raise KubeError(f"{what}: entry {entry!r} isn't base64: not used", status=200) from None
         return found
 
     def secret_made_at(self, namespace: str, name: str) -> int | None:

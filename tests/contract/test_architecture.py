@@ -46,6 +46,12 @@ LAYERS = {
     "slinky_iac/terminal.py": set(),
     "slinky_iac/keys.py": {"errors"},
     "slinky_iac/slurmconf.py": {"names", "config"},
+    "slinky_iac/reach.py": {"names", "config", "drain", "manifests"},
+    "slinky_iac/key_lifecycle/model.py": set(),
+    "slinky_iac/key_lifecycle/jwt.py": {"key_lifecycle"},
+    "slinky_iac/key_lifecycle/slurm.py": {"key_lifecycle"},
+    "slinky_iac/key_lifecycle/scripts.py": {"key_lifecycle"},
+    "slinky_iac/key_lifecycle/report.py": {"key_lifecycle"},
     "slinky_iac/preflight/__init__.py": {"preflight"},
     "slinky_iac/preflight/reach.py": {"preflight", "config", "kube", "errors"},
     "slinky_iac/preflight/": {

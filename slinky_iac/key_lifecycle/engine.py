@@ -1,0 +1,100 @@
+"""Pulumi as a rotation uses it: secrets by standard input, one update that may touch nothing but keys."""
+
+from __future__ import annotations
+
+import base64
+import json
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from slinky_iac import names
+from slinky_iac.errors import RotationError, StateError
+from slinky_iac.stack_state import export
+
+UP_S: Final = 3600
+_SECRET: Final = "kubernetes:core/v1:Secret"
+_MAY_CHANGE: Final = frozenset({_SECRET, f"kubernetes:{names.API_VERSION}:Controller", "pulumi:pulumi:Stack"})
+"""Types that an update of a rotation may touch: the keys' Secrets, the Controller's annotation, the stack's outputs."""
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """`pulumi` for one stack, the selected one where ``stack`` is None; in the folder and environment of this process."""
+
+    stack: str | None
+    run: Run = subprocess.run
+
+    def pulumi(self, *arguments: str, stdin: str = "", timeout: float = 120) -> str:
+        """What `pulumi` prints. Raises :class:`StateError` where it fails; what it was given isn't quoted."""
+        which = ["--stack", self.stack] if self.stack else []
+        command = ["pulumi", *arguments, "--non-interactive", *which]
+        try:
+            done = self.run(command, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise StateError(f"`pulumi {arguments[0]}` could not be run to its end ({type(error).__name__})") from None
+        if done.returncode != 0:
+            said = (done.stderr.strip() or done.stdout.strip())[-1500:]
+            raise StateError(f"`pulumi {' '.join(arguments[:2])}` ended with {done.returncode}: {said}")
+        return done.stdout
+
+    def resources(self) -> list[Mapping[str, Any]]:
+        """The resources in the stack's state."""
+        return export(self.stack)
+
+    def set_key(self, name: str, raw: bytes) -> None:
+        """Set a secret of the configuration to a key, which goes by standard input: arguments can be read by others."""
+        self.pulumi("config", "set", "--secret", name, stdin=base64.b64encode(raw).decode())
+
+    def remove(self, name: str) -> None:
+        """Remove a value of the configuration; nothing happens where it isn't set."""
+        self.pulumi("config", "rm", name)
+
+    def update_keys(self, say: Callable[[str], None]) -> None:
+        """`pulumi up`, where nothing but keys would change.
+
+        Raises :class:`RotationError` where something else would: it has to be applied, or taken back, by itself first. The
+        protection of the key Secrets is lifted for this one update, which sets it again.
+        """
+        self._unprotect()
+        others = others_that_change(self.pulumi("preview", "--json", timeout=UP_S))
+        if others:
+            raise RotationError(
+                f"`pulumi up` would change more than keys: {', '.join(others[:6])}. Apply that first, or take it back, then"
+                " run this again. Nothing was changed but the protection of the key Secrets, which the next `pulumi up` sets"
+            )
+        say("pulumi up")
+        self.pulumi("up", "--yes", "--skip-preview", timeout=UP_S)
+
+    def settled(self) -> None:
+        """Raises :class:`RotationError` where the stack isn't as its configuration says, before any key is made."""
+        try:
+            self.pulumi("preview", "--expect-no-changes", "--json", timeout=UP_S)
+        except StateError as error:
+            raise RotationError(
+                "this stack isn't as its configuration says, so a rotation would apply more than keys. Run `pulumi up`"
+                f" first. {str(error)[-400:]}"
+            ) from None
+
+    def _unprotect(self) -> None:
+        for resource in self.resources():
+            if resource.get("type") == _SECRET and resource.get("protect") and "-keys-" in str(resource.get("urn")):
+                self.pulumi("state", "unprotect", str(resource["urn"]), "--yes")
+
+
+def others_that_change(preview: str) -> list[str]:
+    """Logical names of resources that a `preview --json` changes and that are no keys'. Raises :class:`StateError`."""
+    try:
+        steps: Sequence[Mapping[str, Any]] = json.loads(preview).get("steps") or []
+        changed = [str(step["urn"]) for step in steps if step["op"] not in ("same", "read", "refresh")]
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise StateError("`pulumi preview --json` printed something else than a preview: nothing was updated") from None
+    return [urn.rsplit("::", 1)[-1] for urn in changed if not _of_keys(urn)]
+
+
+def _of_keys(urn: str) -> bool:
+    kind = urn.split("::")[2].rsplit("$", 1)[-1]
+    return kind in _MAY_CHANGE and (kind != _SECRET or "AuthKeys$" in urn)

@@ -1,0 +1,43 @@
+"""Key files on this machine: written whole, 0600 from the first byte, and read byte for byte."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+from slinky_iac import keys
+from slinky_iac.errors import KeyMaterialError
+
+
+def write_new(file: Path, raw: bytes) -> None:
+    """Write a key to a file that isn't there yet, readable by its owner only. Raises :class:`KeyMaterialError`."""
+    try:
+        handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+    except FileExistsError:
+        raise KeyMaterialError(
+            f"{file}: is there already, and may be the only copy of a key in use. Name another file, or move it away first"
+        ) from None
+    except OSError as error:
+        raise KeyMaterialError(f"{file}: can't be made ({error.strerror}); no key was made") from None
+    with os.fdopen(handle, "wb") as opened:
+        opened.write(raw)
+
+
+def read(file: Path, *, allow_trailing_newline: bool) -> bytes:
+    """A key from a file, ``-`` for standard input. Raises :class:`KeyMaterialError` where it can't be read or isn't one."""
+    try:
+        raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
+    except OSError as error:
+        raise KeyMaterialError(f"{file}: can't be read ({error.strerror}); nothing was imported") from None
+    keys.check(str(file), raw, allow_trailing_newline=allow_trailing_newline)
+    return raw
+
+
+def readable_by_others(file: Path) -> bool:
+    """Whether anybody but the owner may read a file; False where it can't be told."""
+    try:
+        return bool(stat.S_IMODE(file.stat().st_mode) & (stat.S_IRGRP | stat.S_IROTH))
+    except OSError:
+        return False

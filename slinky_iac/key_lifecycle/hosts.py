@@ -1,0 +1,66 @@
+"""The hosts outside Kubernetes: which there are, and running a script on one through a command that the caller names."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import RotationError
+from slinky_iac.key_lifecycle.model import Host, Role
+
+TIMEOUT_S: Final = 180
+ORDER: Final = tuple(Role)
+
+
+def hosts_of(config: StackConfig, backups: Iterable[str] = ()) -> tuple[Host, ...]:
+    """All hosts outside Kubernetes that hold a key, in the order in which they are changed: slurmctld's last, since its
+    reconfiguration is what makes slurmd and sackd everywhere read what is there by then."""
+    found: dict[str, set[Role]] = {}
+    for host in config.external.login_hosts:
+        found.setdefault(host.name, set()).add(Role.LOGIN)
+    for metal in config.external.slurmd_hosts:
+        found.setdefault(metal.name, set()).add(Role.SLURMD)
+    if config.accounting.enabled and config.accounting.external is not None:
+        found.setdefault(config.accounting.external.host, set()).add(Role.SLURMDBD)
+    for backup in backups:
+        found.setdefault(backup, set()).add(Role.BACKUP)
+    if config.controller.external is not None:
+        found.setdefault(config.controller.external.host, set()).add(Role.SLURMCTLD)
+    made = [Host(name, tuple(role for role in ORDER if role in roles)) for name, roles in found.items()]
+    return tuple(sorted(made, key=lambda host: max(ORDER.index(role) for role in host.roles)))
+
+
+@dataclass(frozen=True)
+class Via:
+    """A command that runs a shell on a host and gives it our script on standard input.
+
+    ``template``: words for a shell, with ``{host}`` where the name goes: ``ssh root@{host} sh -s``.
+    """
+
+    template: str
+    run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
+
+    def command(self, host: Host) -> Sequence[str]:
+        """The words of the command for one host. Raises ValueError where the template has no ``{host}``."""
+        if "{host}" not in self.template:
+            raise ValueError(f"--via {self.template!r} has no {{host}}: every host would get every script. Nothing was run")
+        return [word.replace("{host}", host.name) for word in shlex.split(self.template)]
+
+    def script(self, host: Host, text: str) -> str:
+        """Run a script; returns what it printed. Raises :class:`RotationError` where it fails; the script isn't quoted."""
+        shown = shlex.join(self.command(host))
+        try:
+            done = self.run(self.command(host), input=text, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise RotationError(f"host {host.name}: `{shown}` did not end ({type(error).__name__}); {_AGAIN}") from None
+        if done.returncode != 0:
+            said = done.stderr.strip()[-600:] or "nothing on stderr"
+            raise RotationError(f"host {host.name}: `{shown}` ended with {done.returncode}: {said}; {_AGAIN}")
+        return done.stdout
+
+
+_AGAIN = "the step isn't done. It can be repeated: mend the host, then run the same command again"

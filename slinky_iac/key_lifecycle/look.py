@@ -1,0 +1,152 @@
+"""What is so now: configuration, Secrets, pods, hosts, and who takes which token."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from hashlib import sha256
+
+from slinky_iac import keys, names
+from slinky_iac.drain.cli import console_report
+from slinky_iac.drain.session import Session, open_session
+from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
+from slinky_iac.key_lifecycle import pods, scripts
+from slinky_iac.key_lifecycle.hosts import Via
+from slinky_iac.key_lifecycle.jwt import JwtFacts
+from slinky_iac.key_lifecycle.material import Material
+from slinky_iac.key_lifecycle.model import Host
+from slinky_iac.key_lifecycle.slurm import SlurmFacts
+from slinky_iac.manifests.shared import key_references
+from slinky_iac.reach import reach
+
+ASK_S = 25.0
+"""Seconds for one question to slurmrestd; it waits 10 s for a slurmctld that is being reconfigured."""
+
+
+@dataclass(frozen=True)
+class Look:
+    """One stack's keys and the ways to everything that holds them."""
+
+    material: Material
+    session: Session
+    hosts: tuple[Host, ...]
+    via: Via | None = None
+    folder: str = scripts.FOLDER
+
+    @property
+    def wanted(self) -> str:
+        """SHA-256 of slurm.jwks as the configuration makes it."""
+        return sha256(self.material.jwks() or b"").hexdigest()
+
+    def secret(self, name: str) -> Mapping[str, bytes]:
+        """The entries of a Secret in the cluster's namespace; none where there is no such Secret."""
+        try:
+            return self.session.kube.secret_data(self.material.config.cluster.namespace, name)
+        except KubeNotFound:
+            return {}
+
+    def place(self, which: str) -> tuple[str, str]:
+        """Secret and entry of ``jwt`` or ``slurm``."""
+        config = self.material.config
+        found = key_references(config)[config.operator_version.jwt_ref_field if which == "jwt" else "slurmKeyRef"]
+        return found["name"], found["key"]
+
+    def jwt(self) -> JwtFacts:
+        """Facts for :func:`slinky_iac.key_lifecycle.jwt.rotation`."""
+        name, entry = self.place("jwt")
+        data = self.secret(name)
+        entries = (entry, entry + keys.NEXT_SUFFIX)
+        held = [data[each] for each in entries if each in data]
+        own = [self.material.keys[each] for each in ("jwtKey", "jwtKeyNext") if each in self.material.keys]
+        known = {keys.fingerprint(raw): raw for raw in (*own, *held)}
+        slurmdbd = {fp: self._slurmdbd(raw) for fp, raw in known.items()} if self.accounting else None
+        return JwtFacts(
+            current=self._set("jwtKey"),
+            coming=self.material.fingerprint("jwtKeyNext"),
+            held=tuple(keys.fingerprint(raw) for raw in held),
+            slurmctld={fp: self._slurmctld(raw) for fp, raw in known.items()},
+            slurmdbd=None if slurmdbd is None else _settled(slurmdbd),
+            hosts=self.hosts,
+        )
+
+    def slurm(self) -> SlurmFacts:
+        """Facts for :func:`slinky_iac.key_lifecycle.slurm.rotation`."""
+        config = self.material.config
+        name, entry = self.place("slurm")
+        key = self.secret(name).get(entry)
+        held = self.secret(names.slurm_jwks_secret(config.cluster.resource_name)).get(names.SLURM_JWKS_FILE)
+        return SlurmFacts(
+            current=self._set("slurmKey"),
+            coming=self.material.fingerprint("slurmKeyNext"),
+            previous=self.material.fingerprint("slurmKeyPrevious"),
+            wanted=self.wanted,
+            held=None if held is None else sha256(held).hexdigest(),
+            key_held=None if key is None else keys.fingerprint(key),
+            pods=pods.digests(self.session, config),
+            confirmed=self._confirmed(),
+            hosts=self.hosts,
+        )
+
+    @property
+    def accounting(self) -> bool:
+        """Whether the cluster has a slurmdbd."""
+        return self.material.config.accounting.enabled
+
+    def _set(self, name: str) -> str:
+        found = self.material.fingerprint(name)
+        if found is None:
+            raise RotationError(
+                f"{name} is not set in this stack, so it can't be compared or replaced here: `python -m slinky_iac keys"
+                " import` takes the key that the cluster has. Nothing was changed"
+            )
+        return found
+
+    def _confirmed(self) -> dict[str, str | None]:
+        """slurm.jwks of each host. One with slurm.key only, and the right one, is as if it had the file with that key."""
+        if self.via is None:
+            return {}
+        found: dict[str, str | None] = {}
+        own = sha256(self.material.keys["slurmKey"]).hexdigest()
+        alone = keys.jwks(self.material.keys["slurmKey"]) == self.material.jwks()
+        for host in self.hosts:
+            text = scripts.look([names.SLURM_JWKS_FILE, names.SLURM_KEY_FILE], folder=self.folder)
+            said = scripts.told(self.via.script(host, text))
+            file = said.get(names.SLURM_JWKS_FILE)
+            right = alone and file is None and said.get(names.SLURM_KEY_FILE) == own
+            found[host.name] = self.wanted if right else file
+        return found
+
+    def _slurmctld(self, raw: bytes) -> bool | None:
+        with self.session.slurm_with([raw]) as client:
+            try:
+                client.diag(budget_s=ASK_S)
+            except SlurmrestAuthError:
+                return False
+            except SlurmrestError:
+                return None
+        return True
+
+    def _slurmdbd(self, raw: bytes) -> bool | None:
+        with self.session.slurm_with([raw]) as client:
+            try:
+                client.clusters(budget_s=ASK_S)
+            except SlurmrestAuthError:
+                return False
+            except SlurmrestError:
+                return None
+        return True
+
+
+def _settled(verdicts: Mapping[str, bool | None]) -> dict[str, bool | None]:
+    """slurmdbd's refusal looks like a slurmdbd that is down (error 7000), unless it takes another key: it knows only one."""
+    if True not in verdicts.values():
+        return dict(verdicts)
+    return {key: verdict or False for key, verdict in verdicts.items()}
+
+
+@contextmanager
+def opened(material: Material, hosts: tuple[Host, ...], via: Via | None, folder: str = scripts.FOLDER) -> Iterator[Look]:
+    """A look with connections that are closed at the end."""
+    with open_session(reach(material.config), "", budget_s=60, report=console_report()) as session:
+        yield Look(material, session, hosts, via, folder)

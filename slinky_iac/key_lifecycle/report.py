@@ -1,0 +1,107 @@
+"""What `keys show` and `keys verify` say: where each key is held, since when, and whether all places agree. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import Literal
+
+from slinky_iac.key_lifecycle.jwt import JwtFacts
+from slinky_iac.key_lifecycle.slurm import SlurmFacts
+
+Verdict = Literal["agrees", "differs", "unknown"]
+
+
+@dataclass(frozen=True)
+class Held:
+    """One place that holds one key."""
+
+    key: str
+    place: str
+    fingerprint: str
+    age_s: int | None = None
+    """Seconds since the place was made; None: not known."""
+
+
+@dataclass(frozen=True)
+class Agreement:
+    """One thing that must be so."""
+
+    what: str
+    verdict: Verdict
+    text: str
+
+
+def jwt_agreements(facts: JwtFacts) -> Iterator[Agreement]:
+    """What must be so of the JWT key: the Secret's is the configuration's, and both daemons take its tokens."""
+    if not facts.held:
+        yield Agreement("JWT key: Secret", "unknown", "there is no Secret yet: `pulumi up` makes it")
+    else:
+        same = facts.held[0] == facts.current
+        text = f"the cluster's Secret has {facts.held[0]}, the configuration {facts.current}"
+        yield Agreement("JWT key: Secret", "agrees" if same else "differs", text)
+    for daemon, accepts in (("slurmctld", facts.slurmctld), ("slurmdbd", facts.slurmdbd)):
+        if accepts is not None:
+            verdict = accepts.get(facts.current)
+            said = {
+                True: f"{daemon} takes a token made with it",
+                False: f"{daemon} refuses tokens made with it: another key, or it hasn't read this one yet",
+                None: f"{daemon} could not be asked",
+            }[verdict]
+            yield Agreement(f"JWT key: {daemon}", _verdict(verdict), said)
+    if facts.coming is not None:
+        yield Agreement("JWT key: rotation", "differs", "one is under way: `python -m slinky_iac keys rotate jwt` goes on")
+
+
+def slurm_agreements(facts: SlurmFacts, *, jwks: bool, silent: Sequence[str] | None) -> Iterator[Agreement]:
+    """What must be so of slurm.key. ``jwks``: whether pods have slurm.jwks; ``silent``: nodes that don't respond, None where
+    slurmctld couldn't be asked."""
+    if facts.key_held is None:
+        yield Agreement("slurm.key: Secret", "unknown", "there is no Secret yet: `pulumi up` makes it")
+    else:
+        text = f"the cluster's Secret has {facts.key_held}, the configuration {facts.current}"
+        yield Agreement("slurm.key: Secret", _verdict(facts.key_held == facts.current), text)
+    if jwks:
+        agree = facts.held == facts.wanted
+        yield Agreement("slurm.jwks: Secret", _verdict(agree), "holds the configuration's keys" if agree else "holds others")
+        for pod, file in sorted(facts.pods.items()):
+            seen = None if file is None else file == facts.wanted
+            said = {
+                True: "has the configuration's",
+                False: "has another one: wait for kubelet, or run `keys rotate slurm`",
+                None: "has none, or could not be asked",
+            }[seen]
+            yield Agreement(f"slurm.jwks: pod {pod}", _verdict(seen), said)
+    for host, file in sorted(facts.confirmed.items()):
+        agree_ = None if file is None else file == facts.wanted
+        yield Agreement(f"slurm.key: host {host}", _verdict(agree_), "has the configuration's" if agree_ else "has another")
+    if silent is None:
+        yield Agreement("slurm.key: nodes", "unknown", "slurmctld could not be asked which nodes respond")
+    else:
+        text = (
+            f"{', '.join(silent[:8])} don't respond: another key, or down" if silent else "every node responds to slurmctld"
+        )
+        yield Agreement("slurm.key: nodes", _verdict(not silent), text)
+    if facts.coming is not None or facts.previous is not None:
+        yield Agreement(
+            "slurm.key: rotation", "differs", "one is under way: `python -m slinky_iac keys rotate slurm` goes on"
+        )
+
+
+def age(seconds: int | None) -> str:
+    """``12d``, ``3h``, ``5m``: the largest unit that fits."""
+    if seconds is None:
+        return "-"
+    for unit, size in (("d", 86400), ("h", 3600), ("m", 60)):
+        if seconds >= size:
+            return f"{seconds // size}{unit}"
+    return f"{seconds}s"
+
+
+def plain(rows: Sequence[Held | Agreement]) -> list[dict[str, object]]:
+    """Rows for JSON."""
+    return [asdict(row) for row in rows]
+
+
+def _verdict(so: bool | None) -> Verdict:  # noqa: FBT001
+    return "unknown" if so is None else "agrees" if so else "differs"

@@ -1,0 +1,280 @@
+"""Carrying a rotation on: look, do the step that is due, look again; stop where it is somebody else's turn.
+
+No record of steps is kept. Where a rotation stands is told by the configuration's secrets, the cluster's Secrets, the files
+in pods and on hosts, and by who takes which token; so a run that was cut short anywhere is simply run again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.errors import RotationError, SlurmrestError
+from slinky_iac.key_lifecycle import jwt, material, model, pods, scripts, slurm
+from slinky_iac.key_lifecycle.engine import Engine
+from slinky_iac.key_lifecycle.hosts import Via, hosts_of
+from slinky_iac.key_lifecycle.look import Look, opened
+from slinky_iac.key_lifecycle.material import Material
+from slinky_iac.key_lifecycle.model import START, Rotation, Step, Turn, Which, staged
+from slinky_iac.kube.wire import Clock
+
+PODS_S: Final = 300
+"""Longest wait for kubelet to bring a Secret into all pods: by itself it looks at each every 60 to 90 s."""
+NODES_S: Final = 180
+"""Longest wait for slurmd to be back after a reconfiguration; at SlurmdTimeout, 300 s by default, jobs would be lost."""
+EVERY_S: Final = 1.0
+LOST: Final = frozenset({"DOWN", "NOT_RESPONDING"})
+
+
+@dataclass(frozen=True)
+class Rotating:
+    """One rotation of one stack, as far as this run can carry it."""
+
+    which: Which
+    engine: Engine
+    say: Callable[[str], None]
+    via: Via | None = None
+    backups: tuple[str, ...] = ()
+    folder: str = scripts.FOLDER
+    confirmed: str | None = None
+    """Name of the hosts' step that the caller says is done; needed for slurm.key where hosts can't be asked."""
+    clock: Clock = field(default_factory=Clock)
+
+    def plan(self) -> Rotation:
+        """Where the rotation stands. Changes nothing."""
+        with self._look() as look:
+            return self._plan(look)
+
+    def script(self, name: str) -> str:
+        """The script of the hosts' step that is due, for the host ``name``; it holds a key.
+
+        Raises :class:`RotationError` where no such step is due, or the host has no part in it.
+        """
+        with self._look() as look:
+            plan = self._plan(look)
+            step = plan.due
+            if self.which == "slurm" and step is not None and step.name == START:
+                step = plan.steps[-1]  # whether hosts that can't be asked have forgotten isn't known; once more does no harm
+            if step is None or step.turn is not Turn.HOSTS:
+                raise RotationError(
+                    f"it isn't the hosts' turn, but that of {step.name if step else 'nobody'}; nothing was made"
+                )
+            for host in step.hosts:
+                if host.name == name:
+                    return scripts.change(host, _files(look.material, step.name), folder=self.folder)
+            known = ", ".join(host.name for host in step.hosts)
+            raise RotationError(f"{name!r} has no part in step {step.name}, which is for {known}; nothing was made")
+
+    def run(self, *, start: bool) -> Rotation:
+        """Carry on until it is somebody else's turn, or done. ``start``: begin where none is under way.
+
+        Raises :class:`RotationError` where a step can't be done or isn't seen to be; what was done stays, and the next run
+        goes on from there.
+        """
+        done: str | None = None
+        while True:
+            with self._look() as look:
+                plan = self._plan(look)
+                step = plan.due
+                if step is None or (step.name == START and (done is not None or not start)):
+                    return self._ended(plan, done)
+                if step.turn is Turn.HOSTS and self.via is None:
+                    return plan
+                if step.name == done and step.turn is Turn.OURS:
+                    raise RotationError(f"step {done} was done and doesn't show: {'; '.join(plan.notes)}. Run this again")
+                self.say(f"{step.name}: {step.title}")
+                if step.turn is Turn.HOSTS:
+                    self._on_hosts(look, step, self.via)
+                else:
+                    self._ours(look, step.name)
+                done = step.name
+
+    def _ended(self, plan: Rotation, done: str | None) -> Rotation:
+        """Nobody can see whether hosts without ``via`` have forgotten the old key: that step is left to be shown."""
+        if done == slurm.FORGET_PODS and self.via is None:
+            return replace(plan, steps=staged(plan.steps, slurm.FORGET_HOSTS), under_way=True)
+        return plan
+
+    @contextmanager
+    def _look(self) -> Iterator[Look]:
+        found = material.read(self.engine)
+        refuse_unrotatable(found, self.which)
+        with opened(found, hosts_of(found.config, self.backups), self.via, self.folder) as look:
+            yield look
+
+    def _plan(self, look: Look) -> Rotation:
+        if self.which == "jwt":
+            return jwt.rotation(look.jwt())
+        facts = look.slurm()
+        plan = slurm.rotation(facts)
+        if plan.due is not None and plan.due.name == self.confirmed:
+            _require_all_respond(look)
+            return slurm.rotation(replace(facts, confirmed={host.name: facts.wanted for host in facts.hosts}))
+        return plan
+
+    # -- the stack's own steps -----------------------------------------------------------------------------------
+
+    def _ours(self, look: Look, name: str) -> None:
+        keys = look.material.keys
+        match name:
+            case model.START:
+                self._make(look)
+            case jwt.CARRY:
+                self.engine.update_keys(self.say)
+            case jwt.ADOPT:
+                if "jwtKeyNext" in keys:
+                    self.engine.set_key("jwtKey", keys["jwtKeyNext"])
+                    self.engine.remove("jwtKeyNext")
+                self.engine.update_keys(self.say)
+            case slurm.LEARN_PODS:
+                self._to_pods(look)
+            case slurm.CHANGE_PODS:
+                self._swap(keys)
+                self._to_pods(None)
+            case slurm.FORGET_PODS:
+                if "slurmKeyPrevious" in keys:
+                    self.engine.remove("slurmKeyPrevious")
+                self._to_pods(None)
+
+    def _make(self, look: Look) -> None:
+        if self.which == "slurm":
+            facts = look.slurm()
+            without = [pod for pod, file in facts.pods.items() if file != facts.wanted]
+            if without:
+                raise RotationError(
+                    f"pods {', '.join(without[:6])} don't have this stack's slurm.jwks: after keys.jwks: true one `pulumi"
+                    " up` replaces the pods of every NodeSet, drained; wait for its end. Nothing was changed"
+                )
+        self.engine.settled()
+        self.engine.set_key(f"{self.which}KeyNext", material.generate())
+
+    def _swap(self, keys: Mapping[str, bytes]) -> None:
+        """The new key becomes slurmKey, in an order that at every cut leaves both keys and a plan that goes on."""
+        coming = keys.get("slurmKeyNext")
+        if coming is None:
+            return
+        if keys["slurmKey"] != coming:
+            self.engine.set_key("slurmKeyPrevious", keys["slurmKey"])
+            self.engine.set_key("slurmKey", coming)
+        self.engine.remove("slurmKeyNext")
+
+    def _to_pods(self, look: Look | None) -> None:
+        """Bring slurm.jwks, as the configuration now makes it, to the Secret and into every pod."""
+        facts = look.slurm() if look is not None else None
+        if facts is None or facts.held != facts.wanted:
+            self.engine.update_keys(self.say)
+        with self._look() as now:
+            config, wanted = now.material.config, now.wanted
+            end = self.clock.monotonic() + PODS_S
+            while True:
+                files = pods.digests(now.session, config)
+                late = sorted(pod for pod, file in files.items() if file != wanted)
+                if not late:
+                    self.say(f"{len(files)} pods have the new {names.SLURM_JWKS_FILE}")
+                    return
+                if self.clock.monotonic() > end:
+                    raise RotationError(
+                        f"after {PODS_S} s these pods don't have the new slurm.jwks: {', '.join(late[:8])}. Nobody signs"
+                        " with a key that they don't know, so nothing is lost: see why kubelet doesn't follow the Secret, or"
+                        " drain and delete these pods, then run this again"
+                    )
+                pods.nudge(now.session, config, files, wanted)
+                self.clock.sleep(EVERY_S)
+
+    # -- the hosts' steps ----------------------------------------------------------------------------------------
+
+    def _on_hosts(self, look: Look, step: Step, via: Via | None) -> None:
+        """Run the step's scripts, slurmctld's host last, and see that they took effect."""
+        assert via is not None
+        files = _files(look.material, step.name)
+        before = _started(look)
+        for host in step.hosts:
+            self.say(f"  {host.name} ({', '.join(host.roles)})")
+            said = scripts.told(via.script(host, scripts.change(host, files, folder=self.folder)))
+            wrong = [file.name for file in files if said.get(file.name) != file.digest]
+            if wrong:
+                raise RotationError(
+                    f"host {host.name}: {', '.join(wrong)} isn't what was sent. Its daemons may have read it: mend the host"
+                    " and run this again at once"
+                )
+        if self.which == "slurm":
+            self._await_nodes(look, before)
+        else:
+            self._await_change(look)
+
+    def _await_nodes(self, look: Look, before: Mapping[str, int | None]) -> None:
+        """Wait until every slurmd that was there before has read its configuration anew and responds."""
+        end = self.clock.monotonic() + NODES_S
+        late: list[str] = sorted(before)
+        while late:
+            if self.clock.monotonic() > end:
+                raise RotationError(
+                    f"after {NODES_S} s these nodes haven't come back: {', '.join(late[:8])}. Their jobs are lost at"
+                    " SlurmdTimeout. See slurmd's log there: `decode_jwt` means that its slurm.jwks is an older one. Place"
+                    " it and restart slurmd, then run this again"
+                )
+            self.clock.sleep(EVERY_S)
+            now = _started(look)
+            late = sorted(node for node, started in before.items() if now.get(node) in (None, 0, started))
+
+    def _await_change(self, look: Look) -> None:
+        """Wait until slurmctld and slurmdbd take the new JWT key and refuse the old one."""
+        end = self.clock.monotonic() + NODES_S
+        while True:
+            facts = look.jwt()
+            plan = jwt.rotation(facts)
+            if plan.due is None or plan.due.name != jwt.HOSTS:
+                return
+            if self.clock.monotonic() > end:
+                raise RotationError(f"the hosts have the new file, but {'; '.join(plan.notes)}. Run this again")
+            self.clock.sleep(EVERY_S)
+
+
+def refuse_unrotatable(found: Material, which: Which) -> None:
+    """Raises :class:`RotationError` for a stack whose key can't be replaced under running jobs, with what it can do."""
+    config = found.config
+    if config.keys.source != "imported":
+        raise RotationError(
+            f"keys.source is {config.keys.source}: only imported keys are replaced step by step. docs/keys.md says how such"
+            " a stack changes to imported keys, or its key in a planned stop. Nothing was changed"
+        )
+    if config.controller.external is None:
+        raise RotationError(
+            "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. docs/keys.md has the planned stop"
+            " for that form. Nothing was changed"
+        )
+    if which == "slurm" and not config.keys.jwks:
+        raise RotationError(
+            "keys.jwks is false: slurmd's pods know one key only. Set it to true and run `pulumi up` (this once the pods of"
+            " every NodeSet are replaced, drained), then run this again. Nothing was changed"
+        )
+
+
+def _files(found: Material, step: str) -> list[scripts.File]:
+    if step == jwt.HOSTS:
+        return [scripts.File(names.JWT_KEY_FILE, found.keys["jwtKeyNext"])]
+    files = [scripts.File(names.SLURM_JWKS_FILE, found.jwks() or b"")]
+    # The plain key too: a host that is set up from its neighbour's, or has lost its slurm.jwks, starts with it.
+    return [*files, scripts.File(names.SLURM_KEY_FILE, found.keys["slurmKey"])] if step == slurm.CHANGE_HOSTS else files
+
+
+def _started(look: Look) -> dict[str, int | None]:
+    """When slurmd started, by node; nodes that are down or don't respond are left out. Empty while slurmctld is silent."""
+    try:
+        answer = look.session.slurm.nodes(allow_none=True)
+    except SlurmrestError:
+        return {}
+    return {node.name: node.slurmd_started for node in answer.nodes if not node.state & LOST} if answer is not None else {}
+
+
+def _require_all_respond(look: Look) -> None:
+    answer = look.session.slurm.nodes(allow_none=True)
+    silent = sorted(n.name for n in answer.nodes if "NOT_RESPONDING" in n.state and "DOWN" not in n.state) if answer else []
+    if silent:
+        raise RotationError(
+            f"nodes {', '.join(silent[:8])} don't respond: the step isn't done there, and their jobs are lost at"
+            " SlurmdTimeout. Look at slurmd's log on them. Nothing was changed"
+        )

@@ -1,0 +1,94 @@
+"""What a host outside Kubernetes does for a step, as a shell script that is piped to it. Pure.
+
+The key is in the script, so it goes by standard input and never into arguments or the environment, which others on a machine
+can read. A file is replaced by a rename: slurmctld maps jwt_hs256.key into memory, and one that is cut short under it kills
+it (SIGBUS; slurmrestd.md section 10). Safe to repeat.
+"""
+
+from __future__ import annotations
+
+import base64
+import shlex
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from slinky_iac.key_lifecycle.model import Host, Role
+
+FOLDER = "/etc/slurm"
+MARK = "slinky-iac:"
+"""Begins the lines that a script tells us; whatever else a login shell prints is left alone."""
+
+
+_RESTARTED = {Role.LOGIN: "sackd", Role.SLURMD: "slurmd"}
+
+
+@dataclass(frozen=True)
+class File:
+    """One file for a host: its name in Slurm's folder, and its bytes."""
+
+    name: str
+    content: bytes = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 in hex, as sha256sum prints it."""
+        return sha256(self.content).hexdigest()
+
+
+def change(host: Host, files: Iterable[File], *, folder: str = FOLDER) -> str:
+    """The script that places ``files`` and lets this host's daemons read them; says what the files are then.
+
+    slurmd and sackd are restarted, which jobs survive. A reconfiguration would not do: those that began with slurm.key go on
+    with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; seen with 26.05).
+    """
+    lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}"]
+    for file in files:
+        lines += _place(file)
+    lines += [f"systemctl restart {unit}" for role, unit in _RESTARTED.items() if role in host.roles]
+    if Role.SLURMDBD in host.roles:  # it reads keys only when it starts; slurmctld keeps what it has to say meanwhile
+        lines.append("systemctl restart slurmdbd")
+    if Role.BACKUP in host.roles:
+        lines.append("systemctl restart slurmctld")
+    if Role.SLURMCTLD in host.roles:
+        lines.append("scontrol reconfigure")
+    return "\n".join([*lines, *_tell(files)]) + "\n"
+
+
+def look(names: Iterable[str], *, folder: str = FOLDER) -> str:
+    """The script that says which of these files a host has: ``slinky-iac: NAME DIGEST``. It holds no key."""
+    lines = [f"cd {shlex.quote(folder)}"]
+    for name in names:
+        quoted = shlex.quote(name)
+        lines.append(f'[ -f {quoted} ] && echo "{MARK} {name} $(sha256sum < {quoted} | cut -d" " -f1)"')
+    return "\n".join([*lines, "true"]) + "\n"
+
+
+def told(output: str) -> dict[str, str]:
+    """Digests by file name, from what a script said."""
+    words = (line.split() for line in output.splitlines() if line.startswith(MARK))
+    return {line[1]: line[2] for line in words if len(line) == 3}
+
+
+def _place(file: File) -> list[str]:
+    new = shlex.quote(f"{file.name}.new")
+    text = base64.encodebytes(file.content).decode().rstrip("\n")
+    return [
+        f"base64 -d > {new} <<'KEY'",
+        text,
+        "KEY",
+        # Owner as of the key that is there; slurm.conf names SlurmUser, but configless hosts have none.
+        f"chown --reference={_reference(file.name)} {new}",
+        f"chmod 600 {new}",
+        f'[ "$(sha256sum < {new} | cut -d" " -f1)" = {file.digest} ]',
+        f"mv {new} {shlex.quote(file.name)}",
+    ]
+
+
+def _reference(name: str) -> str:
+    """A file that is there before the first rotation, and whose owner is right."""
+    return shlex.quote("slurm.key" if name == "slurm.jwks" else name)
+
+
+def _tell(files: Iterable[File]) -> list[str]:
+    return look([file.name for file in files]).splitlines()[1:]

@@ -1,0 +1,23 @@
+"""From a configuration to the way to Kubernetes and slurmrestd: the same for the gates and for commands."""
+
+from __future__ import annotations
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.drain.settings import Reach
+from slinky_iac.manifests.shared import key_references
+
+
+def reach(config: StackConfig) -> Reach:
+    """How the gates reach Kubernetes and slurmrestd: the same cluster that the resources go to."""
+    jwt = key_references(config)[config.operator_version.jwt_ref_field]
+    return Reach(
+        namespace=config.cluster.namespace,
+        restapi_service=names.restapi_service(config.cluster.resource_name),
+        jwt_secret=jwt["name"],
+        jwt_entry=jwt["key"],
+        kubeconfig=config.kubernetes.kubeconfig,
+        context=config.kubernetes.context,
+        url=config.slurmrest.url,
+        ca_file=config.slurmrest.ca_file,
+    )
