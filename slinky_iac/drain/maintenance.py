@@ -14,7 +14,7 @@ from slinky_iac.drain.outside import HostsPlan, plan_hosts
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import OutsideSettings
 from slinky_iac.drain.view import ClusterView
-from slinky_iac.errors import DrainBlocked, DrainDeadline, SlurmrestUnreachable
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeNotFound, SlurmrestGarbage, SlurmrestUnreachable
 
 
 def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
@@ -55,8 +55,19 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
 
 
 def release(session: Session, settings: OutsideSettings) -> None:
-    """Return every host that this stack holds."""
-    cluster = cluster_view(session.slurm)
+    """Return every host that this stack holds.
+
+    Where it was to hold none, a slurmrestd that doesn't answer is told and stops nothing: only an update that was cut short
+    can have left a drain then. Else raises what the clients raise.
+    """
+    try:
+        cluster = cluster_view(session.slurm)
+    except (SlurmrestUnreachable, SlurmrestGarbage, KubeNotFound) as error:
+        if settings.held:
+            raise
+        left = "no bare-metal host was held by this stack, so none was returned; `scontrol show nodes` shows a drain that an"
+        session.report(f"{error} {left} update cut short may have left", severity="warning", keep=True)
+        return
     found = plan_hosts((), (*settings.held, *settings.active), cluster, settings.owner, session.now())
     session.undrain_hosts(found.returns, settings.owner)
 

@@ -37,11 +37,14 @@ from slinky_iac.drain.scene import Scene, scene, unsettled
 from slinky_iac.drain.undo import release_steps
 from slinky_iac.drain.view import ClusterView, NodeSetView
 
+WITHOUT_SLURMRESTD = "docs/operations.md, 'Without slurmrestd', says how to remove NodeSets that nobody can be asked about"
+
 
 def next_step(seen: Observation, goal: Goal) -> Step:
     """The next act towards ``goal``. Stateless: the same look and goal give the same step."""
     if seen.cluster is None:
-        return _wait(seen, goal, f"Slurm could not be asked: {seen.problem}")
+        why = f"Slurm could not be asked: {seen.problem}"
+        return _wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
     if goal.teardown:
         return _teardown_step(seen, goal, seen.cluster)
     if seen.nodeset is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from tests.e2e.gated import NAMESPACE, NODES, Gated
-from tests.e2e.slurm import Slurm
+from tests.e2e.gated import NAMESPACE, NODES, RESOURCE, Gated
+from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World, dev_settings
 from tests.faults.mid_drain import Begin, begin, gated, proxy
 
@@ -93,3 +93,29 @@ def test_a_restapi_replaced_in_the_same_up_as_a_scale_in_costs_no_job(gated: Gat
     assert sorted((row.job, row.state, row.nodes) for row in rows) == sorted(
         (str(job), "COMPLETED", node) for node, job in jobs.items()
     )
+
+
+def test_a_destroy_that_nobody_can_be_asked_about_stops_and_the_documented_way_ends_it(
+    gated: Gated, slurm: Slurm, world: World
+) -> None:
+    """docs/operations.md, "Without slurmrestd"; the jobs live, the bare-metal hosts stand in nobody's way."""
+    gated.reset({"deadline": "5s"})
+    jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", "2", seconds=60) for node in NODES]
+    slurm.await_running(*jobs)
+    world.kubectl("scale", "deployment", "-n", NAMESPACE, "slurm-restapi", "--replicas=0")
+    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=0")  # else it would bring it back
+    refused = gated.stack.pulumi("destroy", "--yes", check=False)
+    assert refused.returncode != 0
+    assert "Slurm could not be asked" in refused.stdout, refused.stdout
+    assert "Without slurmrestd" in refused.stdout
+    assert "Traceback" not in refused.stdout + refused.stderr, "the message stands alone"
+    assert gated.pods() == list(NODES)
+
+    slurm.admin("scontrol", "update", "nodename=gpu-[0-2]", "state=drain", "reason=removed by hand")
+    await_true("no job is left", lambda: not slurm.admin("squeue", "--noheader", "--nodelist=gpu-[0-2]").strip(), 120)
+    rows = slurm.await_completed(*jobs)
+    assert all(row.state == "COMPLETED" for row in rows)
+    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=1")
+    world.kubectl("delete", "nodesets.slinky.slurm.net", "--namespace", NAMESPACE, RESOURCE)
+    gated.stack.pulumi("destroy", "--yes")
+    assert gated.pods() == []

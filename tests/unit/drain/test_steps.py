@@ -2,6 +2,8 @@
 
 from dataclasses import replace
 
+from pathlib import Path
+
 import pytest
 
 from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, Release, RenewHold, SetCosts, Stop, Undrain, Wait
@@ -111,6 +113,13 @@ def test_unknown_is_never_free():
 
 def test_slurm_that_cannot_be_asked_is_waited_for_and_nothing_is_done():
     says("connection refused", step(free_look(cluster=None, problem="connection refused")))
+
+
+def test_removal_that_nobody_can_be_asked_about_leads_to_the_page_that_says_what_to_do():
+    look = free_look(cluster=None, problem="connection refused")
+    says("Without slurmrestd", step(look, 3, 0, teardown=True))
+    page = Path(__file__).resolve().parents[3] / "docs" / "operations.md"
+    assert "### Without slurmrestd\n" in page.read_text()
 
 
 def test_ready_pod_that_may_register_any_moment_is_waited_for():
