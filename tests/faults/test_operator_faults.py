@@ -102,8 +102,8 @@ def test_a_destroy_that_nobody_can_be_asked_about_stops_and_the_documented_way_e
     gated.reset({"deadline": "5s"})
     jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", "2", seconds=60) for node in NODES]
     slurm.await_running(*jobs)
+    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=0")  # else it brings slurmrestd back
     world.kubectl("scale", "deployment", "-n", NAMESPACE, "slurm-restapi", "--replicas=0")
-    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=0")  # else it would bring it back
     refused = gated.stack.pulumi("destroy", "--yes", check=False)
     assert refused.returncode != 0
     assert "Slurm could not be asked" in refused.stdout, refused.stdout

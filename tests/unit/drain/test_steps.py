@@ -1,7 +1,6 @@
 """The protocol, step by step: what the next act is in each situation, and that nothing is done out of turn."""
 
 from dataclasses import replace
-
 from pathlib import Path
 
 import pytest
