@@ -6,7 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestError, SlurmrestVersionError
+from slinky_iac.errors import (
+    SlinkyError,
+    SlurmrestAuthError,
+    SlurmrestError,
+    SlurmrestUnreachable,
+    SlurmrestVersionError,
+)
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.preflight import facts
 from slinky_iac.preflight.facts import SlurmFacts, Token
@@ -33,11 +39,17 @@ Connect = Callable[[Way, tuple[bytes, ...], Clock], Surveyor]
 
 
 def ask_slurm(
-    ways: Sequence[Way], keys: Mapping[str, tuple[bytes, ...]], *, clock: Clock, connect: Connect | None = None
+    ways: Sequence[Way],
+    keys: Mapping[str, tuple[bytes, ...]],
+    *,
+    clock: Clock,
+    quick: bool = False,
+    connect: Connect | None = None,
 ) -> SlurmFacts:
     """What Slurm says through the first of ``ways`` that answers.
 
-    ``keys`` by where they come from, the likeliest first. ``connect`` makes a client (tests pass their own).
+    ``keys`` by where they come from, the likeliest first. ``quick`` leaves out what takes seconds on a large cluster, the
+    nodes, and what needs many questions. ``connect`` makes a client (tests pass their own).
     """
     connect = connect or _surveyor
     unanswered: list[facts.Asked] = []
@@ -46,10 +58,10 @@ def ask_slurm(
         with connect(way, next(iter(keys.values()), (ANY_KEY,)), clock) as client:
             found = SlurmFacts(way=way.endpoint.shown, inside=way.inside, wanted=way.needed)
             try:
-                served = client.served()
+                served = (client.version(),) if quick else client.served()
                 if not served:
                     client.version()  # raises, with the reason
-                found = replace(found, served=served)
+                found = replace(found, served=None if quick else served)
             except SlurmrestVersionError as error:
                 found = replace(found, failed={"conf": str(error)}, served=())
             except SlurmrestError as error:
@@ -58,7 +70,7 @@ def ask_slurm(
                 else:
                     silent.append(str(error))
                 continue
-            return replace(_asked(way, found, keys, clock, connect), unanswered=tuple(unanswered))
+            return replace(_asked(way, found, keys, clock, connect, quick=quick), unanswered=tuple(unanswered))
     why = "; ".join(silent) or "there is none to ask yet: the stack has none up, and names no outside one"
     return SlurmFacts(trouble=why, wanted=bool(unanswered), unanswered=tuple(unanswered))
 
@@ -67,10 +79,37 @@ def _surveyor(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:
     return Surveyor(way.endpoint, keys, clock=clock, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=2))
 
 
-def _asked(way: Way, found: SlurmFacts, keys: Mapping[str, tuple[bytes, ...]], clock: Clock, connect: Connect) -> SlurmFacts:
+def _asked(
+    way: Way, found: SlurmFacts, keys: Mapping[str, tuple[bytes, ...]], clock: Clock, connect: Connect, *, quick: bool
+) -> SlurmFacts:
     """The rest, with the key that is taken."""
+    found, taken = _tokens(way, found, keys, clock, connect)
+    with connect(way, taken or next(iter(keys.values()), (ANY_KEY,)), clock) as client:
+        ask = _Questions()
+        found = replace(found, release=ask("release", lambda: client.ping().release) or "")
+        if taken is None:
+            why = found.token_trouble or "no token was taken"
+            rest = ("conf", "partitions", "nodes", "clusters", "slurmdbd_answers", "clock")
+            return replace(found, failed={**dict.fromkeys(rest, why), **found.failed})
+        found = replace(
+            found,
+            conf=ask("conf", lambda: _conf(client.running_conf())),
+            partitions=ask("partitions", lambda: _partitions(client)),
+            nodes=None if quick else ask("nodes", lambda: _nodes(client)),
+            clusters=ask("clusters", lambda: _clusters(client)),
+            slurmdbd_answers=None if quick else ask("slurmdbd_answers", client.slurmdbd_responds),
+        )
+        silent = {"slurmdbd": ask.failed["clusters"]} if "clusters" in ask.unreachable else {}
+        return replace(found, failed={**ask.failed, **found.failed}, silent={**silent, **found.silent})
+
+
+def _tokens(
+    way: Way, found: SlurmFacts, keys: Mapping[str, tuple[bytes, ...]], clock: Clock, connect: Connect
+) -> tuple[SlurmFacts, tuple[bytes, ...] | None]:
+    """Which keys slurmctld takes, and one that it does; its clock on the way."""
     tokens: dict[str, Token] = {}
     trouble = "" if keys else "there is no JWT key at hand: not in the configuration, not in a Secret"
+    silent: dict[str, str] = {}
     seen: facts.Clock | None = None
     taken: tuple[bytes, ...] | None = None
     for source, material in keys.items():
@@ -82,32 +121,13 @@ def _asked(way: Way, found: SlurmFacts, keys: Mapping[str, tuple[bytes, ...]], c
                 tokens[source] = "refused"
             except SlurmrestError as error:
                 tokens[source], trouble = "unknown", str(error)
+                if isinstance(error, SlurmrestUnreachable):
+                    silent["slurmctld"] = str(error)
             else:
                 tokens[source] = "accepted"
                 taken = taken or material
                 seen = seen or facts.Clock("slurmctld", said, before, clock.wall())
-    with connect(way, taken or next(iter(keys.values()), (ANY_KEY,)), clock) as client:
-        questions = _Questions()
-        found = replace(
-            found,
-            release=questions.ask("release", lambda: client.ping().release) or "",
-            tokens=tokens,
-            token_trouble=trouble,
-            clock=seen,
-        )
-        if taken is None:
-            why = "no token was taken" if keys else trouble
-            rest = ("conf", "partitions", "nodes", "clusters", "slurmdbd_answers", "clock")
-            return replace(found, failed={**dict.fromkeys(rest, trouble or why), **found.failed})
-        return replace(
-            found,
-            conf=questions.ask("conf", lambda: _conf(client.running_conf())),
-            partitions=questions.ask("partitions", lambda: _partitions(client)),
-            nodes=questions.ask("nodes", lambda: _nodes(client)),
-            clusters=questions.ask("clusters", lambda: _clusters(client)),
-            slurmdbd_answers=questions.ask("slurmdbd_answers", client.slurmdbd_responds),
-            failed={**questions.failed, **found.failed},
-        )
+    return replace(found, tokens=tokens, token_trouble=trouble, clock=seen, silent=silent), taken
 
 
 class _Questions:
@@ -115,13 +135,16 @@ class _Questions:
 
     def __init__(self) -> None:
         self.failed: dict[str, str] = {}
+        self.unreachable: set[str] = set()
 
-    def ask(self, field: str, question: Callable[[], T]) -> T | None:
+    def __call__(self, field: str, question: Callable[[], T]) -> T | None:
         """The answer; None with the reason kept where there is none."""
         try:
             return question()
         except SlinkyError as error:
             self.failed[field] = str(error)
+            if isinstance(error, SlurmrestUnreachable):
+                self.unreachable.add(field)
             return None
 
 

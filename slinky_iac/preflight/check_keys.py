@@ -41,6 +41,23 @@ def slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Check]:
         )
 
 
+def slurmctld(_: StackConfig, facts: Facts) -> Iterator[Check]:
+    """slurmctld answers slurmrestd: a token refused is an answer, too."""
+    said = facts.slurm.silent.get("slurmctld", "")
+    if said:
+        yield problem(
+            "slurmctld",
+            "slurmctld",
+            "slurmrestd",
+            said,
+            "Start slurmctld, or open the way to it for slurmrestd",
+            "scontrol ping; systemctl status slurmctld",
+            at=ON_SLURMCTLD,
+        )
+    elif {"accepted", "refused"} & set(facts.slurm.tokens.values()):
+        yield fine("slurmctld", "slurmctld", "slurmrestd", "answers it")
+
+
 def token(_: StackConfig, facts: Facts) -> Iterator[Check]:
     """A token made with our JWT key is taken in a call that checks it."""
     slurm, subject = facts.slurm, "JWT key"
@@ -180,4 +197,4 @@ def _clock(clock: Clock, subject: str, source: str, skew: int) -> Check:
     return make("clock", subject, source, where, advice, command, at="on both hosts")
 
 
-CHECKS = (slurmrestd, token, same_keys, slurm_key, clocks)
+CHECKS = (slurmrestd, slurmctld, token, same_keys, slurm_key, clocks)

@@ -157,6 +157,19 @@ def registered(config: StackConfig, facts: Facts) -> Iterator[Check]:
     name, rows = config.cluster.name, facts.slurm.clusters
     subject = f"cluster {name} in slurmdbd"
     by_hand = "sacctmgr -n show cluster format=cluster,controlhost,controlport"
+    said = facts.slurm.silent.get("slurmdbd", "")
+    if said:
+        yield problem(
+            "slurmdbd",
+            "slurmdbd",
+            "slurmrestd",
+            said,
+            "slurmctld takes our token, so slurmdbd is down, slurmrestd has no way to it, or it refuses the token: it must"
+            " have the same JWT key, and reads a new one only when it is restarted",
+            "systemctl status slurmdbd; grep -i AuthAlt /etc/slurm/slurmdbd.conf",
+            at="on slurmdbd's host",
+        )
+        return
     if rows is None:
         why = facts.slurm.failed.get("clusters", "slurmdbd was not asked")
         change = "It must list the cluster with slurmctld's address and port"

@@ -197,6 +197,8 @@ class SlurmFacts:
     tokens: Mapping[str, Token] = field(default_factory=dict)
     """By where the JWT key came from: whether slurmctld took a token made with it in an authenticated call."""
     token_trouble: str = ""
+    silent: Mapping[str, str] = field(default_factory=dict)
+    """``slurmctld`` and ``slurmdbd``, where slurmrestd answers and they don't: what came back."""
     conf: Conf | None = None
     partitions: tuple[PartitionFacts, ...] | None = None
     nodes: tuple[NodeFacts, ...] | None = None

@@ -48,7 +48,12 @@ class Surveyed(FakeSlurm):
         return answer(**calls[rest]) if rest in calls else super().serve(request, rest, body)
 
 
-def ask(worlds: dict[str, FakeSlurm | None], *ways: Way, keys: dict[str, tuple[bytes, ...]] | None = None) -> SlurmFacts:
+def ask(
+    worlds: dict[str, FakeSlurm | None],
+    *ways: Way,
+    keys: dict[str, tuple[bytes, ...]] | None = None,
+    quick: bool = False,
+) -> SlurmFacts:
     """A look; ``worlds`` by host, None where nobody answers."""
 
     def connect(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:
@@ -63,7 +68,7 @@ def ask(worlds: dict[str, FakeSlurm | None], *ways: Way, keys: dict[str, tuple[b
 
     clock = Surveyed().ticks.clock()
     found = {"configuration": (KEY,)} if keys is None else keys
-    return ask_slurm(ways, found, clock=clock, connect=connect)
+    return ask_slurm(ways, found, clock=clock, quick=quick, connect=connect)
 
 
 def test_all_questions_are_answered() -> None:
@@ -123,6 +128,25 @@ def test_one_failed_question_is_unknown_and_stops_no_other(path: str, field: str
     assert "7000" in seen.failed[field]
     others = {"conf", "partitions", "nodes", "clusters"} - {field}
     assert all(getattr(seen, each) is not None for each in others)
+
+
+def test_a_silent_slurmctld_is_told_from_a_refused_token() -> None:
+    seen = ask({"inside": Surveyed(broken=("diag",))}, INSIDE)
+    assert seen.tokens == {"configuration": "unknown"}
+    assert list(seen.silent) == ["slurmctld"]
+    assert ask({"inside": Surveyed(keys=(OTHER_KEY,))}, INSIDE).silent == {}
+
+
+def test_a_silent_slurmdbd_is_named() -> None:
+    assert list(ask({"inside": Surveyed(broken=("clusters",))}, INSIDE).silent) == ["slurmdbd"]
+
+
+def test_a_quick_look_leaves_out_nodes_and_the_list_of_versions() -> None:
+    world = Surveyed().add(node("gpu-0"))
+    seen = ask({"inside": world}, INSIDE, quick=True)
+    assert (seen.nodes, seen.served, seen.failed) == (None, None, {})
+    assert seen.conf is not None
+    assert not world.asked_for("GET", "nodes/")
 
 
 def test_before_2605_the_configuration_is_unknown_with_the_version_that_tells_it() -> None:

@@ -151,6 +151,8 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("rest-version", slurm(served=None, failed={"served": "502"}), UNKNOWN, ""),
     ("slurmrestd", slurm(unanswered=(Asked("Service slurm/slurm-restapi", "503"),)), PROBLEM, ""),
     ("slurmrestd", UNASKED, UNKNOWN, "url: http://HOST:6820"),
+    ("slurmctld", slurm(tokens={"configuration": "unknown"}, silent={"slurmctld": "504"}), PROBLEM, "scontrol ping"),
+    ("slurmdbd", slurm(clusters=None, silent={"slurmdbd": "error 7000"}), PROBLEM, "systemctl status slurmdbd"),
     ("api-server", kube(trouble="no kubeconfig"), PROBLEM, ""),
     ("pod", replace(FACTS, pod=PodFacts(trouble="ErrImageNeverPull")), WARNING, ""),
     ("connect", pod(tried=(Tried(CTL, REFUSED, "10.0.0.1"),)), PROBLEM, "ss -ltnp 'sport = :6817'"),
