@@ -63,10 +63,10 @@ class Gated:
         """Apply the settings that are written, whatever comes of it."""
         return self.stack.pulumi("up", "--yes", check=False)
 
-    def start_up(self, *more: str) -> subprocess.Popen[str]:
-        """Apply the settings that are written, in a process group of its own."""
+    def start_up(self, *more: str, command: str = "up") -> subprocess.Popen[str]:
+        """Apply the settings that are written, or destroy the stack, in a process group of its own."""
         return subprocess.Popen(
-            ["pulumi", "up", "--yes", "--non-interactive", "--stack", self.stack.name, *more],
+            ["pulumi", command, "--yes", "--non-interactive", "--stack", self.stack.name, *more],
             cwd=self.stack.folder,
             env={**os.environ, **self.stack.env},
             stdin=subprocess.DEVNULL,
@@ -75,6 +75,21 @@ class Gated:
             text=True,
             start_new_session=True,
         )
+
+    def drained(self, *nodes: str) -> bool:
+        """Whether all these nodes carry a drain of this stack's NodeSet."""
+        found = self.slurm.nodes()
+        ours = f"slinky-iac:{self.stack.name}/{NODESET}: "
+        return all("DRAIN" in found[node]["state"] and found[node]["reason"].startswith(ours) for node in nodes)
+
+    def finish_when_drained(self, run: subprocess.Popen[str], nodes: Sequence[str], *jobs: int) -> None:
+        """See that an update in flight drains these nodes and waits for these jobs, let them end, and see it succeed."""
+        await_true(f"{nodes} are drained by us", lambda: self.drained(*nodes), 120)
+        assert all("RUNNING" in self.slurm.job_state(job) for job in jobs)
+        assert run.poll() is None, "it waits for the jobs"
+        self.slurm.finish(*jobs)
+        out, _ = run.communicate(timeout=300)
+        assert run.returncode == 0, out
 
     def plan(self) -> dict[str, Any]:
         """The gate's plan in a preview of the settings that are written."""

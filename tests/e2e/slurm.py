@@ -47,11 +47,15 @@ class Slurm:
         """Run a command as a user on the login host."""
         return self._hosts.run("login-1", list(argv), user=user, timeout=timeout, check=check).stdout
 
-    def submit(self, *options: str, seconds: int, user: str = "alice") -> int:
-        """Submit a batch job that sleeps; returns its id."""
-        script = f"sleep {seconds}"
+    def submit(self, *options: str, seconds: int | None = None, user: str = "alice") -> int:
+        """Submit a batch job that sleeps, or without ``seconds`` runs until :meth:`finish`; returns its id."""
+        script = f"sleep {seconds}" if seconds is not None else "trap 'exit 0' USR1; while :; do sleep 0.2; done"
         out = self.user("sbatch", "--parsable", "-D", "/tmp", "-o", "/dev/null", *options, f"--wrap={script}", user=user)
         return int(out.strip().split(";")[0])
+
+    def finish(self, *jobs: int) -> None:
+        """Let jobs that wait for it end by themselves, with exit code 0."""
+        self.admin("scancel", "--batch", "--signal=USR1", *(str(job) for job in jobs))
 
     def nodes(self) -> dict[str, dict[str, Any]]:
         """All nodes by name, from `scontrol show nodes --json`."""

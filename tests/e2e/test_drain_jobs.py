@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from slinky_iac import hostlist
 from tests.e2e.gated import NODES, Gated, bring_up
 from tests.e2e.slurm import Accounted, Slurm, await_true
 from tests.e2e.world import World
@@ -29,9 +30,9 @@ def completed(rows: list[Accounted], where: dict[int, str]) -> None:
 
 def test_jobs_on_all_workers_survive_a_scale_in_from_three_to_one(gated: Gated, slurm: Slurm) -> None:
     gated.reset()
-    long = slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "20", seconds=70)
-    first = slurm.submit("-p", "gpu", "-w", "gpu-0", "-t", "3", seconds=20)
-    second = slurm.submit("-p", "gpu", "-w", "gpu-2", "-t", "2", seconds=15)
+    long = slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "20")
+    first = slurm.submit("-p", "gpu", "-w", "gpu-0", "-t", "3")
+    second = slurm.submit("-p", "gpu", "-w", "gpu-2", "-t", "2")
     slurm.await_running(long, first, second)
 
     gated.write(1)
@@ -40,25 +41,21 @@ def test_jobs_on_all_workers_survive_a_scale_in_from_three_to_one(gated: Gated, 
     assert {job["job"] for job in plan["jobs"]} == {str(first), str(second)}
     assert {job["user"] for job in plan["jobs"]} == {"alice"}
     run = gated.start_up()
-    await_true("both nodes are drained by us", lambda: _drained_by_us(slurm, "gpu-0", "gpu-2"), 60)
+    await_true("both nodes are drained by us", lambda: gated.drained("gpu-0", "gpu-2"), 120)
     late = slurm.submit("-p", "gpu", "-t", "2", seconds=5)
-    out, _ = run.communicate(timeout=300)
-    assert run.returncode == 0, out
+    gated.finish_when_drained(run, ("gpu-0", "gpu-2"), first, second)
 
     gated.await_pods("gpu-1")
+    assert "RUNNING" in slurm.job_state(long)
+    slurm.finish(long)
     rows = slurm.await_completed(long, first, second, late)
     completed(rows, {long: "gpu-1", first: "gpu-0", second: "gpu-2", late: "gpu-1"})
     assert gated.changes() == [], "a preview after the scale-in is empty"
 
 
-def _drained_by_us(slurm: Slurm, *nodes: str) -> bool:
-    found = slurm.nodes()
-    return all("DRAIN" in found[n]["state"] and found[n]["reason"].startswith("slinky-iac:gated/gpu: ") for n in nodes)
-
-
 def test_idle_nodes_go_before_busy_ones_and_peoples_drains_stay_as_they_are(gated: Gated, slurm: Slurm) -> None:
     gated.reset()
-    busy = slurm.submit("-p", "gpu", "-w", "gpu-2", "-t", "5", seconds=45)
+    busy = slurm.submit("-p", "gpu", "-w", "gpu-2", "-t", "5")
     slurm.await_running(busy)
     for node in ("gpu-0", "gpu-1"):
         slurm.admin("scontrol", "update", f"nodename={node}", "state=drain", f"reason=bad DIMM in {node}")
@@ -71,13 +68,14 @@ def test_idle_nodes_go_before_busy_ones_and_peoples_drains_stay_as_they_are(gate
 
     gated.await_pods("gpu-0", "gpu-2")
     assert slurm.reason("gpu-0") == "bad DIMM in gpu-0", "a person's drain on a kept node is left alone"
+    slurm.finish(busy)
     completed(slurm.await_completed(busy), {busy: "gpu-2"})
 
 
 def test_a_two_node_job_and_an_array_across_kept_and_chosen_nodes_are_waited_for(gated: Gated, slurm: Slurm) -> None:
     gated.reset()
-    wide = slurm.submit("-p", "gpu", "-N", "2", "-w", "gpu-0,gpu-1", "--exclusive", "-t", "3", seconds=30)
-    array = slurm.submit("-p", "gpu", "-w", "gpu-2", "-a", "0-1", "-n", "1", "-t", "10", seconds=50)
+    wide = slurm.submit("-p", "gpu", "-N", "2", "-w", "gpu-0,gpu-1", "--exclusive", "-t", "3")
+    array = slurm.submit("-p", "gpu", "-w", "gpu-2", "-a", "0-1", "-n", "1", "-t", "10")
     slurm.await_running(wide)
     await_true(
         "both array tasks run", lambda: slurm.user("squeue", "-h", "-t", "R", "-r", "-j", str(array)).count("\n") == 2, 60
@@ -87,13 +85,16 @@ def test_a_two_node_job_and_an_array_across_kept_and_chosen_nodes_are_waited_for
     plan = gated.plan()
     assert sorted(node["node"] for node in plan["nodes"]) == ["gpu-0", "gpu-1"], plan
     assert [job["job"] for job in plan["jobs"]] == [str(wide)]
-    gated.stack.pulumi("up", "--yes")
+    gated.finish_when_drained(gated.start_up(), ("gpu-0", "gpu-1"), wide)
 
     gated.await_pods("gpu-2")
+    slurm.finish(array)
     rows = slurm.await_completed(wide, array)
-    assert sorted((row.job, row.state, row.nodes) for row in rows) == sorted(
-        [(str(wide), "COMPLETED", "gpu-[0-1]")] + [(f"{array}_{task}", "COMPLETED", "gpu-2") for task in (0, 1)]
-    )
+    assert {(row.job, row.state, frozenset(hostlist.expand(row.nodes))) for row in rows} == {
+        (str(wide), "COMPLETED", frozenset({"gpu-0", "gpu-1"})),
+        *((f"{array}_{task}", "COMPLETED", frozenset({"gpu-2"})) for task in (0, 1)),
+    }
+    assert len(rows) == 3, "nothing ran twice"
 
 
 def test_an_unchanged_stack_asks_for_nothing_and_shows_nothing(gated: Gated) -> None:

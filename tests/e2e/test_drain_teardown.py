@@ -21,28 +21,28 @@ def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
 
 
 def test_replacing_and_then_removing_a_nodeset_waits_for_its_jobs(gated: Gated, slurm: Slurm) -> None:
-    job = slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "5", seconds=25)
+    job = slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "5")
     slurm.await_running(job)
     (urn,) = [each["urn"] for each in stack_state.export(None, run=gated.run) if each["urn"].endswith("-nodeset")]
-    gated.stack.pulumi("up", "--yes", "--replace", urn)
+    gated.finish_when_drained(gated.start_up("--replace", urn), NODES, job)
     (row,) = slurm.await_completed(job)
     assert (row.state, row.nodes) == ("COMPLETED", "gpu-1")
     slurm.await_registered(*NODES)
 
-    job = slurm.submit("-p", "gpu", "-w", "gpu-2", "-t", "5", seconds=25)
+    job = slurm.submit("-p", "gpu", "-w", "gpu-2", "-t", "5")
     slurm.await_running(job)
     gated.current["slinky-iac:nodesets"] = {}
     gated.world.stack(gated.stack.name, gated.current)
-    gated.stack.pulumi("up", "--yes")
+    gated.finish_when_drained(gated.start_up(), NODES, job)
     (row,) = slurm.await_completed(job)
     assert (row.state, row.nodes) == ("COMPLETED", "gpu-2")
     assert gated.pods() == []
 
 
 def test_destroy_waits_for_jobs_and_slurmrestd_outlives_the_nodesets(gated: Gated, slurm: Slurm) -> None:
-    job = slurm.submit("-p", "gpu", "-w", "gpu-0", "-t", "5", seconds=25)
+    job = slurm.submit("-p", "gpu", "-w", "gpu-0", "-t", "5")
     slurm.await_running(job)
-    gated.stack.pulumi("destroy", "--yes")
+    gated.finish_when_drained(gated.start_up(command="destroy"), NODES, job)
     (row,) = slurm.await_completed(job)
     assert (row.state, row.nodes) == ("COMPLETED", "gpu-0")
 

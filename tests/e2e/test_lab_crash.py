@@ -39,6 +39,10 @@ class Elsewhere:
     def command(self, *arguments: str) -> list[str]:
         return ["nsenter", "-t", str(self.holder), "-n", str(LAB), *arguments, "--only", "kubernetes"]
 
+    def up(self) -> None:
+        done = subprocess.run(self.command("up"), env=self.env, capture_output=True, text=True, check=False, timeout=300)
+        assert done.returncode == 0, done.stderr
+
     def down(self) -> None:
         done = subprocess.run(self.command("down"), env=self.env, capture_output=True, text=True, check=False, timeout=90)
         assert done.returncode == 0, done.stderr
@@ -119,12 +123,12 @@ def test_down_cleans_up_after_an_up_that_was_killed(elsewhere: Elsewhere, proces
 
 def test_up_goes_on_from_where_it_was_killed_and_from_dead_processes(elsewhere: Elsewhere) -> None:
     elsewhere.killed_when(lambda: elsewhere.supervisor.alive("node-1-containerd"), "containerd was started")
-    subprocess.run(elsewhere.command("up"), env=elsewhere.env, check=True, capture_output=True, timeout=180)
+    elsewhere.up()
     for process in ("kube-apiserver", "node-2", "node-3-kubelet"):
         record = json.loads((elsewhere.state / "run" / f"{process}.json").read_text())
         os.kill(record["pid"], signal.SIGKILL)
     elsewhere.supervisor.await_true("node-2 is dead", lambda: not elsewhere.supervisor.alive("node-2-kubelet"), 10)
-    subprocess.run(elsewhere.command("up"), env=elsewhere.env, check=True, capture_output=True, timeout=180)
+    elsewhere.up()
     assert {"kube-apiserver", "node-2", "node-2-kubelet", "node-3-kubelet"} <= set(elsewhere.supervisor.running())
     elsewhere.down()
     assert_clean(elsewhere)

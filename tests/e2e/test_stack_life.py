@@ -111,7 +111,7 @@ def test_a_new_image_replaces_the_pods_and_ends_no_job(life: Life) -> None:
     image = life.world.second_tag(IMAGE, "26.05-second")
     before = life.pods()
     life.slurm.await_registered("gpu-0", "gpu-1")
-    job = life.slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "5", seconds=12)
+    job = life.slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "5", seconds=20)
     life.slurm.await_running(job)
     life.change(lambda _: life.nodeset("gpu").update(image=image))
 
