@@ -12,6 +12,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
 
+from slinky_iac import command_page, shell_completion
 from slinky_iac.change_order import cli as change_order
 from slinky_iac.config.reference import reference
 from slinky_iac.config.stack import json_schema
@@ -49,14 +50,18 @@ COMMANDS: Final[dict[str, Command]] = {
 }
 
 
-def parser() -> argparse.ArgumentParser:
+def parser(prog: str = "python -m slinky_iac") -> argparse.ArgumentParser:
     """All commands and their arguments."""
-    top = argparse.ArgumentParser(prog="python -m slinky_iac", description="Beside pulumi: look, tell, undo.")
+    top = argparse.ArgumentParser(prog=prog, description="Beside pulumi: look, tell, undo.")
     commands = top.add_subparsers(dest="command", required=True)
     for name, command in COMMANDS.items():
         command.add_arguments(commands.add_parser(name, help=command.HELP))
-    commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors")
-    commands.add_parser("reference", help="print docs/configuration.md: every setting with its meaning")
+    printed = "exit codes: 0 printed; 2 wrong arguments"
+    commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors", epilog=printed)
+    pages = commands.add_parser("reference", help="print a page of docs/ that is made from the code", epilog=printed)
+    pages.add_argument("page", nargs="?", choices=("configuration", "cli"), default="configuration")
+    shells = commands.add_parser("completion", help=shell_completion.HELP, epilog=shell_completion.CODES)
+    shells.add_argument("shell", choices=shell_completion.SHELLS)
     return top
 
 
@@ -67,7 +72,9 @@ def main(argv: Sequence[str]) -> int:
         if arguments.command == "schema":
             print(json.dumps(json_schema(), indent=2))
         elif arguments.command == "reference":
-            print(reference(), end="")
+            print(command_page.page(parser()) if arguments.page == "cli" else reference(), end="")
+        elif arguments.command == "completion":
+            print(shell_completion.script(parser(shell_completion.NAME), arguments.shell), end="")
         else:
             return COMMANDS[arguments.command].run(arguments)
     except (SlinkyError, ValueError) as error:

@@ -9,6 +9,7 @@ from slinky_iac.drain import cli
 from slinky_iac.drain.describe import lines, plan_props
 
 HELP = "what scale-ins have drained, what a removal would wait for, and giving nodes back"
+CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not be asked; 2 wrong arguments"
 ACTS = (
     ("status", "show drained nodes, whose drain it is, and the jobs on them"),
     ("plan", "show which nodes and whose jobs a removal or a destroy would wait for"),
@@ -18,6 +19,7 @@ ACTS = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
+    parser.epilog = CODES
     acts = parser.add_subparsers(dest="act", required=True)
     for name, text in ACTS:
         act = acts.add_parser(name, help=text)

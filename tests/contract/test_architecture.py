@@ -32,6 +32,7 @@ MAY_IMPORT = {
 EXTRA = {
     "slinky_iac/config/reader.py": {"pulumi"},
     "slinky_iac/identity.py": {"pulumi"},
+    "slinky_iac/shell_completion.py": {"shtab"},
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/progress.py": {"pulumi", "grpc"},
     "slinky_iac/drain/plugin_process.py": {"google"},
@@ -44,6 +45,8 @@ LAYERS = {
     "slinky_iac/identity.py": set(),
     "slinky_iac/hostlist.py": {"errors"},
     "slinky_iac/terminal.py": set(),
+    "slinky_iac/shell_completion.py": set(),
+    "slinky_iac/command_page.py": set(),
     "slinky_iac/keys.py": {"errors"},
     "slinky_iac/slurmconf.py": {"names", "config"},
     "slinky_iac/reach.py": {"names", "config", "drain", "manifests"},

@@ -1,0 +1,88 @@
+"""Every command says what its exit codes mean, docs/cli.md has them all, and a real bash completes them."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from slinky_iac import cli, shell_completion
+from slinky_iac.command_page import commands, exit_codes, page
+from tests.stacks import ROOT
+
+COMMANDS = commands(cli.parser())
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_says_what_its_exit_codes_mean(name: str) -> None:
+    _, parser = COMMANDS[name]
+    codes = exit_codes(parser)
+    assert {0, 2} <= set(codes), "an epilog of the form `exit codes: 0 …; 1 …; 2 wrong arguments`"
+    assert all(len(said) > 3 for said in codes.values())
+    assert parser.format_help().count("exit codes") == 1
+
+
+def test_every_module_of_a_command_is_listed() -> None:
+    assert set(cli.COMMANDS) <= set(COMMANDS)
+
+
+def test_the_page_of_the_commands_is_current() -> None:
+    made = (ROOT / "docs" / "cli.md").read_text()
+    assert made == page(cli.parser()), "run `venv/bin/python -m slinky_iac reference cli > docs/cli.md`"
+
+
+def test_wrong_arguments_end_with_2() -> None:
+    for name in COMMANDS:
+        with pytest.raises(SystemExit) as ended:
+            cli.main([name, "--no-such-option"])
+        assert ended.value.code == 2, name
+
+
+@pytest.fixture(scope="module")
+def sourced(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The bash script in a folder whose path needs quotes, as a Python's may."""
+    folder = tmp_path_factory.mktemp("it's a folder")
+    python = folder / "python"
+    python.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
+    python.chmod(0o755)
+    parser = cli.parser(shell_completion.NAME)
+    (folder / "completion.bash").write_text(shell_completion.script(parser, "bash", str(python)))
+    return folder / "completion.bash"
+
+
+def bash(script: str, *arguments: object) -> list[str]:
+    program = shutil.which("bash")
+    assert program, "bash is missing"
+    argv = [program, "--norc", "--noprofile", "-uec", script, "bash", *map(str, arguments)]
+    return subprocess.run(argv, cwd=ROOT, capture_output=True, text=True, check=True, timeout=30).stdout.split()
+
+
+def completed(sourced: Path, *words: str) -> set[str]:
+    """What bash offers for the last of ``words``."""
+    script = (
+        'set +u; source "$1"; shift; COMP_WORDS=(slinky-iac "$@"); COMP_CWORD=$#; how=$(complete -p slinky-iac);'
+        ' how=${how##*-F }; ${how%% *}; printf "%s\\n" "${COMPREPLY[@]}"'
+    )
+    return set(bash(script, sourced, *words))
+
+
+def test_bash_completes_commands_acts_options_and_choices(sourced: Path) -> None:
+    assert completed(sourced, "") >= set(COMMANDS)
+    assert completed(sourced, "st") == {"status"}
+    assert completed(sourced, "drain", "") >= {"status", "plan", "cancel"}
+    assert completed(sourced, "status", "--") >= {"--stack", "--json", "--help"}
+    assert completed(sourced, "diagram", "--format", "") >= {"svg", "mermaid"}
+    assert "docs/index.md" in completed(sourced, "diagram", "--out", "docs/i")
+
+
+def test_the_function_calls_the_python_that_made_it(sourced: Path) -> None:
+    assert bash('source "$1"; slinky-iac status --json', sourced) == ["-m", "slinky_iac", "status", "--json"]
+
+
+@pytest.mark.parametrize("shell", shell_completion.SHELLS)
+def test_every_shell_has_a_script_with_every_command(shell: str) -> None:
+    text = shell_completion.script(cli.parser(shell_completion.NAME), shell, "/x/python")
+    assert "/x/python -m slinky_iac" in text
+    assert [name for name in COMMANDS if name not in text] == []
