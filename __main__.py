@@ -8,10 +8,10 @@ import pulumi
 
 from components import HybridCluster, HybridClusterArgs
 from slinky_iac.config.reader import read_stack
-from slinky_iac.preflight import look
+from slinky_iac.preflight import notices
 
 settings = read_stack()
-args = HybridClusterArgs(settings=settings, notices=partial(look, settings.config, os.environ, Path.home()))
+args = HybridClusterArgs(settings=settings, notices=partial(notices, settings.config, os.environ, Path.home()))
 cluster = HybridCluster(settings.config.cluster.name, args)
 
 pulumi.export("slurmrestdUrl", cluster.slurmrestd_url)

@@ -20,7 +20,7 @@ PATH: Final = "cluster.resourceName"
 
 
 def same_name(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
-    """A warning for a Controller of the same name elsewhere; ``env`` and ``home`` as the shell has them."""
+    """A warning for a Controller of the same name elsewhere, a note where nobody could be asked."""
     if not config.operator_version.confuses_equal_names:
         return ()
     from slinky_iac.kube.client import KubeClient  # noqa: PLC0415 - 100 ms that only previews with this operator pay

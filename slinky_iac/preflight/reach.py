@@ -39,11 +39,6 @@ def places(config: StackConfig) -> Iterator[Place]:
             yield Place(path, "slurmrestd", parts.hostname, parts.port or default)
 
 
-def look(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
-    """Findings about the Kubernetes API server and about the outside daemons; ``env`` and ``home`` as the shell has them."""
-    return (*kubernetes(config, env, home), *unreachable(config))
-
-
 def kubernetes(
     config: StackConfig, env: Mapping[str, str], home: Path, *, timeout_s: float = TIMEOUT_S
 ) -> tuple[Finding, ...]:

@@ -1,0 +1,68 @@
+"""The look at Slurm that a preview has time for: a handful of short questions, none of which grows with the cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys import NEXT_SUFFIX
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.manifests.shared import key_references
+from slinky_iac.preflight import check_conf, check_keys, check_lines, check_versions
+from slinky_iac.preflight.ask_slurm import Way, ask_slurm
+from slinky_iac.preflight.check import Check
+from slinky_iac.preflight.facts import Facts, SlurmFacts
+from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
+from slinky_iac.slurmrest.survey import Surveyor
+
+CHECKS: Final = (
+    check_keys.slurmctld,
+    check_keys.token,
+    check_keys.clocks,
+    check_versions.slurmctld,
+    check_conf.cluster_name,
+    check_conf.port,
+    check_conf.auth,
+    check_conf.client_ids,
+    check_conf.configless,
+    check_conf.max_node_count,
+    check_conf.return_to_service,
+    check_conf.gres,
+    check_lines.storage,
+    check_lines.registered,
+)
+
+
+def compare(config: StackConfig, facts: Facts) -> tuple[Check, ...]:
+    """The checks that these facts allow. Lines of an inside slurmctld are made by the very update that is previewed."""
+    outside = (check_lines.lines,) if config.controller.external is not None else ()
+    return tuple(check for one in (*CHECKS, *outside) for check in one(config, facts))
+
+
+def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answer_s: float) -> Facts:
+    """What Slurm says, asked with the Secret's key; each answer is waited for ``answer_s`` seconds, and none twice.
+
+    Raises what reading the Secret raises: before the first `pulumi up` it isn't there, and there is nobody to ask.
+    """
+    named = config.kubernetes.kubeconfig
+    source = KubeSource(path=Path(named) if named else None, context=config.kubernetes.context)
+    bounds = Timeouts(connect_s=answer_s, read_s=answer_s, write_s=answer_s)
+    once, clock, namespace = Retry(tries=1), Clock(), config.cluster.namespace
+    place = key_references(config)[config.operator_version.jwt_ref_field]
+    with KubeClient(load(source, env=env, home=home), clock=clock, budget_s=answer_s, timeouts=bounds, retry=once) as kube:
+        keys = kube.secret_entries(namespace, place["name"], place["key"], place["key"] + NEXT_SUFFIX)
+
+    def connect(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:
+        return Surveyor(way.endpoint, keys, clock=clock, budget_s=answer_s, timeouts=bounds, retry=once, env=env, home=home)
+
+    access = config.slurmrest
+    direct = Direct(access.url, Path(access.ca_file) if access.ca_file else None) if access.url is not None else None
+    service = names.restapi_service(config.cluster.resource_name)
+    way = Way(direct or KubeProxy(kubeconfig=source, namespace=namespace, service=service), inside=direct is None)
+    seen = ask_slurm([way], {check_keys.IN_SECRET: tuple(keys)}, clock=clock, quick=True, connect=connect)
+    return Facts(slurm=SlurmFacts() if seen.unanswered else seen)

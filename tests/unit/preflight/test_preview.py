@@ -1,0 +1,109 @@
+"""A preview tells what is wrong with Slurm in bounded time, and nothing where nobody can be asked."""
+
+from __future__ import annotations
+
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from slinky_iac.config.load import load
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import KubeNotFound
+from slinky_iac.preflight import preview
+from slinky_iac.preflight.check import Check, Verdict, fine, problem, unknown
+from slinky_iac.preflight.check import warning as warned
+from slinky_iac.preflight.facts import Facts, SlurmFacts
+from slinky_iac.preflight.quick import compare
+from tests.stacks import ROOT, minimal
+from tests.unit.preflight.made import SLURM, conf, slurm, stack
+
+BAD = problem("partitions", "partition gpu", "slurmctld", "isn't there", "Add", "A=1", "B=2", at="in slurm.conf")
+
+
+@pytest.fixture
+def silent_api(tmp_path: Path) -> Iterator[Path]:
+    """A kubeconfig whose API server takes connections and never says a word."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        file = tmp_path / "kubeconfig"
+        body = {
+            "clusters": [{"name": "c", "cluster": {"server": f"https://127.0.0.1:{server.getsockname()[1]}"}}],
+            "users": [{"name": "u", "user": {}}],
+            "contexts": [{"name": "x", "context": {"cluster": "c", "user": "u"}}],
+            "current-context": "x",
+        }
+        file.write_text(yaml.safe_dump(body))
+        yield file
+
+
+def test_what_is_wrong_is_a_warning_with_the_lines_to_paste() -> None:
+    (said,) = preview.findings([BAD, fine("a", "b", "c", "d"), unknown("e", "f", "g", "h", "i")])
+    assert str(said) == "preflight.partitions: partition gpu: isn't there. Add, in slurm.conf: A=1 | B=2"
+    assert said.level == "warning"
+    (said,) = preview.findings([warned("use-client-ids", "AuthInfo", "slurmctld", "is ''", "Set")])
+    assert str(said) == "preflight.use-client-ids: AuthInfo: is ''. Set"
+
+
+def test_a_good_slurm_is_not_worth_a_word() -> None:
+    assert preview.findings(compare(stack(), Facts(slurm=SLURM))) == ()
+
+
+def test_nothing_asked_is_nothing_said() -> None:
+    assert preview.findings(compare(stack(), Facts(slurm=SlurmFacts()))) == ()
+
+
+@pytest.mark.parametrize(
+    ("facts", "name"),
+    [
+        (slurm(partitions=()), "partitions"),
+        (slurm(tokens={"Secret": "refused"}, conf=None, clusters=None, partitions=None), "jwt-key"),
+        (conf(cluster="other"), "cluster-name"),
+        (conf(slurmctld_parameters=()), "configless"),
+        (slurm(silent={"slurmdbd": "7000"}, clusters=None), "slurmdbd"),
+    ],
+)
+def test_a_quick_look_names_what_is_wrong(facts: Facts, name: str) -> None:
+    assert [each.path for each in preview.findings(compare(stack(), Facts(slurm=facts.slurm)))] == [f"preflight.{name}"]
+
+
+def test_lines_that_the_update_itself_brings_are_not_missed() -> None:
+    over = {"controller": None, "keys": {"source": "generated"}, "accounting": {"enabled": False, "external": None}}
+    inside = stack(**{**over, "external": None})
+    assert preview.findings(compare(inside, slurm(partitions=()))) == ()
+
+
+def test_silence_of_kubernetes_is_bounded_and_says_nothing_about_slurm(silent_api: Path) -> None:
+    began = time.monotonic()
+    found = preview.notices(load(minimal()), {"KUBECONFIG": str(silent_api)}, Path("/nowhere"))
+    assert time.monotonic() - began < preview.TIMEOUT_S + 1.5
+    assert [each for each in found if each.path.startswith("preflight")] == []
+
+
+def test_before_the_first_up_there_is_no_secret_and_nothing_to_say(monkeypatch: pytest.MonkeyPatch) -> None:
+    def absent(config: StackConfig, env: object, home: Path) -> tuple[Check, ...]:
+        raise KubeNotFound("no such Secret")
+
+    monkeypatch.setattr(preview, "quick", absent)
+    found = preview.notices(load(minimal()), {}, Path("/nowhere"))
+    assert [each.path for each in found] == ["kubernetes"], "no kubeconfig is told, and nothing else"
+
+
+def test_a_look_that_takes_too_long_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    def slow(config: StackConfig, env: object, home: Path) -> tuple[Check, ...]:
+        time.sleep(2)
+        return (BAD,)
+
+    monkeypatch.setattr(preview, "quick", slow)
+    monkeypatch.setattr(preview, "TIMEOUT_S", 0.2)
+    assert BAD.verdict is Verdict.PROBLEM
+    assert "preflight.partitions" not in {each.path for each in preview.notices(load(minimal()), {}, Path("/nowhere"))}
+
+
+def test_a_program_without_a_cluster_does_not_pay_for_the_clients() -> None:
+    code = "import sys, slinky_iac.preflight; sys.exit('httpx' in sys.modules or 'jwt' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
