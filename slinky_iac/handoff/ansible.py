@@ -93,6 +93,8 @@ def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
         "name": f"Hosts of {handed.cluster} that are {sheet.role}",
         "hosts": str(sheet.role),
         "become": True,
+        "gather_facts": True,
+        "gather_subset": ["!all", "min"],
         "vars": variables,
         "tasks": tasks,
         "handlers": [_handler(sheet)],

@@ -13,7 +13,6 @@ missing() { # LINE FILE: a line to add
     if [ -n "$only_missing" ]; then printf '%s\n' "$1"; fi
     tell missing "$1    (add this line to $2)"
 }
-lower() { tr '[:upper:]' '[:lower:]'; }
 systemd_runs() { [ -z "$root" ] && [ -d /run/systemd/system ]; }
 
 check_key() { # PATH FINGERPRINT: there, the cluster's own, and nobody else's to read
@@ -54,14 +53,19 @@ check_user() { # UID FIRM: SlurmUser's uid
     fi
 }
 
-check_version() { # PROGRAM RELEASE ROLE
-    local got
-    if ! got=$("$1" -V 2>/dev/null); then
+check_version() { # PROGRAM RELEASE [COMMAND]: COMMAND is asked where the program doesn't tell (sackd)
+    local got by=${3:-$1}
+    if [ -n "$root" ]; then
+        tell unknown "the release of $1: only files are looked at"
+        return
+    elif [ ! -x "$1" ]; then
         tell bad "$1 is not there; install Slurm $2's package of it"
         return
     fi
-    got=$(printf '%s' "$got" | sed -n 's/^[^0-9]*\([0-9][0-9]*\.[0-9][0-9]*\).*/\1/p')
-    if [ "$got" = "$2" ]; then
+    got=$(timeout 20 "$by" -V 2>/dev/null | sed -n 's/^[^0-9]*\([0-9][0-9]*\.[0-9][0-9]*\).*/\1/p')
+    if [ -z "$got" ]; then
+        tell unknown "$by doesn't tell its release now; the cluster's is $2"
+    elif [ "$got" = "$2" ]; then
         tell ok "$1 is of Slurm $got, as the cluster"
     elif [ "$(printf '%s\n%s\n' "$got" "$2" | sort -V | tail -n 1)" = "$got" ]; then
         tell bad "$1 is of Slurm $got, newer than the cluster's $2: slurmctld refuses it. Install $2"
@@ -156,33 +160,40 @@ check_clock() {
     fi
 }
 
-conf_lines() { # FILE: without comments, continued lines joined, with what it includes from its own folder
+conf_read() { # FILE: without comments, continued lines joined, with what it includes
     local file=$root$1 line name
     [ -r "$file" ] || return 0
     sed -e ':a' -e '/\\$/N; s/\\\n/ /; ta' -e 's/#.*//' -e 's/[[:space:]]*$//' "$file" | while IFS= read -r line; do
-        case $(printf '%s' "$line" | lower) in
+        case ${line,,} in
             '') ;;
             include[[:space:]]*)
-                name=${line#*[[:space:]]}
-                case $name in /*) conf_lines "$name" ;; *) conf_lines "$(dirname "$1")/$name" ;; esac
+                name=${line##*[[:space:]]}
+                case $name in /*) conf_read "$name" ;; *) conf_read "${1%/*}/$name" ;; esac
                 ;;
             *) printf '%s\n' "$line" ;;
         esac
     done
 }
 
+conf_file=
+conf_text=
+load_conf() { # FILE: conf_text is what it says, read once
+    [ "$1" = "$conf_file" ] || conf_text=$(conf_read "$1")
+    conf_file=$1
+}
+
 check_parameter() { # FILE KEY VALUE [list|least]: the last one counts, as in Slurm
-    local got want key
-    key=$(printf '%s' "$2" | lower)
-    got=$(conf_lines "$1" | awk -v key="$key" '{ at = index($0, "=") } at { name = tolower(substr($0, 1, at - 1))
+    local got want
+    load_conf "$1"
+    got=$(awk -v key="${2,,}" '{ at = index($0, "=") } at { name = tolower(substr($0, 1, at - 1))
         gsub(/[[:space:]]/, "", name); if (name == key) { found = substr($0, at + 1); gsub(/^[[:space:]]+|"/, "", found) } }
-        END { print found }')
+        END { print found }' <<<"$conf_text")
     if [ -z "$got" ]; then
         missing "$2=$3" "$1"
         return
     fi
     if [ "${4:-}" != list ]; then
-        if [ "$(printf '%s' "$got" | lower)" = "$(printf '%s' "$3" | lower)" ] ||
+        if [ "${got,,}" = "${3,,}" ] ||
             { [ "${4:-}" = least ] && [ "$got" -ge "$3" ] 2>/dev/null; }; then
             tell ok "$2=$got"
         else
@@ -191,8 +202,8 @@ check_parameter() { # FILE KEY VALUE [list|least]: the last one counts, as in Sl
         return
     fi
     for want in ${3//,/ }; do
-        case ,$(printf '%s' "$got" | lower), in
-            *,"$(printf '%s' "$want" | lower)",*) tell ok "$2 has $want" ;;
+        case ,${got,,}, in
+            *,"${want,,}",*) tell ok "$2 has $want" ;;
             *) tell bad "$1 has $2=$got; add ,$want to it" ;;
         esac
     done
@@ -200,7 +211,8 @@ check_parameter() { # FILE KEY VALUE [list|least]: the last one counts, as in Sl
 
 check_jwt_key() { # FILE: AuthAltParameters names a key that is there
     local path
-    path=$(conf_lines "$1" | sed -n 's/^[[:space:]]*[Aa]uth[Aa]lt[Pp]arameters[[:space:]]*=.*jwt_key=\([^,[:space:]]*\).*/\1/p' | tail -n 1)
+    load_conf "$1"
+    path=$(sed -n 's/^[[:space:]]*[Aa]uth[Aa]lt[Pp]arameters[[:space:]]*=.*jwt_key=\([^,[:space:]]*\).*/\1/p' <<<"$conf_text" | tail -n 1)
     if [ -z "$path" ]; then
         missing "AuthAltParameters=jwt_key=$2" "$1"
     elif [ "$path" = "$2" ]; then
@@ -212,10 +224,11 @@ check_jwt_key() { # FILE: AuthAltParameters names a key that is there
 
 check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with at least these words
     local first name kind found word key said
-    first=$(printf '%s' "${2%% *}" | lower) name=${2%% *} name=${name#*=} kind=${first%%=*}
-    found=$(conf_lines "$1" | awk -v first="$first" 'tolower($1) == first' | tail -n 1)
+    load_conf "$1"
+    first=${2%% *} name=${first#*=} kind=${first%%=*} kind=${kind,,}
+    found=$(awk -v first="${first,,}" 'tolower($1) == first' <<<"$conf_text" | tail -n 1)
     if [ -z "$found" ] && [ "$kind" = nodename ] && command -v scontrol >/dev/null; then
-        found=$(conf_lines "$1" | awk 'tolower($1) ~ /^nodename=/ { print substr($1, 10) }' | while IFS= read -r list; do
+        found=$(awk 'tolower($1) ~ /^nodename=/ && /\[|,/ { print substr($1, 10) }' <<<"$conf_text" | while IFS= read -r list; do
             scontrol show hostnames "$list" 2>/dev/null
         done | grep -xF -- "$name" | head -n 1)
         [ -z "$found" ] || tell ok "NodeName=$name is among the lines of several hosts"
@@ -226,9 +239,9 @@ check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with a
         return
     fi
     for word in $2; do
-        case " $(printf '%s' "$found" | lower) " in *" $(printf '%s' "$word" | lower) "*) continue ;; esac
-        key=$(printf '%s' "${word%%=*}" | lower)
-        said=$(printf '%s' "$found" | tr -s '[:blank:]' '\n' | awk -v key="$key" 'index(tolower($0), key "=") == 1' | tail -n 1)
+        case " ${found,,} " in *" ${word,,} "*) continue ;; esac
+        key=${word%%=*}
+        said=$(tr -s '[:blank:]' '\n' <<<"$found" | awk -v key="${key,,}" 'index(tolower($0), key "=") == 1' | tail -n 1)
         tell bad "$1: the line of ${2%% *} has ${said:-no ${word%%=*}}; the stack needs $word"
         return
     done
@@ -237,8 +250,9 @@ check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with a
 
 check_cgroup() { # FILE: pods have no systemd of their own, and one cgroup.conf holds for all nodes
     local said
-    said=$(conf_lines "$1" | tr -d '[:blank:]' | lower)
-    case $said in
+    load_conf "$1"
+    said=${conf_text//[[:blank:]]/}
+    case ${said,,} in
         *ignoresystemd=yes* | *cgroupplugin=disabled*) tell ok "$1 suits pods" ;;
         *) tell unknown "$1 has neither IgnoreSystemd=yes nor CgroupPlugin=disabled; slurmd in pods gets it too and has no systemd" ;;
     esac

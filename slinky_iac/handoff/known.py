@@ -14,18 +14,21 @@ from pathlib import Path
 from slinky_iac import keys, names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
-from slinky_iac.errors import HandoffError, KubeError
+from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.handoff.parts import Known
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.manifests.shared import key_references
+from slinky_iac.stack_config import configured
 from slinky_iac.stack_state import Runner, run_pulumi
 
 Keys = dict[str, bytes]
 
 
-def known(stack: str | None, address: str | None, held: Keys | None, run: Runner = run_pulumi) -> Known:
-    """Fingerprints of the keys: of those at hand, else those that the last `pulumi up` exported."""
+def known(stack: str | None, config: StackConfig, address: str | None, held: Keys | None, run: Runner = run_pulumi) -> Known:
+    """Fingerprints of the keys: of those at hand, of those imported, else those that the last `pulumi up` exported."""
+    if held is None and config.keys.source == "imported":
+        held = _imported(stack, run)
     if held is not None:
         prints = (keys.fingerprint(held[names.SLURM_KEY_FILE]), keys.fingerprint(held[names.JWT_KEY_FILE]))
         return Known(fingerprints=prints, slurmctld_address=address)
@@ -33,6 +36,19 @@ def known(stack: str | None, address: str | None, held: Keys | None, run: Runner
     found = [outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint")]
     slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
     return Known(fingerprints=(slurm, jwt), slurmctld_address=address)
+
+
+def _imported(stack: str | None, run: Runner) -> Keys | None:
+    """The imported keys; None where this shell may not decrypt them (it may still know what an `up` exported)."""
+    try:
+        found = configured(stack, run, with_keys=True).keys
+    except StateError:
+        return None
+    return None if found is None else _named(found)
+
+
+def _named(pair: tuple[bytes, bytes]) -> Keys:
+    return dict(zip((names.SLURM_KEY_FILE, names.JWT_KEY_FILE), pair, strict=True))
 
 
 def _outputs(stack: str | None, run: Runner) -> dict[str, object]:
@@ -49,7 +65,7 @@ def _outputs(stack: str | None, run: Runner) -> dict[str, object]:
 def held_keys(values: Values) -> Keys:
     """Both keys' raw bytes by file name. Raises :class:`HandoffError` where they can't be had."""
     if values.keys is not None:
-        return dict(zip((names.SLURM_KEY_FILE, names.JWT_KEY_FILE), values.keys, strict=True))
+        return _named(values.keys)
     config = values.config
     references = key_references(config)
     wanted = {

@@ -47,12 +47,12 @@ def target(config: StackConfig) -> tuple[str, str]:
     return found.host, str(found.port)
 
 
-def common(config: StackConfig, program: str) -> tuple[Check, ...]:
-    """Checks of every role: Slurm's release, SlurmUser's uid, the clock."""
+def common(config: StackConfig, program: str, *asked: str) -> tuple[Check, ...]:
+    """Checks of every role: Slurm's release (of which another command may tell), SlurmUser's uid, the clock."""
     images = config.cluster.images
     own = any((images.slurmd, images.slurmctld, *(nodeset.image for nodeset in config.nodesets.values())))
     return (
-        ("check_version", program, config.slurm_release),
+        ("check_version", program, config.slurm_release, *asked),
         ("check_user", str(SLINKY_UID), "loose" if own else "firm"),
         ("check_clock",),
     )

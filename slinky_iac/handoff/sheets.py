@@ -255,7 +255,7 @@ def _login(config: StackConfig, known: Known) -> Sheet:
     more = ("User=slurm", "Group=slurm", "RuntimeDirectory=slurm", "RuntimeDirectoryMode=0755")
     unit = parts.drop_in("sackd", f"{command} $SACKD_OPTIONS", more=more, key=SLURM_KEY)
     checks = [
-        *parts.common(config, "/usr/sbin/sackd"),
+        *parts.common(config, "/usr/sbin/sackd", "/usr/bin/sinfo"),
         ("check_key", SLURM_KEY, known.fingerprints[0] or ""),
         ("check_file", unit.path),
         ("check_absent", "/etc/slurm/slurm.conf", "commands would read it instead of what sackd fetches; move it away"),

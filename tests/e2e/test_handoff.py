@@ -1,0 +1,197 @@
+"""A bare-metal slurmd host and a login host join the lab with nothing but the hand-off, run a job, and leave.
+
+The tests of this file are one life and run in this order. The hosts are blank: Debian with Slurm's packages, no key, no
+configuration. No systemd runs in the lab's hosts, so what a rendered unit says is carried out by the test.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from lab import charts, demo, paths
+from lab import slurm as outside
+from lab.slurm import blank, site
+from lab.slurm.cluster import LAB as CLUSTER
+from lab.slurm.hosts import LAB as HOSTS
+from lab.stacks import Stack, imported_keys
+from slinky_iac.config.load import load
+from slinky_iac.slurmconf import outside_slurm_conf
+from tests.clusters import traces
+from tests.e2e.joining import LOGIN, METAL, Joining, private, settings
+from tests.e2e.world import lab_environment
+
+KEYS = ("slurm.key", "jwt_hs256.key")
+
+
+@pytest.fixture(scope="module")
+def joining(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Joining]:
+    """Both hosts up and blank, a stack that names them, and slurm.conf as the stack's NodeSets need it."""
+    before = site.LAB.nodesets.read_text()
+    addresses = {name: blank.LAB.up(name) for name in (METAL, LOGIN)}
+    config = settings(addresses)
+    stack = Stack("handoff", paths.STATE / "projects" / "handoff", lab_environment())
+    draft = tmp_path_factory.mktemp("draft") / "Pulumi.handoff.yaml"
+    draft.write_text(yaml.safe_dump({"config": config}))
+    stack.init(draft, charts.chart_dir(), imported_keys())
+    sections = {key.split(":", 1)[1]: value for key, value in config.items()}
+    outside.set_nodesets_conf(demo.nodeset_lines(outside_slurm_conf(load(sections))))
+    outside.reconfigure()
+    joined = Joining(stack, addresses, tmp_path_factory.mktemp("handoff"))
+    yield joined
+    outside.set_nodesets_conf(before)
+    joined.leave()
+    stack.pulumi("stack", "rm", "--yes", "--force")
+
+
+def key_traces() -> set[str]:
+    """Forms in which one of the lab's keys could show."""
+    return {trace for name in KEYS for trace in traces((site.LAB.keys / name).read_bytes())}
+
+
+def shows_a_key(text: str) -> bool:
+    return any(trace in text for trace in key_traces())
+
+
+def test_a_hand_off_without_the_flag_holds_no_key(joining: Joining) -> None:
+    said = joining.handoff("folder")
+    texts = [said.stdout, said.stderr, *(p.read_bytes().decode("latin-1") for p in files(joining.folder / "folder"))]
+    assert not any(shows_a_key(text) for text in texts)
+    assert {path.name for path in (joining.folder / "folder").iterdir() if path.is_dir()} == {
+        "slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login"
+    }  # fmt: skip
+
+
+def test_a_hand_off_with_keys_is_private_and_prints_none(joining: Joining) -> None:
+    said = joining.handoff("ansible", "--format", "ansible", "--with-keys", "--json", "--role", "slurmd", "--role", "login")
+    assert not shows_a_key(said.stdout + said.stderr)
+    told = json.loads(said.stdout)
+    assert told["schema"] == 1
+    assert [role["role"] for role in told["roles"]] == ["slurmd", "login"]
+    assert all(key["fingerprint"].startswith("SHA256:") for role in told["roles"] for key in role["keys"])
+    assert private(joining.folder / "ansible")
+    assert [p.name for p in files(joining.folder / "ansible") if shows_a_key(p.read_bytes().decode("latin-1"))] == [
+        "slurm.key"
+    ]
+    assert (joining.folder / "ansible" / "keys" / "slurm.key").read_bytes() == (site.LAB.keys / "slurm.key").read_bytes()
+
+
+def test_keys_are_not_written_where_others_can_read(joining: Joining) -> None:
+    (joining.folder / "open").mkdir(mode=0o755)
+    said = joining.handoff("open", "--with-keys", check=False)
+    assert said.returncode == 1
+    assert "chmod 700" in said.stderr
+    assert list((joining.folder / "open").iterdir()) == []
+
+
+def test_slurmctld_lacks_one_line_which_is_named_then_added(joining: Joining) -> None:
+    there = joining.carry("folder/slurmctld", "ctl")
+    line = f"NodeName={METAL} NodeAddr={joining.addresses[METAL]} CPUs=2 RealMemory=1000"
+    first = HOSTS.run("ctl", [f"{there}/install.sh"], check=False)
+    assert first.returncode == 1
+    assert first.stderr.splitlines()[1:] == [line]
+    HOSTS.run("ctl", [f"{there}/install.sh", "--edit"])
+    CLUSTER.reconfigure()
+    assert "missing" not in joining.await_checked("ctl", "slurmctld")
+
+
+def test_slurmdbd_and_slurmrestd_of_the_lab_pass_their_checks(joining: Joining) -> None:
+    for role, host in (("slurmdbd", "dbd"), ("slurmrestd", "rest")):
+        there = joining.carry(f"folder/{role}/files", host)
+        said = HOSTS.run(host, [f"{there}/usr/local/sbin/slurm-check-{role}"], check=False).stdout
+        faults = [line for line in said.splitlines() if line.startswith(("bad", "missing"))]
+        # The lab runs slurmrestd by hand, so the drop-in isn't there; all else holds.
+        assert [fault for fault in faults if "slurmrestd.service.d" not in fault] == [], said
+
+
+def test_a_playbook_joins_the_slurmd_host(joining: Joining) -> None:
+    assert "bad" in HOSTS.run(METAL, ["sh", "-c", "ls /etc/slurm/slurm.key || echo bad"], check=False).stdout
+    done = joining.playbook("ansible", "--limit", METAL)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert not shows_a_key(done.stdout + done.stderr)
+    again = joining.playbook("ansible", "--limit", METAL, "--check")
+    assert "changed=0" in again.stdout, again.stdout
+    joining.start(METAL)
+    said = joining.await_checked(METAL, "slurmd")
+    assert f"slurmctld has {METAL} as IDLE" in said
+
+
+def test_a_folder_joins_the_login_host_once_the_key_is_placed(joining: Joining) -> None:
+    there = joining.carry("folder/login", LOGIN)
+    lacking = HOSTS.run(LOGIN, [f"{there}/install.sh"], check=False)
+    assert lacking.returncode == 1
+    assert "lacking   /etc/slurm/slurm.key: place it first" in lacking.stderr
+    key = (site.LAB.keys / "slurm.key").read_bytes()
+    place = ["sh", "-c", "base64 -d | install -o slurm -g slurm -m 600 /dev/stdin /etc/slurm/slurm.key"]
+    HOSTS.run(LOGIN, place, stdin=base64.b64encode(key).decode())
+    said = HOSTS.run(LOGIN, [f"{there}/install.sh"]).stdout
+    assert "start sackd yourself" in said
+    assert "installed" not in HOSTS.run(LOGIN, [f"{there}/install.sh"]).stdout
+    joining.start(LOGIN)
+    assert "slurmctld takes this host's key" in joining.await_checked(LOGIN, "login")
+
+
+def test_a_job_from_the_new_login_host_runs_on_the_new_slurmd_host(joining: Joining) -> None:
+    printed = HOSTS.run(LOGIN, ["srun", "-w", METAL, "-t1", "hostname"], user="alice", timeout=90).stdout
+    assert printed.split() == [METAL]
+
+
+def test_both_survive_a_reconfiguration(joining: Joining) -> None:
+    """They start themselves anew by the path that they were started with."""
+    before = {
+        host: HOSTS.run(host, ["pgrep", "-o", "-x", name]).stdout for host, name in ((METAL, "slurmd"), (LOGIN, "sackd"))
+    }
+    assert all(before.values())
+    CLUSTER.reconfigure()
+    joining.await_checked(METAL, "slurmd")
+    joining.await_checked(LOGIN, "login")
+
+
+@pytest.mark.parametrize(
+    ("harm", "told"),
+    [
+        ("chmod 644 /etc/slurm/slurm.key", "/etc/slurm/slurm.key has mode 644"),
+        ("echo >> /etc/slurm/slurm.key", "/etc/slurm/slurm.key is another key"),
+        ("touch /etc/slurm/slurm.conf", "/etc/slurm/slurm.conf is there"),
+        ("mv /etc/slurm/slurm.key /etc/slurm/away", "/etc/slurm/slurm.key is not there"),
+    ],
+)
+def test_the_check_names_what_is_wrong(joining: Joining, harm: str, told: str) -> None:
+    joining.await_checked(LOGIN, "login")
+    HOSTS.run(LOGIN, ["sh", "-c", f"mkdir -p /root/was && cp -a /etc/slurm/. /root/was/ && {harm}"])
+    try:
+        found = joining.checked(LOGIN, "login")
+        assert found.returncode == 1
+        assert [line for line in found.stdout.splitlines() if line.startswith("bad") and told in line]
+    finally:
+        HOSTS.run(LOGIN, ["sh", "-c", "find /etc/slurm -maxdepth 1 -type f -delete && cp -a /root/was/. /etc/slurm/"])
+
+
+def test_user_data_is_what_cloud_init_reads(joining: Joining) -> None:
+    joining.handoff("cloud", "--format", "cloud-init")
+    there = joining.carry("cloud", LOGIN)
+    for name in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login"):
+        said = HOSTS.run(LOGIN, ["cloud-init", "schema", "--config-file", f"{there}/{name}.yaml"])
+        assert "Valid schema" in said.stdout
+
+
+def test_the_drop_ins_are_what_systemd_reads(joining: Joining) -> None:
+    for host, service in ((METAL, "slurmd"), (LOGIN, "sackd")):
+        said = HOSTS.run(host, ["systemd-analyze", "verify", f"{service}.service"], check=False)
+        assert "10-slinky-iac.conf" not in said.stdout + said.stderr, said.stderr
+
+
+def test_both_leave_and_nothing_knows_them_any_more(joining: Joining) -> None:
+    joining.leave()
+    nodes = HOSTS.run("ctl", ["sinfo", "-Nh", "-o", "%N"]).stdout
+    assert METAL not in nodes
+    assert not any(HOSTS.is_up(host) for host in joining.addresses)
+
+
+def files(folder: Path) -> list[Path]:
+    return [path for path in folder.rglob("*") if path.is_file()]
