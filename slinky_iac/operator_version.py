@@ -111,6 +111,11 @@ class OperatorVersion:
         return self == OperatorVersion(1, 1, 0)
 
     @property
+    def confuses_equal_names(self) -> bool:
+        """Whether it takes Controllers of one name in two namespaces for one cluster (1.0, watched with 1.0.1)."""
+        return self.minor == 0
+
+    @property
     def slurm_release(self) -> str:
         """The Slurm release of the images that Slinky ships with this operator."""
         return "26.05" if self.minor >= 2 else "25.11"

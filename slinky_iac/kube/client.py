@@ -84,6 +84,11 @@ class KubeClient:
         path = f"{_custom(namespace, 'controllers')}/{label_of(name)}"
         return self._get(path, raw.ControllerBody, f"Controller {namespace}/{name}").value()
 
+    def controllers(self) -> tuple[tuple[str, str], ...]:
+        """Namespace and name of every Controller of the whole Kubernetes cluster. :raises KubeNotFound: no operator yet."""
+        found = self._get(f"/apis/{API_VERSION}/controllers", raw.ControllerList, "Controllers of all namespaces")
+        return tuple((item.metadata.namespace, item.metadata.name) for item in found.items)
+
     def restapis(self, namespace: str) -> tuple[models.RestApiState, ...]:
         """All RestApis of a namespace: the operator takes the one(s) whose controllerRef names the Controller."""
         found = self._get(_custom(namespace, "restapis"), raw.RestApiList, f"RestApis of {namespace}")

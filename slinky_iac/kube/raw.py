@@ -36,6 +36,7 @@ class _Owner(_Raw):
 
 class _Meta(_Raw):
     name: str = Field(min_length=1)
+    namespace: str = ""
     uid: str = Field(min_length=1)
     resource_version: str = Field(min_length=1, alias="resourceVersion")
     generation: int = 0
@@ -195,6 +196,12 @@ class ControllerBody(_Raw):
             port=spec.external_config.port,
             deleting=meta.deleted is not None,
         )
+
+
+class ControllerList(_Raw):
+    """All Controllers."""
+
+    items: list[ControllerBody]
 
 
 class _RestApiSpec(_Raw):

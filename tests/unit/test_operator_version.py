@@ -20,12 +20,13 @@ ABILITIES = (
     "binding_webhook_is_cluster_wide",
     "has_node_ports",
     "prunes_slurm_conf",
+    "confuses_equal_names",
 )
 TABLE = {
-    "1.0.0": {"refs_have_namespace", "has_taint_kube_nodes", "needs_service_monitor_crd"},
-    "1.0.3": {"refs_have_namespace", "has_taint_kube_nodes", "needs_service_monitor_crd"},
-    "1.0.4": {"needs_service_monitor_crd"},
-    "1.0.5": set(),
+    "1.0.0": {"refs_have_namespace", "has_taint_kube_nodes", "needs_service_monitor_crd", "confuses_equal_names"},
+    "1.0.3": {"refs_have_namespace", "has_taint_kube_nodes", "needs_service_monitor_crd", "confuses_equal_names"},
+    "1.0.4": {"needs_service_monitor_crd", "confuses_equal_names"},
+    "1.0.5": {"confuses_equal_names"},
     "1.1.0": {
         "refs_have_namespace",
         "has_taint_kube_nodes",

@@ -370,3 +370,18 @@ def test_features_are_told_by_the_schema() -> None:
 def test_what_is_no_crd_of_slinky_is_refused(body: bytes) -> None:
     with pytest.raises(KubeError, match="slurm-operator"):
         read_crd(body, "nodesets.slinky.slurm.net")
+
+
+def test_controllers_of_all_namespaces_are_listed_with_their_places() -> None:
+    items = [
+        {"metadata": meta(name, namespace=namespace), "spec": {"clusterName": name}}
+        for namespace, name in [("slurm", "lab"), ("b", "lab")]
+    ]
+    asked: list[str] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        return httpx.Response(200, json={"items": items})
+
+    assert client_of(handle).controllers() == (("slurm", "lab"), ("b", "lab"))
+    assert asked == ["/apis/slinky.slurm.net/v1beta1/controllers"]

@@ -1,0 +1,38 @@
+"""Two clusters of one name on one Kubernetes: told where it can be known, noted where it can't, for operators that mind."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slinky_iac.config.findings import Level
+from slinky_iac.config.load import load
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.preflight.neighbours import clashes, same_name
+from tests.stacks import minimal
+
+
+def stack(version: str = "1.0.1") -> StackConfig:
+    return load(minimal(operator={"version": version}))
+
+
+def test_the_same_name_in_another_namespace_is_a_warning_and_ones_own_is_not() -> None:
+    config = stack()
+    own, name = config.cluster.namespace, config.cluster.resource_name
+    assert clashes(config, [(own, name), ("elsewhere", "other")]) == ()
+    (found,) = clashes(config, [(own, name), ("b", name), ("a", name)])
+    assert (found.level, found.path) == (Level.WARNING, "cluster.resourceName")
+    assert "namespace a, b too" in found.message
+    assert "1.0.1" in found.message
+
+
+def test_where_nobody_can_be_asked_it_is_a_note(tmp_path: Path) -> None:
+    (found,) = same_name(stack(), {"KUBECONFIG": str(tmp_path / "none")}, tmp_path)
+    assert (found.level, found.path) == (Level.INFO, "cluster.resourceName")
+    assert "is not known" in found.message
+
+
+@pytest.mark.parametrize("version", ["1.1.1", "1.2.1"])
+def test_later_operators_need_no_question(version: str, tmp_path: Path) -> None:
+    assert same_name(stack(version), {"KUBECONFIG": str(tmp_path / "none")}, tmp_path) == ()
