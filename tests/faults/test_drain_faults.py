@@ -21,7 +21,7 @@ from lab import slurm as outside
 from tests.e2e.gated import NAMESPACE, NODES, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
-from tests.faults.mid_drain import JOB_S, Begin, Case, begin, gated, proxy
+from tests.faults.mid_drain import Begin, Case, begin, gated, proxy
 from tests.faults.proxy import FaultProxy, Mode, expired_token
 
 __all__ = ["begin", "gated", "proxy"]
@@ -33,7 +33,8 @@ __all__ = ["begin", "gated", "proxy"]
 def test_a_slurmrestd_that_misbehaves_in_mid_drain_costs_no_job(begin: Begin, proxy: FaultProxy, mode: Mode) -> None:
     case = begin()
     proxy.mode = mode
-    time.sleep(JOB_S + 10)  # past the job's end: the moment at which a wrong "free" would be believed
+    case.await_end_of_the_first_job()  # from now on a wrong "free" would be believed
+    time.sleep(8)
     assert len(case.gated.pods()) == 3 or mode is Mode.SLOW, "the gate opened on an answer that was none"
     proxy.mode = Mode.PASS
     case.finish()
@@ -90,8 +91,7 @@ def test_slurmctld_fails_over_and_back_in_mid_drain(begin: Begin, slurm: Slurm, 
     await_true("ctl-2 answers for the cluster", lambda: slurm.admin("squeue", check=False), 60)
     assert case.run.poll() is None or case.run.returncode == 0, "the gate bears a slurmctld that is another"
     await_true("ctl-2 holds our drain", lambda: "slinky-iac:" in slurm.reason("gpu-1"), 60)
-    await_true("the first job has ended", lambda: "RUNNING" not in slurm.job_state(case.jobs["gpu-1"]), 120)
-    assert all("RUNNING" in slurm.job_state(case.jobs[node]) for node in ("gpu-0", "gpu-2"))
+    case.await_end_of_the_first_job()
     outside.daemon_start("ctl", "slurmctld")
     case.finish()
     case.settle()
@@ -212,8 +212,7 @@ def test_a_persons_drain_over_ours_is_kept_and_counts(begin: Begin) -> None:
     out = case.finish()
     assert case.run.returncode == 0, out
     case.gated.await_pods("gpu-0", "gpu-2")
-    rows = case.slurm.await_completed(*case.jobs.values())
-    assert all(row.state == "COMPLETED" for row in rows)
+    case.assert_no_job_lost()
 
 
 def test_a_kept_pod_made_cheaper_by_somebody_does_not_become_the_victim(begin: Begin) -> None:
@@ -222,8 +221,7 @@ def test_a_kept_pod_made_cheaper_by_somebody_does_not_become_the_victim(begin: B
     out = case.finish()
     assert case.run.returncode == 0, out
     case.gated.await_pods("gpu-0", "gpu-2")
-    rows = case.slurm.await_completed(*case.jobs.values())
-    assert all(row.state == "COMPLETED" for row in rows)
+    case.assert_no_job_lost()
 
 
 def _write_replicas(case: Case, replicas: int) -> None:

@@ -7,7 +7,7 @@ import json
 from tests.e2e.gated import NAMESPACE, NODES, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World, dev_settings
-from tests.faults.mid_drain import Begin, begin, gated, proxy
+from tests.faults.mid_drain import Begin, Case, begin, gated, proxy
 
 __all__ = ["begin", "gated", "proxy"]
 
@@ -51,14 +51,13 @@ def test_an_operator_without_a_rest_client_cannot_kill_a_job_through_us(begin: B
     assert (row.state, row.nodes) == ("COMPLETED", "gpu-1")
 
 
-def _running_on_all(case_slurm: Slurm) -> dict[str, int]:
+def _running_on_all(slurm: Slurm) -> dict[str, int]:
     """A job on each node; that of gpu-1 ends first."""
-    lengths = {"gpu-0": 130, "gpu-1": 40, "gpu-2": 130}
     jobs = {
-        node: case_slurm.submit("-p", "gpu", "-w", node, "-t", "3" if node == "gpu-1" else "20", seconds=seconds)
-        for node, seconds in lengths.items()
+        node: slurm.submit("-p", "gpu", "-w", node, "-t", str(limit), seconds=seconds)
+        for node, seconds, limit in (("gpu-0", 900, 20), ("gpu-1", 40, 3), ("gpu-2", 900, 20))
     }
-    case_slurm.await_running(*jobs.values())
+    slurm.await_running(*jobs.values())
     return jobs
 
 
@@ -89,10 +88,7 @@ def test_a_restapi_replaced_in_the_same_up_as_a_scale_in_costs_no_job(gated: Gat
     (after,) = gated.world.objects("restapis.slinky.slurm.net", NAMESPACE)
     assert before["metadata"]["uid"] != after["metadata"]["uid"], "it was replaced in this very run"
     gated.await_pods("gpu-0", "gpu-2")
-    rows = slurm.await_completed(*jobs.values())
-    assert sorted((row.job, row.state, row.nodes) for row in rows) == sorted(
-        (str(job), "COMPLETED", node) for node, job in jobs.items()
-    )
+    Case(gated, slurm, jobs, "gpu-1", run).assert_no_job_lost()
 
 
 def test_a_destroy_that_nobody_can_be_asked_about_stops_and_the_documented_way_ends_it(

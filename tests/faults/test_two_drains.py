@@ -86,3 +86,11 @@ def test_two_stacks_drain_at_once_each_its_own_and_no_job_is_lost(
         (str(job), "COMPLETED", node) for node, job in going.items()
     )
     assert "RUNNING" in slurm.job_state(kept)
+
+
+def test_a_third_stack_of_a_name_that_is_taken_is_warned_in_preview(first: Gated, world: World) -> None:
+    taken = settings(0)
+    taken["slinky-iac:cluster"] |= {"namespace": "slurm-c", "resourceName": "slurm"}
+    stack = world.stack("gated-c", taken)
+    shown = stack.pulumi("preview")
+    assert "'slurm' is the name of a cluster in namespace slurm too" in shown.stdout + shown.stderr
