@@ -72,7 +72,7 @@ class Engine:
     def settled(self) -> None:
         """Raises :class:`RotationError` where the stack isn't as its configuration says, before any key is made."""
         try:
-            self.pulumi("preview", "--expect-no-changes", "--json", timeout=UP_S)
+            self.pulumi("preview", "--expect-no-changes", "--diff", timeout=UP_S)
         except StateError as error:
             raise RotationError(
                 "this stack isn't as its configuration says, so a rotation would apply more than keys. Run `pulumi up`"
