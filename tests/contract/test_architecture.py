@@ -57,6 +57,7 @@ LAYERS = {
     "slinky_iac/key_lifecycle/report.py": {"key_lifecycle"},
     "slinky_iac/preflight/__init__.py": {"preflight"},
     "slinky_iac/preflight/reach.py": {"preflight", "config", "kube", "errors"},
+    "slinky_iac/preflight/neighbours.py": {"preflight", "config", "kube", "errors"},
     "slinky_iac/preflight/": {
         "preflight",
         "slurmrest",
@@ -95,7 +96,7 @@ that runs the gates stays small, and a destroy works with no program at hand."""
 BORDER = {
     "slinky_iac/drain/cli.py": {"config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
-    "slinky_iac/handoff/known.py": {"keys", "kube", "stack_state"},
+    "slinky_iac/handoff/known.py": {"keys", "kube", "stack_state", "stack_config"},
     "slinky_iac/handoff/cli.py": {"stack_config"},
 }
 
