@@ -112,9 +112,11 @@ class Look:
         for host in self.hosts:
             text = scripts.look([names.SLURM_JWKS_FILE, names.SLURM_KEY_FILE], folder=self.folder)
             said = scripts.told(self.via.script(host, text))
-            file = said.get(names.SLURM_JWKS_FILE)
-            right = alone and file is None and said.get(names.SLURM_KEY_FILE) == own
-            found[host.name] = self.wanted if right else file
+            file, key = said.get(names.SLURM_JWKS_FILE), said.get(names.SLURM_KEY_FILE)
+            if file is None:
+                found[host.name] = self.wanted if alone and key is not None and key.digest == own else None
+            else:
+                found[host.name] = file.digest if file.read else None
         return found
 
     def _slurmctld(self, raw: bytes) -> bool | None:

@@ -18,7 +18,7 @@ from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.hosts import Via, hosts_of
 from slinky_iac.key_lifecycle.look import Look, opened
 from slinky_iac.key_lifecycle.material import Material
-from slinky_iac.key_lifecycle.model import START, Rotation, Step, Turn, Which, staged
+from slinky_iac.key_lifecycle.model import START, Host, Rotation, Step, Turn, Which, staged
 from slinky_iac.kube.wire import Clock
 
 PODS_S: Final = 300
@@ -191,10 +191,10 @@ class Rotating:
         assert via is not None
         files = _files(look.material, step.name)
         before = _started(look)
-        for host in step.hosts:
+        for host in self._not_done(look, step):
             self.say(f"  {host.name} ({', '.join(host.roles)})")
             said = scripts.told(via.script(host, scripts.change(host, files, folder=self.folder)))
-            wrong = [file.name for file in files if said.get(file.name) != file.digest]
+            wrong = [file.name for file in files if said.get(file.name) != scripts.Seen(file.digest, read=True)]
             if wrong:
                 raise RotationError(
                     f"host {host.name}: {', '.join(wrong)} isn't what was sent. Its daemons may have read it: mend the host"
@@ -204,6 +204,13 @@ class Rotating:
             self._await_nodes(look, before)
         else:
             self._await_change(look)
+
+    def _not_done(self, look: Look, step: Step) -> tuple[Host, ...]:
+        """The step's hosts without those that an earlier run, cut short, has done. slurmctld's is the last of them."""
+        if self.which == "jwt":
+            return step.hosts
+        facts = look.slurm()
+        return tuple(host for host in step.hosts if facts.confirmed.get(host.name) != facts.wanted)
 
     def _await_nodes(self, look: Look, before: Mapping[str, int | None]) -> None:
         """Wait until every slurmd that was there before has read its configuration anew and responds."""

@@ -20,6 +20,8 @@ MARK = "slinky-iac:"
 """Begins the lines that a script tells us; whatever else a login shell prints is left alone."""
 
 
+READ = ".read"
+"""Behind a file's name: a file with the digest of what the host's daemons have read. No secret."""
 _RESTARTED = {Role.LOGIN: "sackd", Role.SLURMD: "slurmd"}
 
 
@@ -52,22 +54,34 @@ def change(host: Host, files: Iterable[File], *, folder: str = FOLDER) -> str:
         lines.append("systemctl restart slurmctld")
     if Role.SLURMCTLD in host.roles:
         lines.append("scontrol reconfigure")
+    # Only now: a script that was cut short before would else look done, with a file in place that no daemon has read.
+    lines += [f"echo {file.digest} > {shlex.quote(file.name + READ)}" for file in files]
     return "\n".join([*lines, *_tell(files)]) + "\n"
 
 
 def look(names: Iterable[str], *, folder: str = FOLDER) -> str:
-    """The script that says which of these files a host has: ``slinky-iac: NAME DIGEST``. It holds no key."""
+    """The script that says which of these files a host has: ``slinky-iac: NAME DIGEST READ``. It holds no key."""
     lines = [f"cd {shlex.quote(folder)}"]
     for name in names:
-        quoted = shlex.quote(name)
-        lines.append(f'[ -f {quoted} ] && echo "{MARK} {name} $(sha256sum < {quoted} | cut -d" " -f1)"')
+        quoted, read = shlex.quote(name), shlex.quote(name + READ)
+        digest = f'$(sha256sum < {quoted} | cut -d" " -f1)'
+        lines.append(f'[ -f {quoted} ] && echo "{MARK} {name} {digest} $(cat {read} 2>/dev/null || echo never)"')
     return "\n".join([*lines, "true"]) + "\n"
 
 
-def told(output: str) -> dict[str, str]:
-    """Digests by file name, from what a script said."""
+@dataclass(frozen=True)
+class Seen:
+    """A file as a host has it."""
+
+    digest: str
+    read: bool
+    """Whether a script of ours has let the host's daemons read exactly this file."""
+
+
+def told(output: str) -> dict[str, Seen]:
+    """Files by name, from what a script said."""
     words = (line.split() for line in output.splitlines() if line.startswith(MARK))
-    return {line[1]: line[2] for line in words if len(line) == 3}
+    return {line[1]: Seen(line[2], line[2] == line[3]) for line in words if len(line) == 4}
 
 
 def _place(file: File) -> list[str]:

@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.key_lifecycle.model import Host, Role
-from slinky_iac.key_lifecycle.scripts import File, change, look, told
+from slinky_iac.key_lifecycle.scripts import File, Seen, change, look, told
 
 RAW = st.binary(min_size=32, max_size=1200)
 CALLS = "calls"
@@ -53,7 +53,7 @@ def test_a_key_arrives_byte_for_byte_and_for_its_owner_only(host: Path, raw: byt
     file = folder / "jwt_hs256.key"
     assert file.read_bytes() == raw
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert told(done.stdout) == {"jwt_hs256.key": sha256(raw).hexdigest()}
+    assert told(done.stdout) == {"jwt_hs256.key": Seen(sha256(raw).hexdigest(), read=True)}
     assert not list(folder.glob("*.new"))
 
 
@@ -97,7 +97,21 @@ def test_a_look_tells_what_is_there_and_holds_no_key(host: Path) -> None:
     text = look(["slurm.jwks", "slurm.key"], folder=str(host / "etc slurm"))
     done = run(host, "echo Welcome to this host\n" + text)
     assert done.returncode == 0
-    assert told(done.stdout) == {"slurm.key": sha256(b"old" * 20).hexdigest()}
+    assert told(done.stdout) == {"slurm.key": Seen(sha256(b"old" * 20).hexdigest(), read=False)}
+
+
+def test_a_file_counts_as_read_only_when_the_daemons_were_told(host: Path) -> None:
+    """Cut between the file and the restart, a host looks as if it were done, and is left behind at the change."""
+    folder = host / "etc slurm"
+    (host / "bin" / "systemctl").write_text("#!/bin/sh\nexit 1\n")
+    script = change(Host("h", (Role.SLURMD,)), [File("slurm.jwks", b"{}" * 20)], folder=str(folder))
+    assert run(host, script).returncode != 0
+    assert (folder / "slurm.jwks").exists()
+    assert not told(run(host, look(["slurm.jwks"], folder=str(folder))).stdout)["slurm.jwks"].read
+    (host / "bin" / "systemctl").write_text("#!/bin/sh\n")
+    assert told(run(host, script).stdout)["slurm.jwks"].read
+    (folder / "slurm.jwks").write_bytes(b"another")
+    assert not told(run(host, look(["slurm.jwks"], folder=str(folder))).stdout)["slurm.jwks"].read
 
 
 def test_a_file_shows_nothing_of_itself() -> None:

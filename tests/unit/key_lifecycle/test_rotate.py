@@ -1,0 +1,163 @@
+"""A rotation cut short anywhere goes on when it is run again, and at no moment does one half sign what the other refuses."""
+
+from __future__ import annotations
+
+import pytest
+
+from slinky_iac import keys
+from slinky_iac.config.load import load
+from slinky_iac.errors import RotationError
+from slinky_iac.key_lifecycle import jwt, slurm
+from slinky_iac.key_lifecycle.material import Material
+from slinky_iac.key_lifecycle.model import START
+from slinky_iac.key_lifecycle.rotate import refuse_unrotatable
+from tests.stacks import merged, outside
+from tests.unit.key_lifecycle.world import CONFIG, OLD, OLD_JWT, PODS, Cut, World, rotating
+
+
+def ended(world: World, which: str) -> bool:
+    """Whether everything has the new key alone."""
+    if which == "jwt":
+        new = world.set["jwtKey"]
+        same = set(world.jwt_of.values()) == {new} == set(world.jwt_secret)
+        return same and new != OLD_JWT and "jwtKeyNext" not in world.set
+    new = world.set["slurmKey"]
+    same = set(world.known.values()) == {keys.jwks(new)} and world.key_secret == new
+    return same and new != OLD and set(world.set) == {"slurmKey", "jwtKey"}
+
+
+@pytest.mark.parametrize("which", ["jwt", "slurm"])
+def test_one_run_carries_a_rotation_to_its_end(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    plan = rotating(world, monkeypatch, which).run(start=True)
+    world.check()
+    assert ended(world, which)
+    assert (plan.under_way, world.made) == (False, 1)
+
+
+@pytest.mark.parametrize("which", ["jwt", "slurm"])
+def test_a_rotation_that_is_cut_at_any_operation_goes_on_from_there(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = World()
+    rotating(whole, monkeypatch, which).run(start=True)
+    assert whole.operations > 8
+    for cut in range(whole.operations):
+        world = World(cut=cut)
+        with pytest.raises(Cut):
+            rotating(world, monkeypatch, which).run(start=True)
+        world.cut = None
+        rotating(world, monkeypatch, which).run(start=world.made == 0)
+        world.check()
+        if not ended(world, which):  # cut between the making of the key and its setting: nothing had begun
+            assert world.set == {"slurmKey": OLD, "jwtKey": OLD_JWT}
+
+
+@pytest.mark.parametrize("which", ["jwt", "slurm"])
+@pytest.mark.parametrize("first", range(2, 20, 5))
+def test_a_rotation_that_is_cut_again_and_again_ends_too(which: str, first: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    for each in range(40):
+        world.cut = world.operations + first + each % 3
+        try:
+            rotating(world, monkeypatch, which).run(start=world.made == 0)
+        except Cut:
+            continue
+        break
+    world.check()
+    assert ended(world, which)
+
+
+@pytest.mark.parametrize("which", ["jwt", "slurm"])
+def test_none_begins_unasked(which: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    plan = rotating(world, monkeypatch, which).run(start=False)
+    assert (plan.under_way, world.operations, world.made) == (False, 0, 0)
+
+
+def test_where_kubelet_forgets_a_pod_nobody_changes_to_the_new_key(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(lazy=frozenset({PODS[1]}))
+    with pytest.raises(RotationError, match=f"these pods don't have the new slurm.jwks: {PODS[1]}"):
+        rotating(world, monkeypatch, "slurm").run(start=True)
+    world.check()
+    assert world.set["slurmKey"] == OLD
+
+
+def test_pods_that_do_not_take_part_yet_stop_a_rotation_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    world.files[PODS[0]]["slurm.jwks"] = b"{}"
+    world.jwks_secret = keys.jwks(OLD)
+    plan = rotating(world, monkeypatch, "slurm").plan()
+    assert plan.due is not None
+    assert plan.due.name == slurm.FORGET_PODS
+    assert world.made == 0
+
+
+def test_without_via_the_hosts_steps_wait_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    plan = rotating(world, monkeypatch, "slurm", via=None).run(start=True)
+    assert plan.due is not None
+    assert plan.due.name == slurm.LEARN_HOSTS
+    again = rotating(world, monkeypatch, "slurm", via=None).run(start=False)
+    assert again.due == plan.due, "asking again isn't doing it"
+    assert world.set["slurmKey"] == OLD
+    for step, then in ((slurm.LEARN_HOSTS, slurm.CHANGE_HOSTS), (slurm.CHANGE_HOSTS, slurm.FORGET_HOSTS)):
+        by_hand(world, monkeypatch)
+        plan = rotating(world, monkeypatch, "slurm", via=None, confirmed=step).run(start=False)
+        assert plan.due is not None
+        assert plan.due.name == then
+        assert plan.under_way
+    by_hand(world, monkeypatch)
+    world.check()
+    assert ended(world, "slurm")
+
+
+def by_hand(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a person does: pipe each host's script to it, in the plan's order."""
+    for host in world.hosts:
+        world.script(host, rotating(world, monkeypatch, "slurm", via=None).script(host.name))
+
+
+def test_a_confirmation_holds_for_the_step_that_it_names_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    rotating(world, monkeypatch, "slurm", via=None).run(start=True)
+    plan = rotating(world, monkeypatch, "slurm", via=None, confirmed=slurm.CHANGE_HOSTS).run(start=False)
+    assert plan.due is not None
+    assert plan.due.name == slurm.LEARN_HOSTS
+
+
+def test_the_jwt_keys_hosts_step_needs_no_word_for_tokens_tell(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    plan = rotating(world, monkeypatch, "jwt", via=None).run(start=True)
+    assert plan.due is not None
+    assert plan.due.name == jwt.HOSTS
+    for host in plan.due.hosts:
+        world.script(host, rotating(world, monkeypatch, "jwt", via=None).script(host.name))
+    rotating(world, monkeypatch, "jwt", via=None).run(start=False)
+    assert ended(world, "jwt")
+
+
+def test_a_script_is_made_only_for_a_host_whose_turn_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    rotation = rotating(world, monkeypatch, "jwt", via=None)
+    with pytest.raises(RotationError, match="isn't the hosts' turn"):
+        rotation.script("ctl")
+    rotation.run(start=True)
+    with pytest.raises(RotationError, match="which is for dbd, ctl"):
+        rotation.script("metal-1")
+    assert START not in rotation.script("ctl")
+
+
+@pytest.mark.parametrize(
+    ("over", "which", "words"),
+    [
+        ({"keys": {"source": "generated"}}, "jwt", "only imported keys"),
+        ({"controller": {"external": None}}, "jwt", "slurmctld is in Kubernetes"),
+        ({"keys": {"jwks": False}}, "slurm", "keys.jwks is false"),
+    ],
+)
+def test_what_cannot_be_replaced_under_jobs_is_refused_before_anything(
+    over: dict[str, object], which: str, words: str
+) -> None:
+    with pytest.raises(RotationError, match=words) as caught:
+        refuse_unrotatable(Material(load(merged(CONFIG, over)), {}), which)  # type: ignore[arg-type]
+    assert "Nothing was changed" in str(caught.value)
+    refuse_unrotatable(Material(load(outside()), {}), "jwt")
