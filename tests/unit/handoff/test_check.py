@@ -1,0 +1,161 @@
+"""The check that a role runs on itself, on files of a made-up host: each finding as it is, and unknown never as fine."""
+
+from __future__ import annotations
+
+import subprocess
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from slinky_iac import keys
+from slinky_iac.handoff.script import LIBRARY, functions_for, words
+
+KEY = b"k" * 64
+SLURM_CONF = """\
+# our cluster
+ClusterName = atlas
+AuthType=auth/slurm   # since 24.05
+SlurmctldParameters=idle_on_node_suspend,Enable_Configless
+MaxNodeCount=4096
+AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key
+NodeName=metal-1 NodeAddr=192.0.2.1 CPUs=2 \\
+  RealMemory=1000 State=UNKNOWN
+include more.conf
+"""
+MORE_CONF = "NodeSet=gpu Feature=gpu\nPartitionName=gpu Nodes=gpu MaxTime=60\n"
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a script said, and its exit status."""
+
+    status: int
+    lines: list[str]
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A host's files."""
+
+    root: Path
+
+    def check(self, *call: str, missing: bool = False) -> Said:
+        """Run one function of the library."""
+        script = f'set -uf\n{functions_for([call[0]])}\n{words(call)}\nexit "$wrong"\n'
+        done = subprocess.run(
+            ["bash", "-s", "--", *(["--missing"] if missing else [])],
+            input=script, env={"SLINKY_ROOT": str(self.root), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        assert done.stderr == ""
+        return Said(done.returncode, done.stdout.splitlines())
+
+
+@pytest.fixture
+def tree(tmp_path: Path) -> Tree:
+    etc = tmp_path / "etc" / "slurm"
+    etc.mkdir(parents=True)
+    (etc / "slurm.conf").write_text(SLURM_CONF)
+    (etc / "more.conf").write_text(MORE_CONF)
+    (etc / "slurm.key").write_bytes(KEY)
+    (etc / "slurm.key").chmod(0o600)
+    return Tree(tmp_path)
+
+
+CONF = "/etc/slurm/slurm.conf"
+
+
+@pytest.mark.parametrize(
+    ("call", "kind"),
+    [
+        (("check_parameter", CONF, "ClusterName", "atlas"), "ok"),
+        (("check_parameter", CONF, "ClusterName", "other"), "bad"),
+        (("check_parameter", CONF, "AuthType", "auth/slurm"), "ok"),
+        (("check_parameter", CONF, "CredType", "cred/slurm"), "missing"),
+        (("check_parameter", CONF, "SlurmctldParameters", "enable_configless", "list"), "ok"),
+        (("check_parameter", CONF, "SlurmctldParameters", "enable", "list"), "bad"),
+        (("check_parameter", CONF, "MaxNodeCount", "1024", "least"), "ok"),
+        (("check_parameter", CONF, "MaxNodeCount", "1024"), "bad"),
+        (("check_parameter", CONF, "MaxNodeCount", "8192", "least"), "bad"),
+        (("check_jwt_key", CONF, "/etc/slurm/jwt_hs256.key"), "ok"),
+        (("check_jwt_key", CONF, "/elsewhere/jwt.key"), "unknown"),
+        (("check_line", CONF, "NodeName=metal-1 NodeAddr=192.0.2.1 CPUs=2 RealMemory=1000"), "ok"),
+        (("check_line", CONF, "NodeName=metal-1 CPUs=4"), "bad"),
+        (("check_line", CONF, "NodeName=metal-2"), "missing"),
+        (("check_line", CONF, "NodeSet=gpu Feature=gpu"), "ok"),
+        (("check_line", CONF, "PartitionName=gpu Nodes=gpu MaxTime=UNLIMITED"), "bad"),
+        (("check_line", CONF, "PartitionName=gp Nodes=gpu"), "missing"),
+        (("check_file", CONF), "ok"),
+        (("check_file", "/etc/none"), "bad"),
+        (("check_absent", CONF, "why"), "bad"),
+        (("check_absent", "/etc/none", "why"), "ok"),
+        (("check_running", "slurmd"), "unknown"),
+        (("check_clock",), "unknown"),
+        (("check_cgroup", "/etc/slurm/cgroup.conf"), "unknown"),
+        (("check_unit", "slurmd", "/usr/sbin/slurmd"), "unknown"),
+        (("check_version", "/usr/sbin/slurmd", "26.05"), "unknown"),
+    ],
+)
+def test_a_finding_is_of_the_kind_that_holds(tree: Tree, call: tuple[str, ...], kind: str) -> None:
+    said = tree.check(*call)
+    assert [line.split()[0] for line in said.lines] == [kind]
+    assert said.status == (1 if kind in {"bad", "missing"} else 0)
+
+
+def test_a_bad_finding_names_what_is_there_and_what_is_needed(tree: Tree) -> None:
+    (line,) = tree.check("check_line", CONF, "PartitionName=gpu Nodes=gpu MaxTime=UNLIMITED").lines
+    assert "MaxTime=60" in line
+    assert line.endswith("the stack needs MaxTime=UNLIMITED")
+
+
+def test_with_missing_only_the_lines_to_add_are_printed(tree: Tree) -> None:
+    line = "NodeName=metal-2 CPUs=2"
+    assert tree.check("check_line", CONF, line, missing=True) == Said(1, [line])
+    assert tree.check("check_line", CONF, "NodeSet=gpu Feature=gpu", missing=True) == Said(0, [])
+    assert tree.check("check_parameter", CONF, "ClusterName", "other", missing=True) == Said(1, [])
+
+
+def test_a_file_that_is_not_there_lacks_everything(tree: Tree) -> None:
+    assert tree.check("check_parameter", "/etc/slurm/none.conf", "AuthType", "auth/slurm").lines[0].startswith("missing")
+
+
+@pytest.mark.parametrize(
+    ("mode", "content", "wanted", "kinds"),
+    [
+        (0o600, KEY, keys.fingerprint(KEY), {"ok"}),
+        (0o400, KEY, keys.fingerprint(KEY), {"ok"}),
+        (0o640, KEY, keys.fingerprint(KEY), {"ok", "bad"}),
+        (0o600, KEY + b"\n", keys.fingerprint(KEY), {"ok", "bad"}),
+        (0o600, KEY, "", {"ok", "unknown"}),
+    ],
+)
+def test_a_key_is_judged_by_mode_and_fingerprint_and_never_shown(
+    tree: Tree, mode: int, content: bytes, wanted: str, kinds: set[str]
+) -> None:
+    path = tree.root / "etc/slurm/slurm.key"
+    path.write_bytes(content)
+    path.chmod(mode)
+    said = tree.check("check_key", "/etc/slurm/slurm.key", wanted)
+    # Whose file it is depends on who runs the tests: root's is fine, another's is told.
+    judged = [line for line in said.lines if "belongs to" not in line]
+    assert {line.split()[0] for line in judged} == kinds
+    assert KEY.decode() not in "".join(said.lines)
+
+
+def test_a_key_that_is_not_there_is_bad(tree: Tree) -> None:
+    said = tree.check("check_key", "/etc/slurm/none.key", "")
+    assert (said.status, len(said.lines)) == (1, 1)
+
+
+def test_words_with_a_meaning_for_the_shell_stay_words(tree: Tree) -> None:
+    said = tree.check("check_line", CONF, "PartitionName=x Nodes=gpu-[0-3] QOS=$(touch${IFS}pwned);*", missing=True)
+    assert said.lines == ["PartitionName=x Nodes=gpu-[0-3] QOS=$(touch${IFS}pwned);*"]
+
+
+def test_a_script_has_the_functions_that_it_needs_and_no_more() -> None:
+    text = functions_for(["check_line"])
+    for name in ("check_line()", "load_conf()", "conf_read()", "missing()", "tell()"):
+        assert name in text
+    assert "check_key()" not in text
+    assert len(text) < len(LIBRARY.read_text()) / 2

@@ -1,0 +1,163 @@
+"""The command and its files: keys only where nobody else reads, never over what isn't ours, never on the screen."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path, PurePosixPath
+from typing import Any
+
+import pytest
+
+from slinky_iac import cli, keys
+from slinky_iac.config.load import load
+from slinky_iac.config.values import Values
+from slinky_iac.errors import HandoffError
+from slinky_iac.handoff import known as known_module
+from slinky_iac.handoff.known import held_keys, known
+from slinky_iac.handoff.model import Rendered, rendered
+from slinky_iac.handoff.write import MARKER, write
+from tests.clusters import RAW_KEYS, all_traces
+from tests.stacks import ROOT, form, sections
+from tests.unit.handoff.made import KEYS
+
+FILES = (rendered("README.md", "hello\n"), rendered("login/install.sh", "#!/bin/bash\n", 0o755))
+KEY_FILE = Rendered(PurePosixPath("login/keys/slurm.key"), KEYS["slurm.key"], 0o600)
+
+
+def tree(folder: Path) -> dict[str, int]:
+    """Files below a folder and their modes."""
+    return {str(p.relative_to(folder)): stat.S_IMODE(p.stat().st_mode) for p in folder.rglob("*") if p.is_file()}
+
+
+def test_files_are_written_with_their_modes(tmp_path: Path) -> None:
+    write(tmp_path / "out", FILES, with_keys=False)
+    assert tree(tmp_path / "out") == {MARKER: 0o644, "README.md": 0o644, "login/install.sh": 0o755}
+
+
+def test_with_keys_nothing_is_anybody_else_s_to_read_whatever_the_umask(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        write(tmp_path / "out", (*FILES, KEY_FILE), with_keys=True)
+    finally:
+        os.umask(old)
+    assert stat.S_IMODE((tmp_path / "out").stat().st_mode) == 0o700
+    assert tree(tmp_path / "out") == {
+        MARKER: 0o600,
+        "README.md": 0o600,
+        "login/install.sh": 0o700,
+        "login/keys/slurm.key": 0o600,
+    }
+    assert (tmp_path / "out/login/keys/slurm.key").read_bytes() == RAW_KEYS[0]
+
+
+def test_what_an_earlier_hand_off_left_and_this_one_has_not_is_removed_keys_first_of_all(tmp_path: Path) -> None:
+    write(tmp_path / "out", (*FILES, KEY_FILE), with_keys=True)
+    write(tmp_path / "out", FILES[:1], with_keys=False)
+    assert set(tree(tmp_path / "out")) == {MARKER, "README.md"}
+    assert not (tmp_path / "out/login").exists()
+
+
+@pytest.mark.parametrize("mode", [0o755, 0o750, 0o701])
+def test_keys_are_refused_a_folder_that_others_may_read(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out").chmod(mode)
+    with pytest.raises(HandoffError, match=f"mode {mode:o}.*chmod 700"):
+        write(tmp_path / "out", (KEY_FILE,), with_keys=True)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
+    (tmp_path / "precious").write_text("mine")
+    with pytest.raises(HandoffError, match="holds files that are no hand-off"):
+        write(tmp_path, FILES, with_keys=False)
+    assert tree(tmp_path) == {"precious": 0o644}
+
+
+def test_a_link_or_a_file_is_no_folder(tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir(mode=0o700)
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    (tmp_path / "file").write_text("")
+    for name in ("link", "file"):
+        with pytest.raises(HandoffError, match="is a link or a file"):
+            write(tmp_path / name, FILES, with_keys=True)
+    assert list((tmp_path / "real").iterdir()) == []
+
+
+# -- what the stack knows -----------------------------------------------------------------------------------------
+
+
+def answering(outputs: dict[str, Any], *, decrypts: bool = True, name: str = "all-outside") -> Any:
+    """`pulumi` as far as the command asks it."""
+    data = sections(ROOT / "examples" / f"Pulumi.{name}.yaml")
+    settings = {f"slinky-iac:{key}": {"value": json.dumps(value), "secret": False} for key, value in data.items()}
+    secrets = {"slurmKey": base64.b64encode(RAW_KEYS[0]).decode(), "jwtKey": base64.b64encode(RAW_KEYS[1]).decode()}
+
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        if arguments[0] == "stack":
+            return subprocess.CompletedProcess(arguments, 0, json.dumps(outputs), "")
+        shown = "--show-secrets" in arguments
+        if shown and not decrypts:
+            return subprocess.CompletedProcess(arguments, 1, "", "error: incorrect passphrase")
+        hidden = {
+            f"slinky-iac:{key}": {"value": value, "secret": True} if shown else {"secret": True}
+            for key, value in secrets.items()
+            if data["keys"]["source"] == "imported"
+        }
+        return subprocess.CompletedProcess(arguments, 0, json.dumps(settings | hidden), "")
+
+    return run
+
+
+def test_fingerprints_are_those_of_the_imported_keys() -> None:
+    found = known(None, form("all-outside"), None, None, answering({}))
+    assert found.fingerprints == (keys.fingerprint(RAW_KEYS[0]), keys.fingerprint(RAW_KEYS[1]))
+
+
+def test_without_the_passphrase_the_last_up_s_outputs_tell_them_or_nobody_does() -> None:
+    outputs = {"slurmKeyFingerprint": "SHA256:abc", "jwtKeyFingerprint": "not known: the Secret was made outside"}
+    assert known(None, form("all-outside"), None, None, answering(outputs, decrypts=False)).fingerprints == (
+        "SHA256:abc",
+        None,
+    )
+    assert known(None, form("all-in-kubernetes"), None, None, answering({})).fingerprints == (None, None)
+
+
+def test_keys_in_secrets_that_can_t_be_read_stop_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = load(sections(ROOT / "examples/Pulumi.all-in-kubernetes.yaml"))
+    with pytest.raises(HandoffError, match=r"--with-keys: the keys of this stack are in Kubernetes Secrets"):
+        held_keys(Values(config, ()))
+
+
+@pytest.mark.parametrize("with_keys", [False, True])
+@pytest.mark.parametrize("as_json", [False, True])
+@pytest.mark.parametrize("form_name", ["folder", "ansible", "cloud-init"])
+def test_the_command_prints_no_key(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path,
+    with_keys: bool, as_json: bool, form_name: str,
+) -> None:  # fmt: skip
+    run = answering({})
+    monkeypatch.setattr("slinky_iac.handoff.cli.configured", lambda s, **more: known_module.configured(s, run, **more))
+    monkeypatch.setattr("slinky_iac.handoff.cli.known", lambda s, c, a, h: known(s, c, a, h, run))
+    flags = [*(["--with-keys"] if with_keys else []), *(["--json"] if as_json else [])]
+    assert cli.main(["handoff", "--out", str(tmp_path / "out"), "--format", form_name, *flags]) == 0
+    said = capsys.readouterr()
+    assert [trace[:4] for trace in all_traces() if trace in said.out + said.err] == []
+    texts = [path.read_bytes().decode("latin-1") for path in (tmp_path / "out").rglob("*") if path.is_file()]
+    assert any(trace in text for text in texts for trace in all_traces()) is with_keys
+    if as_json:
+        assert json.loads(said.out)["with_keys"] is with_keys
+
+
+def test_an_address_that_is_none_is_refused_before_anything_is_asked(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    assert cli.main(["handoff", "--out", str(tmp_path / "out"), "--slurmctld-address", "lb.example.org"]) == 1
+    assert "is no IP address" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
