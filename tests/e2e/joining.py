@@ -19,9 +19,9 @@ from lab.stacks import Stack
 from tests.e2e.slurm import await_true
 from tests.e2e.world import Settings, dev_settings
 
-METAL, LOGIN = "metal-3", "login-2"
+METAL, LOGIN, CLOUD = "metal-3", "login-2", "login-3"
 CTL = "10.99.0.10"
-SERVICES = {METAL: "slurmd", LOGIN: "sackd"}
+SERVICES = {METAL: "slurmd", LOGIN: "sackd", CLOUD: "sackd"}
 
 
 def settings(addresses: dict[str, str]) -> Settings:
@@ -100,6 +100,19 @@ class Joining:
         path.write_text(text)
         path.chmod(0o700)
         return path
+
+    def boot(self, host: str, user_data: str) -> None:
+        """Let a host's cloud-init take a file of user data, as at a first boot, as far as it writes files."""
+        seed = "/var/lib/cloud/seed/nocloud"
+        local = "network: {config: disabled}\ndatasource_list: [NoCloud]\n"
+        script = f"""set -e
+            mkdir -p {seed}
+            echo 'instance-id: first' > {seed}/meta-data
+            cat > {seed}/user-data
+            printf '%s' '{local}' > /etc/cloud/cloud.cfg.d/99-lab.cfg
+            cloud-init init
+            cloud-init single --name cc_write_files_deferred --frequency always"""
+        HOSTS.run(host, ["sh", "-c", script], stdin=(self.folder / user_data).read_text())
 
     def start(self, host: str) -> None:
         """Do what systemd does with the unit's drop-in: RuntimeDirectory=, User=, ExecStart= (in the foreground)."""

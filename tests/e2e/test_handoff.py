@@ -23,7 +23,7 @@ from lab.stacks import Stack, imported_keys
 from slinky_iac.config.load import load
 from slinky_iac.slurmconf import outside_slurm_conf
 from tests.clusters import traces
-from tests.e2e.joining import LOGIN, METAL, Joining, private, settings
+from tests.e2e.joining import CLOUD, LOGIN, METAL, Joining, private, settings
 from tests.e2e.world import lab_environment
 
 KEYS = ("slurm.key", "jwt_hs256.key")
@@ -173,11 +173,23 @@ def test_the_check_names_what_is_wrong(joining: Joining, harm: str, told: str) -
 
 
 def test_user_data_is_what_cloud_init_reads(joining: Joining) -> None:
-    joining.handoff("cloud", "--format", "cloud-init")
-    there = joining.carry("cloud", LOGIN)
+    joining.handoff("plain-cloud", "--format", "cloud-init")
+    there = joining.carry("plain-cloud", LOGIN)
     for name in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login"):
         said = HOSTS.run(LOGIN, ["cloud-init", "schema", "--config-file", f"{there}/{name}.yaml"])
         assert "Valid schema" in said.stdout
+
+
+def test_user_data_joins_a_login_host_at_its_first_boot(joining: Joining) -> None:
+    joining.handoff("cloud", "--format", "cloud-init", "--role", "login", "--with-keys")
+    blank.LAB.up(CLOUD)
+    try:
+        joining.boot(CLOUD, "cloud/login.yaml")
+        joining.start(CLOUD)
+        joining.await_checked(CLOUD, "login")
+        assert HOSTS.run(CLOUD, ["srun", "-w", METAL, "-t1", "hostname"], user="bob", timeout=90).stdout.split() == [METAL]
+    finally:
+        blank.LAB.down(CLOUD)
 
 
 def test_the_drop_ins_are_what_systemd_reads(joining: Joining) -> None:
