@@ -24,6 +24,7 @@ NEEDED = {
     "nsenter": "util-linux",
     "kubectl": "kubernetes-client",
     "chromium": "chromium",
+    "munged": "munge",
 }
 """A program (on PATH, or an absolute path) and the Debian 12 package that brings it."""
 QUIET_SERVICES = Path("/usr/sbin/policy-rc.d")

@@ -10,7 +10,21 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from time import monotonic
 
-from lab import apt, demo, engine, forwarding, images, locks, obtain, own_images, paths, python_env, slurm, supervise
+from lab import (
+    apt,
+    demo,
+    engine,
+    forwarding,
+    images,
+    inotify,
+    locks,
+    obtain,
+    own_images,
+    paths,
+    python_env,
+    slurm,
+    supervise,
+)
 from lab.errors import LabError
 from lab.kubernetes import layout, machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
@@ -67,6 +81,7 @@ def up(only: str | None) -> None:
         if only != "kubernetes":  # while tools are built, it waits for a mirror most of the time
             halves.append(pool.submit(slurm.up, say=say))
         if only != "slurm":
+            inotify.enough()
             programs = tools()
             with locks.alone("images", lambda: say("images: somebody else is packing them; waiting")):
                 wanted = [*own_images.ensure(programs), *slurm.images()]
@@ -82,6 +97,7 @@ def down(only: str | None) -> None:
     _must_be_root()
     if only != "slurm":
         KUBERNETES.down()
+        inotify.restore()
     if only != "kubernetes":
         slurm.down()
     if only is None:
