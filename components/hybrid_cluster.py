@@ -152,8 +152,8 @@ class HybridCluster(pulumi.ComponentResource):
     ) -> None:
         join = pulumi.Output.format("{0}:{1}", controller.join_host, controller.join_port)
         self.slurmrestd_url = restapi.url
-        self.slurmd_join = pulumi.Output.concat("slurmd --conf-server ", join)
-        self.sackd_join = pulumi.Output.concat("sackd --conf-server ", join)
+        self.slurmd_join = pulumi.Output.concat("/usr/sbin/slurmd --conf-server ", join)
+        self.sackd_join = pulumi.Output.concat("/usr/sbin/sackd --conf-server ", join)
         self.slurm_key_fingerprint = keys.slurm_key_fingerprint
         self.jwt_key_fingerprint = keys.jwt_key_fingerprint
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(config))

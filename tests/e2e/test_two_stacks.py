@@ -122,7 +122,7 @@ def test_each_slurm_knows_its_own_nodes_only(pair: Pair, world: World, slurm: Sl
     shown = exec_in(world, "scontrol", "-o", "show", "nodes")
     assert [line.split()[0] for line in shown.splitlines()] == ["NodeName=solo-0"]
     assert "ClusterName             = inside" in exec_in(world, "scontrol", "show", "config")
-    assert pair.b.outputs()["slurmdJoin"] == f"slurmd --conf-server inside-controller.{INSIDE}:6817"
+    assert pair.b.outputs()["slurmdJoin"] == f"/usr/sbin/slurmd --conf-server inside-controller.{INSIDE}:6817"
 
 
 def test_neither_has_anything_to_do_after_the_other(pair: Pair, world: World) -> None:

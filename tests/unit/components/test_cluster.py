@@ -108,8 +108,8 @@ def cluster_name(recording: Recording) -> str:
 def test_the_next_person_is_told_all_they_need() -> None:
     told = outputs(recorded("all-outside"))
     assert told["slurmrestd_url"] == "http://slurm-restapi.slurm:6820"
-    assert told["slurmd_join"] == "slurmd --conf-server slurmctld.example.org:6817"
-    assert told["sackd_join"] == "sackd --conf-server slurmctld.example.org:6817"
+    assert told["slurmd_join"] == "/usr/sbin/slurmd --conf-server slurmctld.example.org:6817"
+    assert told["sackd_join"] == "/usr/sbin/sackd --conf-server slurmctld.example.org:6817"
     assert (told["slurm_key_fingerprint"], told["jwt_key_fingerprint"]) == tuple(fingerprint(raw) for raw in RAW_KEYS)
     assert told["nodesets"] == {"gpu": 4, "cpu": 8}
     assert "NodeSet=gpu Feature=gpu\n" in str(told["outside_slurm_conf"])
@@ -118,7 +118,7 @@ def test_the_next_person_is_told_all_they_need() -> None:
 
 def test_a_slurmctld_on_another_port_is_joined_there_and_reached_through_the_shim() -> None:
     recording = recorded("controller-outside", controller={"external": {"host": "192.0.2.1", "port": 7000}})
-    assert outputs(recording)["slurmd_join"] == "slurmd --conf-server 192.0.2.1:7000"
+    assert outputs(recording)["slurmd_join"] == "/usr/sbin/slurmd --conf-server 192.0.2.1:7000"
     spec = recording.one(f"{CR}Controller").inputs["spec"]
     assert spec["externalConfig"] == {"host": "slurm-slurmctld-shim.slurm", "port": 6817}
     assert outputs(recording, "slinky:slurm:ExternalEndpoints")["service_names"] == [
