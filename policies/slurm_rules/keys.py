@@ -175,7 +175,7 @@ def key_secrets_immutable(secret: Resource, _: Stack, options: Options) -> Itera
     Source: helm/slurm/templates/secrets (immutable: true); the operator's webhook refuses a changed reference
     (internal/webhook/controller_webhook.go).
 
-    Do: set immutable: true (level remediate does it); change a key by a new cluster or a planned stop of all daemons.
+    Do: set immutable: true (level remediate does it); replace a key by `keys rotate`, or in a planned stop.
 
     Level: mandatory, since an edit by hand loses jobs.
     """

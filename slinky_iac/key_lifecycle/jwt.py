@@ -52,7 +52,7 @@ def rotation(facts: JwtFacts) -> Rotation:
             Turn.HOSTS,
             "the new jwt_hs256.key, then slurmdbd's restart and slurmctld's `scontrol reconfigure`",
             "from here the old key is refused. The operator has no valid token until the next step, and deletes no pod"
-            " without one: go on at once",
+            " without one: go on at once. RS256 tokens of a `jwks=` in AuthAltParameters, if there is one, go on",
             hosts=takers,
         ),
         Step(
