@@ -112,6 +112,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str) -> KubeFacts:
         server=server,
         release=release,
         namespace=_or_none(lambda: kube.namespace_exists(namespace)),
+        restapi=_or_none(lambda: _there(lambda: kube.deployment_images(namespace, names.restapi_service(base)))),
         restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
         keys=prints,
         keys_trouble=troubles,
@@ -130,6 +131,14 @@ def _nodesets(kube: ShortPodClient, config: StackConfig) -> dict[str, NodeSetFac
         ready = tuple(pod.slurm_node for pod in pods if pod.ready and not pod.terminating)
         found[name] = NodeSetFacts(state.replicas_spec, ready)
     return found
+
+
+def _there(question: Callable[[], object]) -> bool:
+    try:
+        question()
+    except KubeNotFound:
+        return False
+    return True
 
 
 def _or_none(question: Callable[[], T]) -> T | None:

@@ -56,7 +56,7 @@ def ask_slurm(
     silent: list[str] = []
     for way in ways:
         with connect(way, next(iter(keys.values()), (ANY_KEY,)), clock) as client:
-            found = SlurmFacts(way=way.endpoint.shown, inside=way.inside, wanted=way.needed)
+            found = SlurmFacts(way=way.endpoint.shown, inside=way.inside)
             try:
                 served = (client.version(),) if quick else client.served()
                 if not served:
@@ -72,7 +72,7 @@ def ask_slurm(
                 continue
             return replace(_asked(way, found, keys, clock, connect, quick=quick), unanswered=tuple(unanswered))
     why = "; ".join(silent) or "there is none to ask yet: the stack has none up, and names no outside one"
-    return SlurmFacts(trouble=why, wanted=bool(unanswered), unanswered=tuple(unanswered))
+    return SlurmFacts(trouble=why, unanswered=tuple(unanswered))
 
 
 def _surveyor(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:

@@ -23,6 +23,15 @@ CLOCKS_APART_S: Final = 60
 def slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Check]:
     """Some slurmrestd could be asked."""
     slurm = facts.slurm
+    if facts.kube.restapi and facts.kube.restapi_pods == 0:
+        yield problem(
+            "slurmrestd",
+            "slurmrestd in Kubernetes",
+            "Kubernetes",
+            "its Deployment is there, and no pod of it serves: nothing drains, and the operator takes nodes for drained",
+            "See why: the image, the way to slurmctld, its log",
+            f"kubectl -n {config.cluster.namespace} describe pods -l app.kubernetes.io/name=slurmrestd",
+        )
     for each in slurm.unanswered:
         yield problem("slurmrestd", each.what, "here", each.trouble, "Drains and the operator need one: look at its log")
     if slurm.way:

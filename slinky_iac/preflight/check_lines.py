@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, fine, problem, unknown
+from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.slurmconf import partition_line
 
@@ -75,11 +75,11 @@ def _nodeset_lines(
     """NodeSet= lines show in the partitions that name them, and nowhere else."""
     expected = [name for name in unseen if config.nodesets[name].partition.enabled and name not in missing]
     if expected:
-        yield problem(
+        yield warning(
             "nodeset-lines",
             f"NodeSet= lines of {', '.join(expected)}",
             "slurmctld",
-            "their partitions don't name them: the pods are in no partition",
+            "their partitions don't name them: unless they hold ALL nodes, the pods are in no partition",
             "Add, and name them in their partitions' Nodes=",
             *(nodeset_lines[name] for name in expected),
             at=SLURM_CONF,

@@ -84,6 +84,16 @@ def _from_pod(seen: Tried, report: PodReport) -> Check:
         return fine("connect", subject, source, f"takes connections{_at(seen)}")
     if place.path == ONLY_USERS:
         return warning("connect", subject, source, seen.trouble, "No pod needs it, but jobs in pods that use it would fail")
+    if "." not in place.path:
+        daemon = place.daemon.partition("'")[0]
+        return problem(
+            "connect",
+            subject,
+            source,
+            f"{seen.trouble}{_at(seen)}",
+            f"The Service should lead to {daemon}: see what is behind it; where it isn't there, run `pulumi up`",
+            "kubectl -n NAMESPACE get services,endpointslices",
+        )
     if "not known" in seen.trouble:
         return problem(
             "connect",

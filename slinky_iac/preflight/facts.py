@@ -96,6 +96,8 @@ class KubeFacts:
     """Why it could not be asked; empty where it was."""
     namespace: bool | None = None
     """Whether the cluster's namespace is there."""
+    restapi: bool | None = None
+    """Whether slurmrestd's Deployment is there; None where that isn't known."""
     restapi_pods: int | None = None
     """Pods of slurmrestd that serve now; None where that isn't known."""
     keys: Mapping[str, str] = field(default_factory=dict)
@@ -187,8 +189,6 @@ class SlurmFacts:
     """It is the RestApi's own, in Kubernetes, which the operator asks too."""
     trouble: str = ""
     """Why no slurmrestd could be asked; empty where one was."""
-    wanted: bool = False
-    """There should be one: it is named in the configuration, or its pods are there."""
     unanswered: tuple[Asked, ...] = ()
     """Ways that were tried before, in vain."""
     served: tuple[str, ...] | None = None

@@ -76,7 +76,6 @@ CONF = Conf(
 SLURM = SlurmFacts(
     way="Service slurm/slurm-restapi:6820",
     inside=True,
-    wanted=True,
     served=("v0.0.45", "v0.0.44"),
     release="26.05.5",
     tokens={"configuration": "accepted"},
@@ -100,6 +99,7 @@ KUBE = KubeFacts(
     server="https://api:6443",
     release="v1.35.0",
     namespace=True,
+    restapi=True,
     restapi_pods=1,
     keys={"slurm.key": SLURM_PRINT, "jwt": JWT_PRINT},
     nodesets={"gpu": NodeSetFacts(2, ("gpu-0", "gpu-1"))},
@@ -147,7 +147,7 @@ def verdicts(name: str, facts: Facts, config: StackConfig | None = None) -> list
 
 UNASKED = replace(
     FACTS,
-    kube=replace(KUBE, restapi_pods=0, nodesets={}, keys={}),
+    kube=replace(KUBE, restapi=False, restapi_pods=0, nodesets={}, keys={}),
     slurm=SlurmFacts(trouble="there is none to ask yet"),
 )
 """Before the first `up`, with no outside slurmrestd: Slurm can't be asked."""

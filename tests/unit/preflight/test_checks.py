@@ -42,6 +42,7 @@ from tests.unit.preflight.made import (
 
 FINE, WARNING, PROBLEM, UNKNOWN = Verdict.FINE, Verdict.WARNING, Verdict.PROBLEM, Verdict.UNKNOWN
 REFUSED = "connection refused"
+SERVICE = Place("accounting", "slurmdbd's Service", "slurm-accounting.slurm", 6819)
 
 
 def test_where_everything_fits_only_what_nobody_can_be_asked_about_is_open() -> None:
@@ -111,7 +112,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     (
         "nodeset-lines",
         slurm(partitions=(PartitionFacts("gpu"), PartitionFacts("all"))),
-        PROBLEM,
+        WARNING,
         "NodeSet=gpu Feature=gpu",
     ),
     ("slurmdbd", slurm(clusters=(ClusterFacts("lab", "", 0, 0),)), PROBLEM, ""),
@@ -150,6 +151,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("rest-version", slurm(served=("v0.0.43",)), PROBLEM, ""),
     ("rest-version", slurm(served=None, failed={"served": "502"}), UNKNOWN, ""),
     ("slurmrestd", slurm(unanswered=(Asked("Service slurm/slurm-restapi", "503"),)), PROBLEM, ""),
+    ("slurmrestd", kube(restapi_pods=0), PROBLEM, "describe pods"),
     ("slurmrestd", UNASKED, UNKNOWN, "url: http://HOST:6820"),
     ("slurmctld", slurm(tokens={"configuration": "unknown"}, silent={"slurmctld": "504"}), PROBLEM, "scontrol ping"),
     ("slurmdbd", slurm(clusters=None, silent={"slurmdbd": "error 7000"}), PROBLEM, "systemctl status slurmdbd"),
@@ -157,6 +159,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("pod", replace(FACTS, pod=PodFacts(trouble="ErrImageNeverPull")), WARNING, ""),
     ("connect", pod(tried=(Tried(CTL, REFUSED, "10.0.0.1"),)), PROBLEM, "ss -ltnp 'sport = :6817'"),
     ("connect", pod(tried=(Tried(DBD, "the name is not known there"),)), PROBLEM, "getent hosts dbd.example.org"),
+    ("connect", pod(tried=(Tried(SERVICE, REFUSED),)), PROBLEM, "endpointslices"),
     ("connect", replace(FACTS, pod=PodFacts(trouble="--no-pod was given", skipped=True)), UNKNOWN, "/dev/tcp/"),
 ]
 
