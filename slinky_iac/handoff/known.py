@@ -1,4 +1,4 @@
-"""What the stack knows beyond its configuration: fingerprints from its outputs, keys where they are kept. Shell.
+"""What the stack knows beyond its configuration: fingerprints, slurmctld's address, keys where they are kept. Shell.
 
 Imported keys come from the configuration, others from their Kubernetes Secrets. They go to the files that were asked for
 and into no message.
@@ -27,6 +27,7 @@ Keys = dict[str, bytes]
 
 def known(stack: str | None, config: StackConfig, address: str | None, held: Keys | None, run: Runner = run_pulumi) -> Known:
     """Fingerprints of the keys: of those at hand, of those imported, else those that the last `pulumi up` exported."""
+    address = address or _balancer_address(config)
     if held is None and config.keys.source == "imported":
         held = _imported(stack, run)
     if held is not None:
@@ -36,6 +37,17 @@ def known(stack: str | None, config: StackConfig, address: str | None, held: Key
     found = [outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint")]
     slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
     return Known(fingerprints=(slurm, jwt), slurmctld_address=address)
+
+
+def _balancer_address(config: StackConfig) -> str | None:
+    """Where a load balancer made slurmctld's Service reachable; None where there is none, or Kubernetes doesn't answer."""
+    if config.controller.external is not None or config.controller.service.type != "LoadBalancer":
+        return None
+    try:
+        with KubeClient(load(_source(config), env=os.environ, home=Path.home()), budget_s=5.0) as kube:
+            return kube.balancer_address(config.cluster.namespace, names.controller_service(config.cluster.resource_name))
+    except KubeError:
+        return None  # before the first `pulumi up`; the hand-off says that it isn't known
 
 
 def _imported(stack: str | None, run: Runner) -> Keys | None:

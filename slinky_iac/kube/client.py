@@ -108,6 +108,15 @@ class KubeClient:
         found = self._get(path, raw.DeploymentBody, f"Deployment {namespace}/{name}")
         return tuple(each.image for each in found.spec.template.spec.containers)
 
+    def balancer_address(self, namespace: str, name: str) -> str | None:
+        """The IP address that a load balancer gave a Service; None where it has none, or a name instead.
+
+        :raises KubeNotFound: there is no such Service.
+        """
+        path = f"/api/v1/namespaces/{label_of(namespace)}/services/{label_of(name)}"
+        found = self._get(path, raw.ServiceBody, f"Service {namespace}/{name}").status.balancer.ingress
+        return next((each.ip for each in found if each.ip), None)
+
     def release(self) -> str:
         """The API server's release, ``v1.35.0``: the cheapest question that shows whether it answers."""
         return self._get("/version", raw.VersionBody, "the API server's version").git_version

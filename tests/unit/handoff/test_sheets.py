@@ -40,6 +40,11 @@ def test_a_role_that_is_in_kubernetes_is_refused_with_those_that_are_not() -> No
         handoff(form("all-in-kubernetes"), KNOWN, [Role.SLURMCTLD])
 
 
+def test_a_munge_cluster_is_refused_with_the_way_out() -> None:
+    with pytest.raises(HandoffError, match=r"keys\.auth: auth/munge: .*Move the cluster to auth/slurm"):
+        handoff(load(outside(keys={"auth": "auth/munge"})), KNOWN)
+
+
 def test_roles_wanted_are_all_that_is_rendered() -> None:
     assert [s.role for s in handoff(form("all-outside"), KNOWN, [Role.LOGIN, Role.SLURMD]).sheets] == ["slurmd", "login"]
 

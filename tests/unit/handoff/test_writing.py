@@ -127,6 +127,37 @@ def test_without_the_passphrase_the_last_up_s_outputs_tell_them_or_nobody_does()
     assert known(None, form("all-in-kubernetes"), None, None, answering({})).fingerprints == (None, None)
 
 
+@pytest.mark.parametrize(("given", "told"), [(None, "192.0.2.50"), ("192.0.2.60", "192.0.2.60")])
+def test_slurmctld_s_address_is_the_one_given_else_its_load_balancer_s(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, given: str | None, told: str
+) -> None:
+    kubeconfig = {
+        "current-context": "c",
+        "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": "https://192.0.2.1:6443"}}],
+        "users": [{"name": "u", "user": {"token": "t"}}],
+    }
+    (tmp_path / "config").write_text(json.dumps(kubeconfig))
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "config"))
+    asked: list[tuple[str, str]] = []
+    monkeypatch.setattr(
+        "slinky_iac.kube.client.KubeClient.balancer_address", lambda _self, *of: asked.append(of) or "192.0.2.50"
+    )
+    config = form("all-in-kubernetes", controller={"service": {"type": "LoadBalancer"}})
+    assert known(None, config, given, None, answering({})).slurmctld_address == told
+    assert asked == ([] if given else [("slurm", "slurm-controller")])
+    assert known(None, form("all-in-kubernetes"), None, None, answering({})).slurmctld_address is None  # a ClusterIP
+
+
+def test_a_kubernetes_that_does_not_answer_leaves_the_address_unknown(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    config = form("all-in-kubernetes", controller={"service": {"type": "LoadBalancer"}})
+    assert known(None, config, None, None, answering({})).slurmctld_address is None
+
+
 def test_keys_in_secrets_that_can_t_be_read_stop_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     monkeypatch.setenv("HOME", str(tmp_path))

@@ -250,6 +250,18 @@ def test_restapis_controllers_and_deployments() -> None:
     assert client_of(always(status(404, "not found"))).deployment_available("slurm", "slurm-restapi") == 0
 
 
+def test_a_service_s_address_is_its_load_balancer_s_first_ip_or_none() -> None:
+    def address(*ingress: dict[str, str]) -> str | None:
+        body = {"status": {"loadBalancer": {"ingress": list(ingress)} if ingress else {}}}
+        return client_of(always(httpx.Response(200, json=body))).balancer_address("slurm", "slurm-controller")
+
+    assert address({"hostname": "lb.example.org"}, {"ip": "192.0.2.9"}) == "192.0.2.9"
+    assert address({"hostname": "lb.example.org"}) is None
+    assert address() is None
+    with pytest.raises(KubeNotFound):
+        client_of(always(status(404, "not found"))).balancer_address("slurm", "slurm-controller")
+
+
 def test_a_secrets_entry_is_raw_bytes_and_shows_nowhere() -> None:
     entry = base64.b64encode(KEY).decode()
     body = {"metadata": meta("keys"), "data": {"jwt_hs256.key": entry}}
