@@ -10,6 +10,7 @@ from components.controller import Controller, ControllerArgs
 from components.external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from components.hybrid_cluster import HybridCluster, HybridClusterArgs
 from components.login_set import LoginSet, LoginSetArgs
+from components.munge_clients import MungeClients, MungeClientsArgs
 from components.node_set import NodeSet, NodeSetArgs
 from components.operator import Operator, OperatorArgs
 from components.rest_api import RestApi, RestApiArgs
@@ -27,6 +28,8 @@ __all__ = [
     "HybridClusterArgs",
     "LoginSet",
     "LoginSetArgs",
+    "MungeClients",
+    "MungeClientsArgs",
     "NodeSet",
     "NodeSetArgs",
     "Operator",

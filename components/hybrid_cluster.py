@@ -18,6 +18,7 @@ from components.controller import Controller, ControllerArgs
 from components.external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from components.gates import OutsideHosts, child_urn, outside_props
 from components.login_set import LoginSet, LoginSetArgs
+from components.munge_clients import MungeClients, MungeClientsArgs
 from components.node_set import NodeSet, NodeSetArgs
 from components.operator import Operator, OperatorArgs
 from components.resources import child, token
@@ -57,6 +58,8 @@ class HybridCluster(pulumi.ComponentResource):
     nodesets: pulumi.Output[dict[str, int]]
     scale_in_plans: pulumi.Output[dict[str, Any]]
     findings: pulumi.Output[list[str]]
+    munge_key_fingerprint: pulumi.Output[str]
+    munge_client_pod: pulumi.Output[dict[str, Any]]
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("HybridCluster"), name, None, opts)
@@ -66,6 +69,9 @@ class HybridCluster(pulumi.ComponentResource):
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
         identity = ClusterIdentity("cluster-identity", config, child(self))
         kube = self._kubernetes(name, config, identity)
+        if config.keys.auth == "auth/munge":
+            self._clients_only(name, settings, kube)
+            return
         operator = None
         if config.operator.install:
             operator = Operator(f"{name}-operator", OperatorArgs(config=config), child(self, provider=kube))
@@ -147,6 +153,19 @@ class HybridCluster(pulumi.ComponentResource):
                 f"{name}-login-{login}", LoginSetArgs(config=config, loginset=login), child(self, *after, provider=kube)
             )
 
+    def _clients_only(self, name: str, settings: StackSettings, kube: Provider) -> None:
+        """A munge cluster: nothing of Slinky's can be of it, so only what its clients' pods need is made."""
+        config = settings.config
+        namespace = self._namespace(name, config, kube)
+        args = MungeClientsArgs(config=config, key=settings.munge_key, fingerprint=settings.munge_fingerprint)
+        clients = MungeClients(f"{name}-munge", args, child(self, namespace, provider=kube))
+        none = pulumi.Output.from_input("")
+        self.slurmrestd_url = self.slurmd_join = self.sackd_join = none
+        self.slurm_key_fingerprint = self.jwt_key_fingerprint = none
+        self.nodeset_components = {}
+        self.munge_key_fingerprint, self.munge_client_pod = clients.key_fingerprint, clients.pod
+        self._register(config, settings)
+
     def _outputs(
         self, config: StackConfig, keys: AuthKeys, controller: Controller, restapi: RestApi, settings: StackSettings
     ) -> None:
@@ -156,9 +175,14 @@ class HybridCluster(pulumi.ComponentResource):
         self.sackd_join = pulumi.Output.concat("/usr/sbin/sackd --conf-server ", join)
         self.slurm_key_fingerprint = keys.slurm_key_fingerprint
         self.jwt_key_fingerprint = keys.jwt_key_fingerprint
+        self.munge_key_fingerprint = pulumi.Output.from_input("")
+        self.munge_client_pod = pulumi.Output.from_input({})
+        self._register(config, settings)
+
+    def _register(self, config: StackConfig, settings: StackSettings) -> None:
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(config))
-        self.nodesets = pulumi.Output.all(**{n: c.replicas for n, c in self.nodeset_components.items()})
-        self.scale_in_plans = pulumi.Output.all(**{n: c.plan for n, c in self.nodeset_components.items()})
+        self.nodesets = _by_name({n: c.replicas for n, c in self.nodeset_components.items()})
+        self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
         self.findings = pulumi.Output.from_input([f"{f.level}: {f}" for f in settings.findings])
         self.register_outputs(
             {
@@ -171,8 +195,15 @@ class HybridCluster(pulumi.ComponentResource):
                 "nodesets": self.nodesets,
                 "scale_in_plans": self.scale_in_plans,
                 "findings": self.findings,
+                "munge_key_fingerprint": self.munge_key_fingerprint,
+                "munge_client_pod": self.munge_client_pod,
             }
         )
+
+
+def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:
+    """All of them as one; `Output.all` would make a list of none."""
+    return pulumi.Output.all(**found) if found else pulumi.Output.from_input({})
 
 
 def _without_kubeconfig(

@@ -49,6 +49,7 @@ SLURMRESTD_PORT = 6820
 
 SLURM_KEY_FILE = "slurm.key"
 JWT_KEY_FILE = "jwt_hs256.key"
+MUNGE_KEY_FILE = "munge.key"
 SLURM_JWKS_FILE = "slurm.jwks"
 SLURM_JWKS_FOLDER = "/etc/slurm-jwks"
 """Where slurmd's pods have slurm.jwks: a folder of its own, since the operator's volume fills /etc/slurm."""
@@ -109,6 +110,16 @@ def jwt_key_secret(cluster: str) -> str:
 def slurm_jwks_secret(cluster: str) -> str:
     """Secret that holds slurm.jwks for the pods. Not of the key Secrets' pattern: it is made to be changed in place."""
     return shorten(f"{cluster}-slurm-jwks")
+
+
+def munge_key_secret(cluster: str) -> str:
+    """Secret that holds munge.key."""
+    return shorten(f"{cluster}-auth-munge")
+
+
+def client_conf(cluster: str) -> str:
+    """ConfigMap with the slurm.conf of clients."""
+    return shorten(f"{cluster}-client-conf")
 
 
 def nodeset_resource(cluster: str, nodeset: str) -> str:

@@ -20,14 +20,19 @@ SECRETS = {
     "slurmKey": base64.b64encode(RAW_KEYS[0]).decode(),
     "jwtKey": base64.b64encode(RAW_KEYS[1]).decode(),
     "databasePassword": PASSWORD,
+    "mungeKey": base64.b64encode(RAW_KEYS[0]).decode(),
     "jwtKeyNext": base64.b64encode(COMING_KEY).decode(),
 }
+MUNGE = "munge"
+"""The worked example of a munge cluster's clients."""
 STACKS = (*FORMS, "dev")
 """The four forms and the lab's stack."""
 
 
 def stack_sections(name: str) -> dict[str, Any]:
-    """The sections of a form's example, or of the lab's stack."""
+    """The sections of a form's example, of the lab's stack, or of the munge example."""
+    if name == MUNGE:
+        return sections(ROOT / "examples" / "jupyter" / "Pulumi.munge.yaml")
     return sections(ROOT / "Pulumi.dev.yaml" if name == "dev" else ROOT / "examples" / f"Pulumi.{name}.yaml")
 
 
@@ -42,7 +47,7 @@ def _recorded(name: str, over: str, coming: tuple[str, ...]) -> Recording:
     data = merged(stack_sections(name), json.loads(over))
     wanted = set(coming)
     if data.get("keys", {}).get("source") == "imported":
-        wanted |= {"slurmKey", "jwtKey"}
+        wanted |= {"mungeKey"} if data["keys"].get("auth") == "auth/munge" else {"slurmKey", "jwtKey"}
     if data.get("accounting", {}).get("database"):
         wanted.add("databasePassword")
     return run_stack(data, build, {key: SECRETS[key] for key in wanted})

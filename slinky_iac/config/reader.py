@@ -30,6 +30,9 @@ class StackSettings:
     """The JWT key that comes, while it is being rotated: base64, as the others."""
     slurm_jwks: pulumi.Output[str] | None = None
     """base64 of slurm.jwks with all keys of auth/slurm that are in use; None unless keys are imported."""
+    munge_key: pulumi.Output[str] | None = None
+    """base64 of munge.key; None unless the cluster has auth/munge and the key is imported."""
+    munge_fingerprint: str | None = None
 
 
 def read_stack() -> StackSettings:
@@ -56,6 +59,8 @@ def _read(raw: dict[str, str]) -> StackSettings:
         database_password=None if password is None else pulumi.Output.secret(password),
         jwt_key_next=_hidden(values.coming.get("jwtKeyNext")),
         slurm_jwks=_hidden(values.slurm_jwks()),
+        munge_key=_hidden(values.munge_key),
+        munge_fingerprint=None if values.munge_key is None else keys.fingerprint(values.munge_key),
     )
 
 

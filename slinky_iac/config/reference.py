@@ -33,6 +33,7 @@ Set by `pulumi config set --secret <name>`, never in plain text, never inside a 
 _SECRETS = {
     "slurmKey": "base64 of `/etc/slurm/slurm.key` as the outside hosts have it; needed with `keys.source: imported`",
     "jwtKey": "base64 of the JWT HS256 key as the outside slurmctld has it; needed with `keys.source: imported`",
+    "mungeKey": "base64 of `/etc/munge/munge.key` as the outside hosts have it; needed with `keys.auth: auth/munge`",
     "slurmKeyNext": "the slurm.key that comes, during a rotation: set and removed by `keys rotate slurm`",
     "slurmKeyPrevious": "the slurm.key that goes, during a rotation: set and removed by `keys rotate slurm`",
     "jwtKeyNext": "the JWT key that comes, during a rotation: set and removed by `keys rotate jwt`",

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.config import rules_kubernetes, rules_rotation
+from slinky_iac.config import rules_kubernetes, rules_munge, rules_rotation
 from slinky_iac.config.findings import Finding, Level, error, info, warning
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import StackConfig
@@ -30,13 +30,9 @@ _OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port",
 
 def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     keys = config.keys
+    yield from rules_munge.munge(config, secrets)
     if keys.auth == "auth/munge":
-        yield error(
-            "keys.auth",
-            "auth/munge: Slinky's NodeSets start slurmd with slurm.key and without munged, so they can't join a munge"
-            " cluster. Move to auth/slurm: make /etc/slurm/slurm.key on every outside host, drain, stop all daemons, set"
-            " AuthType=auth/slurm and CredType=cred/slurm, start them, then set keys.auth: auth/slurm here",
-        )
+        return
     outside = config.controller.external is not None or (
         config.accounting.enabled and config.accounting.external is not None
     )
@@ -242,6 +238,8 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    if config.keys.auth == "auth/munge":
+        return  # no operator and no slurmrestd: clients are of the cluster's release, whichever that is
     release = tuple(int(part) for part in config.slurm_release.split("."))
     if release < MINIMUM_SLURM:
         yield error(

@@ -120,7 +120,8 @@ class Keys(Section):
     """generated: made by this stack. imported: from the secret configuration values slurmKey and jwtKey (base64 of the
     files, byte for byte), as an outside slurmctld or slurmdbd needs. existing: Secrets that are in the namespace."""
     auth: Literal["auth/slurm", "auth/munge"] = "auth/slurm"
-    """AuthType of the cluster. auth/munge is recognised and refused: Slinky's NodeSets need auth/slurm."""
+    """AuthType of the cluster. With auth/munge the stack makes what login and Jupyter pods need (section munge) and refuses
+    NodeSets, which need auth/slurm."""
     slurm_key_secret: DnsLabel | None = None
     """Name of the Secret with slurm.key; by default derived from the cluster's resource name."""
     slurm_key_entry: str = names.SLURM_KEY_FILE
@@ -138,6 +139,22 @@ class Keys(Section):
     protect: bool = True
     """Protect the Secrets: `pulumi destroy --exclude-protected` leaves them; without the flag it ends with an error at
     them."""
+
+
+class Munge(Section):
+    """What login and Jupyter pods of a cluster with auth/munge need: munge.key, slurm.conf, and munged beside them."""
+
+    image: Image | None = None
+    """Image of the munged sidecar; needed. It has munged, munge, sh, cp and chmod: the pod's own image often does."""
+    user: int = Field(default=64030, ge=1, le=2147483647)
+    """Numeric user and group that munged runs as; no user of the pod should have it."""
+    key_secret: DnsLabel | None = None
+    """Name of the Secret with munge.key; by default derived from the cluster's resource name."""
+    key_entry: str = names.MUNGE_KEY_FILE
+    """Entry of that Secret."""
+    slurm_conf: str = ""
+    """The outside cluster's slurm.conf, whole. By default the few lines that sbatch, squeue, sinfo, scancel and sacct need;
+    srun from a pod wants the whole file."""
 
 
 class ExternalHost(Section):

@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Operator, RestApi
+from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator, RestApi
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSets, Partitions
 from slinky_iac.operator_version import OperatorVersion
 
@@ -15,7 +15,7 @@ PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
 COMING_KEYS = ("slurmKeyNext", "slurmKeyPrevious", "jwtKeyNext")
 """Keys beside slurmKey and jwtKey while one is being rotated; `keys rotate` sets and removes them."""
-SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword", *COMING_KEYS)
+SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword", "mungeKey", *COMING_KEYS)
 """Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
 
 
@@ -46,6 +46,8 @@ class StackConfig(Section):
     """slurm-operator."""
     keys: Keys = Keys()
     """slurm.key and JWT key."""
+    munge: Munge = Munge()
+    """Clients of a cluster with auth/munge."""
     controller: Controller = Controller()
     """slurmctld."""
     accounting: Accounting = Accounting()

@@ -28,6 +28,8 @@ class Values:
     keys: tuple[bytes, bytes] | None = field(default=None, repr=False)
     coming: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Raw bytes of those of :data:`slinky_iac.config.stack.COMING_KEYS` that are set: a key is being rotated."""
+    munge_key: bytes | None = field(default=None, repr=False)
+    """munge.key, where the cluster has auth/munge and it is imported."""
 
     def slurm_jwks(self) -> bytes | None:
         """slurm.jwks as these keys make it; None where slurm.key isn't imported."""
@@ -58,6 +60,9 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
     found = require_sound(findings(config, secret))
     if not with_keys:
         return Values(config, found)
+    if config.keys.auth == "auth/munge":
+        wanted = ("mungeKey",) if config.keys.source == "imported" else ()
+        return Values(config, found, munge_key=_decoded(config, own, wanted).get("mungeKey"))
     return Values(config, found, _imported(config, own), _coming(config, own))
 
 

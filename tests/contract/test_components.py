@@ -12,7 +12,8 @@ import pulumi
 import pytest
 
 import components
-from tests.clusters import STACKS, all_traces, recorded
+from tests.clusters import MUNGE, all_traces, recorded
+from tests.clusters import STACKS as WITH_SLINKY
 from tests.program import Recording, Registered, Secret
 
 TOKENS = {
@@ -22,18 +23,20 @@ TOKENS = {
     "ExternalEndpoints": "slinky:slurm:ExternalEndpoints",
     "HybridCluster": "slinky:slurm:HybridCluster",
     "LoginSet": "slinky:slurm:LoginSet",
+    "MungeClients": "slinky:slurm:MungeClients",
     "NodeSet": "slinky:slurm:NodeSet",
     "Operator": "slinky:slurm:Operator",
     "RestApi": "slinky:slurm:RestApi",
 }
 """Part of every URN in users' state files: a change needs an alias."""
 LOGINS = {"main": {"sssdConfSecret": "sssd"}}
+STACKS = (*WITH_SLINKY, MUNGE)
 every_stack = pytest.mark.parametrize("stack", STACKS)
 every_component = pytest.mark.parametrize("name", TOKENS)
 
 
 def whole(stack: str) -> Recording:
-    return recorded(stack, logins=LOGINS)
+    return recorded(stack) if stack == MUNGE else recorded(stack, logins=LOGINS)
 
 
 def exported() -> dict[str, type]:

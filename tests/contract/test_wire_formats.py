@@ -53,6 +53,8 @@ OUTPUTS = [
     "nodesets",
     "scaleInPlans",
     "findings",
+    "mungeKeyFingerprint",
+    "mungeClientPod",
 ]
 every_provider = pytest.mark.parametrize("kind", PROVIDERS)
 

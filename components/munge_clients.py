@@ -1,0 +1,56 @@
+"""Clients of a munge cluster: munge.key as a Secret, slurm.conf as a ConfigMap, and the pieces of a pod that uses them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.core.v1 import ConfigMap, Secret
+
+from components.resources import child, metadata, token
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.munge_clients import client_pod, client_slurm_conf, key_secret
+
+
+@dataclass(frozen=True, kw_only=True)
+class MungeClientsArgs:
+    """``key``: base64 of munge.key as a secret output, with ``keys.source: imported`` only."""
+
+    config: StackConfig
+    key: pulumi.Output[str] | None = None
+    fingerprint: str | None = None
+
+
+class MungeClients(pulumi.ComponentResource):
+    """Makes no pod: login and Jupyter pods are others' (JupyterHub's, a chart's), and take ``pod`` into their specs."""
+
+    key_fingerprint: pulumi.Output[str]
+    pod: pulumi.Output[dict[str, Any]]
+
+    def __init__(self, name: str, args: MungeClientsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("MungeClients"), name, None, opts)
+        config = args.config
+        made: list[pulumi.Resource] = []
+        if args.key is not None:
+            made.append(
+                Secret(
+                    f"{name}-munge-key-secret",
+                    metadata=metadata(config, key_secret(config)),
+                    immutable=True,
+                    data={config.munge.key_entry: args.key},
+                    opts=child(self, protect=config.keys.protect, additional_secret_outputs=["data", "stringData"]),
+                )
+            )
+        ConfigMap(
+            f"{name}-slurm-conf",
+            metadata=metadata(config, names.client_conf(config.cluster.resource_name)),
+            data={"slurm.conf": client_slurm_conf(config)},
+            opts=child(self, *made),
+        )
+        self.key_fingerprint = pulumi.Output.from_input(
+            args.fingerprint or "not known: the Secret was made outside this stack"
+        )
+        self.pod = pulumi.Output.from_input(client_pod(config))
+        self.register_outputs({"key_fingerprint": self.key_fingerprint, "pod": self.pod})

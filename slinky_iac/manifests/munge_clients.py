@@ -1,0 +1,115 @@
+"""What a pod needs to be a client of a munge cluster: the pieces of its spec, and slurm.conf.
+
+munged runs beside the user's container, as a user of its own. Only munged sees the key: whoever can read munge.key can be
+any user of the cluster, root too. The user's container sees munged's socket, and munged tells its callers by their uid
+(SO_PEERCRED), so the container must run as the uid that the user has on the cluster.
+
+Sources: munged(8); Kubernetes, "Sidecar Containers" (1.29 and newer). The script was run with munged 0.5.15.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import Spec
+
+SOCKET: Final = "/run/munge/munge.socket.2"
+"""Where libmunge looks by default, on Debian and in Red Hat's packages alike."""
+KEY_FOLDER: Final = "/munge-key"
+OWN_FOLDER: Final = "/munge-own"
+SCRIPT: Final = f"""\
+umask 077
+cp -f {KEY_FOLDER}/{names.MUNGE_KEY_FILE} {OWN_FOLDER}/{names.MUNGE_KEY_FILE}
+chmod 0400 {OWN_FOLDER}/{names.MUNGE_KEY_FILE}
+exec munged --foreground --force --key-file={OWN_FOLDER}/{names.MUNGE_KEY_FILE} --socket={SOCKET} \\
+  --pid-file={OWN_FOLDER}/munged.pid --log-file={OWN_FOLDER}/munged.log --seed-file={OWN_FOLDER}/munged.seed
+"""
+"""munged wants a key that is its own and nobody else's to read; a Secret's files are root's and the group's. ``--force``
+turns its complaints about the volumes' folders, which all of the pod may write, into warnings: they hold the socket only."""
+
+
+def key_secret(config: StackConfig) -> str:
+    """Name of the Secret with munge.key."""
+    return config.munge.key_secret or names.munge_key_secret(config.cluster.resource_name)
+
+
+def client_slurm_conf(config: StackConfig) -> str:
+    """slurm.conf of the clients: the configured one, or the lines that commands which only ask slurmctld need."""
+    if config.munge.slurm_conf:
+        return config.munge.slurm_conf
+    outside = config.controller.external
+    assert outside is not None, "rules_munge refuses a munge cluster without an outside slurmctld"
+    lines = [
+        f"ClusterName={config.cluster.name}",
+        f"SlurmctldHost={outside.host}",
+        f"SlurmctldPort={outside.port}",
+        "AuthType=auth/munge",
+        "CredType=cred/munge",
+    ]
+    if config.accounting.enabled and config.accounting.external is not None:
+        dbd = config.accounting.external
+        lines += [
+            "AccountingStorageType=accounting_storage/slurmdbd",
+            f"AccountingStorageHost={dbd.host}",
+            f"AccountingStoragePort={dbd.port}",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def client_pod(config: StackConfig) -> Spec:
+    """Pieces of a PodSpec: ``initContainers`` (munged, a sidecar), ``volumes``, ``securityContext``; ``volumeMounts`` for
+    the container that calls sbatch. Holds names only, no key."""
+    user = config.munge.user
+    return {
+        "securityContext": {"fsGroup": user},
+        "initContainers": [_munged(config, user)],
+        "volumes": [
+            {
+                "name": "munge-key",
+                "secret": {
+                    "secretName": key_secret(config),
+                    "defaultMode": 0o400,
+                    "items": [{"key": config.munge.key_entry, "path": names.MUNGE_KEY_FILE}],
+                },
+            },
+            {"name": "munge-own", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            {"name": "munge-socket", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            {"name": "slurm-conf", "configMap": {"name": names.client_conf(config.cluster.resource_name)}},
+        ],
+        "volumeMounts": [
+            {"name": "munge-socket", "mountPath": "/run/munge"},
+            {"name": "slurm-conf", "mountPath": "/etc/slurm", "readOnly": True},
+        ],
+    }
+
+
+def _munged(config: StackConfig, user: int) -> Spec:
+    return {
+        "name": "munged",
+        "image": config.munge.image,
+        "imagePullPolicy": config.cluster.images.pull_policy,
+        "restartPolicy": "Always",
+        "command": ["/bin/sh", "-euc", SCRIPT],
+        "startupProbe": {
+            "exec": {"command": ["munge", "--no-input", f"--socket={SOCKET}", "--output=/dev/null"]},
+            "periodSeconds": 1,
+            "failureThreshold": 60,
+        },
+        "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "64Mi"}},
+        "securityContext": {
+            "runAsUser": user,
+            "runAsGroup": user,
+            "runAsNonRoot": True,
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumeMounts": [
+            {"name": "munge-key", "mountPath": KEY_FOLDER, "readOnly": True},
+            {"name": "munge-own", "mountPath": OWN_FOLDER},
+            {"name": "munge-socket", "mountPath": "/run/munge"},
+        ],
+    }
