@@ -18,6 +18,7 @@ from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFou
 from slinky_iac.kube import models, raw
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
+from slinky_iac.kube.raw_service import ServiceBody
 from slinky_iac.kube.schema import CrdSchema, read_crd
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts, quote
 from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
@@ -114,8 +115,7 @@ class KubeClient:
         :raises KubeNotFound: there is no such Service.
         """
         path = f"/api/v1/namespaces/{label_of(namespace)}/services/{label_of(name)}"
-        found = self._get(path, raw.ServiceBody, f"Service {namespace}/{name}").status.balancer.ingress
-        return next((each.ip for each in found if each.ip), None)
+        return self._get(path, ServiceBody, f"Service {namespace}/{name}").address
 
     def release(self) -> str:
         """The API server's release, ``v1.35.0``: the cheapest question that shows whether it answers."""

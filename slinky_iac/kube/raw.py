@@ -276,24 +276,6 @@ class DeploymentBody(_Raw):
     status: _DeploymentStatus = _DeploymentStatus()
 
 
-class _Ingress(_Raw):
-    ip: str = ""
-
-
-class _Balancer(_Raw):
-    ingress: list[_Ingress] = []
-
-
-class _ServiceStatus(_Raw):
-    balancer: _Balancer = Field(_Balancer(), alias="loadBalancer")
-
-
-class ServiceBody(_Raw):
-    """Only where a load balancer made a Service reachable."""
-
-    status: _ServiceStatus = _ServiceStatus()
-
-
 class _Target(_Raw):
     api_version: str = Field("", alias="apiVersion")
     kind: str = "Deployment"

@@ -1,0 +1,32 @@
+"""The wire format of a Service, as far as it tells where a load balancer made it reachable."""
+
+from __future__ import annotations
+
+from pydantic import BaseModel, ConfigDict, Field
+
+
+class _Raw(BaseModel):
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, strict=True, defer_build=True)
+
+
+class _Ingress(_Raw):
+    ip: str = ""
+
+
+class _Balancer(_Raw):
+    ingress: list[_Ingress] = []
+
+
+class _Status(_Raw):
+    balancer: _Balancer = Field(_Balancer(), alias="loadBalancer")
+
+
+class ServiceBody(_Raw):
+    """``status.loadBalancer.ingress``; a name instead of an address is left out."""
+
+    status: _Status = _Status()
+
+    @property
+    def address(self) -> str | None:
+        """The first IP address, None where there is none (yet)."""
+        return next((each.ip for each in self.status.balancer.ingress if each.ip), None)
