@@ -21,12 +21,14 @@ _MAY_CHANGE: Final = frozenset({_SECRET, f"kubernetes:{names.API_VERSION}:Contro
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
-@dataclass(frozen=True)
+@dataclass
 class Engine:
     """`pulumi` for one stack, the selected one where ``stack`` is None; in the folder and environment of this process."""
 
     stack: str | None
     run: Run = subprocess.run
+    checked: bool = False
+    """Whether this process has seen that nothing but keys would change. A preview takes as long as an update."""
 
     def pulumi(self, *arguments: str, stdin: str = "", timeout: float = 120) -> str:
         """What `pulumi` prints. Raises :class:`StateError` where it fails; what it was given isn't quoted."""
@@ -54,18 +56,19 @@ class Engine:
         self.pulumi("config", "rm", name)
 
     def update_keys(self, say: Callable[[str], None]) -> None:
-        """`pulumi up`, where nothing but keys would change.
+        """`pulumi up`, where nothing but keys would change; looked at once a process, before its first update.
 
         Raises :class:`RotationError` where something else would: it has to be applied, or taken back, by itself first. The
         protection of the key Secrets is lifted for this one update, which sets it again.
         """
         self._unprotect()
-        others = others_that_change(self.pulumi("preview", "--json", timeout=UP_S))
+        others = [] if self.checked else others_that_change(self.pulumi("preview", "--json", timeout=UP_S))
         if others:
             raise RotationError(
                 f"`pulumi up` would change more than keys: {', '.join(others[:6])}. Apply that first, or take it back, then"
                 " run this again. Nothing was changed but the protection of the key Secrets, which the next `pulumi up` sets"
             )
+        self.checked = True
         say("pulumi up")
         self.pulumi("up", "--yes", "--skip-preview", timeout=UP_S)
 
@@ -78,11 +81,12 @@ class Engine:
                 "this stack isn't as its configuration says, so a rotation would apply more than keys. Run `pulumi up`"
                 f" first. {str(error)[-400:]}"
             ) from None
+        self.checked = True
 
     def _unprotect(self) -> None:
-        for resource in self.resources():
-            if resource.get("type") == _SECRET and resource.get("protect") and "-keys-" in str(resource.get("urn")):
-                self.pulumi("state", "unprotect", str(resource["urn"]), "--yes")
+        urns = [str(each["urn"]) for each in self.resources() if each.get("type") == _SECRET and each.get("protect")]
+        if wanted := [urn for urn in urns if _of_keys(urn)]:
+            self.pulumi("state", "unprotect", *wanted, "--yes")
 
 
 def others_that_change(preview: str) -> list[str]:

@@ -93,6 +93,20 @@ def test_the_protection_is_lifted_for_key_secrets_only(monkeypatch: pytest.Monke
     assert [c[1] for c in pulumi.commands] == ["state", "preview", "up"]
 
 
+def test_it_is_looked_at_once_a_process_what_else_would_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("slinky_iac.key_lifecycle.engine.export", lambda _stack: [])
+    pulumi = Pulumi(preview=preview(("replace", KEYS)))
+    engine = Engine(None, pulumi)
+    for _ in range(2):
+        engine.update_keys(lambda _line: None)
+    assert [c[1] for c in pulumi.commands] == ["preview", "up", "up"]
+    begun = Pulumi()
+    engine = Engine(None, begun)
+    engine.settled()
+    engine.update_keys(lambda _line: None)
+    assert [c[1] for c in begun.commands] == ["preview", "up"]
+
+
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"steps": [{"op": "update"}]}'])
 def test_what_is_no_preview_is_no_leave_to_update(text: str) -> None:
     with pytest.raises(StateError, match="nothing was updated"):
