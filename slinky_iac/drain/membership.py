@@ -2,12 +2,13 @@
 
 A node record that was left behind under a reused name may still carry our own drain or the operator's; these are cleared
 (:mod:`slinky_iac.drain.scale_out`). Drains of people stay, are told, and don't hold up an update: they are somebody's
-decision.
+decision. Nodes over an autoscaler's maximum stay drained too, until it lowers its number.
 """
 
 from __future__ import annotations
 
 from slinky_iac.drain.actions import Resume, Wait
+from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.scale_out import stale_records
@@ -53,9 +54,17 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
         return (f"Slurm could not be asked: {seen.problem}",)
     wanted = seen.nodeset.replicas
     faults = [f"{len(seen.pods)} pods where {wanted} are asked for"] if len(seen.pods) != wanted else []
-    faults += [fault for pod in seen.pods if (fault := _fault(pod, seen, settings.owner))]
+    held = _held(seen, settings)
+    faults += [fault for pod in seen.pods if pod.node not in held and (fault := _fault(pod, seen, settings.owner))]
     faults += [f"{node} carries what an earlier pod of its name left" for node in stale_records(seen, settings.owner)]
     return tuple(faults)
+
+
+def _held(seen: Observation, settings: GateSettings) -> frozenset[str]:
+    """Nodes that the gate before the NodeSet has just drained for an autoscaler, whose number it is to lower."""
+    if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.replicas <= settings.ceiling:
+        return frozenset()
+    return frozenset(pod.node for pod in seen.pods if tag_of(pod, settings.owner) is not None)
 
 
 def _fault(pod: PodView, seen: Observation, owner: Owner) -> str:
@@ -80,8 +89,9 @@ def _return_ours(session: Session, settings: GateSettings, seen: Observation) ->
     """Give back what of ours is left on pods that are here to stay, and clear what earlier pods of their names left."""
     if seen.nodeset is None or len(seen.pods) != seen.nodeset.replicas:
         return
-    nodes = {pod.node for pod in seen.pods}
-    steps = release_steps(seen, settings.owner, lambda _pod: True, lambda node: node in nodes)
+    held = _held(seen, settings)
+    nodes = {pod.node for pod in seen.pods} - held
+    steps = release_steps(seen, settings.owner, lambda pod: pod.node not in held, lambda node: node in nodes)
     stale = stale_records(seen, settings.owner)
     if stale:
         session.act(Resume(stale), settings)

@@ -4,14 +4,12 @@ that an earlier pod left behind, and with an autoscaler on it."""
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 from collections.abc import Iterator
 
 import pytest
 
-from lab import paths
+from lab import paths, supervise
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.test_drain_policy import drained, occupy
@@ -89,8 +87,7 @@ def test_a_pod_that_kubernetes_lost_sight_of_goes_first_and_its_job_is_waited_fo
     short = [slurm.submit("-p", "gpu", "-w", node, "-t", "8", seconds=400) for node in others]
     slurm.await_running(long, *short)
     kubernetes_node = gated.world.pods(NAMESPACE, NODESET)[lost]["spec"]["nodeName"]
-    record = json.loads((paths.RUN / f"{kubernetes_node}-kubelet.json").read_text())
-    os.kill(record["pid"], signal.SIGKILL)
+    supervise.stop(f"{kubernetes_node}-kubelet", timeout=1.0)
     await_true("Kubernetes takes the pod for not ready", lambda: not ready(gated.world.pods(NAMESPACE, NODESET)[lost]), 120)
 
     gated.write(2, {"deadline": "6m"})

@@ -331,6 +331,20 @@ def test_own_drain_left_on_a_kept_node_is_given_back_while_waiting():
     assert session.acts == ["Undrain"]
 
 
+def test_nodes_over_an_autoscalers_maximum_stay_held_until_it_follows():
+    """Found on the lab: the gate after the NodeSet took the drain of the gate before it for a leftover."""
+    w = world("1.1.0", 3)
+    session = ModelSession(w)
+    lowered = settings(2, scaler="autoscaler")
+    scale.settle(session, lowered)
+    session.acts.clear()
+    membership.await_members(session, lowered)
+    assert (session.acts, w.nodes["gpu-2"].drain) == ([], True)
+    w.replicas, w.generation = 2, w.generation + 1
+    w.sync(refresh=True)
+    assert (w.deleted, w.lost) == (["hpc-worker-gpu-2"], [])
+
+
 def test_drain_of_a_person_does_not_hold_up_an_update():
     w = world("1.1.0", 2)
     w.nodes["gpu-1"] = Node("gpu-1", drain=True, reason=f"{PERSON} bad DIMM")
