@@ -59,7 +59,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
                 access, clock=clock, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=3)
             )
             kube = stack.enter_context(client)
-            kube_facts = _kube(kube, config, access.server)
+            kube_facts = _kube(kube, config, access.server, scope)
         facts = replace(facts, kube=kube_facts)
         if not scope.daemons:
             return replace(facts, pod=PodFacts(trouble="only connections from here were asked for", skipped=True))
@@ -93,11 +93,13 @@ def _places_of_keys(config: StackConfig) -> dict[str, tuple[str, str]]:
     return {SLURM_KEY: (slurm["name"], slurm["key"]), JWT: (jwt["name"], jwt["key"])}
 
 
-def _kube(kube: ShortPodClient, config: StackConfig, server: str) -> KubeFacts:
+def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope) -> KubeFacts:
     try:
         release = kube.release()
     except KubeError as error:
         return KubeFacts(server=server, trouble=str(error))
+    if not scope.daemons:
+        return KubeFacts(server=server, release=release)
     namespace, base = config.cluster.namespace, config.cluster.resource_name
     prints: dict[str, str] = {}
     troubles: dict[str, str] = {}

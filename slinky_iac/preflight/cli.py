@@ -42,6 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Ask and tell. Raises what reading the configuration raises; returns the exit code."""
     values, keys_trouble = _values(arguments.stack, with_keys=not arguments.from_here_only)
+    if sys.stderr.isatty():
+        print(
+            "preflight: asking; a short-lived pod takes some seconds, or minutes where its image is fetched", file=sys.stderr
+        )
     scope = Scope(pod=not (arguments.no_pod or arguments.from_here_only), daemons=not arguments.from_here_only)
     try:
         with _ending_in_order():

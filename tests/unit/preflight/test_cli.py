@@ -1,0 +1,96 @@
+"""The command: exit codes, JSON, a passphrase that isn't at hand, an interrupt."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from slinky_iac import cli
+from slinky_iac.config.values import Values
+from slinky_iac.errors import StateError
+from slinky_iac.preflight import cli as preflight
+from slinky_iac.preflight.ask import Scope
+from slinky_iac.preflight.facts import Facts
+from tests.unit.preflight.made import FACTS, slurm, stack
+
+Run = Callable[..., int]
+
+
+@pytest.fixture
+def run(monkeypatch: pytest.MonkeyPatch) -> Run:
+    """The command with these facts; ``locked``: the secrets can't be decrypted. ``seen`` gets what was asked for."""
+
+    def command(*arguments: str, facts: Facts | BaseException = FACTS, locked: bool = False, seen: Any = None) -> int:
+        def configured(name: str | None, *, with_keys: bool = False) -> Values:
+            if with_keys and locked:
+                raise StateError("incorrect passphrase")
+            return Values(stack(), (), (b"1" * 32, b"2" * 32) if with_keys else None)
+
+        def ask(values: Values, scope: Scope, **more: Any) -> Facts:
+            if seen is not None:
+                seen.append((values, scope, more["keys_trouble"]))
+            if isinstance(facts, BaseException):
+                raise facts
+            return facts
+
+        monkeypatch.setattr("slinky_iac.stack_config.configured", configured)
+        monkeypatch.setattr(preflight, "ask", ask)
+        return cli.main(["preflight", *arguments])
+
+    return command
+
+
+def test_a_good_world_gives_0_and_a_table(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--strict") == 0
+    assert capsys.readouterr().out.startswith("preflight of lab: 2 unknown, ")
+
+
+def test_a_problem_gives_6_and_json_names_it(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--json", "--stack", "dev", facts=slurm(partitions=())) == 6
+    body = json.loads(capsys.readouterr().out)
+    assert (body["schema"], body["stack"], body["counts"]["problem"]) == (1, "dev", 1)
+    assert body["checks"][0]["name"] == "partitions"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "scope"),
+    [((), Scope()), (("--no-pod",), Scope(pod=False)), (("--from-here-only",), Scope(pod=False, daemons=False))],
+)
+def test_options_say_how_far_to_look(run: Run, arguments: tuple[str, ...], scope: Scope) -> None:
+    seen: list[Any] = []
+    run(*arguments, seen=seen)
+    ((values, asked, _),) = seen
+    assert asked == scope
+    assert (values.keys is None) == ("--from-here-only" in arguments), "keys are decrypted only where they are needed"
+
+
+def test_two_ways_of_looking_less_are_wrong_arguments(run: Run) -> None:
+    with pytest.raises(SystemExit) as ended:
+        run("--no-pod", "--from-here-only")
+    assert ended.value.code == 2
+
+
+def test_without_the_passphrase_all_else_is_looked_at_and_the_reason_kept(run: Run) -> None:
+    seen: list[Any] = []
+    run(locked=True, seen=seen)
+    ((values, _, trouble),) = seen
+    assert (values.keys, trouble) == (None, "incorrect passphrase")
+
+
+def test_an_interrupt_ends_with_130_and_no_traceback(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(facts=KeyboardInterrupt()) == 130
+    assert "interrupted" in capsys.readouterr().err
+
+
+def test_a_configuration_that_can_not_be_read_gives_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: Any, **__: Any) -> Values:
+        raise StateError("no stack is selected")
+
+    monkeypatch.setattr("slinky_iac.stack_config.configured", fail)
+    assert cli.main(["preflight"]) == 1
+    assert "no stack is selected" in capsys.readouterr().err
