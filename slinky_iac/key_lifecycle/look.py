@@ -62,7 +62,7 @@ class Look:
         known = {keys.fingerprint(raw): raw for raw in (*own, *held)}
         slurmdbd = {fp: self._slurmdbd(raw) for fp, raw in known.items()} if self.accounting else None
         return JwtFacts(
-            current=self._set("jwtKey"),
+            current=self._current("jwtKey", held[0] if held else None),
             coming=self.material.fingerprint("jwtKeyNext"),
             held=tuple(keys.fingerprint(raw) for raw in held),
             slurmctld={fp: self._slurmctld(raw) for fp, raw in known.items()},
@@ -77,13 +77,13 @@ class Look:
         key = self.secret(name).get(entry)
         held = self.secret(names.slurm_jwks_secret(config.cluster.resource_name)).get(names.SLURM_JWKS_FILE)
         return SlurmFacts(
-            current=self._set("slurmKey"),
+            current=self._current("slurmKey", key),
             coming=self.material.fingerprint("slurmKeyNext"),
             previous=self.material.fingerprint("slurmKeyPrevious"),
             wanted=self.wanted,
             held=None if held is None else sha256(held).hexdigest(),
             key_held=None if key is None else keys.fingerprint(key),
-            pods=pods.digests(self.session, config),
+            pods=pods.digests(self.session, config) if config.keys.jwks else {},
             confirmed=self._confirmed(),
             hosts=self.hosts,
         )
@@ -93,18 +93,19 @@ class Look:
         """Whether the cluster has a slurmdbd."""
         return self.material.config.accounting.enabled
 
-    def _set(self, name: str) -> str:
-        found = self.material.fingerprint(name)
-        if found is None:
+    def _current(self, name: str, held: bytes | None) -> str:
+        """Fingerprint of the key that the stack stands for: its imported one, else what its Secret holds."""
+        raw = held if self.material.config.keys.source != "imported" else self.material.keys.get(name)
+        if raw is None:
             raise RotationError(
-                f"{name} is not set in this stack, so it can't be compared or replaced here: `python -m slinky_iac keys"
-                " import` takes the key that the cluster has. Nothing was changed"
+                f"{name}: neither this stack's configuration nor its Secret has it, so there is nothing to compare. Run"
+                " `pulumi up`, or `python -m slinky_iac keys import` with the key that the cluster has. Nothing was changed"
             )
-        return found
+        return keys.fingerprint(raw)
 
     def _confirmed(self) -> dict[str, str | None]:
         """slurm.jwks of each host. One with slurm.key only, and the right one, is as if it had the file with that key."""
-        if self.via is None:
+        if self.via is None or "slurmKey" not in self.material.keys:
             return {}
         found: dict[str, str | None] = {}
         own = sha256(self.material.keys["slurmKey"]).hexdigest()

@@ -1,0 +1,146 @@
+"""What a look concludes: a daemon's silence is no refusal, and a host counts only with what its daemons have read."""
+
+from __future__ import annotations
+
+from hashlib import sha256
+from typing import Any, Self
+
+import pytest
+
+from slinky_iac import keys
+from slinky_iac.config.load import load
+from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError, SlurmrestUnreachable
+from slinky_iac.key_lifecycle import look as looking
+from slinky_iac.key_lifecycle.hosts import hosts_of
+from slinky_iac.key_lifecycle.look import Look
+from slinky_iac.key_lifecycle.material import Material
+from slinky_iac.key_lifecycle.scripts import MARK
+from tests.stacks import merged
+from tests.unit.key_lifecycle.world import CONFIG, OLD, OLD_JWT
+
+NEW_JWT = b"n" * 40
+JWT_NAME, JWT_ENTRY = "slurm-auth-jwths256", "jwt_hs256.key"
+
+
+class Daemons:
+    """A session whose slurmctld and slurmdbd take or refuse keys, and whose Secrets are given."""
+
+    def __init__(self, secrets: dict[str, dict[str, bytes]], **says: Any) -> None:
+        self.secrets = secrets
+        self.says = says
+        self.kube = self
+        self.key = b""
+
+    def secret_data(self, _namespace: str, name: str) -> dict[str, bytes]:
+        if name not in self.secrets:
+            raise KubeNotFound("none")
+        return self.secrets[name]
+
+    def slurm_with(self, given: list[bytes]) -> Self:
+        (self.key,) = given
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Nothing is open."""
+
+    def _say(self, daemon: str) -> None:
+        answer = self.says[daemon].get(self.key)
+        if isinstance(answer, SlurmrestError):
+            raise answer
+
+    def diag(self, **_: object) -> None:
+        self._say("ctl")
+
+    def clusters(self, **_: object) -> None:
+        self._say("dbd")
+
+
+def a_look(session: Daemons, over: dict[str, Any] | None = None, via: object = None, **given: bytes) -> Look:
+    config = load(merged(CONFIG, over or {}))
+    return Look(Material(config, given), session, hosts_of(config), via)  # type: ignore[arg-type]
+
+
+REFUSED, SILENT = SlurmrestAuthError("no"), SlurmrestUnreachable("7000")
+
+
+@pytest.mark.parametrize(
+    ("ctl", "dbd", "expected"),
+    [
+        ((None, REFUSED), (None, SILENT), ((True, False), (True, False))),
+        ((REFUSED, None), (SILENT, None), ((False, True), (False, True))),
+        ((SILENT, SILENT), (SILENT, SILENT), ((None, None), (None, None))),
+    ],
+)
+def test_who_takes_which_key(ctl: Any, dbd: Any, expected: Any) -> None:
+    """slurmdbd's refusal looks like its silence (7000); it is one only where another key is taken."""
+    secrets = {JWT_NAME: {JWT_ENTRY: OLD_JWT, JWT_ENTRY + ".next": NEW_JWT}}
+    both = (OLD_JWT, NEW_JWT)
+    session = Daemons(secrets, ctl=dict(zip(both, ctl, strict=True)), dbd=dict(zip(both, dbd, strict=True)))
+    facts = a_look(session, jwtKey=OLD_JWT, jwtKeyNext=NEW_JWT).jwt()
+    prints = [keys.fingerprint(raw) for raw in both]
+    assert facts.held == tuple(prints)
+    assert tuple(facts.slurmctld[each] for each in prints) == expected[0]
+    assert facts.slurmdbd is not None
+    assert tuple(facts.slurmdbd[each] for each in prints) == expected[1]
+
+
+def test_a_cluster_without_accounting_has_no_slurmdbd_to_ask() -> None:
+    session = Daemons({JWT_NAME: {JWT_ENTRY: OLD_JWT}}, ctl={})
+    assert a_look(session, {"accounting": {"enabled": False}}, jwtKey=OLD_JWT).jwt().slurmdbd is None
+
+
+def test_a_generated_key_is_what_its_secret_holds() -> None:
+    session = Daemons({JWT_NAME: {JWT_ENTRY: OLD_JWT}}, ctl={}, dbd={})
+    facts = a_look(session, {"keys": {"source": "generated", "jwks": False}}).jwt()
+    assert facts.current == keys.fingerprint(OLD_JWT)
+
+
+def test_an_imported_key_that_is_not_set_is_told_and_nothing_is_taken_for_it() -> None:
+    session = Daemons({JWT_NAME: {JWT_ENTRY: OLD_JWT}}, ctl={}, dbd={})
+    with pytest.raises(RotationError, match="keys import"):
+        a_look(session).jwt()
+
+
+class Host:
+    """Says the same for every host."""
+
+    def __init__(self, *lines: str) -> None:
+        self.lines = lines
+
+    def script(self, _host: object, _text: str) -> str:
+        return "\n".join(self.lines)
+
+
+WANTED = sha256(keys.jwks(OLD)).hexdigest()
+PLAIN = sha256(OLD).hexdigest()
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        ((f"{MARK} slurm.jwks {WANTED} {WANTED}",), WANTED),
+        ((f"{MARK} slurm.jwks {WANTED} never",), None),
+        ((f"{MARK} slurm.jwks other other",), "other"),
+        ((f"{MARK} slurm.key {PLAIN} never",), WANTED),
+        ((f"{MARK} slurm.key other never",), None),
+        (("Welcome",), None),
+    ],
+)
+def test_a_host_counts_with_what_its_daemons_have_read(
+    lines: tuple[str, ...], expected: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(looking.pods, "digests", lambda *_: {})
+    session = Daemons({"slurm-auth-slurm": {"slurm.key": OLD}})
+    facts = a_look(session, via=Host(*lines), slurmKey=OLD).slurm()
+    assert set(facts.confirmed.values()) == {expected}
+
+
+def test_a_plain_key_is_no_knowledge_of_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(looking.pods, "digests", lambda *_: {})
+    session = Daemons({"slurm-auth-slurm": {"slurm.key": OLD}})
+    via = Host(f"{MARK} slurm.key {PLAIN} never")
+    facts = a_look(session, via=via, slurmKey=OLD, slurmKeyNext=b"n" * 40).slurm()
+    assert set(facts.confirmed.values()) == {None}
