@@ -19,9 +19,8 @@ from lab.stacks import Stack
 from tests.e2e.slurm import await_true
 from tests.e2e.world import Settings, dev_settings
 
-METAL, LOGIN, CLOUD = "metal-3", "login-2", "login-3"
+METAL, LOGIN, SPARE = "metal-3", "login-2", "login-3"
 CTL = "10.99.0.10"
-SERVICES = {METAL: "slurmd", LOGIN: "sackd", CLOUD: "sackd"}
 
 
 def settings(addresses: dict[str, str]) -> Settings:
@@ -114,18 +113,22 @@ class Joining:
             cloud-init single --name cc_write_files_deferred --frequency always"""
         HOSTS.run(host, ["sh", "-c", script], stdin=(self.folder / user_data).read_text())
 
-    def start(self, host: str) -> None:
-        """Do what systemd does with the unit's drop-in: RuntimeDirectory=, User=, ExecStart= (in the foreground)."""
-        service = SERVICES[host]
+    def start(self, host: str, service: str) -> None:
+        """Do what systemd does with the unit's drop-in: RuntimeDirectory=, User=, Environment=, ExecStart= (in the
+        foreground)."""
         unit = HOSTS.run(host, ["cat", f"/etc/systemd/system/{service}.service.d/10-slinky-iac.conf"]).stdout
         lines = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
-        assert HOSTS.inside(host, lines["AssertPathExists"].lstrip("/")).exists()
+        needed = lines.get("AssertPathExists", "/").lstrip("/")
+        assert HOSTS.inside(host, needed).exists()
         user = lines.get("User", "root")
-        HOSTS.run(host, ["install", "-d", "-o", user, "-g", user, "-m", "755", "/run/slurm"])
         words = [word for word in lines["ExecStart"].split() if not word.startswith("$")]
-        assert "--systemd" in words
-        become = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={user}", "--clear-groups"]
-        HOSTS.spawn(host, service, [*become, *("-D" if word == "--systemd" else word for word in words)])
+        if "--systemd" in words:
+            words[words.index("--systemd")] = "-D"
+            HOSTS.run(host, ["install", "-d", "-o", user, "-g", user, "-m", "755", "/run/slurm"])
+        group = HOSTS.run(host, ["id", "-g", user]).stdout.strip()
+        become = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"]
+        environment = ["env", lines["Environment"]] if "Environment" in lines else []
+        HOSTS.spawn(host, service, [*become, *environment, *words])
 
     def checked(self, host: str, role: str) -> subprocess.CompletedProcess[str]:
         """What the role's own check says on the host."""

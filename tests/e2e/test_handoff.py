@@ -23,7 +23,7 @@ from lab.stacks import Stack, imported_keys
 from slinky_iac.config.load import load
 from slinky_iac.slurmconf import outside_slurm_conf
 from tests.clusters import traces
-from tests.e2e.joining import CLOUD, LOGIN, METAL, Joining, private, settings
+from tests.e2e.joining import LOGIN, METAL, SPARE, Joining, private, settings
 from tests.e2e.world import lab_environment
 
 KEYS = ("slurm.key", "jwt_hs256.key")
@@ -116,9 +116,20 @@ def test_a_playbook_joins_the_slurmd_host(joining: Joining) -> None:
     assert not shows_a_key(done.stdout + done.stderr)
     again = joining.playbook("ansible", "--limit", METAL, "--check")
     assert "changed=0" in again.stdout, again.stdout
-    joining.start(METAL)
+    joining.start(METAL, "slurmd")
     said = joining.await_checked(METAL, "slurmd")
     assert f"slurmctld has {METAL} as IDLE" in said
+
+
+def test_a_playbook_stops_before_a_host_whose_key_is_not_the_cluster_s(joining: Joining) -> None:
+    joining.handoff("keyless", "--format", "ansible", "--role", "login")
+    place = "head -c 64 /dev/urandom | install -D -o slurm -g slurm -m 600 /dev/stdin /etc/slurm/slurm.key"
+    HOSTS.run(LOGIN, ["sh", "-c", place])
+    done = joining.playbook("keyless", "--limit", LOGIN)
+    assert done.returncode == 2
+    assert "/etc/slurm/slurm.key is not there, or is not the cluster's" in done.stdout
+    assert "TASK [Start sackd]" not in done.stdout
+    HOSTS.run(LOGIN, ["rm", "/etc/slurm/slurm.key"])
 
 
 def test_a_folder_joins_the_login_host_once_the_key_is_placed(joining: Joining) -> None:
@@ -132,7 +143,7 @@ def test_a_folder_joins_the_login_host_once_the_key_is_placed(joining: Joining) 
     said = HOSTS.run(LOGIN, [f"{there}/install.sh"]).stdout
     assert "start sackd yourself" in said
     assert "installed" not in HOSTS.run(LOGIN, [f"{there}/install.sh"]).stdout
-    joining.start(LOGIN)
+    joining.start(LOGIN, "sackd")
     assert "slurmctld takes this host's key" in joining.await_checked(LOGIN, "login")
 
 
@@ -182,14 +193,31 @@ def test_user_data_is_what_cloud_init_reads(joining: Joining) -> None:
 
 def test_user_data_joins_a_login_host_at_its_first_boot(joining: Joining) -> None:
     joining.handoff("cloud", "--format", "cloud-init", "--role", "login", "--with-keys")
-    blank.LAB.up(CLOUD)
+    blank.LAB.up(SPARE)
     try:
-        joining.boot(CLOUD, "cloud/login.yaml")
-        joining.start(CLOUD)
-        joining.await_checked(CLOUD, "login")
-        assert HOSTS.run(CLOUD, ["srun", "-w", METAL, "-t1", "hostname"], user="bob", timeout=90).stdout.split() == [METAL]
+        joining.boot(SPARE, "cloud/login.yaml")
+        joining.start(SPARE, "sackd")
+        joining.await_checked(SPARE, "login")
+        assert HOSTS.run(SPARE, ["srun", "-w", METAL, "-t1", "hostname"], user="bob", timeout=90).stdout.split() == [METAL]
     finally:
-        blank.LAB.down(CLOUD)
+        blank.LAB.down(SPARE)
+
+
+def test_a_folder_makes_a_slurmrestd_host_that_holds_no_key(joining: Joining) -> None:
+    blank.LAB.up(SPARE)
+    try:
+        there = joining.carry("folder/slurmrestd", SPARE)
+        HOSTS.run(SPARE, [f"{there}/install.sh"])
+        joining.start(SPARE, "slurmrestd")
+        joining.await_checked(SPARE, "slurmrestd")
+        get = ["curl", "-s", "-o", "/dev/null", "-w", "%{http_code}", "-H", "X-SLURM-USER-NAME: slurm"]
+        token = HOSTS.run("ctl", ["scontrol", "token", "username=slurm", "lifespan=60"]).stdout.partition("=")[2].strip()
+        url = "http://127.0.0.1:6820/slurm/v0.0.44/diag/"
+        assert HOSTS.run(SPARE, [*get, url]).stdout == "401"
+        assert HOSTS.run(SPARE, [*get, "-H", "@-", url], stdin=f"X-SLURM-USER-TOKEN: {token}\n").stdout == "200"
+        assert not HOSTS.inside(SPARE, "etc/slurm/slurm.key").exists()
+    finally:
+        blank.LAB.down(SPARE)
 
 
 def test_the_drop_ins_are_what_systemd_reads(joining: Joining) -> None:
