@@ -2,30 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight import check_conf, check_keys, check_lines, check_reach, check_versions
-from slinky_iac.preflight.check import Check, Verdict
+from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, Verdict
 from slinky_iac.preflight.facts import Facts
 
-CHECKS: Final[tuple[Callable[[StackConfig, Facts], Iterator[Check]], ...]] = (
+Rule = Callable[[StackConfig, Facts], Iterator[Check]]
+CHECKS: Final[tuple[Rule, ...]] = (
     *check_reach.CHECKS,
     *check_keys.CHECKS,
     *check_versions.CHECKS,
     *check_conf.CHECKS,
     *check_lines.CHECKS,
 )
-FROM_HERE: Final[tuple[Callable[[StackConfig, Facts], Iterator[Check]], ...]] = (
-    check_reach.api_server,
-    check_reach.from_here,
-)
+FROM_HERE: Final[tuple[Rule, ...]] = (check_reach.api_server, check_reach.from_here)
 """What is left where only connections from here are asked for."""
+_WRITTEN: Final = "by `pulumi up`: the operator writes slurm.conf; what no setting says goes under controller.extraConf"
+_INSIDE: Final = {SLURM_CONF: _WRITTEN, RESTARTED: _WRITTEN, ON_SLURMCTLD: "in slurmctld's pod"}
+"""Where lines go that belong to a slurmctld in Kubernetes, which has no host and no admin of its own."""
 
 
 def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -> tuple[Check, ...]:
     """Everything that follows from the facts; the worst first, else in the order of the modules."""
-    found = [each for one in (FROM_HERE if from_here_only else CHECKS) for each in one(config, facts)]
     order = list(Verdict)
+    found = judged(FROM_HERE if from_here_only else CHECKS, config, facts)
     return tuple(sorted(found, key=lambda each: order.index(each.verdict)))
+
+
+def judged(rules: Iterable[Rule], config: StackConfig, facts: Facts) -> Iterator[Check]:
+    """What these rules say, with the places of lines as they are where slurmctld runs."""
+    places = _INSIDE if config.controller.external is None else {}
+    for rule in rules:
+        for each in rule(config, facts):
+            yield replace(each, at=places.get(each.at, each.at))

@@ -16,6 +16,7 @@ from slinky_iac.manifests.shared import key_references
 from slinky_iac.preflight import check_conf, check_keys, check_lines, check_versions
 from slinky_iac.preflight.ask_slurm import Way, ask_slurm
 from slinky_iac.preflight.check import Check
+from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
 from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
 from slinky_iac.slurmrest.survey import Surveyor
@@ -41,7 +42,7 @@ CHECKS: Final = (
 def compare(config: StackConfig, facts: Facts) -> tuple[Check, ...]:
     """The checks that these facts allow. Lines of an inside slurmctld are made by the very update that is previewed."""
     outside = (check_lines.lines,) if config.controller.external is not None else ()
-    return tuple(check for one in (*CHECKS, *outside) for check in one(config, facts))
+    return tuple(judged((*CHECKS, *outside), config, facts))
 
 
 def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answer_s: float) -> Facts:

@@ -244,6 +244,14 @@ def test_partitions_of_a_slurmctld_in_kubernetes_are_the_operators() -> None:
     assert found("partitions", UNASKED, config) == []
 
 
+def test_lines_of_a_slurmctld_in_kubernetes_go_into_no_file_of_a_host() -> None:
+    config = stack(controller=None, keys={"source": "generated"}, accounting={"enabled": False, "external": None})
+    facts = conf(return_to_service="none", max_node_count=1, slurmctld_parameters=(), gres_types=())
+    told = [each for each in checks(config, facts) if each.verdict in (PROBLEM, WARNING)]
+    assert {each.name for each in told} == {"return-to-service", "max-node-count", "configless", "gres-types"}
+    assert all(each.at.startswith("by `pulumi up`") for each in told)
+
+
 def test_a_nodeset_without_a_partition_of_its_own_can_not_be_seen() -> None:
     config = stack(nodesets={"gpu": {"partition": {"enabled": False}}}, partitions=None)
     told = found("nodeset-lines", slurm(partitions=()), config)
