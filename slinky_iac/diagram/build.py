@@ -15,6 +15,7 @@ from slinky_iac.config.workers import LoginSet, NodeSet
 from slinky_iac.diagram.model import Arrow, Box, Key, Kind, Picture, Place
 from slinky_iac.hostlist import compress
 from slinky_iac.manifests.endpoints import slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.manifests.munge_clients import key_secret
 from slinky_iac.manifests.shared import key_references
 
 BOTH: Final = ("slurm", "jwt")
@@ -39,6 +40,9 @@ def picture(config: StackConfig, title: str = "") -> Picture:
 
 
 def _boxes(config: StackConfig) -> Iterator[Box]:
+    if config.keys.auth == "auth/munge":
+        yield from _munge(config)
+        return
     yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", ("jwt",), 0, 2)
     replicas = config.restapi.replicas
     pods = f"{replicas} pod{'s' if replicas > 1 else ''}, always there"
@@ -52,6 +56,18 @@ def _boxes(config: StackConfig) -> Iterator[Box]:
         yield box
         row += 1
     yield from _logins(config, row)
+    yield from _outside(config)
+
+
+def _munge(config: StackConfig) -> Iterator[Box]:
+    """Clients alone: pods that others make take the key and slurm.conf from what the stack makes."""
+    yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", (), 0, 0)
+    yield Box("api", "API server", (config.kubernetes.context or "of your kubeconfig",), "kubernetes", "control", (), 1, 0)
+    conf = names.client_conf(config.cluster.resource_name)
+    lines = ("made by a hub or a chart", "munged beside each", f"slurm.conf of {conf}")
+    yield Box("clients", "login and Jupyter pods", lines, "kubernetes", "login", ("munge",), 2, 0)
+    yield from _slurmctld(config)
+    yield from (box for box in _slurmdbd(config) if box.place == "outside")
     yield from _outside(config)
 
 
@@ -70,11 +86,11 @@ def _slurmctld(config: StackConfig) -> Iterator[Box]:
         lines = (names.controller_service(config.cluster.resource_name), f":{names.SLURMCTLD_PORT}, {service}", kept)
         yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", BOTH, 2, 0)
         return
-    shim = slurmctld_endpoint(config)
+    shim = None if config.keys.auth == "auth/munge" else slurmctld_endpoint(config)
     if shim is not None:
         shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{outside.port}")
         yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
-    yield Box("ctl", "slurmctld", (outside.host, f":{outside.port}"), "outside", "daemon", BOTH, 3, 0)
+    yield Box("ctl", "slurmctld", (outside.host, f":{outside.port}"), "outside", "daemon", _held(config), 3, 0)
 
 
 def _slurmdbd(config: StackConfig) -> Iterator[Box]:
@@ -94,7 +110,7 @@ def _slurmdbd(config: StackConfig) -> Iterator[Box]:
         how = "ExternalName" if endpoint.slice is None else f"leads to :{outside.port}"
         lines = (service, f":{names.SLURMDBD_PORT}, {how}")
         yield Box("dbd-service", "Service", lines, "kubernetes", "service", (), 2, 1)
-    yield Box("dbd", "slurmdbd", (outside.host, f":{outside.port}"), "outside", "daemon", BOTH, 3, 1)
+    yield Box("dbd", "slurmdbd", (outside.host, f":{outside.port}"), "outside", "daemon", _held(config), 3, 1)
 
 
 def _workers(config: StackConfig, row: int) -> Iterator[Box]:
@@ -150,11 +166,17 @@ def _outside(config: StackConfig) -> Iterator[Box]:
         yield _place("metal", "bare-metal hosts", tuple(metal), "nodes", ("slurm",), row)
         row += 1
     if outside.login_hosts:
-        lines = (compress(host.name for host in outside.login_hosts), "sackd")
-        yield _place("login-hosts", "login hosts", lines, "login", ("slurm",), row)
+        speaks = "munged" if config.keys.auth == "auth/munge" else "sackd"
+        lines = (compress(host.name for host in outside.login_hosts), speaks)
+        yield _place("login-hosts", "login hosts", lines, "login", _held(config)[:1], row)
         row += 1
     if outside.slurmrestd is not None:
-        yield _place("users-rest", "slurmrestd for users", (outside.slurmrestd.url,), "daemon", BOTH, row)
+        yield _place("users-rest", "slurmrestd for users", (outside.slurmrestd.url,), "daemon", _held(config), row)
+
+
+def _held(config: StackConfig) -> tuple[str, ...]:
+    """Keys of slurmctld and slurmdbd outside."""
+    return ("munge",) if config.keys.auth == "auth/munge" else BOTH
 
 
 def _place(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys: tuple[str, ...], row: int) -> Box:
@@ -164,6 +186,14 @@ def _place(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys: tuple
 
 def _arrows(config: StackConfig) -> Iterator[Arrow]:
     """All that could be; those whose ends aren't in the picture are left out by the caller."""
+    if config.keys.auth == "auth/munge":
+        yield Arrow("desk", "api", "Secret, ConfigMap")
+        yield Arrow("api", "clients", "mounts")
+        yield Arrow("clients", "ctl", f":{_ctl_port(config)}")
+        yield Arrow("ctl", "dbd", f":{_dbd_port(config)}")
+        for box in _outside(config):
+            yield Arrow(box.id, "ctl", f":{_ctl_port(config)}")
+        return
     yield Arrow("desk", "api", "custom resources")
     if config.slurmrest.url is None:
         yield Arrow("desk", "rest", "drains, by service proxy", dashed=True)
@@ -202,6 +232,12 @@ def _dbd_port(config: StackConfig) -> int:
 
 
 def _keys(config: StackConfig) -> Iterator[Key]:
+    if config.keys.auth == "auth/munge":
+        where = f"Secret {config.cluster.namespace}/{key_secret(config)}"
+        yield Key(
+            "munge", "munge.key", f"{where}, only munged's container sees it: who has it can be any user of the cluster"
+        )
+        return
     source = {"generated": "made by the stack", "imported": "imported, as the outside hosts have it", "existing": "existing"}
     references, namespace = key_references(config), config.cluster.namespace
     slurm, jwt = references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]
@@ -211,7 +247,8 @@ def _keys(config: StackConfig) -> Iterator[Key]:
 
 
 def _description(config: StackConfig) -> str:
-    inside, outside = ["slurm-operator", "slurmrestd"], list[str]()
+    munge = config.keys.auth == "auth/munge"
+    inside, outside = ["login and Jupyter pods"] if munge else ["slurm-operator", "slurmrestd"], list[str]()
     (outside if config.controller.external else inside).append("slurmctld")
     if config.accounting.enabled:
         (outside if config.accounting.external else inside).append("slurmdbd")

@@ -23,7 +23,7 @@ CODES = (
     " No cluster is asked"
 )
 
-_USUAL = frozenset({"slurmKey", "jwtKey", "databasePassword"})
+_USUAL = frozenset({"slurmKey", "jwtKey", "databasePassword", "mungeKey"})
 """Secrets that a file is taken to have: they are set by `pulumi config`, maybe not yet."""
 
 

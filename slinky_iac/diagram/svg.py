@@ -170,6 +170,8 @@ def _legend(drawing: Drawing) -> Iterator[str]:
         y += 8
     yield f'<path class="wire" d="M{_n(MARGIN)} {_n(y - 4)}h46" marker-end="url(#tip)"/>'
     yield f'<text class="l" x="{_n(MARGIN + 58)}" y="{_n(y)}">opens the connection, to this port</text>'
+    if not any(arrow.dashed for arrow in drawing.picture.arrows):
+        return
     yield f'<path class="wire dash" d="M{_n(MARGIN + 320)} {_n(y - 4)}h46" marker-end="url(#tip)"/>'
     yield f"""<text class="l" x="{_n(MARGIN + 378)}" y="{_n(y)}">through the API server's service proxy</text>"""
 

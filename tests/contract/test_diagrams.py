@@ -13,7 +13,10 @@ from slinky_iac.diagram.mermaid import mermaid
 from slinky_iac.diagram.svg import svg
 from tests.stacks import FORMS, ROOT
 
-PICTURES = {"docs/images/hybrid-cluster.svg": ("examples/Pulumi.all-outside.yaml", "A hybrid Slurm cluster")}
+PICTURES = {
+    "docs/images/hybrid-cluster.svg": ("examples/Pulumi.all-outside.yaml", "A hybrid Slurm cluster"),
+    "docs/images/munge-clients.svg": ("examples/jupyter/Pulumi.munge.yaml", "Clients of a munge cluster"),
+}
 """File, and the example and title that it is drawn from."""
 
 

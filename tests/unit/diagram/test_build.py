@@ -8,6 +8,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.diagram.build import picture
 from slinky_iac.diagram.model import Picture
+from tests.clusters import MUNGE, stack_sections
 from tests.stacks import FORMS, form, outside
 
 SSSD = {"sssdConfSecret": "sssd"}
@@ -103,6 +104,15 @@ def test_many_nodesets_share_a_box_and_none_is_left_out() -> None:
         "NodeSet set0", "NodeSet set1", "NodeSet set2", "6 more NodeSets",
     ]  # fmt: skip
     assert lines_of(shown, "nodes-more").startswith("set3, set4, set5, set6, set7, set8 | 12 pods together")
+
+
+def test_a_munge_cluster_has_clients_inside_and_nothing_of_slinky() -> None:
+    shown = picture(load(stack_sections(MUNGE)))
+    assert {box.id for box in shown.boxes} == {"desk", "api", "clients", "ctl", "dbd"}
+    assert [key.id for key in shown.keys] == ["munge"]
+    assert {box.id: box.keys for box in shown.boxes if box.keys} == {each: ("munge",) for each in ("clients", "ctl", "dbd")}
+    assert {end for arrow in shown.arrows for end in (arrow.tail, arrow.head)} == {box.id for box in shown.boxes}
+    assert shown.description.startswith("Slurm cluster atlas. In Kubernetes: login and Jupyter pods.")
 
 
 def test_who_holds_which_key() -> None:

@@ -17,6 +17,7 @@ from slinky_iac.diagram.mermaid import mermaid
 from slinky_iac.diagram.model import Picture
 from slinky_iac.diagram.svg import svg
 from slinky_iac.diagram.words import width, wrapped
+from tests.clusters import MUNGE, stack_sections
 from tests.stacks import FORMS, form, outside
 
 LONG = "a-very-long-host-name-of-some-department.another-long-part.example.org"
@@ -40,7 +41,7 @@ def hard() -> Picture:
     return picture(load(data))
 
 
-PICTURES = {**{name: picture(form(name)) for name in FORMS}, "hard": hard()}
+PICTURES = {**{name: picture(form(name)) for name in FORMS}, "munge": picture(load(stack_sections(MUNGE))), "hard": hard()}
 every_picture = pytest.mark.parametrize("name", PICTURES)
 
 
