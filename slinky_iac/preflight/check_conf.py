@@ -35,7 +35,7 @@ def _unknown(facts: Facts, name: str, subject: str, wanted: str, keys: str) -> C
     """One line that could not be read, with the command that shows it."""
     why = facts.slurm.failed.get("conf", "slurmctld was not asked")
     show = f"scontrol show config | grep -iE '^({keys}) '"
-    return unknown(name, subject, "slurmctld", f"not known: {why}", wanted, show, at=ON_SLURMCTLD)
+    return unknown(name, subject, "slurmctld", f"not known: {why}", f"{wanted}; this shows it", show, at=ON_SLURMCTLD)
 
 
 def cluster_name(config: StackConfig, facts: Facts) -> Iterator[Check]:
@@ -254,7 +254,9 @@ def slurm_user(config: StackConfig, facts: Facts) -> Iterator[Check]:
         expected = (
             f"it must be {', '.join(str(each) for each in set(seen.values()))}" if seen else "it must be the images' own"
         )
-        yield unknown("slurm-uid", subject, "slurmctld", f"{said}; {expected}", "Ask", "id -u slurm", at=EVERYWHERE)
+        yield unknown(
+            "slurm-uid", subject, "slurmctld", f"{said}; {expected}", "This shows it", "id -u slurm", at=EVERYWHERE
+        )
         return
     differing = {where: uid for where, uid in seen.items() if uid != theirs}
     if differing:

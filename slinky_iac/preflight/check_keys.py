@@ -98,7 +98,7 @@ def token(_: StackConfig, facts: Facts) -> Iterator[Check]:
             subject,
             "slurmctld",
             f"not known: {slurm.token_trouble or 'there is no slurmrestd to ask, or no key yet'}",
-            f"The fingerprint there must be {expected}" if expected else "Compare after `pulumi up`",
+            f"The fingerprint there must be {expected}; this shows it" if expected else "Compare after `pulumi up`",
             by_hand,
             at=ON_SLURMCTLD,
         )
@@ -160,7 +160,9 @@ def slurm_key(config: StackConfig, facts: Facts) -> Iterator[Check]:
         subject,
         "slurmctld",
         "not known: only a registered slurmd proves it, and no pod's is registered yet",
-        f"The fingerprint there must be {mine}" if mine else "Compare with `pulumi stack output slurmKeyFingerprint`",
+        f"The fingerprint there must be {mine}; this shows it"
+        if mine
+        else "Compare with `pulumi stack output slurmKeyFingerprint`",
         f"openssl dgst -sha256 -binary /etc/slurm/{names.SLURM_KEY_FILE} | base64",
         at=EVERYWHERE,
     )

@@ -171,7 +171,12 @@ def nodes_of_pods(config: StackConfig, facts: Facts) -> Iterator[Check]:
             at=ON_SLURMCTLD,
         )
     if not missing and not lost:
-        yield fine("pods-reached", f"pods of {len(expected)} nodes", "slurmctld", "all are registered and answer its pings")
+        yield fine(
+            "pods-reached",
+            f"pods of nodes {', '.join(expected[:6])}{' …' if len(expected) > 6 else ''}",
+            "slurmctld",
+            "all are registered and answer its pings",
+        )
 
 
 def metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Check]:

@@ -54,7 +54,7 @@ def slurmctld(config: StackConfig, facts: Facts) -> Iterator[Check]:
             "slurmctld's release",
             "slurmctld",
             "not known: nobody who was asked says it",
-            f"It must be {least} or newer, and no older than {wanted}, of which the stack's images are",
+            f"It must be {least} or newer, and no older than {wanted}, of which the stack's images are; this shows it",
             "slurmctld -V",
             at=ON_SLURMCTLD,
         )
@@ -104,7 +104,7 @@ def slurmdbd(config: StackConfig, facts: Facts) -> Iterator[Check]:
         subject,
         "slurmdbd",
         f"not known: slurmdbd tells it to nobody{_why(facts, 'slurmdbd_answers')}",
-        f"It must be no older than slurmctld{f' ({controller})' if controller else ''}",
+        f"It must be no older than slurmctld{f' ({controller})' if controller else ''}; this shows it",
         "slurmdbd -V",
         at="on slurmdbd's host",
     )

@@ -8,7 +8,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight import check_conf, check_keys, check_lines, check_reach, check_versions
-from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, Verdict
+from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, Verdict, unknown
 from slinky_iac.preflight.facts import Facts
 
 Rule = Callable[[StackConfig, Facts], Iterator[Check]]
@@ -30,7 +30,22 @@ def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -
     """Everything that follows from the facts; the worst first, else in the order of the modules."""
     order = list(Verdict)
     found = judged(FROM_HERE if from_here_only else CHECKS, config, facts)
+    if config.controller.external is None and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
+        found = _before_it_is_made(found)
     return tuple(sorted(found, key=lambda each: order.index(each.verdict)))
+
+
+def _before_it_is_made(found: Iterable[Check]) -> Iterator[Check]:
+    """With slurmctld in Kubernetes and nothing up yet, that is all there is to say about it."""
+    yield unknown(
+        "slurmctld",
+        "slurmctld and slurmrestd",
+        "Kubernetes",
+        "not made yet: `pulumi up` makes both, and the operator writes a slurm.conf that fits",
+        "Run preflight again after `pulumi up`",
+    )
+    of_these = ("slurmctld", "slurmrestd")
+    yield from (e for e in found if not (e.verdict is Verdict.UNKNOWN and (e.source in of_these or e.name in of_these)))
 
 
 def judged(rules: Iterable[Rule], config: StackConfig, facts: Facts) -> Iterator[Check]:

@@ -244,6 +244,18 @@ def test_partitions_of_a_slurmctld_in_kubernetes_are_the_operators() -> None:
     assert found("partitions", UNASKED, config) == []
 
 
+def test_a_slurmctld_in_kubernetes_that_is_not_made_yet_is_one_unknown_not_fifteen() -> None:
+    config = stack(
+        controller=None, keys={"source": "generated"}, accounting={"enabled": False, "external": None}, external=None
+    )
+    seen = checks(config, replace(UNASKED, here=()))
+    told = [(each.name, each.subject) for each in seen if each.verdict is UNKNOWN]
+    assert ("slurmctld", "slurmctld and slurmrestd") in told
+    assert {name for name, _ in told} <= {"slurmctld", "version-image"}
+    silent = replace(UNASKED, kube=replace(UNASKED.kube, restapi=True, restapi_pods=0))
+    assert PROBLEM in verdicts("slurmrestd", silent, config), "one that is there and doesn't serve is another matter"
+
+
 def test_lines_of_a_slurmctld_in_kubernetes_go_into_no_file_of_a_host() -> None:
     config = stack(controller=None, keys={"source": "generated"}, accounting={"enabled": False, "external": None})
     facts = conf(return_to_service="none", max_node_count=1, slurmctld_parameters=(), gres_types=())
