@@ -25,6 +25,19 @@ READ = ".read"
 _RESTARTED = {Role.LOGIN: "sackd", Role.SLURMD: "slurmd"}
 
 
+_FOLLOWS = """\
+# Does the running daemon look for slurm.jwks by itself when it is reconfigured?
+follows() {
+    for process in /proc/[0-9]*; do
+        [ "$(cat "$process/comm" 2>/dev/null)" = "$1" ] || continue
+        [ "$(readlink "$process/ns/pid")" = "$(readlink /proc/self/ns/pid)" ] || continue # a container's
+        tr '\\0' '\\n' < "$process/environ" | grep -q '^SLURM_SACK_JWKS=' && return 0
+        tr '\\0' '\\n' < "$process/cmdline" | grep -q '^--conf-server' && return 1
+    done
+    [ -f slurm.conf ]
+}"""
+
+
 @dataclass(frozen=True)
 class File:
     """One file for a host: its name in Slurm's folder, and its bytes."""
@@ -41,13 +54,16 @@ class File:
 def change(host: Host, files: Iterable[File], *, folder: str = FOLDER) -> str:
     """The script that places ``files`` and lets this host's daemons read them; says what the files are then.
 
-    slurmd and sackd are restarted, which jobs survive. A reconfiguration would not do: those that began with slurm.key go on
-    with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; seen with 26.05).
+    slurmd and sackd read at slurmctld's reconfiguration, without a gap. Those without a configuration of their own that
+    began with slurm.key would go on with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; 26.05):
+    they are restarted, once in their life. Jobs survive that, but for a second `srun` and `sbatch` on that host fail.
     """
     lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}"]
     for file in files:
         lines += _place(file)
-    lines += [f"systemctl restart {unit}" for role, unit in _RESTARTED.items() if role in host.roles]
+    units = [unit for role, unit in _RESTARTED.items() if role in host.roles]
+    if units:
+        lines += [_FOLLOWS, *(f"follows {unit} || systemctl restart {unit}" for unit in units)]
     if Role.SLURMDBD in host.roles:  # it reads keys only when it starts; slurmctld keeps what it has to say meanwhile
         lines.append("systemctl restart slurmdbd")
     if Role.BACKUP in host.roles:

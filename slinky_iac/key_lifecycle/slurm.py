@@ -2,8 +2,8 @@
 
 Since 24.05 a daemon with slurm.jwks signs with one key and takes tokens of several (auth/slurm ``internal.c``). So every
 daemon first learns the new key, then all change to it, then the old one goes. slurmd in pods reads the file when slurmctld
-is reconfigured, others when they are restarted. Running jobs ask their slurmd for tokens (slurmstepd holds no key), so they
-notice nothing.
+is reconfigured, on hosts too from its second life on (``scripts``). Running jobs ask their slurmd for tokens (slurmstepd
+holds no key), so they notice nothing.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def rotation(facts: SlurmFacts) -> Rotation:
 
 
 def _steps(hosts: tuple[Host, ...]) -> tuple[Step, ...]:
-    reload = "slurm.jwks on every host; restart of sackd, slurmd, slurmdbd; at last slurmctld's `scontrol reconfigure`"
+    reload = "slurm.jwks on every host; slurmdbd's restart; at last slurmctld's `scontrol reconfigure`"
     return (
         Step(START, Turn.OURS, "make the new key: secret slurmKeyNext of this stack", "nothing uses it yet"),
         Step(
@@ -63,8 +63,8 @@ def _steps(hosts: tuple[Host, ...]) -> tuple[Step, ...]:
             LEARN_HOSTS,
             Turn.HOSTS,
             f"{reload}: they sign with the old key, and take the new one",
-            "a host that is left out has slurm.key only: it would be cut off at the next change, and its jobs lost after"
-            " SlurmdTimeout",
+            "slurmd and sackd that began with slurm.key are restarted this once: jobs go on, but for a second srun and"
+            " sbatch fail there. A host that is left out is cut off at the next change, its jobs lost at SlurmdTimeout",
             hosts=hosts,
         ),
         Step(

@@ -74,6 +74,25 @@ def test_each_daemon_reads_the_file_in_its_own_way(host: Path, roles: tuple[Role
     assert calls(host) == expected
 
 
+def test_a_daemon_that_follows_by_itself_is_not_restarted(host: Path) -> None:
+    """Without its socket, for about a second, each srun on the host would fail."""
+    program = host / "bin" / "sackd"
+    program.symlink_to("/bin/sleep")
+    env = {"PATH": os.environ["PATH"], "SLURM_SACK_JWKS": "/etc/slurm/slurm.jwks"}
+    script = change(Host("h", (Role.LOGIN,)), [File("slurm.jwks", b"{}" * 20)], folder=str(host / "etc slurm"))
+    with subprocess.Popen([str(program), "60"], env=env) as running:
+        assert run(host, script).returncode == 0
+        running.kill()
+    assert calls(host) == []
+
+
+def test_a_daemon_that_has_its_own_configuration_is_not_restarted(host: Path) -> None:
+    (host / "etc slurm" / "slurm.conf").write_text("ClusterName=lab\n")
+    script = change(Host("h", (Role.SLURMD,)), [File("slurm.jwks", b"{}" * 20)], folder=str(host / "etc slurm"))
+    assert run(host, script).returncode == 0
+    assert calls(host) == []
+
+
 def test_where_a_file_cannot_be_placed_no_daemon_is_touched(host: Path) -> None:
     (host / "etc slurm" / "slurm.key").unlink()
     script = change(Host("h", (Role.SLURMD,)), [File("slurm.jwks", b"{}" * 20)], folder=str(host / "etc slurm"))
