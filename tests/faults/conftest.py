@@ -1,5 +1,5 @@
 """Fixtures of the fault tier: those of the end-to-end tier. Run by hand before a release (`./tests/run faults`): it takes
-more than half an hour."""
+an hour."""
 
 from tests.e2e.conftest import slurm, world
 

@@ -5,6 +5,8 @@ The job of gpu-1 ends first, so gpu-1 is given up; the gate asks slurmrestd by w
 
 from __future__ import annotations
 
+import os
+import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -85,8 +87,12 @@ Begin = Callable[..., Case]
 
 
 @pytest.fixture
-def begin(gated: Gated, slurm: Slurm, proxy: FaultProxy) -> Begin:
-    """Start a scale-in from three busy nodes to two, by way of the proxy, and return when the node is drained."""
+def begin(gated: Gated, slurm: Slurm, proxy: FaultProxy) -> Iterator[Begin]:
+    """Start a scale-in from three busy nodes to two, by way of the proxy, and return when the node is drained.
+
+    An update that a failed test leaves behind is killed, so that the next test finds the stack free.
+    """
+    runs: list[subprocess.Popen[str]] = []
 
     def start(*, wait_for_drain: bool = True, deadline: str = "4m") -> Case:
         proxy.mode = Mode.PASS
@@ -99,8 +105,14 @@ def begin(gated: Gated, slurm: Slurm, proxy: FaultProxy) -> Begin:
         slurm.await_running(*jobs.values())
         gated.write(2, {"deadline": deadline}, slurmrest={"url": proxy.url})
         run = gated.start_up()
+        runs.append(run)
         if wait_for_drain:
             await_true("gpu-1 is drained by us", lambda: "slinky-iac:" in slurm.reason("gpu-1"), 60)
         return Case(gated, slurm, jobs, "gpu-1", run)
 
-    return start
+    yield start
+    for run in runs:
+        if run.poll() is None:
+            os.killpg(run.pid, signal.SIGKILL)
+            run.communicate()
+            gated.stack.pulumi("cancel", "--yes", check=False)

@@ -111,11 +111,15 @@ class FaultProxy:
         if self.next_token is not None and HEADER.lower() in (name.lower() for name in headers):
             headers = {name: value for name, value in headers.items() if name.lower() != HEADER.lower()}
             headers[HEADER], self.next_token = self.next_token, None
-        connection.request(handler.command, handler.path, body or None, headers)
-        real = connection.getresponse()
-        self.refusals += real.status == 511
-        _send(handler, real.status, real.headers.get("content-type", "text/plain"), real.read())
-        connection.close()
+        try:
+            connection.request(handler.command, handler.path, body or None, headers)
+            real = connection.getresponse()
+            self.refusals += real.status == 511
+            _send(handler, real.status, real.headers.get("content-type", "text/plain"), real.read())
+        except (OSError, http.client.HTTPException):  # slurmrestd is gone, or whoever asked
+            handler.close_connection = True
+        finally:
+            connection.close()
 
 
 def _send(handler: BaseHTTPRequestHandler, status: int, kind: str, body: bytes) -> None:

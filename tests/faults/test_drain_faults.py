@@ -88,10 +88,13 @@ def backup() -> Iterator[None]:
 def test_slurmctld_fails_over_and_back_in_mid_drain(begin: Begin, slurm: Slurm, backup: None) -> None:
     case = begin()
     outside.daemon_kill("ctl", "slurmctld")
-    await_true("ctl-2 answers for the cluster", lambda: slurm.admin("squeue", check=False), 60)
+    # Asked from the login host: on ctl it is slurmctld itself that vouches for who asks (auth/slurm's socket).
+    await_true("ctl-2 answers for the cluster", lambda: slurm.user("squeue", timeout=15, check=False), 60)
     assert case.run.poll() is None or case.run.returncode == 0, "the gate bears a slurmctld that is another"
-    await_true("ctl-2 holds our drain", lambda: "slinky-iac:" in slurm.reason("gpu-1"), 60)
-    case.await_end_of_the_first_job()
+    reasons = ("sinfo", "--noheader", "--nodes=gpu-1", "--list-reasons", "--format=%E")
+    await_true("ctl-2 holds our drain", lambda: "slinky-iac:" in slurm.user(*reasons), 60)
+    first = ("squeue", "--noheader", f"--jobs={case.jobs['gpu-1']}", "--states=RUNNING,COMPLETING")
+    await_true("the first job has ended", lambda: not slurm.user(*first, check=False).strip(), 120)
     outside.daemon_start("ctl", "slurmctld")
     case.finish()
     case.settle()
