@@ -67,7 +67,7 @@ def lanes(count: int) -> tuple[list[Lane], list[subprocess.Popen[bytes]]]:
         assert holder.stdout is not None
         assert holder.stdout.readline() == b"up\n", "no network namespace could be made: run as root"
         holders.append(holder)
-        env = {**os.environ, "SLINKY_LAB_STATE": f"{paths.USUAL_STATE}-{number}"}
+        env = {**os.environ, "SLINKY_LAB_STATE": f"{paths.USUAL_STATE}-lane{number}"}
         made.append(Lane(f"lab-{number}", ("nsenter", "-t", str(holder.pid), "-n", "--"), env))
     return made, holders
 
