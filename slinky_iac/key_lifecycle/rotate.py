@@ -224,7 +224,10 @@ class Rotating:
                     " it and restart slurmd, then run this again"
                 )
             self.clock.sleep(EVERY_S)
-            now = _started(look)
+            try:
+                now = _started(look)
+            except SlurmrestError:  # slurmctld is reading its configuration
+                continue
             late = sorted(node for node, started in before.items() if now.get(node) in (None, 0, started))
 
     def _await_change(self, look: Look) -> None:
@@ -269,11 +272,8 @@ def _files(found: Material, step: str) -> list[scripts.File]:
 
 
 def _started(look: Look) -> dict[str, int | None]:
-    """When slurmd started, by node; nodes that are down or don't respond are left out. Empty while slurmctld is silent."""
-    try:
-        answer = look.session.slurm.nodes(allow_none=True)
-    except SlurmrestError:
-        return {}
+    """When slurmd started, by node, without nodes that are down or silent. Raises what asking slurmrestd raises."""
+    answer = look.session.slurm.nodes(allow_none=True)
     return {node.name: node.slurmd_started for node in answer.nodes if not node.state & LOST} if answer is not None else {}
 
 

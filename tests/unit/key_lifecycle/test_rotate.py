@@ -6,8 +6,8 @@ import pytest
 
 from slinky_iac import keys
 from slinky_iac.config.load import load
-from slinky_iac.errors import RotationError
-from slinky_iac.key_lifecycle import jwt, slurm
+from slinky_iac.errors import RotationError, SlurmrestUnreachable
+from slinky_iac.key_lifecycle import jwt, rotate, slurm
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import START
 from slinky_iac.key_lifecycle.rotate import refuse_unrotatable
@@ -161,3 +161,26 @@ def test_what_cannot_be_replaced_under_jobs_is_refused_before_anything(
         refuse_unrotatable(Material(load(merged(CONFIG, over)), {}), which)  # type: ignore[arg-type]
     assert "Nothing was changed" in str(caught.value)
     refuse_unrotatable(Material(load(outside()), {}), "jwt")
+
+
+def test_without_slurmctlds_word_on_its_nodes_no_host_is_touched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who was there before couldn't be told afterwards from who was lost."""
+    world = World()
+    rotation = rotating(world, monkeypatch, "slurm")
+
+    def silent(_look: object) -> None:
+        raise SlurmrestUnreachable("no answer")
+
+    monkeypatch.setattr(rotate, "_started", silent)
+    with pytest.raises(SlurmrestUnreachable):
+        rotation.run(start=True)
+    assert all("slurm.jwks" not in world.files[host.name] for host in world.hosts)
+
+
+def test_a_node_that_does_not_come_back_stops_the_rotation_before_the_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World()
+    rotation = rotating(world, monkeypatch, "slurm")
+    monkeypatch.setattr(rotate, "_started", lambda _look: {"metal-1": 1, "gpu-0": world.started})
+    with pytest.raises(RotationError, match="haven't come back: metal-1"):
+        rotation.run(start=True)
+    assert world.set["slurmKey"] == OLD

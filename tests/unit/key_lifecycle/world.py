@@ -34,6 +34,8 @@ CONFIG = outside(
     external={"slurmdHosts": [{"name": "metal-1"}], "loginHosts": [{"name": "login-1"}]},
 )
 
+LOADED = load(CONFIG)
+
 
 class Cut(Exception):
     """The process ends here."""
@@ -134,11 +136,11 @@ class World:
     # -- Look -----------------------------------------------------------------------------------------------------
 
     def material(self) -> Material:
-        return Material(load(CONFIG), dict(self.set))
+        return Material(LOADED, dict(self.set))
 
     @property
     def hosts(self) -> tuple[Host, ...]:
-        return hosts_of(load(CONFIG))
+        return hosts_of(LOADED)
 
     def kubelet(self, *_: object) -> None:
         for pod in PODS:
