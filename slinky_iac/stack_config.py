@@ -14,12 +14,14 @@ from slinky_iac.errors import StateError
 from slinky_iac.stack_state import Runner, run_pulumi
 
 
-def configured(stack: str | None, run: Runner = run_pulumi, *, with_keys: bool = False) -> Values:
+def configured(
+    stack: str | None, run: Runner = run_pulumi, *, with_keys: bool = False, taken_for_set: frozenset[str] = frozenset()
+) -> Values:
     """The configuration of a stack; of the selected one where ``stack`` is None.
 
-    ``with_keys``: decrypt, so that imported keys are there too; needs the stack's passphrase. Raises
-    :class:`StateError` where pulumi can't be run or doesn't answer with a configuration, and
-    :class:`slinky_iac.errors.ConfigError` with every fault of it.
+    ``taken_for_set``: secrets that needn't be set yet, for who only looks at the settings. ``with_keys``: decrypt, so that
+    imported keys are there too; needs the stack's passphrase. Raises :class:`StateError` where pulumi can't be run or
+    doesn't answer with a configuration, and :class:`slinky_iac.errors.ConfigError` with every fault of it.
     """
     secrets = ["--show-secrets"] if with_keys else []
     arguments = ["config", "--json", "--non-interactive", *secrets, *(["--stack", stack] if stack else [])]
@@ -44,4 +46,4 @@ def configured(stack: str | None, run: Runner = run_pulumi, *, with_keys: bool =
                 secret.add(name)
     except (ValueError, KeyError, TypeError, AttributeError):
         raise StateError("`pulumi config --json` printed something else than a stack's configuration") from None
-    return values_of(own, frozenset(secret), with_keys=with_keys)
+    return values_of(own, frozenset(secret) | taken_for_set, with_keys=with_keys)

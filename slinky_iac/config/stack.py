@@ -15,6 +15,8 @@ PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
 COMING_KEYS = ("slurmKeyNext", "slurmKeyPrevious", "jwtKeyNext")
 """Keys beside slurmKey and jwtKey while one is being rotated; `keys rotate` sets and removes them."""
+FIRST_SECRETS = frozenset({"slurmKey", "jwtKey", "databasePassword", "mungeKey"})
+"""Secrets that a stack may need from its first `pulumi up` on."""
 SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword", "mungeKey", *COMING_KEYS)
 """Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
 

@@ -11,7 +11,7 @@ import yaml
 from slinky_iac import stack_config
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
-from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.diagram.build import picture
 from slinky_iac.diagram.mermaid import mermaid
 from slinky_iac.diagram.svg import svg
@@ -22,9 +22,6 @@ CODES = (
     "exit codes: 0 drawn; 1 the configuration can't be read or has faults, or the file can't be written; 2 wrong arguments."
     " No cluster is asked"
 )
-
-_USUAL = frozenset({"slurmKey", "jwtKey", "databasePassword", "mungeKey"})
-"""Secrets that a file is taken to have: they are set by `pulumi config`, maybe not yet."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -40,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read and draw. Raises ConfigError and StateError; returns the exit code."""
-    config = read_file(Path(arguments.config)) if arguments.config else stack_config.configured(arguments.stack).config
+    config = read_file(Path(arguments.config)) if arguments.config else _of_stack(arguments.stack)
     shown = picture(config, arguments.title)
     text = svg(shown) if arguments.format == "svg" else mermaid(shown)
     if arguments.out and arguments.out != "-":
@@ -51,6 +48,10 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
     return 0
+
+
+def _of_stack(stack: str | None) -> StackConfig:
+    return stack_config.configured(stack, taken_for_set=FIRST_SECRETS).config
 
 
 def read_file(file: Path) -> StackConfig:
@@ -64,7 +65,7 @@ def read_file(file: Path) -> StackConfig:
         raise ConfigError((f"--config: {file} is no stack file with a mapping `config:` ({why})",)) from None
     secret = {name for name, value in own.items() if name in SECRET_KEYS and _encrypted(value)}
     found = load({name: value for name, value in own.items() if name not in secret})
-    require_sound(findings(found, frozenset(secret | _USUAL)))
+    require_sound(findings(found, frozenset(secret | FIRST_SECRETS)))
     return found
 
 

@@ -11,6 +11,7 @@ from typing import Final, TypeVar
 from urllib.parse import urlsplit
 
 from slinky_iac import keys, stack_config, stack_state
+from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.drain.progress import Severity
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings
@@ -37,7 +38,7 @@ def look(stack: str | None) -> Status:
         configured = pool.submit(lambda: ask(lambda: _users_url(stack)))
         found = facts(stack or "", stack_state.export(stack))
         seen = _cluster(found) if found.reach is not None else {}
-        url = configured.result()
+        url = configured.result() if found.reach is not None else Answer("")
         users: Answer[str] = Answer(trouble=url.trouble) if url.trouble else _users_slurmrestd(url.value or "")
     answers = Seen(now=int(time.time()), **seen, users_url=url.value or "", users_slurmrestd=users, history=history.result())  # type: ignore[arg-type]
     return status(found, answers)
@@ -132,7 +133,7 @@ def _key(session: Session, place: KeyPlace) -> SeenKey:
 
 
 def _users_url(stack: str | None) -> str:
-    outside = stack_config.configured(stack).config.external.slurmrestd
+    outside = stack_config.configured(stack, taken_for_set=FIRST_SECRETS).config.external.slurmrestd
     return "" if outside is None else outside.url
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.errors import ConfigError, StateError
 from slinky_iac.stack_config import configured
 from slinky_iac.stack_state import Runner
@@ -81,3 +82,16 @@ def test_no_pulumi_is_told() -> None:
 
     with pytest.raises(StateError, match="is pulumi on PATH"):
         configured("dev", absent)
+
+
+def test_who_only_looks_needs_no_secret() -> None:
+    bare = {"slinky-iac:cluster": {"value": '{"name": "lab"}', "secret": False}}
+    bare |= {"slinky-iac:keys": {"value": '{"source": "imported"}', "secret": False}}
+    bare |= {"slinky-iac:accounting": {"value": '{"enabled": false}', "secret": False}}
+
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, 0, json.dumps(bare), "")
+
+    with pytest.raises(ConfigError, match="slurmKey is not set"):
+        configured("dev", run)
+    assert configured("dev", run, taken_for_set=FIRST_SECRETS).config.cluster.name == "lab"

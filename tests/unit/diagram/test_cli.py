@@ -29,7 +29,8 @@ def test_a_file_gives_its_picture_to_stdout_or_to_a_file(tmp_path: Path, capsys:
 def test_a_stack_is_read_through_pulumi(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     asked: list[str | None] = []
 
-    def configured(stack: str | None) -> Values:
+    def configured(stack: str | None, *, taken_for_set: frozenset[str]) -> Values:
+        assert {"slurmKey", "jwtKey"} <= taken_for_set, "a picture needs no secret"
         asked.append(stack)
         return Values(form("slurmdbd-outside"), ())
 
