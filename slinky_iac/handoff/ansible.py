@@ -191,7 +191,11 @@ def _check(sheet: Sheet) -> Task:
     return {
         "name": "Run the check",
         "ansible.builtin.command": {"cmd": sheet.check_path},
+        "register": "slurm_handoff_check",
         "changed_when": False,
+        "until": "slurm_handoff_check.rc == 0",
+        "retries": 1 if sheet.edits else 10,
+        "delay": 2,
         "when": when,
     }
 

@@ -163,7 +163,7 @@ check_clock() {
 conf_read() { # FILE: without comments, continued lines joined, with what it includes
     local file=$root$1 line name
     [ -r "$file" ] || return 0
-    sed -e ':a' -e '/\\$/N; s/\\\n/ /; ta' -e 's/#.*//' -e 's/[[:space:]]*$//' "$file" | while IFS= read -r line; do
+    sed -e ':a' -e '/\\$/N; s/\\\n/ /; ta' -e 's/#.*//' -e 's/[[:space:]]*$//' "$file" | while IFS= read -r line || [ -n "$line" ]; do
         case ${line,,} in
             '') ;;
             include[[:space:]]*)

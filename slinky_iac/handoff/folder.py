@@ -46,7 +46,11 @@ def install_script(sheet: Sheet, cluster: str) -> str:
     puts += "".join(
         f"hosts_line {line.address} {shlex.quote(' '.join(line.names))}\n" for line in sheet.host_lines if line.address
     )
-    tail = _EDIT.format(edits=sheet.edits, check=sheet.check_path) if sheet.edits else _START.format(service=sheet.service)
+    tail = (
+        _EDIT.format(edits=sheet.edits, check=sheet.check_path)
+        if sheet.edits
+        else _START.format(service=sheet.service, check=sheet.check_path)
+    )
     return _INSTALL.format(role=sheet.role, cluster=cluster, puts=puts, tail=tail, check=sheet.check_path)
 
 
@@ -57,23 +61,25 @@ _INSTALL = """\
 set -euf
 cd "$(dirname "$0")"
 lacking=0
+changed=0
 
 put() {{ # FILE MODE OWNER: a file of files/ goes to its place
-    if cmp -s "files/$1" "/$1" && [ "$(stat -c '%a %U' "/$1")" = "$2 $3" ]; then
-        echo "unchanged /$1"
+    place "files/$1" "/$1" "$3" "$2"
+}}
+place() {{ # SOURCE TARGET OWNER MODE
+    if cmp -s "$1" "$2" && [ "$(stat -c '%a %U' "$2")" = "$4 $3" ]; then
+        echo "unchanged $2"
         return
     fi
-    mkdir -p "$(dirname "/$1")"
-    install -o "$3" -m "$2" "files/$1" "/$1.new"
-    mv "/$1.new" "/$1"
-    echo "installed /$1"
+    mkdir -p "$(dirname "$2")"
+    install -o "$3" -g "$3" -m "$4" "$1" "$2.new"
+    mv "$2.new" "$2"
+    changed=1
+    echo "installed $2"
 }}
 key() {{ # NAME PLACE OWNER MODE COMMAND
     if [ -e "keys/$1" ]; then
-        mkdir -p "$(dirname "$2")"
-        install -o "$3" -g "$3" -m "$4" "keys/$1" "$2.new"
-        mv "$2.new" "$2"
-        echo "installed $2"
+        place "keys/$1" "$2" "$3" "$4"
     elif [ ! -s "$2" ]; then
         lacking=1
         echo "lacking   $2: place it first, for example by: $5" >&2
@@ -100,20 +106,29 @@ fi
 if [ -d /run/systemd/system ]; then
     systemctl daemon-reload
     systemctl enable {service}
-    systemctl restart {service}
+    if [ "$changed" = 1 ]; then systemctl restart {service}; else systemctl start {service}; fi
 else
     echo "systemd does not run here: start {service} yourself, as ExecStart= of its unit says"
     exit 0
 fi
+for _ in 1 2 3 4 5 6 7 8 9 10; do # slurmctld hears of it within seconds
+    if {check} >/dev/null; then break; fi
+    sleep 2
+done
 """
 _EDIT = """\
 if [ "$lacking" = 1 ]; then exit 1; fi
+if [ ! -e {edits} ]; then
+    echo "there is no {edits}: set the daemon up first, this adds to its file" >&2
+    exit 1
+fi
 if ! added=$({check} --missing) && [ -n "$added" ]; then
     if [ "${{1:-}}" != --edit ]; then
         printf 'these lines are missing in {edits}; add them, or run this with --edit:\\n%s\\n' "$added" >&2
         exit 1
     fi
     cp -p {edits} "{edits}.before-slinky-iac"
+    if [ -n "$(tail -c 1 {edits})" ]; then echo >>{edits}; fi
     printf '# by slinky-iac handoff\\n%s\\n' "$added" >>{edits}
     echo "added to {edits} (as it was: {edits}.before-slinky-iac):"
     printf '%s\\n' "$added"

@@ -63,6 +63,20 @@ def host_lines(config: StackConfig, slurmctld_address: str | None) -> tuple[Host
     return tuple(lines)
 
 
+def accounting_note(config: StackConfig) -> tuple[str, ...]:
+    """What login hosts need for sacct where the operator writes slurm.conf, which names slurmdbd by its Service."""
+    if config.controller.external is not None or not config.accounting.enabled:
+        return ()
+    service = names.accounting_service(config.cluster.resource_name)
+    outside = config.accounting.external
+    asked = f"sacct and sacctmgr ask `{service}`, port {names.SLURMDBD_PORT}, as the operator writes into slurm.conf"
+    if outside is None:
+        return (f"{asked}: let the name lead to that Service, or use them in a login pod.",)
+    if outside.port != names.SLURMDBD_PORT:
+        return (f"{asked}; slurmdbd listens on {outside.port}, so they work in pods only.",)
+    return (f"{asked}: let the name lead to {outside.host}.",)
+
+
 def is_address(host: str) -> bool:
     """Whether ``host`` is an IP address."""
     try:

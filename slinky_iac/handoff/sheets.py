@@ -66,14 +66,16 @@ def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> H
 
 def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
     if None in known.fingerprints:
-        yield (
-            "The keys' fingerprints aren't known yet, so the checks can't tell a wrong key from the right one. Run"
-            " `pulumi up` (generated keys are made by it) and render again"
-        )
+        how = {
+            "generated": "they are made by `pulumi up`: render again after it",
+            "imported": "render again with the stack's passphrase at hand, or after `pulumi up`",
+            "existing": "the stack never sees them: compare those that the checks print with the Secrets'",
+        }
+        yield f"The keys' fingerprints, so the checks can't tell a wrong key from the right one; {how[config.keys.source]}"
     if config.controller.external is None and known.slurmctld_address is None:
         yield (
-            "Where slurmctld's Service is reached isn't known: give it by --slurmctld-address (a LoadBalancer's"
-            " address, or any node's with a NodePort), else outside hosts must have its names in DNS"
+            "The address of slurmctld's Service: give it by --slurmctld-address (a LoadBalancer's, or any node's with a"
+            " NodePort), else outside hosts must have its names in DNS"
         )
 
 
@@ -109,6 +111,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             "Lines are added to slurm.conf, never changed: what has another value is told, and stays yours to decide.",
             "A host that slurm.conf names already (also within `metal-[1-9]`) needs no second NodeName= line; slurmctld"
             " refuses its whole configuration over a node that is there twice.",
+            "A backup slurmctld needs the same slurm.conf and the same keys.",
             "After an edit: `scontrol reconfigure`. A changed AuthType, CredType or key needs a restart of slurmctld.",
             "Nodes in pods get this host's cgroup.conf too. They need `IgnoreSystemd=yes` in it (or CgroupPlugin=disabled);"
             " metal under systemd may want otherwise: decide for both.",
@@ -281,6 +284,7 @@ def _login(config: StackConfig, known: Known) -> Sheet:
         notes=(
             "sackd signs for users of this host and fetches slurm.conf into /run/slurm/conf, where commands find it.",
             "Users come from this host's passwd, LDAP or sssd; with AuthInfo=use_client_ids slurmctld needn't know them.",
+            *network.accounting_note(config),
         ),
         host_lines=network.host_lines(config, known.slurmctld_address),
     )

@@ -92,6 +92,7 @@ def test_keys_are_not_written_where_others_can_read(joining: Joining) -> None:
 def test_slurmctld_lacks_one_line_which_is_named_then_added(joining: Joining) -> None:
     there = joining.carry("folder/slurmctld", "ctl")
     line = f"NodeName={METAL} NodeAddr={joining.addresses[METAL]} CPUs=2 RealMemory=1000"
+    HOSTS.run("ctl", ["truncate", "-s", "-1", "/etc/slurm/slurm.conf"])  # as an editor may leave it: no last line break
     first = HOSTS.run("ctl", [f"{there}/install.sh"], check=False)
     assert first.returncode == 1
     assert first.stderr.splitlines()[1:] == [line]

@@ -116,6 +116,11 @@ def test_with_missing_only_the_lines_to_add_are_printed(tree: Tree) -> None:
     assert tree.check("check_parameter", CONF, "ClusterName", "other", missing=True) == Said(1, [])
 
 
+def test_the_last_line_counts_without_a_line_break_too(tree: Tree) -> None:
+    (tree.root / "etc/slurm/slurm.conf").write_text(SLURM_CONF + "PartitionName=last Nodes=ALL")
+    assert tree.check("check_line", CONF, "PartitionName=last Nodes=ALL").status == 0
+
+
 def test_a_file_that_is_not_there_lacks_everything(tree: Tree) -> None:
     assert tree.check("check_parameter", "/etc/slurm/none.conf", "AuthType", "auth/slurm").lines[0].startswith("missing")
 

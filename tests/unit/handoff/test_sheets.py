@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -110,6 +111,21 @@ def test_what_is_not_known_yet_is_said_and_never_made_up() -> None:
     assert len(found.open_points) == 2
     assert all(key.fingerprint is None for each in found.sheets for key in each.keys)
     assert handoff(form("all-in-kubernetes"), KNOWN).open_points == ()
+
+
+@pytest.mark.parametrize(
+    ("name", "over", "told"),
+    [
+        ("all-in-kubernetes", {}, "lead to that Service"),
+        ("slurmdbd-outside", {}, "lead to slurmdbd.example.org"),
+        ("slurmdbd-outside", {"accounting": {"external": {"host": "192.0.2.7", "port": 7819}}}, "listens on 7819"),
+        ("all-outside", {}, None),
+    ],
+)
+def test_login_hosts_are_told_where_sacct_asks(name: str, over: dict[str, Any], told: str | None) -> None:
+    notes = [n for n in handoff(form(name, **over), KNOWN, [Role.LOGIN]).sheets[0].notes if n.startswith("sacct")]
+    assert [told in note for note in notes if told] == ([True] if told else [])
+    assert bool(notes) is bool(told)
 
 
 def test_an_own_port_of_slurmctld_is_used_everywhere() -> None:
