@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
@@ -20,6 +21,8 @@ from slinky_iac.key_lifecycle.slurm import SlurmFacts
 from slinky_iac.manifests.shared import key_references
 from slinky_iac.reach import reach
 
+AT_ONCE = 16
+"""Hosts that are asked at the same time."""
 ASK_S = 25.0
 """Seconds for one question to slurmrestd; it waits 10 s for a slurmctld that is being reconfigured."""
 
@@ -105,20 +108,22 @@ class Look:
 
     def _confirmed(self) -> dict[str, str | None]:
         """slurm.jwks of each host. One with slurm.key only, and the right one, is as if it had the file with that key."""
-        if self.via is None or "slurmKey" not in self.material.keys:
+        via = self.via
+        if via is None or "slurmKey" not in self.material.keys:
             return {}
-        found: dict[str, str | None] = {}
-        own = sha256(self.material.keys["slurmKey"]).hexdigest()
-        alone = keys.jwks(self.material.keys["slurmKey"]) == self.material.jwks()
-        for host in self.hosts:
-            text = scripts.look([names.SLURM_JWKS_FILE, names.SLURM_KEY_FILE], folder=self.folder)
-            said = scripts.told(self.via.script(host, text))
-            file, key = said.get(names.SLURM_JWKS_FILE), said.get(names.SLURM_KEY_FILE)
-            if file is None:
-                found[host.name] = self.wanted if alone and key is not None and key.digest == own else None
-            else:
-                found[host.name] = file.digest if file.read else None
-        return found
+        text = scripts.look([names.SLURM_JWKS_FILE, names.SLURM_KEY_FILE], folder=self.folder)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            said = pool.map(lambda host: scripts.told(via.script(host, text)), self.hosts)
+            return {host.name: self._read(seen) for host, seen in zip(self.hosts, said, strict=True)}
+
+    def _read(self, seen: Mapping[str, scripts.Seen]) -> str | None:
+        """The slurm.jwks that a host's daemons have read; None where that isn't known."""
+        own = self.material.keys["slurmKey"]
+        file, key = seen.get(names.SLURM_JWKS_FILE), seen.get(names.SLURM_KEY_FILE)
+        if file is not None:
+            return file.digest if file.read else None
+        alone = keys.jwks(own) == self.material.jwks()
+        return self.wanted if alone and key is not None and key.digest == sha256(own).hexdigest() else None
 
     def _slurmctld(self, raw: bytes) -> bool | None:
         with self.session.slurm_with([raw]) as client:
