@@ -58,10 +58,7 @@ def ask_slurm(
         with connect(way, next(iter(keys.values()), (ANY_KEY,)), clock) as client:
             found = SlurmFacts(way=way.endpoint.shown, inside=way.inside)
             try:
-                served = (client.version(),) if quick else client.served()
-                if not served:
-                    client.version()  # raises, with the reason
-                found = replace(found, served=None if quick else served)
+                found = _versions(client, found, quick=quick)
             except SlurmrestVersionError as error:
                 found = replace(found, failed={"conf": str(error)}, served=())
             except SlurmrestError as error:
@@ -73,6 +70,22 @@ def ask_slurm(
             return replace(_asked(way, found, keys, clock, connect, quick=quick), unanswered=tuple(unanswered))
     why = "; ".join(silent) or "there is none to ask yet: the stack has none up, and names no outside one"
     return SlurmFacts(trouble=why, unanswered=tuple(unanswered))
+
+
+def _versions(client: Surveyor, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
+    """Which REST versions are served. Raises where slurmrestd doesn't answer, or serves none that we speak.
+
+    Every ping goes on to slurmctld: where that hangs, each takes Slurm's MessageTimeout, and only one is waited for.
+    """
+    trouble = ""
+    if not quick:
+        try:
+            if served := client.served():
+                return replace(found, served=served)
+        except SlurmrestUnreachable as error:
+            trouble = str(error)
+    client.version()
+    return replace(found, failed={"served": trouble}) if trouble else found
 
 
 def _surveyor(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:

@@ -137,6 +137,18 @@ def test_a_silent_slurmctld_is_told_from_a_refused_token() -> None:
     assert ask({"inside": Surveyed(keys=(OTHER_KEY,))}, INSIDE).silent == {}
 
 
+def test_a_slurmctld_that_hangs_is_not_taken_for_a_slurmrestd_that_is_not_there() -> None:
+    class Hanging(Surveyed):
+        def handle(self, request: httpx.Request) -> httpx.Response:
+            if "v0.0.43" in request.url.path:
+                raise httpx.ReadTimeout("ten seconds for each ping are too many", request=request)
+            return super().handle(request)
+
+    seen = ask({"outside": Hanging(broken=("diag",))}, OUTSIDE)
+    assert (seen.way, seen.served, list(seen.silent)) == ("http://outside:6820", None, ["slurmctld"])
+    assert "too many" in seen.failed["served"]
+
+
 def test_a_silent_slurmdbd_is_named() -> None:
     assert list(ask({"inside": Surveyed(broken=("clusters",))}, INSIDE).silent) == ["slurmdbd"]
 
