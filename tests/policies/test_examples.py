@@ -18,15 +18,19 @@ from tests.stacks import EXAMPLES, merged, sections
 SECRETS = {
     "slurmKey": base64.b64encode(b"a made-up slurm.key of enough characters").decode(),
     "jwtKey": base64.b64encode(b"another made-up key of enough characters").decode(),
+    "mungeKey": base64.b64encode(b"a made-up munge.key of enough characters").decode(),
     "databasePassword": "a made-up password",
 }
-NAMES = [file.name.removeprefix("Pulumi.").removesuffix(".yaml") for file in EXAMPLES]
+FILES = (*EXAMPLES, REPO / "examples" / "jupyter" / "Pulumi.munge.yaml")
+NAMES = [file.name.removeprefix("Pulumi.").removesuffix(".yaml") for file in FILES]
 THROW_AWAY = "dev"
 """The lab's stack: made and destroyed many times a day, so its keys and CRDs aren't protected (site.lab.json)."""
 
 
 def needed(config: Mapping[str, Any]) -> set[str]:
     """Secrets that a stack asks for."""
+    if config.get("keys", {}).get("auth") == "auth/munge":
+        return {"mungeKey"}
     found = {"slurmKey", "jwtKey"} if config.get("keys", {}).get("source") == "imported" else set()
     return found | ({"databasePassword"} if "database" in config.get("accounting", {}) else set())
 
@@ -63,7 +67,7 @@ def previews(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Callable
         return preview(program(engine, root / name, setup, sections(file)), LAB if name == THROW_AWAY else None)
 
     pool = ThreadPoolExecutor(2)
-    running: dict[str, Future[Outcome]] = {n: pool.submit(one, n, f) for n, f in zip(NAMES, EXAMPLES, strict=True)}
+    running: dict[str, Future[Outcome]] = {n: pool.submit(one, n, f) for n, f in zip(NAMES, FILES, strict=True)}
     return lambda name: running[name].result()
 
 
