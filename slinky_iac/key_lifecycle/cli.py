@@ -231,6 +231,8 @@ def commands(plan: Rotation, arguments: argparse.Namespace) -> list[str]:
 def _next(plan: Rotation, arguments: argparse.Namespace) -> str:
     step = plan.due
     own = f"python -m slinky_iac keys rotate {plan.which}"
+    if any(each.turn is Turn.PERSON for each in plan.steps):
+        return "a planned stop: these steps are shown, not carried out"
     if step is None or not plan.under_way:
         return f"no rotation is under way; `{own} --start` begins one"
     if step.turn is Turn.HOSTS:

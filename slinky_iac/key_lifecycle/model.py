@@ -14,6 +14,7 @@ class Turn(StrEnum):
 
     OURS = "this stack"
     HOSTS = "outside hosts"
+    PERSON = "you, in a planned stop"
 
 
 class State(StrEnum):

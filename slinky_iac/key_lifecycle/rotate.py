@@ -19,6 +19,7 @@ from slinky_iac.key_lifecycle.hosts import Via, hosts_of
 from slinky_iac.key_lifecycle.look import Look, opened
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import START, Host, Rotation, Step, Turn, Which, staged
+from slinky_iac.key_lifecycle.planned_stop import planned_stop
 from slinky_iac.kube.wire import Clock
 
 PODS_S: Final = 300
@@ -44,7 +45,12 @@ class Rotating:
     clock: Clock = field(default_factory=Clock)
 
     def plan(self) -> Rotation:
-        """Where the rotation stands. Changes nothing."""
+        """Where the rotation stands, or the planned stop that this stack needs instead. Changes nothing."""
+        found = material.read(self.engine)
+        try:
+            refuse_unrotatable(found, self.which)
+        except RotationError as error:
+            return planned_stop(found.config, self.which, hosts_of(found.config, self.backups), str(error))
         with self._look() as look:
             return self._plan(look)
 
@@ -248,13 +254,13 @@ def refuse_unrotatable(found: Material, which: Which) -> None:
     config = found.config
     if config.keys.source != "imported":
         raise RotationError(
-            f"keys.source is {config.keys.source}: only imported keys are replaced step by step. docs/keys.md says how such"
-            " a stack changes to imported keys, or its key in a planned stop. Nothing was changed"
+            f"keys.source is {config.keys.source}: only imported keys are replaced step by step. `--plan` shows"
+            " the planned stop that others need. Nothing was changed"
         )
     if config.controller.external is None:
         raise RotationError(
-            "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. docs/keys.md has the planned stop"
-            " for that form. Nothing was changed"
+            "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. `--plan` shows the"
+            " planned stop that it needs. Nothing was changed"
         )
     if which == "slurm" and not config.keys.jwks:
         raise RotationError(
