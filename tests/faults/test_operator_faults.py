@@ -11,6 +11,9 @@ from tests.faults.mid_drain import Begin, Case, begin, gated, proxy
 
 __all__ = ["begin", "gated", "proxy"]
 
+KIND = "kubernetes:slinky.slurm.net/v1beta1:RestApi"
+"""Pulumi's type of the custom resource."""
+
 
 def test_the_operator_restarted_in_mid_drain(begin: Begin, world: World) -> None:
     case = begin()
@@ -80,7 +83,7 @@ def test_a_restapi_replaced_in_the_same_up_as_a_scale_in_costs_no_job(gated: Gat
     gated.reset()
     jobs = _running_on_all(slurm)
     state = json.loads(gated.stack.pulumi("stack", "export").stdout)
-    (urn,) = (each["urn"] for each in state["deployment"]["resources"] if each["type"].endswith(":RestApi"))
+    (urn,) = (each["urn"] for each in state["deployment"]["resources"] if each["type"] == KIND)
     (before,) = gated.world.objects("restapis.slinky.slurm.net", NAMESPACE)
     gated.write(2)
     out, _ = (run := gated.start_up("--replace", urn)).communicate(timeout=400)
