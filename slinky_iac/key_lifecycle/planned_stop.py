@@ -31,7 +31,7 @@ def planned_stop(config: StackConfig, which: Which, hosts: tuple[Host, ...], why
             )
         )
     if config.keys.source == "generated":
-        made = "keys.source: imported; `python -m slinky_iac keys import slurm` and `keys import jwt`: the new one and the other"
+        made = "keys.source: imported; `python -m slinky_iac keys import` for both, the new one and the other"
         again = "a generated key would be the same again, since its generator is kept with the Secrets"
     elif config.keys.source == "existing":
         made = "replace the Secret that `keys` names, under its name"
