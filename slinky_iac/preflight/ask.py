@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from slinky_iac import keys, names
 from slinky_iac.config.stack import StackConfig
@@ -152,12 +152,13 @@ def _or_none(question: Callable[[], T]) -> T | None:
 
 def _ways(config: StackConfig, kube: KubeFacts) -> tuple[Way, ...]:
     """Where a slurmrestd may be asked, the one that drains go through first."""
-    access, found = config.slurmrest, []
+    access = config.slurmrest
+    found: list[Way] = []
     if access.url is not None:
         found.append(Way(Direct(access.url, Path(access.ca_file) if access.ca_file else None), inside=False))
     elif kube.restapi_pods:
         service = names.restapi_service(config.cluster.resource_name)
-        proxy: Any = KubeProxy(kubeconfig=_source(config), namespace=config.cluster.namespace, service=service)
+        proxy = KubeProxy(kubeconfig=_source(config), namespace=config.cluster.namespace, service=service)
         found.append(Way(proxy, inside=True))
     outside = config.external.slurmrestd
     if outside is not None:
@@ -174,7 +175,8 @@ def _jwt_keys(values: Values, kube: ShortPodClient | None) -> dict[str, tuple[by
         found[IN_CONFIG] = (values.keys[1], coming) if coming is not None else (values.keys[1],)
     if kube is not None:
         secret, entry = _places_of_keys(values.config)[JWT]
-        held = _or_none(lambda: kube.secret_entry(values.config.cluster.namespace, secret, entry))
-        if held is not None and all(held not in each for each in found.values()):
-            found[IN_SECRET] = (held,)
+        namespace = values.config.cluster.namespace
+        held = _or_none(lambda: kube.secret_entries(namespace, secret, entry, entry + keys.NEXT_SUFFIX))
+        if held is not None and all(held[0] not in each for each in found.values()):
+            found[IN_SECRET] = tuple(held)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import secrets
 import signal
 import subprocess
@@ -134,6 +135,17 @@ def test_a_wrong_port_another_name_and_missing_lines_are_each_named_with_the_lin
     assert lines(checks, "slurmctld-port") == ["port: 6817"]
     assert lines(checks, "partitions") == ["NodeSet=fat Feature=fat", "PartitionName=fat Nodes=fat"]
     assert lines(checks, "metal-hosts") == ["NodeName=metal-9 CPUs=2"]
+
+
+def test_a_preview_tells_the_lines_that_a_new_nodeset_needs_outside(
+    stack: Stack, changed: Callable[[Callable[[Settings], None]], None]
+) -> None:
+    changed(lambda found: found["slinky-iac:nodesets"].update(fat={"replicas": 1}))
+    preview = stack.pulumi("preview")
+    said = " ".join((preview.stdout + preview.stderr).split())
+    assert "warning: preflight.partitions: partitions fat: has none of that name" in said
+    assert "NodeSet=fat Feature=fat | PartitionName=fat Nodes=fat" in said
+    assert set(re.findall(r"preflight\.([\w-]+):", said)) == {"partitions"}, "all else fits, and is not worth a word"
 
 
 def test_a_wrong_jwt_key_is_told_from_the_right_one_in_the_secret_and_shown_nowhere(
