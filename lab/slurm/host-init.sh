@@ -52,4 +52,21 @@ chroot "$root" sh -c '
 
 echo "$pid $start" > "$folder/pid.new"
 mv "$folder/pid.new" "$folder/pid"
-exec chroot "$root" tini -- sleep infinity
+[ -n "${HOST_CGROUP:-}" ] || exec chroot "$root" tini -- sleep infinity
+
+# A host that boots systemd: in a cgroup tree of its own, up to basic.target (packages would start daemons beyond it).
+# It gets a real root instead of a chroot's, or it could give no service a mount namespace.
+mkdir -p "$HOST_CGROUP"
+echo 0 > "$HOST_CGROUP/cgroup.procs"
+: > "$root/etc/machine-id"
+echo "$name" > "$root/etc/hostname"
+exec unshare --cgroup sh -c '
+    mount -t cgroup2 cgroup2 "$1/sys/fs/cgroup"
+    mount --bind "$1/proc/sys" "$1/proc/sys"
+    mount -o remount,bind,ro "$1/proc/sys" # the machine keeps its kernel parameters
+    cd "$1"
+    mkdir -p run/machine
+    pivot_root . run/machine
+    exec chroot . env -i container=lab "$2" PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+        /usr/lib/systemd/systemd --unit=basic.target --log-target=null --show-status=0
+' init "$root" "SLINKY_LAB_PROCESS=${SLINKY_LAB_PROCESS:-}"

@@ -44,8 +44,11 @@ class Hosts:
 
     site: Site
 
-    def up(self, host: Host, lower: Path, binds: Sequence[Bind]) -> None:
-        """Start `host` over the root file system `lower` and join it to the network. Does nothing if it is there."""
+    def up(self, host: Host, lower: Path, binds: Sequence[Bind], *, cgroup: Path | None = None) -> None:
+        """Start `host` over the root file system `lower` and join it to the network. Does nothing if it is there.
+
+        With `cgroup`, a place in the cgroup2 tree, it boots systemd there; else its first process only waits.
+        """
         folder = self.site.host(host.name)
         if not self.is_up(host.name):
             self.down(host.name)
@@ -53,7 +56,8 @@ class Hosts:
             pairs = [part for bind in binds for part in (str(bind.source), bind.target)]
             seal = ["unshare", "--mount", "--uts", "--net", "--pid", "--fork", "--kill-child"]
             script = ["sh", str(INIT), host.name, str(lower), str(folder), *pairs]
-            self.site.supervisor.start(self._holder(host.name), [*seal, *script])
+            env = {} if cgroup is None else {"HOST_CGROUP": str(cgroup)}
+            self.site.supervisor.start(self._holder(host.name), [*seal, *script], env=env)
             self.site.supervisor.await_true(
                 f"host {host.name} is up", lambda: self.is_up(host.name), START_SECONDS, log=self._holder(host.name)
             )

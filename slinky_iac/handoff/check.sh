@@ -156,7 +156,7 @@ check_clock() {
     elif [ "$(timedatectl show -p NTPSynchronized --value 2>/dev/null)" = yes ]; then
         tell ok "the clock is synchronised"
     else
-        tell bad "the clock is not synchronised; credentials are refused when clocks differ. Start chrony or systemd-timesyncd"
+        tell unknown "systemd doesn't know the clock as synchronised; credentials are refused when clocks differ. Run chrony"
     fi
 }
 

@@ -101,7 +101,7 @@ class Joining:
         return path
 
     def boot(self, host: str, user_data: str) -> None:
-        """Let a host's cloud-init take a file of user data, as at a first boot, as far as it writes files."""
+        """Let a host's cloud-init carry out a file of user data, as at a first boot: files, then commands."""
         seed = "/var/lib/cloud/seed/nocloud"
         local = "network: {config: disabled}\ndatasource_list: [NoCloud]\n"
         script = f"""set -e
@@ -110,25 +110,10 @@ class Joining:
             cat > {seed}/user-data
             printf '%s' '{local}' > /etc/cloud/cloud.cfg.d/99-lab.cfg
             cloud-init init
-            cloud-init single --name cc_write_files_deferred --frequency always"""
+            for module in write_files_deferred runcmd scripts_user; do
+                cloud-init single --name cc_$module --frequency always
+            done"""
         HOSTS.run(host, ["sh", "-c", script], stdin=(self.folder / user_data).read_text())
-
-    def start(self, host: str, service: str) -> None:
-        """Do what systemd does with the unit's drop-in: RuntimeDirectory=, User=, Environment=, ExecStart= (in the
-        foreground)."""
-        unit = HOSTS.run(host, ["cat", f"/etc/systemd/system/{service}.service.d/10-slinky-iac.conf"]).stdout
-        lines = dict(line.split("=", 1) for line in unit.splitlines() if "=" in line and not line.startswith("#"))
-        needed = lines.get("AssertPathExists", "/").lstrip("/")
-        assert HOSTS.inside(host, needed).exists()
-        user = lines.get("User", "root")
-        words = [word for word in lines["ExecStart"].split() if not word.startswith("$")]
-        if "--systemd" in words:
-            words[words.index("--systemd")] = "-D"
-            HOSTS.run(host, ["install", "-d", "-o", user, "-g", user, "-m", "755", "/run/slurm"])
-        group = HOSTS.run(host, ["id", "-g", user]).stdout.strip()
-        become = [] if user == "root" else ["setpriv", f"--reuid={user}", f"--regid={group}", "--clear-groups"]
-        environment = ["env", lines["Environment"]] if "Environment" in lines else []
-        HOSTS.spawn(host, service, [*become, *environment, *words])
 
     def checked(self, host: str, role: str) -> subprocess.CompletedProcess[str]:
         """What the role's own check says on the host."""
