@@ -70,6 +70,8 @@ def _cluster(found: Facts) -> dict[str, object]:
     assert found.reach is not None
     with open_session(found.reach, "", budget_s=BUDGET_S, report=_silent) as session:
         kube = ask(partial(_release, session))
+        if kube.known:
+            kube = ask(partial(_release, session))  # again: the first has read a kubeconfig and shaken hands
         if not kube.known:
             why = "the Kubernetes API server doesn't answer"
             return {

@@ -43,7 +43,8 @@ def _endpoints(found: Facts, seen: Seen) -> Iterable[Endpoint]:
     )
     proxy = f"{reach.namespace}/{reach.restapi_service} (service proxy)"
     rest = seen.slurmrestd
-    served = f"serves {', '.join(seen.served.value)}" if seen.served.value else ""
+    newest, *older = seen.served.value or ("",)
+    served = f"REST {', '.join((newest, *(each.removeprefix('v0.0') for each in older)))}" if newest else ""
     yield Endpoint("slurmrestd", reach.url or proxy, _state(rest), _ms(rest), _said(rest, served))
     if found.has_slurmctld:
         yield from _slurmctld(found, seen)
@@ -77,7 +78,7 @@ def _slurmctld(found: Facts, seen: Seen) -> Iterable[Endpoint]:
         name = "slurmctld" if ping.primary or len(pings) == 1 else "slurmctld (backup)"
         place = f"{ping.hostname} ({where})" if ping.primary else ping.hostname
         if ping.responding:
-            text = "answers slurmrestd, takes our token" if seen.token.known else "answers slurmrestd"
+            text = "takes our token" if seen.token.known else "answers slurmrestd"
             yield Endpoint(name, place, "up", _ms(seen.token), text)
         elif seen.token.known:  # a slurmctld took the token, so this one is really silent
             yield Endpoint(name, place, "down", text="doesn't answer slurmrestd")

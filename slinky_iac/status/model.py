@@ -32,7 +32,7 @@ class Endpoint:
     """Address, or through what it was asked."""
     state: Reachable
     latency_ms: int | None = None
-    """Of one whole question, as the user feels it: proxies between included."""
+    """Of one question over an open connection, proxies between included."""
     text: str = ""
     """What it said, or what is known about its silence."""
 
