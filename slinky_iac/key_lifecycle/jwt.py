@@ -78,7 +78,7 @@ def refused(facts: JwtFacts, key: str) -> bool:
 
 def _due(facts: JwtFacts) -> str:
     if facts.coming is None:
-        return START if facts.held == (facts.current,) else ADOPT
+        return START if facts.held in ((), (facts.current,)) else ADOPT
     if facts.coming == facts.current:
         return ADOPT
     if facts.coming not in facts.held:

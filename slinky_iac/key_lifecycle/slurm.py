@@ -100,6 +100,8 @@ def _due(facts: SlurmFacts) -> str:
     """By the configuration's secrets first (each step of ours begins by changing them), then by what pods and hosts have."""
     if facts.coming is not None and facts.previous is not None:
         return CHANGE_PODS  # cut short between two of its settings
+    if facts.coming is None and facts.previous is None and facts.key_held is None:
+        return START  # no Secret: a stack before its first `pulumi up`
     of_pods, of_hosts, then = _stage(facts)
     if not _pods_have(facts):
         return of_pods

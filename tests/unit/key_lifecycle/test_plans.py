@@ -29,6 +29,7 @@ def due(plan: Rotation) -> str | None:
     ("facts", "step"),
     [
         (REST, START),
+        (replace(REST, held=()), START),
         (replace(REST, coming=NEW), jwt.CARRY),
         (BOTH, jwt.HOSTS),
         (replace(BOTH, slurmctld=SWITCHED), jwt.HOSTS),
@@ -73,6 +74,7 @@ UNASKED: dict[str, str | None] = {}
     ("facts", "step"),
     [
         (CALM, START),
+        (replace(CALM, held=None, key_held=None, pods={}, confirmed=UNASKED), START),
         (replace(CALM, confirmed=UNASKED), START),
         (replace(CALM, coming=NEW, held="older"), slurm.LEARN_PODS),
         (replace(CALM, coming=NEW, pods={"gpu-0": W, "gpu-1": "older"}), slurm.LEARN_PODS),
