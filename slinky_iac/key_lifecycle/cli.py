@@ -6,13 +6,14 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+import textwrap
 import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
 from slinky_iac import keys, names
-from slinky_iac.errors import RotationError, SlurmrestError
+from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestError
 from slinky_iac.key_lifecycle import bring, files, material, report, scripts
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.hosts import Via, hosts_of
@@ -23,6 +24,7 @@ from slinky_iac.key_lifecycle.rotate import LOST, Rotating
 from slinky_iac.terminal import Paint, columns
 
 HELP = "slurm.key and the JWT key: make, import, show fingerprints, verify, and replace them under running jobs"
+WIDTH: Final = 100
 WAITS: Final = 3
 DIFFERS: Final = 6
 CODES = (
@@ -159,7 +161,7 @@ def _verify(arguments: argparse.Namespace) -> int:
 def _silent(look: Look) -> list[str] | None:
     try:
         answer = look.session.slurm.nodes(allow_none=True)
-    except SlurmrestError:
+    except (SlurmrestError, KubeNotFound):  # no key to ask with, before the first `pulumi up`
         return None
     return sorted(node.name for node in answer.nodes if node.state & LOST) if answer is not None else None
 
@@ -213,11 +215,20 @@ def _words(plan: Rotation, arguments: argparse.Namespace) -> str:
     lines: list[str] = []
     for number, step in enumerate(plan.steps, 1):
         mark = marks[step.state] if plan.under_way else "[ ]"
-        lines += [f"{mark} {number}. {step.name} ({step.turn.value}): {step.title}", f"       {step.why}"]
+        lines += _wrapped(f"{mark} {number}. {step.name} ({step.turn.value}): {step.title}", indent="       ", first="")
+        lines += _wrapped(step.why, indent="       ")
         if step.state is State.NOW and plan.under_way and step.turn is Turn.HOSTS:
             lines += [f"         {line}" for line in commands(plan, arguments)]
     lines += [f"  {note}" for note in plan.notes]
     return "\n".join([*lines, _next(plan, arguments)])
+
+
+def _wrapped(text: str, *, indent: str, first: str | None = None) -> list[str]:
+    """Lines of at most :data:`WIDTH` columns; nothing in them is cut."""
+    lead = indent if first is None else first
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=lead, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
 
 
 def commands(plan: Rotation, arguments: argparse.Namespace) -> list[str]:

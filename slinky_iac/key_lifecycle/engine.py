@@ -79,7 +79,7 @@ class Engine:
         except StateError as error:
             raise RotationError(
                 "this stack isn't as its configuration says, so a rotation would apply more than keys. Run `pulumi up`"
-                f" first. {str(error)[-400:]}"
+                f" first; `pulumi preview --diff` shows what it would do ({str(error).splitlines()[-1]})"
             ) from None
         self.checked = True
 

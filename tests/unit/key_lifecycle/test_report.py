@@ -103,6 +103,12 @@ def test_a_plan_shows_all_steps_and_the_hosts_commands_of_the_one_that_is_due() 
     assert text.index("--script dbd") < text.index("--script ctl")
 
 
+def test_a_plan_fits_a_terminal_but_for_commands_which_are_copied_whole() -> None:
+    for plan in (jwt_rotation(BOTH), slurm_rotation(replace(CALM, coming=NEW, confirmed=UNASKED))):
+        lines = cli._words(plan, arguments(plan.which)).splitlines()
+        assert max(len(line) for line in lines[:-1] if "--script" not in line) <= 100
+
+
 def test_a_plan_at_rest_has_no_mark_and_says_how_to_begin() -> None:
     text = cli._words(slurm_rotation(replace(CALM, confirmed=UNASKED)), arguments("slurm"))
     assert "[x]" not in text
