@@ -88,7 +88,6 @@ def backup() -> Iterator[None]:
 def test_slurmctld_fails_over_and_back_in_mid_drain(begin: Begin, slurm: Slurm, backup: None) -> None:
     case = begin()
     outside.daemon_kill("ctl", "slurmctld")
-    # Asked from the login host: on ctl it is slurmctld itself that vouches for who asks (auth/slurm's socket).
     assert slurm.user("squeue", timeout=90), "squeue waits for ctl-2, and ctl-2 answers for the cluster"
     assert case.run.poll() is None or case.run.returncode == 0, "the gate bears a slurmctld that is another"
     reasons = ("sinfo", "--noheader", "--nodes=gpu-1", "--list-reasons", "--format=%E")
