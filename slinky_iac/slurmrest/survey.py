@@ -1,0 +1,116 @@
+"""Questions that a preflight asks beside those of a drain: slurmctld's configuration, its clock, slurmdbd, partitions.
+
+What is missing is unknown, never a default: the wire models have None for it, and the caller says so. Field names are those
+of data_parser v0.0.45 (Slurm 26.05.5, run).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac.errors import SlurmrestVersionError
+from slinky_iac.slurmrest.answers import Envelope, Strict
+from slinky_iac.slurmrest.client import SlurmrestClient
+
+CONF_SINCE: Final = "v0.0.45"
+"""First version with ``GET conf`` (Slurm 26.05)."""
+
+
+class SlurmConf(Strict):
+    """slurm.conf as slurmctld runs with it: the part that a hybrid cluster depends on. None: not in the answer."""
+
+    ClusterName: str | None = None
+    AuthType: str | None = None
+    AuthInfo: str | None = None
+    AuthAltTypes: list[str] | None = None
+    AuthAltParameters: str | None = None
+    CredType: str | None = None
+    SlurmctldParameters: list[str] | None = None
+    SlurmctldPort: int | None = None
+    MaxNodeCount: int | None = None
+    ReturnToService: str | None = None
+    GresTypes: list[str] | None = None
+    SlurmUser: str | None = None
+    SlurmUserId: int | None = None
+    AccountingStorageType: str | None = None
+    AccountingStorageHost: str | None = None
+    AccountingStoragePort: int | None = None
+    ProctrackType: str | None = None
+    TaskPlugin: list[str] | None = None
+    JobAcctGatherType: str | None = None
+
+
+class _ConfMeta(Strict):
+    SLURM_VERSION: str | None = None
+
+
+class _ConfBody(Envelope):
+    slurm_conf: SlurmConf
+    slurm_conf_meta: _ConfMeta = _ConfMeta()
+
+
+class _Set(Strict):
+    set: bool = False
+    number: int = 0
+
+
+class _Statistics(Strict):
+    req_time: _Set | int
+
+
+class _DiagBody(Envelope):
+    statistics: _Statistics
+
+
+class _Pinged(Strict):
+    responding: bool
+
+
+class _DbdPingBody(Envelope):
+    pings: list[_Pinged]
+
+
+class _Partition(Strict):
+    name: str
+    node_sets: str = ""
+
+
+class _PartitionsBody(Envelope):
+    partitions: list[_Partition]
+
+
+@dataclass(frozen=True)
+class RunningConf:
+    """slurmctld's configuration and its own release."""
+
+    conf: SlurmConf
+    version: str
+
+
+class Surveyor(SlurmrestClient):
+    """A client with the preflight's questions. All of them only read."""
+
+    def running_conf(self) -> RunningConf:
+        """slurmctld's running configuration. :raises SlurmrestVersionError: slurmrestd is older than 26.05."""
+        if self.version() != CONF_SINCE:
+            raise SlurmrestVersionError(
+                f"slurmrestd at {self._shown} speaks {self.version()}, and a running slurm.conf can be read over REST only"
+                f" from {CONF_SINCE} (Slurm 26.05) on"
+            )
+        body = self._get("conf", _ConfBody, None)
+        return RunningConf(body.slurm_conf, body.slurm_conf_meta.SLURM_VERSION or "")
+
+    def slurmctld_time(self) -> int:
+        """slurmctld's clock, in seconds since 1970; proof as well that it takes our tokens. :raises SlurmrestAuthError:"""
+        asked = self._get("diag/", _DiagBody, None).statistics.req_time
+        return asked if isinstance(asked, int) else asked.number
+
+    def slurmdbd_responds(self) -> bool:
+        """Whether slurmdbd answers slurmrestd."""
+        return any(each.responding for each in self._get("ping/", _DbdPingBody, None, api="slurmdb").pings)
+
+    def partition_nodesets(self) -> dict[str, tuple[str, ...]]:
+        """All partitions, each with the NodeSet= names that its Nodes= has."""
+        body = self._get("partitions/", _PartitionsBody, None)
+        return {each.name: tuple(name for name in each.node_sets.split(",") if name) for each in body.partitions}
