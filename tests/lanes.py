@@ -23,7 +23,17 @@ from time import monotonic
 
 from lab import paths
 
-LONGEST = ("test_drain_jobs.py", "test_drain_teardown.py", "test_drain_policy.py", "test_stack_life.py", "test_bad_world.py")
+LONGEST = (
+    "test_drain_jobs.py",
+    "test_drain_teardown.py",
+    "test_stack_life.py",
+    "test_drain_policy.py",
+    "test_bad_world.py",
+    "test_preflight.py",
+    "test_webhook.py",
+    "test_status.py",
+    "test_key_rotation.py",
+)
 """Begun first, in this order, so that no lane is left alone with a long one."""
 IN_LAB = 'eval "$(./lab/lab env)" && exec "$@"'
 

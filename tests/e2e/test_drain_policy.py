@@ -104,6 +104,8 @@ def test_with_on_deadline_cancel_only_the_jobs_on_given_up_nodes_are_signalled_a
 def test_a_preview_that_reaches_no_slurmrestd_says_so_and_claims_nothing(gated: Gated, slurm: Slurm) -> None:
     gated.reset()
     gated.write(2, {"deadline": "5s"}, slurmrest={"url": "http://127.0.0.1:9"})
+    gated.current["slinky-iac:drain"] = {"deadline": "5s"}  # of the metal hosts' gate, which asks the same slurmrestd
+    gated.world.stack(gated.stack.name, gated.current)
     plan = gated.plan()
     assert (plan["known"], plan["nodes"], plan["jobs"]) == (False, [], [])
     assert any("could not be asked" in warning for warning in plan["warnings"]), plan
