@@ -24,6 +24,7 @@ from lab.slurm.cluster import Cluster
 from lab.slurm.network import Outside
 from lab.slurm.site import Site
 from lab.slurm.topology import Network
+from tests.e2e.slurm import await_true
 
 # A second set of hosts, made the same way by a process of its own (`up` in it is what the tests kill).
 SITE = """
@@ -33,7 +34,7 @@ from pathlib import Path
 from lab import supervise
 from lab.slurm.cluster import Cluster
 from lab.slurm.site import Site
-from lab.slurm.topology import Network
+from tests.e2e.slurm import await_true
 root = Path(sys.argv[1])
 network = Network("slabt-out", "st-", IPv4Network("10.98.0.0/24"), None)
 Cluster(Site(root / "slurm", root / "hosts", network, supervise.Supervisor(root / "run", root / "logs"))).up()
@@ -168,7 +169,8 @@ def test_the_backup_controller_takes_over(second: Cluster) -> None:
     assert "ctl-2 is UP" in pinged
     second.start("ctl", "slurmctld")
     second.disable_backup()
-    assert "ctl-2" not in second.hosts.run("login-1", ["scontrol", "ping"]).stdout
+    ping = ["scontrol", "ping"]
+    await_true("login-1 has heard of it", lambda: "ctl-2" not in second.hosts.run("login-1", ping, check=False).stdout, 60)
     assert list(check.run(second))
 
 
