@@ -34,7 +34,7 @@ from pathlib import Path
 from lab import supervise
 from lab.slurm.cluster import Cluster
 from lab.slurm.site import Site
-from tests.e2e.slurm import await_true
+from lab.slurm.topology import Network
 root = Path(sys.argv[1])
 network = Network("slabt-out", "st-", IPv4Network("10.98.0.0/24"), None)
 Cluster(Site(root / "slurm", root / "hosts", network, supervise.Supervisor(root / "run", root / "logs"))).up()
