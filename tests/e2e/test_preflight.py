@@ -63,9 +63,10 @@ def changed(world: World, stack: Stack) -> Iterator[Callable[[Callable[[Settings
 
 
 def command(stack: Stack, *arguments: str) -> subprocess.Popen[str]:
-    """`python -m slinky_iac preflight`, started in the project's folder."""
+    """`python -m slinky_iac preflight`, started in the project's folder, deaf to no signal as in a person's shell (what a
+    script starts in its background ignores Ctrl-C)."""
     return subprocess.Popen(
-        [sys.executable, "-m", "slinky_iac", "preflight", "--stack", stack.name, *arguments],
+        ["env", "--default-signal=INT", sys.executable, "-m", "slinky_iac", "preflight", "--stack", stack.name, *arguments],
         cwd=stack.folder,
         env={**os.environ, **stack.env},
         stdout=subprocess.PIPE,
