@@ -73,7 +73,7 @@ class Stack:
             check=False,
         )
         if check and done.returncode != 0:
-            tail = "\n".join((done.stdout + done.stderr).splitlines()[-40:])
+            tail = "\n".join((done.stdout + done.stderr).splitlines()[-150:])
             raise LabError(f"`pulumi {' '.join(arguments)}` ended with {done.returncode}:\n{tail}")
         return done
 

@@ -39,6 +39,8 @@ def deadline_step(scene: Scene) -> Step:
         return _requeue(scene)
     if goal.policy.on_deadline == "cancel" and scene.held_jobs:
         return _signal_then_cancel(scene)
+    if goal.policy.on_deadline in {"requeue", "cancel"} and _emptying(scene):
+        return Wait("the jobs are gone; their nodes will be free in a moment", scene.progress())
     return late(goal, "these nodes are not free", scene.progress())
 
 
@@ -79,6 +81,12 @@ def _signal_then_cancel(scene: Scene) -> Step:
         return _gave_up(scene, "jobs are still there though they were cancelled")
     working = tuple(job.job_id for job in _distinct(scene) if "COMPLETING" not in job.states)
     return Cancel(working) if working else Wait("cancelled jobs are leaving their nodes", scene.progress())
+
+
+def _emptying(scene: Scene) -> bool:
+    """Whether all that is left is that slurmctld calls the nodes idle: they are drained and their jobs are gone."""
+    soon = scene.seen.now < scene.goal.deadline_at + LAST_RESORT_S
+    return soon and all(each.record is not None and each.record.drained_flag and not each.jobs for each in scene.unfree)
 
 
 def _signalled_at(each: Candidate, goal: Goal) -> int | None:

@@ -132,6 +132,7 @@ class Gated:
                 self.slurm.admin("scontrol", "update", f"nodename={node}", "state=undrain")
         self.up(3, drain)
         self.slurm.await_registered(*NODES)
+        self.world.await_pods(NAMESPACE, NODESET, 3)  # a gate waits for pods that are only just coming
 
     def disown_replicas(self) -> None:
         """Take back the claims to `spec.replicas` that `kubectl scale` and autoscalers leave: the next `pulumi up` that

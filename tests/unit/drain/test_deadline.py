@@ -56,6 +56,14 @@ def test_jobs_that_are_leaving_after_a_requeue_are_waited_for_but_not_for_ever()
     assert "though they were requeued" in found.why
 
 
+@pytest.mark.parametrize("policy", ["requeue", "cancel"])
+def test_nodes_whose_jobs_the_policy_sent_away_get_a_moment_to_be_idle_but_not_for_ever(policy):
+    """slurmctld ends a job before it calls its node idle: a look between the two must not end the run."""
+    assert isinstance(at_deadline(policy), Wait)
+    assert isinstance(at_deadline(policy, over=LAST_RESORT_S), Stop)
+    assert isinstance(at_deadline("keep"), Stop)
+
+
 def test_jobs_on_nodes_that_are_not_drained_are_never_touched():
     """With one node at a time, the job on the next node is not ours to touch yet."""
     pods, nodes = [pod(0), pod(1), given_up(2)], [node(0), node(1), held(2, "MIXED+DRAIN")]
@@ -66,7 +74,7 @@ def test_jobs_on_nodes_that_are_not_drained_are_never_touched():
 
 def test_node_that_is_not_free_without_a_job_ends_the_run_whatever_the_policy():
     for policy in ("requeue", "cancel"):
-        assert isinstance(at_deadline(policy), Stop)
+        assert isinstance(at_deadline(policy, over=LAST_RESORT_S), Stop)
 
 
 def test_signal_comes_before_cancel_and_is_noted_on_the_pods():
