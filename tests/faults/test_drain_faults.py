@@ -239,5 +239,6 @@ def test_replicas_written_by_somebody_else_in_mid_drain_stop_the_gate(begin: Beg
     assert case.run.returncode != 0, out
     assert "Somebody else writes them" in out, out
     _write_replicas(case, 3)
+    case.gated.disown_replicas()
     case.gated.stack.pulumi("refresh", "--yes")
     case.settle()
