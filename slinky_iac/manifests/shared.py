@@ -60,9 +60,9 @@ def sidecar(config: StackConfig) -> Spec:
     return container(config, config.cluster.images.sidecar)
 
 
-def template(config: StackConfig, pod: PodSettings, more: Mapping[str, Any] | None = None) -> Spec:
-    """``spec.template``: metadata and the PodSpec fields that the user sets; the operator merges its own under it."""
-    spec: Spec = dict(more or {})
+def placement(pod: PodSettings) -> Spec:
+    """PodSpec fields that decide where a pod runs and on which network."""
+    spec: Spec = {}
     if pod.host_network:
         # Without this policy a pod on the host's network asks the host's DNS and finds no Service (hybrid guide).
         spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
@@ -72,6 +72,12 @@ def template(config: StackConfig, pod: PodSettings, more: Mapping[str, Any] | No
         spec["tolerations"] = [dict(t) for t in pod.tolerations]
     if pod.affinity:
         spec["affinity"] = dict(pod.affinity)
+    return spec
+
+
+def template(config: StackConfig, pod: PodSettings, more: Mapping[str, Any] | None = None) -> Spec:
+    """``spec.template``: metadata and the PodSpec fields that the user sets; the operator merges its own under it."""
+    spec: Spec = dict(more or {}) | placement(pod)
     if pod.priority_class:
         spec["priorityClassName"] = pod.priority_class
     if pod.termination_grace is not None:

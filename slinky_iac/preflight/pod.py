@@ -14,7 +14,7 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import labels, slinky_image
+from slinky_iac.manifests.shared import labels, placement, slinky_image
 from slinky_iac.preflight.facts import Clock, Place, PodReport, Tried
 
 LABEL: Final = "slinky-iac/preflight"
@@ -118,16 +118,7 @@ def pod_body(config: StackConfig, place: Placement, name: str, tried: Sequence[P
         "terminationGracePeriodSeconds": 0,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
-    }
-    settings = place.settings
-    if settings.host_network:
-        spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
-    if settings.node_selector:
-        spec["nodeSelector"] = dict(settings.node_selector)
-    if settings.tolerations:
-        spec["tolerations"] = [dict(each) for each in settings.tolerations]
-    if settings.affinity:
-        spec["affinity"] = dict(settings.affinity)
+    } | placement(place.settings)
     if config.cluster.images.pull_secrets:
         spec["imagePullSecrets"] = [{"name": each} for each in config.cluster.images.pull_secrets]
     own = {"app.kubernetes.io/managed-by": labels(config)["app.kubernetes.io/managed-by"], LABEL: "look"}

@@ -62,7 +62,7 @@ class Joining:
 
     def carry(self, source: str, host: str) -> str:
         """Copy a rendered folder to a host, as scp would; returns its place there."""
-        there = f"/root/{Path(source).name}"
+        there = f"/srv/{Path(source).name}"
         archive = subprocess.run(["tar", "-C", str(self.folder / source), "-c", "."], capture_output=True, check=True).stdout
         script = f"rm -rf {there} && mkdir -p {there} && base64 -d | tar -C {there} -x"
         HOSTS.run(host, ["sh", "-c", script], stdin=base64.b64encode(archive).decode())

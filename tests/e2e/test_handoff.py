@@ -174,13 +174,13 @@ def test_both_survive_a_reconfiguration(joining: Joining) -> None:
 )
 def test_the_check_names_what_is_wrong(joining: Joining, harm: str, told: str) -> None:
     joining.await_checked(LOGIN, "login")
-    HOSTS.run(LOGIN, ["sh", "-c", f"mkdir -p /root/was && cp -a /etc/slurm/. /root/was/ && {harm}"])
+    HOSTS.run(LOGIN, ["sh", "-c", f"mkdir -p /srv/was && cp -a /etc/slurm/. /srv/was/ && {harm}"])
     try:
         found = joining.checked(LOGIN, "login")
         assert found.returncode == 1
         assert [line for line in found.stdout.splitlines() if line.startswith("bad") and told in line]
     finally:
-        HOSTS.run(LOGIN, ["sh", "-c", "find /etc/slurm -maxdepth 1 -type f -delete && cp -a /root/was/. /etc/slurm/"])
+        HOSTS.run(LOGIN, ["sh", "-c", "find /etc/slurm -maxdepth 1 -type f -delete && cp -a /srv/was/. /etc/slurm/"])
 
 
 def test_user_data_is_what_cloud_init_reads(joining: Joining) -> None:

@@ -5,9 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import socket
 import subprocess
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -81,18 +79,6 @@ def test_once_a_stack_is_up_the_services_that_lead_to_daemons_are_tried_too() ->
     assert made == {"slurm-accounting.slurm", "slurm-restapi.slurm"}
     inside = {each.host for each in inside_places(form("all-in-kubernetes"), [], made=True)}
     assert inside == {"slurm-controller.slurm", "slurm-accounting.slurm", "slurm-restapi.slurm"}
-
-
-@pytest.fixture
-def listening() -> Iterator[int]:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        yield server.getsockname()[1]
-
-
-@pytest.fixture
-def closed() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as server:
-        return int(server.getsockname()[1])
 
 
 def run(folder: Path, tried: list[Place], **programs: str) -> PodReport:
