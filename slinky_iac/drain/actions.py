@@ -87,6 +87,8 @@ class Wait:
     why: str
     progress: tuple[str, ...] = ()
     """A line for each node that is waited for."""
+    soon: bool = False
+    """What is waited for takes a second or two: the operator was told to look a moment ago."""
 
 
 @dataclass(frozen=True)

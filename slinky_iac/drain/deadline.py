@@ -9,24 +9,27 @@ from slinky_iac.drain.actions import Cancel, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.cost import Candidate
 from slinky_iac.drain.mark import signalled, tag_of
 from slinky_iac.drain.observation import Goal
+from slinky_iac.drain.policy import LAST_RESORT_S
 from slinky_iac.drain.scene import Scene
 from slinky_iac.drain.text import iso, jobs_in_words
 from slinky_iac.drain.view import JobView
 
-LAST_RESORT_S: Final = 300
-"""How long jobs may take to vanish after a requeue or a cancel before the run ends without success."""
-
 NEXT_STEP: Final = "`pulumi up` again goes on where this run ended; `python -m slinky_iac drain cancel` undoes it."
+
+
+def touched(goal: Goal, now: int) -> str:
+    """What a run that ends unfinished may have done to jobs: nothing before the deadline, and what the policy says after."""
+    acted = now >= goal.deadline_at and goal.policy.overtime_s > 0
+    return "Jobs were touched only as the policy says" if acted else "Nothing was killed"
 
 
 def late(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:
     """The end of a run whose wait is over."""
     undo = goal.policy.on_deadline == "undo"
-    touched = "Nothing was killed" if goal.policy.on_deadline in {"keep", "undo"} else "Jobs were touched as the policy says"
     what = "the drains are taken back" if undo else f"what is drained stays drained. {NEXT_STEP}"
     detail = "".join(f"\n  {line}" for line in progress)
     return Stop(
-        f"the deadline ({iso(goal.deadline_at)}) is over; {why}. {touched}, and {what}{detail}",
+        f"the deadline ({iso(goal.deadline_at)}) is over; {why}. {touched(goal, goal.ends_at)}, and {what}{detail}",
         cause="deadline",
         undo=undo,
     )
@@ -49,7 +52,7 @@ def _requeue(scene: Scene) -> Step:
     jobs = _distinct(scene)
     working = [job for job in jobs if "COMPLETING" not in job.states]
     movable = tuple(job.job_id for job in working if job.requeueable)
-    if scene.seen.now >= goal.deadline_at + LAST_RESORT_S:
+    if scene.seen.now >= goal.ends_at:
         return _gave_up(scene, "jobs are still there though they were requeued")
     if movable:
         return Requeue(movable)
@@ -85,7 +88,7 @@ def _signal_then_cancel(scene: Scene) -> Step:
 
 def _emptying(scene: Scene) -> bool:
     """Whether all that is left is that slurmctld calls the nodes idle: they are drained and their jobs are gone."""
-    soon = scene.seen.now < scene.goal.deadline_at + LAST_RESORT_S
+    soon = scene.seen.now < scene.goal.ends_at
     return soon and all(each.record is not None and each.record.drained_flag and not each.jobs for each in scene.unfree)
 
 

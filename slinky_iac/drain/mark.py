@@ -21,6 +21,8 @@ BASE_COST: Final = -1_000_000_000
 
 
 NUDGE_EVERY_S: Final = 10
+ANSWER_S: Final = 5
+"""How long after a nudge the operator's look may be expected: two of its syncs, of a second each, and some."""
 
 
 @dataclass(frozen=True)
@@ -127,6 +129,12 @@ def nudged(pod: PodView, owner: Owner, at: int) -> Mark | None:
     if tag is None or (tag.nudged_at is not None and tag.nudged_at > at - NUDGE_EVERY_S):
         return None
     return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, nudged_at=at).text())
+
+
+def just_nudged(pod: PodView, owner: Owner, at: int) -> bool:
+    """Whether the operator was told to look at ``pod`` so lately that its answer is on its way."""
+    tag = tag_of(pod, owner)
+    return tag is not None and tag.nudged_at is not None and tag.nudged_at > at - ANSWER_S
 
 
 def unmark(pod: PodView, tag: Tag, *, uncordon: bool) -> Unmark:

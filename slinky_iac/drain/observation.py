@@ -43,8 +43,13 @@ class Goal:
     target: int
     policy: DrainPolicy
     deadline_at: int
-    """End of this run's wait, in seconds since the epoch."""
+    """End of this run's wait for jobs, in seconds since the epoch."""
     why: str
     """For the reason of our drains, e.g. ``scale-in 3->1``."""
     teardown: bool = False
     """All pods go because the NodeSet goes: neither ranking, costs nor the operator's view matter."""
+
+    @property
+    def ends_at(self) -> int:
+        """End of the run itself, in seconds since the epoch: past the deadline where the policy acts at the deadline."""
+        return self.deadline_at + self.policy.overtime_s

@@ -15,6 +15,8 @@ Signal = Literal["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT"]
 
 _MAX_S: Final = 400 * 24 * 3600
 """Longest time accepted anywhere, in seconds: more is a slip, and Slurm's own fields are 32 bits wide."""
+LAST_RESORT_S: Final = 300
+"""How long what a requeue or a cancel sets in motion may take: jobs leave, nodes get idle, the operator sees it."""
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,12 @@ class DrainPolicy:
         if self.hold_factor == 0:
             return None
         return min(max(int(self.deadline_s * self.hold_factor), self.min_hold_s), _MAX_S)
+
+    @property
+    def overtime_s(self) -> int:
+        """Seconds that a run goes on after the deadline: none where the policy ends it there; where the policy acts only
+        then, as long as its act may take until the pods can go."""
+        return {"requeue": LAST_RESORT_S, "cancel": self.grace_s + LAST_RESORT_S}.get(self.on_deadline, 0)
 
 
 def parse_policy(raw: Mapping[str, Any]) -> DrainPolicy:

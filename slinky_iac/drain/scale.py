@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from slinky_iac.drain.actions import Done, Step, Stop, Wait
-from slinky_iac.drain.deadline import NEXT_STEP
+from slinky_iac.drain.deadline import NEXT_STEP, touched
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
@@ -19,6 +19,8 @@ from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnr
 
 UNDO_ROUNDS: Final = 30
 """Looks that giving back may take; each round acts on what is still there."""
+SOON_S: Final = 0.5
+"""Between two looks while the operator's own look is due."""
 _PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
 """Trouble that may be over at the next look: no answer, or somebody else's write came between."""
 
@@ -102,6 +104,7 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
     bound_at = session.now() + settings.policy.bound_s
     last: Step | None = None
     while True:
+        soon = False
         try:
             step = _next(session, settings, goal)
             if isinstance(step, Done):
@@ -115,12 +118,13 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
                     last = step
                     continue
             else:
+                soon = step.soon
                 session.report("; ".join([step.why, *step.progress[:4]]))
         except _PASSING as error:
             session.report(f"{error}", severity="warning")
-            if session.now() >= goal.deadline_at:
+            if session.now() >= goal.ends_at:
                 raise DrainDeadline(
-                    f"{settings.owner.text}: the deadline is over without an answer: {error} Nothing was killed;"
+                    f"{settings.owner.text}: the deadline is over without an answer: {error} {touched(goal, session.now())};"
                     f" what is drained stays drained. {NEXT_STEP}"
                 ) from error
         if session.now() >= bound_at:
@@ -128,7 +132,7 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
                 f"{settings.owner.text}: one call may take {settings.policy.bound_s} s and has; what is drained stays"
                 f" drained. {NEXT_STEP}"
             )
-        _rest(session, settings, goal)
+        _rest(session, settings, goal, soon=soon)
 
 
 def _next(session: Session, settings: GateSettings, goal: Goal) -> Step:
@@ -150,11 +154,12 @@ def _goal(session: Session, settings: GateSettings, current: int, target: int, w
     )
 
 
-def _rest(session: Session, settings: GateSettings, goal: Goal) -> None:
+def _rest(session: Session, settings: GateSettings, goal: Goal, *, soon: bool) -> None:
     """Wait for the next look. Raises DrainBlocked where the engine has asked to stop, or is gone."""
-    if session.pause(settings.policy.poll_s):
+    if session.pause(min(SOON_S, settings.policy.poll_s) if soon else settings.policy.poll_s):
         raise DrainBlocked(
-            f"{settings.owner.text}: interrupted in {goal.why}. Nothing was killed; drained nodes stay so. {NEXT_STEP}"
+            f"{settings.owner.text}: interrupted in {goal.why}. {touched(goal, session.now())}; drained nodes stay so."
+            f" {NEXT_STEP}"
         )
     if not session.engine_lives():
         raise DrainBlocked(f"{settings.owner.text}: the engine is gone; this gate changes nothing more")

@@ -29,7 +29,7 @@ from __future__ import annotations
 from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, RenewHold, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.deadline import deadline_step, late
-from slinky_iac.drain.mark import cost_below, is_marked, mark, nudged
+from slinky_iac.drain.mark import cost_below, is_marked, just_nudged, mark, nudged
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
@@ -202,7 +202,7 @@ def _hand_over(stage: Scene) -> Step:
     """Done if the operator sees what we see and would take exactly the chosen pods."""
     unaware = stage.operator_unaware()
     if unaware:
-        return _nudge(stage) or _wait(stage.seen, stage.goal, unaware)
+        return _nudge(stage) or _wait(stage.seen, stage.goal, unaware, soon=_answer_is_due(stage))
     chosen = tuple(each.pod.name for each in stage.chosen)
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(chosen):
@@ -212,12 +212,16 @@ def _hand_over(stage: Scene) -> Step:
 
 def _nudge(stage: Scene) -> Step | None:
     """One pod's tag touched, so that the operator looks now; None where that was done a moment ago, or can't help."""
-    if not stage.unseen or stage.seen.now >= stage.goal.deadline_at:
+    if not stage.unseen or stage.seen.now >= stage.goal.ends_at:
         return None
     wanted = nudged(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
     return Nudge((wanted,)) if wanted is not None else None
 
 
-def _wait(seen: Observation, goal: Goal, why: str) -> Step:
-    """Wait for something that isn't jobs, until the deadline."""
-    return late(goal, why) if seen.now >= goal.deadline_at else Wait(why)
+def _answer_is_due(stage: Scene) -> bool:
+    return any(just_nudged(each.pod, stage.goal.owner, stage.seen.now) for each in stage.unseen)
+
+
+def _wait(seen: Observation, goal: Goal, why: str, *, soon: bool = False) -> Step:
+    """Wait for something that isn't jobs, until the run's end."""
+    return late(goal, why) if seen.now >= goal.ends_at else Wait(why, soon=soon)

@@ -2,10 +2,9 @@
 
 import pytest
 
-from slinky_iac.drain.actions import Cancel, Requeue, Signal, Stop, Wait
-from slinky_iac.drain.deadline import LAST_RESORT_S
+from slinky_iac.drain.actions import Cancel, Nudge, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.policy import LAST_RESORT_S, DrainPolicy
 from slinky_iac.drain.steps import next_step
 from tests.unit.drain.made import NOW, given_up, goal, held, job, node, pod, seen
 
@@ -18,7 +17,7 @@ def at_deadline(on_deadline, *jobs, pods=None, over=0, nodes=None, **policy):
     """The step ``over`` seconds after the deadline, with jobs on gpu-1 and gpu-2."""
     pods = pods or [pod(0), given_up(1), given_up(2)]
     look = seen(pods, nodes or [node(0), held(1, "MIXED+DRAIN"), held(2, "MIXED+DRAIN")], jobs)
-    rules = DrainPolicy(on_deadline=on_deadline, grace_s=60, **policy)
+    rules = DrainPolicy(on_deadline=on_deadline, **{"grace_s": 60, **policy})
     return next_step(look, goal(3, 1, policy=rules, deadline_at=NOW - over))
 
 
@@ -60,8 +59,39 @@ def test_jobs_that_are_leaving_after_a_requeue_are_waited_for_but_not_for_ever()
 def test_nodes_whose_jobs_the_policy_sent_away_get_a_moment_to_be_idle_but_not_for_ever(policy):
     """slurmctld ends a job before it calls its node idle: a look between the two must not end the run."""
     assert isinstance(at_deadline(policy), Wait)
-    assert isinstance(at_deadline(policy, over=LAST_RESORT_S), Stop)
+    assert isinstance(at_deadline(policy, over=60 + LAST_RESORT_S), Stop)
     assert isinstance(at_deadline("keep"), Stop)
+
+
+def test_the_moment_counts_from_the_cancel_however_long_the_grace_period_before_it():
+    assert isinstance(at_deadline("cancel", over=3600, grace_s=3600), Wait)
+
+
+FREE = [node(0), held(1), held(2)]
+
+
+@pytest.mark.parametrize("policy", ["requeue", "cancel"])
+def test_free_nodes_are_handed_over_after_the_deadline_too_once_the_operator_has_seen_them(policy):
+    """The policy empties the nodes only after the deadline; some releases must then see them idle."""
+    blind = [pod(0), given_up(1), given_up(2, operator_states=frozenset({"IDLE"}))]
+    assert isinstance(at_deadline(policy, pods=blind, nodes=FREE, over=1), Nudge)
+    told = given_up(2, operator_states=frozenset({"IDLE"}), gate=Tag("dev/gpu", BASE_COST, nudged_at=NOW - 1).text())
+    assert isinstance(at_deadline(policy, pods=[*blind[:2], told], nodes=FREE, over=1), Wait)
+    assert isinstance(at_deadline(policy, pods=blind, nodes=FREE, over=60 + LAST_RESORT_S), Stop)
+    assert isinstance(at_deadline("keep", pods=blind, nodes=FREE, over=1), Stop)
+
+
+@pytest.mark.parametrize("policy", ["requeue", "cancel"])
+def test_a_question_without_an_answer_after_the_deadline_does_not_end_what_the_policy_began(policy):
+    def silent(over):
+        look = seen([pod(0), given_up(1), given_up(2)], [], cluster=None, problem="connection refused")
+        rules = DrainPolicy(on_deadline=policy, grace_s=60)
+        return next_step(look, goal(3, 1, policy=rules, deadline_at=NOW - over))
+
+    assert isinstance(silent(1), Wait)
+    end = silent(60 + LAST_RESORT_S)
+    assert isinstance(end, Stop)
+    assert "Jobs were touched only as the policy says" in end.why
 
 
 def test_jobs_on_nodes_that_are_not_drained_are_never_touched():
@@ -74,7 +104,7 @@ def test_jobs_on_nodes_that_are_not_drained_are_never_touched():
 
 def test_node_that_is_not_free_without_a_job_ends_the_run_whatever_the_policy():
     for policy in ("requeue", "cancel"):
-        assert isinstance(at_deadline(policy, over=LAST_RESORT_S), Stop)
+        assert isinstance(at_deadline(policy, over=60 + LAST_RESORT_S), Stop)
 
 
 def test_signal_comes_before_cancel_and_is_noted_on_the_pods():

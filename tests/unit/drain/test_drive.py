@@ -24,6 +24,7 @@ class ModelSession:
         self.said = []
         self.acts = []
         self.pauses = 0
+        self.rests = []
         self.interrupted_at = None
         self.alive = True
         self.stale = None
@@ -34,7 +35,8 @@ class ModelSession:
 
     def pause(self, seconds):
         self.pauses += 1
-        self.w.now += int(seconds)
+        self.rests.append(seconds)
+        self.w.now += max(int(seconds), 1)
         self.w.expire_holds()
         if self.meanwhile:
             self.meanwhile.pop(0)(self.w)
@@ -91,8 +93,8 @@ def job_ends(number):
     return lambda w: w.jobs.pop(number)
 
 
-def with_job(pods=3, node="gpu-2", end=600, **changes):
-    w = world("1.1.0", pods)
+def with_job(pods=3, node="gpu-2", end=600, version="1.1.0", **changes):
+    w = world(version, pods)
     w.jobs[1] = Job(1, (node,), w.now, None if end is None else w.now + end, **changes)
     w.sync(refresh=True)
     return w
@@ -102,12 +104,22 @@ def test_idle_nodes_are_given_up_without_waiting_for_more_than_the_operator():
     session = ModelSession(world("1.1.0", 3))
     scale.settle(session, settings(1))
     assert session.acts == ["SetCosts", "Drain", "Nudge", "CordonAnnotate"]
-    assert session.pauses == 1
+    assert session.rests == [scale.SOON_S], "the operator has been told to look, and needs a second"
     scale.last_look(session, settings(1))
     session.w.replicas, session.w.generation = 1, 2
     session.w.sync(refresh=True)
     assert set(session.w.deleted) == {"hpc-worker-gpu-2", "hpc-worker-gpu-1"}
     assert session.w.lost == []
+
+
+def test_an_operator_that_never_looks_is_not_polled_hard():
+    w = world("1.1.0", 3)
+    w.operator_up = False
+    session = ModelSession(w)
+    with pytest.raises(DrainDeadline, match="not yet seen the drain"):
+        scale.settle(session, settings(2))
+    assert 10 < session.acts.count("Nudge") <= 60
+    assert session.pauses < 600 / 2
 
 
 def test_jobs_are_waited_for_and_told_on_the_way():
@@ -187,6 +199,42 @@ def test_jobs_are_signalled_then_cancelled_as_the_policy_says():
     scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=100, poll_s=10, grace_s=30, on_deadline="cancel")))
     assert [act for act in session.acts if act in {"Signal", "Cancel"}] == ["Signal", "Cancel"]
     assert w.jobs == {}
+
+
+@pytest.mark.parametrize("policy", ["requeue", "cancel"])
+def test_releases_that_must_see_the_node_idle_are_waited_for_after_the_deadline(policy):
+    """With them the first run used to end late as soon as its jobs were gone."""
+    w = with_job(node="gpu-0", end=None, version="1.2.1")
+    session = ModelSession(w)
+    rules = DrainPolicy(deadline_s=100, poll_s=10, grace_s=30, on_deadline=policy)
+    scale.settle(session, settings(0, policy=rules, version=OperatorVersion(1, 2, 1)))
+    assert w.jobs == {} or all("gpu-0" not in job.nodes for job in w.jobs.values())
+
+
+def test_a_write_that_collides_after_the_deadline_is_tried_again():
+    """The signal's time is noted on the pod, and the operator writes pods whenever it likes."""
+    w = with_job(node="gpu-0", end=None)
+    session = ModelSession(w)
+    act, collisions = session.act, [KubeConflict("409: the object has been modified")]
+
+    def colliding(step, wanted):
+        act(step, wanted)
+        if type(step).__name__ == "Signal" and collisions:
+            raise collisions.pop()
+
+    session.act = colliding
+    scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=100, poll_s=10, grace_s=30, on_deadline="cancel")))
+    assert collisions == []
+    assert w.jobs == {}
+
+
+def test_an_interrupt_tells_what_became_of_jobs_before_and_after_the_deadline():
+    for at, told in ((2, "Nothing was killed"), (13, "Jobs were touched only as the policy says")):
+        session = ModelSession(with_job(node="gpu-0", end=None))
+        session.interrupted_at = at
+        patient = DrainPolicy(deadline_s=100, poll_s=10, grace_s=300, on_deadline="cancel")
+        with pytest.raises(DrainBlocked, match=told):
+            scale.settle(session, settings(0, policy=patient))
 
 
 def test_same_act_again_comes_after_a_pause():

@@ -27,6 +27,7 @@ from tests.unit.drain.made import (
 
 NAME = "hpc-worker-gpu-{}".format
 NUDGED = Tag("dev/gpu", BASE_COST, nudged_at=NOW - 1).text()
+NUDGED_BEFORE = Tag("dev/gpu", BASE_COST, nudged_at=NOW - 6).text()
 FREE_LOOK = ([pod(0), given_up(1), given_up(2)], [node(0), held(1), held(2)])
 
 
@@ -236,7 +237,10 @@ def test_operator_is_nudged_to_look_at_once_and_then_waited_for():
     found = step(seen([pod(0), given_up(1), blind], FREE_LOOK[1]))
     assert found == Nudge((Mark(NAME(2), BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW).text()),))
     told = replace(blind, gate=found.pods[0].tag)
-    says("not yet seen", step(seen([pod(0), given_up(1), told], FREE_LOOK[1])))
+    waiting = says("not yet seen", step(seen([pod(0), given_up(1), told], FREE_LOOK[1])))
+    assert waiting.soon, "the answer is due"
+    later = seen([pod(0), given_up(1), replace(told, gate=NUDGED_BEFORE)], FREE_LOOK[1])
+    assert not says("not yet seen", step(later)).soon, "it isn't coming; the next nudge is not due"
     says("deadline", step(seen([pod(0), given_up(1), blind], FREE_LOOK[1]), deadline_at=NOW), Stop)
 
 
