@@ -20,6 +20,7 @@ from lab import (
     locks,
     obtain,
     own_images,
+    own_network,
     paths,
     python_env,
     slurm,
@@ -28,6 +29,7 @@ from lab import (
 from lab.errors import LabError
 from lab.kubernetes import layout, machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
+from lab.kubernetes.cluster import remove_mount_points
 from lab.slurm import hosts
 
 
@@ -71,9 +73,11 @@ def tools() -> dict[str, Path]:
 
 
 def up(only: str | None) -> None:
-    """Bring up both halves, or one."""
+    """Bring up both halves, or one. Raises LabError in another network namespace than this lab's."""
     _must_be_root()
     begun = monotonic()
+    if not own_network.LAB.claim():
+        forwarding.forget()
     apt.ensure(say=say)
     forwarding.on()
     with ThreadPoolExecutor(2) as pool:
@@ -93,23 +97,26 @@ def up(only: str | None) -> None:
 
 
 def down(only: str | None) -> None:
-    """Take down both halves, or one, whatever state they are in."""
+    """Take down both halves, or one, whatever state they are in. Raises LabError in another network namespace."""
     _must_be_root()
+    network_there = own_network.LAB.require()
     if only != "slurm":
-        KUBERNETES.down()
-        inotify.restore()
+        KUBERNETES.down(network_there=network_there)
+        inotify.restore(last=remove_mount_points)
     if only != "kubernetes":
-        slurm.down()
+        slurm.down(network_there=network_there)
     if only is None:
         killed = supervise.sweep()
-        forwarding.restore()
+        if network_there:
+            forwarding.restore()
         machine.unmount_below(paths.STATE)
         shutil.rmtree(paths.STATE, ignore_errors=True)
         say(f"down{f'; {len(killed)} stray processes ended' if killed else ''}")
 
 
 def status(*, as_json: bool) -> int:
-    """Print what lives; 0 if all of it does."""
+    """Print what lives; 0 if all of it does. Raises LabError in another network namespace than this lab's."""
+    own_network.LAB.require()
     found = {"kubernetes": KUBERNETES.status(), "slurm": slurm.status()}
     if as_json:
         print(json.dumps(found, indent=2))

@@ -19,6 +19,11 @@ def on() -> None:
         SWITCH.write_text("1\n")
 
 
+def forget() -> None:
+    """Put nothing back: what was written down was another network namespace's, which is gone."""
+    BEFORE.unlink(missing_ok=True)
+
+
 def restore() -> None:
     """Put back what was written down. Nothing was, nothing is done."""
     if BEFORE.exists():

@@ -2,6 +2,7 @@
 takes a dozen), and a kubelet that gets none ends. Raised while any lab is up, as it was before when the last one is down.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from lab import locks, paths
@@ -23,14 +24,20 @@ def enough(limit: Path = LIMIT, users: Path = USERS, lab: str = paths.CGROUP) ->
             limit.write_text(f"{ENOUGH}\n")
 
 
-def restore(limit: Path = LIMIT, users: Path = USERS, lab: str = paths.CGROUP) -> None:
-    """Put back the machine's own limit if this was the last lab. Nothing was raised, nothing is done."""
+def restore(
+    limit: Path = LIMIT, users: Path = USERS, lab: str = paths.CGROUP, *, last: Callable[[], None] = lambda: None
+) -> None:
+    """Put back the machine's own limit if this was the last lab, where it was raised.
+
+    ``last`` is called then, while no other lab can begin: it takes away what all labs share.
+    """
     with locks.alone("inotify", lambda: None):
         mine = users / lab
-        if not mine.exists():
+        before = mine.read_text() if mine.exists() else None
+        mine.unlink(missing_ok=True)
+        if users.exists() and any(users.iterdir()):
             return
-        before = mine.read_text()
-        mine.unlink()
-        if not any(users.iterdir()):
+        last()
+        if before is not None:
             limit.write_text(before)
             users.rmdir()

@@ -24,7 +24,7 @@ READY_SECONDS = 90.0
 SOCKET_PATH = 104
 """containerd's limit, in characters; Linux's is 107."""
 SHARED_FOLDERS = (Path("/var/lib/kubelet"), Path("/var/lib/cni"))
-"""Mount points that node-init.sh makes on the machine; empty there."""
+"""Mount points that node-init.sh makes on the machine, for the nodes of all labs; empty there."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,11 @@ class Kubernetes:
         names = ", ".join(node.name for node in self.nodes)
         say(f"kubernetes: {names} are Ready ({monotonic() - begun:.0f} s); KUBECONFIG={paths.KUBECONFIG}")
 
-    def down(self) -> None:
-        """End every process, node, cgroup and interface, then remove the state. Finds what a killed `up` left, too."""
+    def down(self, *, network_there: bool = True) -> None:
+        """End every process, node, cgroup and interface, then remove the state. Finds what a killed `up` left, too.
+
+        Without ``network_there`` no interface is looked for: their namespace is gone, and what is here is another lab's.
+        """
         for node in self.nodes:
             for part in ("kube-proxy", "kubelet", "containerd"):
                 supervise.stop(f"{node.name}-{part}", timeout=0.5)
@@ -75,13 +78,11 @@ class Kubernetes:
             supervise.stop(name, timeout=3.0)
         supervise.stop(images.SEED_PROCESS)
         machine.clear_cgroups(paths.CGROUP)
-        network.down()
+        if network_there:
+            network.down()
         machine.unmount_below(self.home.root)
         shutil.rmtree(self.home.root, ignore_errors=True)
         paths.KUBECONFIG.unlink(missing_ok=True)
-        for folder in SHARED_FOLDERS:
-            if folder.is_dir() and not any(folder.iterdir()):
-                folder.rmdir()
 
     def status(self) -> dict[str, bool]:
         """Every process of the control plane and every node (Ready or not)."""
@@ -215,6 +216,13 @@ def _kubectl(kubeconfig: Path, *arguments: str) -> str | None:
     argv = ["kubectl", f"--kubeconfig={kubeconfig}", "--request-timeout=5s", *arguments]
     done = subprocess.run(argv, capture_output=True, text=True, check=False)
     return done.stdout.strip() if done.returncode == 0 else None
+
+
+def remove_mount_points() -> None:
+    """Remove the nodes' mount points. Only when no lab is up: the kernel would end another lab's mounts on them, too."""
+    for folder in SHARED_FOLDERS:
+        if folder.is_dir() and not any(folder.iterdir()):
+            folder.rmdir()
 
 
 def get(path: str) -> str:

@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 
+from lab import own_network
 from lab.errors import LabError
 from lab.slurm import check, image
 from lab.slurm.cluster import LAB
@@ -33,9 +34,10 @@ def main(argv: Sequence[str]) -> int:
     try:
         match asked.command:
             case "up":
+                own_network.LAB.claim()
                 LAB.up()
             case "down":
-                LAB.down()
+                LAB.down(network_there=own_network.LAB.require())
             case "images":
                 print(image.ensure().archive)
             case "status":

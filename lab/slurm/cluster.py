@@ -53,10 +53,11 @@ class Cluster:
             self._accounts()
             say("slurm: outside hosts are up: " + ", ".join(host.name for host in self.members()))
 
-    def down(self) -> None:
+    def down(self, *, network_there: bool = True) -> None:
         """End every host with all that runs in it, remove the network and the state. Finds what a killed `up` left, too.
 
-        Nothing is asked to end in order: what the daemons would save goes with the state.
+        Nothing is asked to end in order: what the daemons would save goes with the state. Without ``network_there`` no
+        interface is looked for: their namespace is gone, and what is here is another lab's.
         """
         supervisor, label = self.site.supervisor, f"{self.site.label}-"
         found = True
@@ -65,7 +66,8 @@ class Cluster:
             for name in sorted(mine, key=len):  # a host before its daemons, which end with it
                 supervisor.stop(name, timeout=2.0)
             found = bool(supervisor.sweep(label)) or bool(mine)
-        Outside(self.site.network).down()
+        if network_there:
+            Outside(self.site.network).down()
         shutil.rmtree(self.site.folder, ignore_errors=True)
         self.site.names.unlink(missing_ok=True)
 

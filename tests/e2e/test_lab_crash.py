@@ -47,6 +47,15 @@ class Elsewhere:
         done = subprocess.run(self.command("down"), env=self.env, capture_output=True, text=True, check=False, timeout=90)
         assert done.returncode == 0, done.stderr
 
+    def assert_refused_in_another_namespace(self) -> None:
+        """`down` given in a namespace that isn't the lab's ends nothing, and says how to come to the right one."""
+        before = self.supervisor.recorded()
+        argv = ["unshare", "--net", str(LAB), "down", "--only", "kubernetes"]
+        done = subprocess.run(argv, env=self.env, capture_output=True, text=True, check=False, timeout=30)
+        assert done.returncode == 1
+        assert "`nsenter -t " in done.stderr
+        assert set(before) <= set(self.supervisor.recorded())
+
     def killed_when(self, reached: Callable[[], bool], what: str) -> None:
         """Start `lab up`, and SIGKILL it with all of its process group as soon as `reached`."""
         told = self.state.with_name("up.log")
@@ -117,6 +126,7 @@ def assert_clean(lab: Elsewhere) -> None:
 def test_down_cleans_up_after_an_up_that_was_killed(elsewhere: Elsewhere, process: str) -> None:
     elsewhere.killed_when(lambda: elsewhere.supervisor.alive(process), f"{process} was started")
     assert elsewhere.processes() != []
+    elsewhere.assert_refused_in_another_namespace()
     elsewhere.down()
     assert_clean(elsewhere)
 

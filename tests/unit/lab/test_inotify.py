@@ -27,6 +27,24 @@ def test_the_last_lab_puts_the_limit_back(limit: Path, tmp_path: Path) -> None:
     assert not users.exists()
 
 
+def test_what_all_labs_share_goes_with_the_last_one(limit: Path, tmp_path: Path) -> None:
+    """A mount point that is removed takes another lab's mounts on it along."""
+    users, taken = tmp_path / "users", list[str]()
+    for lab in ("a", "b"):
+        inotify.enough(limit, users, lab)
+    inotify.restore(limit, users, "a", last=lambda: taken.append("a"))
+    assert taken == []
+    inotify.restore(limit, users, "b", last=lambda: taken.append("b"))
+    assert taken == ["b"]
+
+
+def test_what_a_reboot_left_of_a_lab_goes_too(limit: Path, tmp_path: Path) -> None:
+    """The note of who is up and the raised limit are gone then; mount points on a disk are not."""
+    taken = list[str]()
+    inotify.restore(limit, tmp_path / "users", "a", last=lambda: taken.append("a"))
+    assert taken == ["a"]
+
+
 def test_a_higher_limit_is_left_alone(limit: Path, tmp_path: Path) -> None:
     limit.write_text("100000\n")
     inotify.enough(limit, tmp_path / "users", "a")
