@@ -5,13 +5,12 @@ The same texts as the program gets, checked by the same code; secrets are asked 
 
 from __future__ import annotations
 
-import json
-import subprocess
+from collections.abc import Mapping
+from typing import Any
 
 from slinky_iac.config.stack import PROJECT
 from slinky_iac.config.values import Values, values_of
-from slinky_iac.errors import StateError
-from slinky_iac.stack_state import Runner, run_pulumi
+from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 
 
 def configured(
@@ -23,27 +22,24 @@ def configured(
     imported keys are there too; needs the stack's passphrase. Raises :class:`StateError` where pulumi can't be run or
     doesn't answer with a configuration, and :class:`slinky_iac.errors.ConfigError` with every fault of it.
     """
-    secrets = ["--show-secrets"] if with_keys else []
-    arguments = ["config", "--json", "--non-interactive", *secrets, *(["--stack", stack] if stack else [])]
-    try:
-        done = run(arguments)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise StateError(f"`pulumi config` could not be run ({type(error).__name__}); is pulumi on PATH?") from None
-    if done.returncode != 0:
-        raise StateError(
-            f"`pulumi config` ended with {done.returncode}: {done.stderr.strip()[-300:]} Run it from the project's folder,"
-            " logged in to its backend and with the stack's passphrase, or name the stack with --stack"
-        )
+    arguments = ["config", "--json", *(["--show-secrets"] if with_keys else [])]
+    advice = (
+        "Run it from the project's folder, logged in to its backend and with the stack's passphrase, or name the stack with"
+        " --stack"
+    )
+    own, secret = answer(run, arguments, stack, _own, wanted="a stack's configuration", advice=advice)
+    return values_of(own, secret | taken_for_set, with_keys=with_keys)
+
+
+def _own(entries: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
+    """This project's texts by name, and the names of those that are secret."""
     own: dict[str, str] = {}
     secret: set[str] = set()
-    try:
-        for key, entry in json.loads(done.stdout).items():
-            project, _, name = key.partition(":")
-            if project != PROJECT:
-                continue
-            own[name] = str(entry.get("value") or "")
-            if entry["secret"]:
-                secret.add(name)
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise StateError("`pulumi config --json` printed something else than a stack's configuration") from None
-    return values_of(own, frozenset(secret) | taken_for_set, with_keys=with_keys)
+    for key, entry in entries.items():
+        project, _, name = key.partition(":")
+        if project != PROJECT:
+            continue
+        own[name] = str(entry.get("value") or "")
+        if entry["secret"]:
+            secret.add(name)
+    return own, frozenset(secret)

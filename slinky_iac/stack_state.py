@@ -5,24 +5,15 @@ The gates' props hold no secret, so nothing is decrypted and no passphrase is as
 
 from __future__ import annotations
 
-import json
-import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
-from slinky_iac.errors import StateError
+from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 
 SCALE_IN_GATE: Final = "pulumi-python:dynamic/slurm:ScaleInGate"
 """Type of the gates that drain before a scale-in, as state files have it."""
 OUTSIDE_HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
-
-Runner = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
-
-
-def run_pulumi(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-    """Run `pulumi` here, with the user's own environment."""
-    return subprocess.run(["pulumi", *arguments], capture_output=True, text=True, timeout=120, check=False)
 
 
 def export(stack: str | None, run: Runner = run_pulumi) -> list[Mapping[str, Any]]:
@@ -30,21 +21,12 @@ def export(stack: str | None, run: Runner = run_pulumi) -> list[Mapping[str, Any
 
     Raises :class:`StateError` where pulumi can't be run or doesn't answer with a state.
     """
-    arguments = ["stack", "export", "--non-interactive", *(["--stack", stack] if stack else [])]
-    try:
-        done = run(arguments)
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise StateError(f"`pulumi stack export` could not be run ({type(error).__name__}); is pulumi on PATH?") from None
-    if done.returncode != 0:
-        raise StateError(
-            f"`pulumi stack export` ended with {done.returncode}: {done.stderr.strip()[-300:]} Run it from the project's"
-            " folder, logged in to its backend, or name the stack with --stack"
-        )
-    try:
-        resources = json.loads(done.stdout)["deployment"].get("resources") or []
-    except (ValueError, KeyError, TypeError, AttributeError):
-        raise StateError("`pulumi stack export` printed something else than a stack's state") from None
-    return list(resources)
+    advice = "Run it from the project's folder, logged in to its backend, or name the stack with --stack"
+    return answer(run, ["stack", "export"], stack, _resources, wanted="a stack's state", advice=advice)
+
+
+def _resources(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return list(state["deployment"].get("resources") or [])
 
 
 def history(stack: str | None, entries: int, run: Runner = run_pulumi) -> list[Mapping[str, Any]]:
@@ -52,15 +34,13 @@ def history(stack: str | None, entries: int, run: Runner = run_pulumi) -> list[M
 
     The entries hold the configuration of their time, encrypted secrets included: show none of it.
     """
-    wanted = ["--json", "--page-size", str(entries)]
-    arguments = ["stack", "history", "--non-interactive", *wanted, *(["--stack", stack] if stack else [])]
-    try:
-        done = run(arguments)
-        listed = json.loads(done.stdout) if done.returncode == 0 else None
-    except (OSError, ValueError, subprocess.TimeoutExpired) as error:
-        raise StateError(f"`pulumi stack history` gave no list ({type(error).__name__})") from None
+    arguments = ["stack", "history", "--json", "--page-size", str(entries)]
+    return answer(run, arguments, stack, _entries, wanted="a list of updates")
+
+
+def _entries(listed: object) -> list[Mapping[str, Any]]:
     if not isinstance(listed, list):
-        raise StateError(f"`pulumi stack history` ended with {done.returncode}: {done.stderr.strip()[-300:]}")
+        raise TypeError
     return [each for each in listed if isinstance(each, dict)]
 
 

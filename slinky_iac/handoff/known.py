@@ -6,9 +6,7 @@ and into no message.
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
 from pathlib import Path
 
 from slinky_iac import keys, names
@@ -19,8 +17,8 @@ from slinky_iac.handoff.parts import Known
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.manifests.shared import key_references
+from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.stack_config import configured
-from slinky_iac.stack_state import Runner, run_pulumi
 
 Keys = dict[str, bytes]
 
@@ -65,13 +63,10 @@ def _named(pair: tuple[bytes, bytes]) -> Keys:
 
 def _outputs(stack: str | None, run: Runner) -> dict[str, object]:
     """The stack's outputs; none before the first `pulumi up`, and none where pulumi doesn't answer: they are a help only."""
-    arguments = ["stack", "output", "--json", "--non-interactive", *(["--stack", stack] if stack else [])]
     try:
-        done = run(arguments)
-        found = json.loads(done.stdout) if done.returncode == 0 else {}
-    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return answer(run, ["stack", "output", "--json"], stack, dict, wanted="a stack's outputs")
+    except StateError:
         return {}
-    return found if isinstance(found, dict) else {}
 
 
 def held_keys(values: Values) -> Keys:

@@ -48,6 +48,7 @@ LAYERS = {
     "slinky_iac/shell_completion.py": set(),
     "slinky_iac/command_page.py": set(),
     "slinky_iac/keys.py": {"errors"},
+    "slinky_iac/pulumi_command.py": {"errors"},
     "slinky_iac/slurmconf.py": {"names", "config"},
     "slinky_iac/reach.py": {"names", "config", "drain", "manifests"},
     "slinky_iac/key_lifecycle/model.py": set(),
@@ -97,7 +98,7 @@ that runs the gates stays small, and a destroy works with no program at hand."""
 BORDER = {
     "slinky_iac/drain/cli.py": {"config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
-    "slinky_iac/handoff/known.py": {"keys", "kube", "stack_state", "stack_config"},
+    "slinky_iac/handoff/known.py": {"keys", "kube", "pulumi_command", "stack_config"},
     "slinky_iac/handoff/cli.py": {"stack_config"},
 }
 

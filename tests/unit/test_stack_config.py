@@ -12,8 +12,8 @@ import pytest
 
 from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.errors import ConfigError, StateError
+from slinky_iac.pulumi_command import Runner
 from slinky_iac.stack_config import configured
-from slinky_iac.stack_state import Runner
 
 SLURM, JWT = b"\x01" * 40, b"\x02" * 40
 PLAIN: dict[str, Any] = {
@@ -74,14 +74,6 @@ def test_faults_are_those_of_the_program() -> None:
     body = {"slinky-iac:cluster": {"value": '{"nam": "x"}', "secret": False}}
     with pytest.raises(ConfigError, match=r"cluster.nam: is not a setting; did you mean name\?"):
         configured("dev", pulumi([], out=json.dumps(body)))
-
-
-def test_no_pulumi_is_told() -> None:
-    def absent(_: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        raise FileNotFoundError("pulumi")
-
-    with pytest.raises(StateError, match="is pulumi on PATH"):
-        configured("dev", absent)
 
 
 def test_who_only_looks_needs_no_secret() -> None:

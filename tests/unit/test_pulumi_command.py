@@ -1,0 +1,61 @@
+"""Whatever `pulumi` does instead of answering is told as one StateError: what was asked, what came back, what to do."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+
+from slinky_iac.errors import StateError
+from slinky_iac.pulumi_command import Runner, answer
+
+ADVICE = "Log in to the backend first"
+
+
+def saying(out: str, code: int = 0) -> Runner:
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, code, out, "error: no such stack\n")
+
+    return run
+
+
+def raising(error: Exception) -> Runner:
+    def run(_: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        raise error
+
+    return run
+
+
+def count(found: Any) -> int:
+    return int(found["count"])
+
+
+@pytest.mark.parametrize(
+    ("run", "told"),
+    [
+        (raising(FileNotFoundError("pulumi")), r"could not be run \(FileNotFoundError\); is pulumi on PATH\?$"),
+        (raising(subprocess.TimeoutExpired("pulumi", 120)), r"could not be run \(TimeoutExpired\)"),
+        (saying("{}", 255), f"ended with 255: error: no such stack {ADVICE}$"),
+        (saying(""), "printed something else than a count$"),
+        (saying("[]"), "printed something else than a count$"),
+        (saying("{}"), "printed something else than a count$"),
+        (saying('{"count": "many"}'), "printed something else than a count$"),
+    ],
+)
+def test_no_answer_is_told_with_the_question_but_not_with_its_options(run: Runner, told: str) -> None:
+    with pytest.raises(StateError, match=rf"^`pulumi stack output` {told}"):
+        answer(run, ["stack", "output", "--show-secrets"], "prod", count, wanted="a count", advice=ADVICE)
+
+
+@pytest.mark.parametrize(("stack", "named"), [("prod", ["--stack", "prod"]), (None, [])])
+def test_pulumi_never_asks_back_and_is_told_the_stack_only_where_one_is_named(stack: str | None, named: list[str]) -> None:
+    asked: list[Sequence[str]] = []
+
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        asked.append(arguments)
+        return saying('{"count": 3}')(arguments)
+
+    assert answer(run, ["stack", "output"], stack, count, wanted="a count") == 3
+    assert asked == [["stack", "output", "--non-interactive", *named]]
