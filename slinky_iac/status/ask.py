@@ -23,6 +23,11 @@ from slinky_iac.status.seen import NOT_ASKED, Seen, SeenKey, SeenNodeSet
 
 BUDGET_S: Final = 10.0
 """Longest wait for any one question: whoever asks for a status waits for it."""
+SLURMRESTD_S: Final = 25.0
+"""The same for slurmrestd's ping: it waits for a slurmctld that hangs, MessageTimeout long (10 s), before it says so. Given
+up earlier, slurmrestd would be taken for the one that is down."""
+SLURMCTLD_S: Final = 15.0
+"""The same for a question that slurmctld itself answers: enough for slurmrestd to say that it doesn't, once."""
 CONNECT_S: Final = 3.0
 ENTRIES: Final = 10
 """Entries of the stack's history that are looked through for an update."""
@@ -94,7 +99,7 @@ def _release(session: Session) -> str:
 
 
 def _version(session: Session) -> str:
-    return session.slurm.version()
+    return session.slurm.version(budget_s=SLURMRESTD_S)
 
 
 def _slurm(session: Session, found: Facts) -> dict[str, object]:
@@ -103,12 +108,15 @@ def _slurm(session: Session, found: Facts) -> dict[str, object]:
         why = "slurmrestd doesn't answer"
         return {"slurmrestd": Answer(ms=version.ms, trouble=version.trouble), **{each: _closed(why) for each in _OF_SLURM}}
     slurm = session.slurm
-    pings, token = ask(slurm.ping), ask(slurm.diag)
-    answers: dict[str, object] = {"slurmrestd": pings, "token": token, "served": ask(slurm.served)}
+    pings = ask(lambda: slurm.ping(budget_s=SLURMRESTD_S))
+    token = ask(lambda: slurm.diag(budget_s=SLURMCTLD_S))
+    answers: dict[str, object] = {"slurmrestd": pings, "token": token}
     if not token.known:
         why = "slurmctld gives no answer to our token"
-        return answers | {each: _closed(why) for each in ("nodes", "jobs", "slurmdbd")}
+        return answers | {each: _closed(why) for each in ("served", "nodes", "jobs", "slurmdbd")}
     return answers | {
+        # A ping for each version: where slurmctld hangs, each would wait for it.
+        "served": ask(slurm.served),
         "nodes": ask(lambda: slurm.nodes(allow_none=True)),
         "jobs": ask(slurm.jobs),
         "slurmdbd": ask(slurm.clusters) if found.has_slurmdbd else _closed("the stack has no accounting"),

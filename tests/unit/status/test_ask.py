@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import subprocess
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 
 import pytest
@@ -20,7 +20,9 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     StateError,
 )
+from slinky_iac.slurmrest.models import Ping, Pings
 from slinky_iac.status import ask
+from slinky_iac.status.model import Answer
 from slinky_iac.status.seen import NOT_ASKED
 from tests.unit.status.made import PRINTS, answers, resources
 
@@ -42,13 +44,15 @@ class Asked:
 
     def __init__(self, fails: dict[str, Exception]) -> None:
         self.fails, self.calls, self.good = fails, [], answers()
+        self.budgets: dict[str, float] = {}
 
     def __getattr__(self, name: str) -> Any:
         if name in WRITES:
             raise AssertionError(f"a status writes: {name}")
 
-        def call(*arguments: object, **_more: object) -> Any:
+        def call(*arguments: object, **more: Any) -> Any:
             self.calls.append(name)
+            self.budgets[name] = more.get("budget_s", 0.0)
             if name in self.fails:
                 raise self.fails[name]
             return self.answer(name, arguments)
@@ -126,6 +130,41 @@ def test_a_refused_token_closes_what_needs_one(world: dict[str, Exception]) -> N
     shown = ask.look("prod")
     assert shown.unknown == ("slurmctld: the token was refused",)
     assert shown.drains is None
+
+
+def opened_on(asked: Asked) -> Callable[..., AbstractContextManager[FakeSession]]:
+    @contextmanager
+    def opened(*_arguments: object, **_more: object) -> Iterator[FakeSession]:
+        yield FakeSession(asked)
+
+    return opened
+
+
+def test_where_slurmctld_hangs_slurmrestd_is_up_and_nothing_is_asked_that_would_wait_again(
+    world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(world)
+    asked.good = answers(
+        slurmrestd=Answer(Pings((Ping("ctl", responding=False, primary=True, mode=""),), "26.05.5", "atlas"))
+    )
+    monkeypatch.setattr(ask, "open_session", opened_on(asked))
+    world["diag"] = SlurmrestUnreachable("slurmrestd runs but can't reach slurmctld")
+    shown = ask.look("prod")
+    assert {"served", "nodes", "jobs", "clusters"} & set(asked.calls) == set()
+    states = {each.name: each.state for each in shown.endpoints}
+    assert (states["slurmrestd"], states["slurmctld"], states["slurmdbd"]) == ("up", "down", "unknown")
+    assert shown.unknown == ("slurmctld: slurmrestd runs but can't reach slurmctld",)
+
+
+def test_slurmrestd_has_the_time_that_it_waits_for_a_slurmctld_that_hangs(
+    world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = Asked(world)
+    monkeypatch.setattr(ask, "open_session", opened_on(asked))
+    ask.look("prod")
+    message_timeout_s = 10
+    assert min(asked.budgets["version"], asked.budgets["ping"]) > 2 * message_timeout_s
+    assert asked.budgets["diag"] > message_timeout_s
 
 
 def test_rights_that_are_missing_hide_one_thing_only(world: dict[str, Exception]) -> None:
