@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.findings import Finding, error, info
 from slinky_iac.config.stack import COMING_KEYS, StackConfig
 
 
 def rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.jwks` and about the secrets that `keys rotate` sets."""
     keys, under_way = config.keys, [name for name in COMING_KEYS if name in secrets]
+    yield from _under_way(config, secrets)
     if keys.source != "imported" and under_way:
         yield error(
             "keys.source",
@@ -24,7 +25,7 @@ def rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
             " keys rotate slurm --plan`, then remove the one that is left over by `pulumi config rm`",
         )
     if not keys.jwks:
-        if secrets & {"slurmKeyNext", "slurmKeyPrevious"}:
+        if "slurmKeyPrevious" in secrets:
             yield error(
                 "keys.jwks",
                 "false, but slurm.key is being rotated: slurmd's pods would know one key only and be lost at the change."
@@ -45,3 +46,32 @@ def rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
             f"true, but login sets ({', '.join(config.logins)}) read slurm.key only: they would be cut off at the change."
             " Leave it false, or keep login hosts outside",
         )
+
+
+def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
+    """Every preview says that a key is being replaced, and in which steps: who looks may be another than who began."""
+    if config.keys.source != "imported":
+        return
+    inside = config.controller.external is None
+    for which, names, stops in (
+        ("slurm", ("slurmKeyNext", "slurmKeyPrevious"), inside or not config.keys.jwks),
+        ("jwt", ("jwtKeyNext",), inside),
+    ):
+        mark = next((name for name in names if name in secrets), None)
+        if mark is None:
+            continue
+        command = f"`python -m slinky_iac keys rotate {which}"
+        if stops:
+            yield info(
+                "keys",
+                f"{mark} is set: the key is being replaced in a planned stop. Steps: make; remove, which waits until the"
+                " last job on a pod has ended and the last pod is gone; key; outside hosts, where there are; up."
+                f" {command} --plan` shows where it stands, with the commands of each step; {command} --stop` goes on."
+                f" An update before that brings everything back with the old key; to give it up: `pulumi config rm {mark}`",
+            )
+        else:
+            yield info(
+                "keys",
+                f"{mark} is set: the key is being replaced under running jobs. {command} --plan` shows the steps, where it"
+                f" stands and whose turn it is; {command}` goes on",
+            )

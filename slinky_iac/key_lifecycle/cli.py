@@ -14,13 +14,14 @@ from typing import Final
 
 from slinky_iac import keys, names
 from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestError
-from slinky_iac.key_lifecycle import bring, files, material, report, scripts
+from slinky_iac.key_lifecycle import bring, files, material, planned_stop, report, scripts
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.hosts import Via, hosts_of
 from slinky_iac.key_lifecycle.look import Look, opened
-from slinky_iac.key_lifecycle.model import Rotation, State, Turn
+from slinky_iac.key_lifecycle.model import Rotation, State, Step, Turn
 from slinky_iac.key_lifecycle.report import Agreement, Held
 from slinky_iac.key_lifecycle.rotate import LOST, Rotating
+from slinky_iac.key_lifecycle.stopping import Stopping
 from slinky_iac.terminal import Paint, columns
 
 HELP = "slurm.key and the JWT key: make, import, show fingerprints, verify, and replace them under running jobs"
@@ -62,6 +63,8 @@ def _rotate(parser: argparse.ArgumentParser) -> None:
     act = parser.add_mutually_exclusive_group()
     act.add_argument("--plan", action="store_true", help="show all steps and where it stands; change nothing")
     act.add_argument("--start", action="store_true", help="begin with a new key where no rotation is under way")
+    stop = "stop the cluster for it, or go on with that: where the key can't be replaced under running jobs; --plan first"
+    act.add_argument("--stop", action="store_true", help=stop)
     act.add_argument(
         "--script", metavar="HOST", help="print the due step's script for a host, to be piped to it; holds a key"
     )
@@ -166,10 +169,18 @@ def _silent(look: Look) -> list[str] | None:
     return sorted(node.name for node in answer.nodes if node.state & LOST) if answer is not None else None
 
 
+def _ended(arguments: argparse.Namespace, plan: Rotation) -> int:
+    _told(arguments, {"rotation": _plain(plan, arguments)}, _words(plan, arguments))
+    due = plan.due
+    return WAITS if not arguments.plan and plan.under_way and due is not None and due.turn is Turn.HOSTS else 0
+
+
 def _rotation(arguments: argparse.Namespace) -> int:
-    rotating = Rotating(
+    engine = Engine(arguments.stack)
+    stopped = arguments.stop or planned_stop.reason(material.read(engine).config, arguments.which) is not None
+    rotating = (Stopping if stopped else Rotating)(
         which=arguments.which,
-        engine=Engine(arguments.stack),
+        engine=engine,
         say=lambda line: print(line, file=sys.stderr, flush=True),
         via=Via(arguments.via) if arguments.via else None,
         backups=tuple(arguments.backup),
@@ -181,10 +192,13 @@ def _rotation(arguments: argparse.Namespace) -> int:
             raise RotationError("the script holds a key, and this is a terminal: pipe it to the host, as the plan shows")
         sys.stdout.write(rotating.script(arguments.script))
         return 0
-    plan = rotating.plan() if arguments.plan else rotating.run(start=arguments.start)
-    _told(arguments, {"rotation": _plain(plan)}, _words(plan, arguments))
-    due = plan.due
-    return WAITS if not arguments.plan and plan.under_way and due is not None and due.turn is Turn.HOSTS else 0
+    if arguments.plan:
+        plan = rotating.plan()
+    elif isinstance(rotating, Rotating):
+        plan = rotating.run(start=arguments.start)
+    else:
+        plan = rotating.run(asked=arguments.stop)
+    return _ended(arguments, plan)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -195,7 +209,7 @@ def _told(arguments: argparse.Namespace, data: dict[str, object], words: str) ->
     print(json.dumps({"schema": 1, **data}, indent=2) if arguments.json else words)
 
 
-def _plain(plan: Rotation) -> dict[str, object]:
+def _plain(plan: Rotation, arguments: argparse.Namespace) -> dict[str, object]:
     steps = [
         {
             "name": step.name,
@@ -204,10 +218,11 @@ def _plain(plan: Rotation) -> dict[str, object]:
             "title": step.title,
             "why": step.why,
             "hosts": [{"name": host.name, "roles": [role.value for role in host.roles]} for host in step.hosts],
+            "commands": _commands(plan, step, arguments),
         }
         for step in plan.steps
     ]
-    return {"key": plan.which, "underWay": plan.under_way, "notes": list(plan.notes), "steps": steps}
+    return {"key": plan.which, "underWay": plan.under_way, "stop": plan.stop, "notes": list(plan.notes), "steps": steps}
 
 
 def _words(plan: Rotation, arguments: argparse.Namespace) -> str:
@@ -217,8 +232,7 @@ def _words(plan: Rotation, arguments: argparse.Namespace) -> str:
         mark = marks[step.state] if plan.under_way else "[ ]"
         lines += _wrapped(f"{mark} {number}. {step.name} ({step.turn.value}): {step.title}", indent="       ", first="")
         lines += _wrapped(step.why, indent="       ")
-        if step.state is State.NOW and plan.under_way and step.turn is Turn.HOSTS:
-            lines += [f"         {line}" for line in commands(plan, arguments)]
+        lines += [f"         {line}" for line in _commands(plan, step, arguments)]
     lines += [f"  {note}" for note in plan.notes]
     return "\n".join([*lines, _next(plan, arguments)])
 
@@ -231,22 +245,36 @@ def _wrapped(text: str, *, indent: str, first: str | None = None) -> list[str]:
     )
 
 
-def commands(plan: Rotation, arguments: argparse.Namespace) -> list[str]:
-    """The command lines that carry out the hosts' step that is due, in their order."""
-    step = plan.due
+def _commands(plan: Rotation, step: Step, arguments: argparse.Namespace) -> list[str]:
+    """The command lines that carry out a step by hand, in their order: of a planned stop all steps', else those of the
+    hosts' step that is due, since only then a script is made for it."""
+    if plan.stop or not plan.under_way or step.state is not State.NOW or step.turn is not Turn.HOSTS:
+        return list(step.commands)
     own = f"python -m slinky_iac keys rotate {plan.which}" + (f" --stack {arguments.stack}" if arguments.stack else "")
     own += "".join(f" --backup {host}" for host in arguments.backup)
-    return [f"{own} --script {host.name} | ssh root@{host.name} sh -s" for host in (step.hosts if step is not None else ())]
+    return [f"{own} --script {host.name} | ssh root@{host.name} sh -s" for host in step.hosts]
 
 
 def _next(plan: Rotation, arguments: argparse.Namespace) -> str:
     step = plan.due
     own = f"python -m slinky_iac keys rotate {plan.which}"
-    if any(each.turn is Turn.PERSON for each in plan.steps):
-        return "a planned stop: these steps are shown, not carried out"
+    if plan.stop:
+        return _next_of_stop(plan, f"{own} --stop")
     if step is None or not plan.under_way:
         return f"no rotation is under way; `{own} --start` begins one"
     if step.turn is Turn.HOSTS:
         after = own if plan.which == "jwt" else f"{own} --confirm {step.name}"
         return f"waits for outside hosts: run the commands above in their order, then `{after}`; or let --via do both"
     return f"`{own}` goes on" if arguments.plan else f"stopped before {step.name}; `{own}` goes on"
+
+
+def _next_of_stop(plan: Rotation, own: str) -> str:
+    step = plan.due
+    if any(each.turn is Turn.PERSON for each in plan.steps):
+        return "a planned stop, which only you can carry out: run the commands above in their order"
+    if step is None or not plan.under_way:
+        return f"a planned stop: `{own}` carries it out, or you do, by the commands above in their order"
+    if step.turn is Turn.HOSTS:
+        after = f"`{own} --confirm {step.name}`"
+        return f"waits for outside hosts: run its commands in their order, then {after}; or let --via do both"
+    return f"`{own}` goes on; or run the commands from [>] on"

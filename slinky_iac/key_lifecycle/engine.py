@@ -30,7 +30,7 @@ class Engine:
     checked: bool = False
     """Whether this process has seen that nothing but keys would change. A preview takes as long as an update."""
 
-    def pulumi(self, *arguments: str, stdin: str = "", timeout: float = 120) -> str:
+    def pulumi(self, *arguments: str, stdin: str = "", timeout: float | None = 120) -> str:
         """What `pulumi` prints. Raises :class:`StateError` where it fails; what it was given isn't quoted."""
         which = ["--stack", self.stack] if self.stack else []
         command = ["pulumi", *arguments, "--non-interactive", *which]
@@ -70,6 +70,21 @@ class Engine:
             )
         self.checked = True
         say("pulumi up")
+        self.pulumi("up", "--yes", "--skip-preview", timeout=UP_S)
+
+    def remove_with_dependents(self, holders: Sequence[str], protected: Sequence[str]) -> None:
+        """Destroy the resources ``holders`` (URNs) and all that was made after them; the gates among these drain first.
+
+        No bound of time: a drain has its own, and an engine that is killed leaves its lock. Raises :class:`StateError` where
+        it fails, as at a drain's deadline; what is gone then is out of the state, and the next call goes on.
+        """
+        if protected:
+            self.pulumi("state", "unprotect", *protected, "--yes")
+        targets = [word for urn in holders for word in ("--target", urn)]
+        self.pulumi("destroy", "--yes", "--skip-preview", *targets, "--target-dependents", timeout=None)
+
+    def up(self) -> None:
+        """`pulumi up`, whatever it changes. Raises :class:`StateError` where it fails."""
         self.pulumi("up", "--yes", "--skip-preview", timeout=UP_S)
 
     def settled(self) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
 
@@ -54,6 +54,8 @@ class Step:
     state: State = State.LATER
     hosts: tuple[Host, ...] = ()
     """Hosts that take part, in the order in which they are to be changed."""
+    commands: tuple[str, ...] = ()
+    """Command lines that carry the step out by hand, in their order; empty where `keys rotate` alone knows how."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +67,8 @@ class Rotation:
     under_way: bool
     """Whether a rotation has begun and hasn't ended."""
     notes: tuple[str, ...] = ()
+    stop: bool = False
+    """Whether the cluster is stopped for it."""
 
     @property
     def due(self) -> Step | None:
@@ -80,7 +84,4 @@ def staged(steps: tuple[Step, ...], due: str | None) -> tuple[Step, ...]:
     """The steps with their states: all before the one named ``due`` are done, all after it come later. None: all done."""
     at = len(steps) if due is None else [step.name for step in steps].index(due)
     states = [State.DONE] * at + [State.NOW] + [State.LATER] * len(steps)
-    return tuple(
-        Step(step.name, step.turn, step.title, step.why, state, step.hosts)
-        for step, state in zip(steps, states, strict=False)
-    )
+    return tuple(replace(step, state=state) for step, state in zip(steps, states, strict=False))

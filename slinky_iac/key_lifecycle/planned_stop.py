@@ -1,57 +1,295 @@
-"""The plan for a stack whose key can't be replaced under running jobs: what to stop, in which order. Pure; only shown."""
+"""The planned stop: how a key is replaced where not every daemon can know two keys at a time. Pure; no key stands here.
+
+Whatever in Kubernetes has read the key is removed, gates first, which drain; then it is made again with the new one. The
+rest of the stack stays: the operator and its CRDs, on which other stacks may live, and the namespace, and in it the volume
+with slurmctld's queue. All pods must be gone before the first comes back: kubelet keeps an immutable Secret for as long as
+one pod of a node has it, and a new pod would get the old key (``watch_based_manager.go``, 1.34).
+"""
 
 from __future__ import annotations
 
+import shlex
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.key_lifecycle.model import Host, Rotation, Step, Turn, Which
+from slinky_iac.key_lifecycle.model import START, Host, Role, Rotation, Step, Turn, Which, staged
+
+REMOVE: Final = "remove"
+KEY: Final = "key"
+DAEMONS: Final = "daemons"
+UP: Final = "up"
+MEMBERS: Final = "members"
+OF_HOSTS: Final = frozenset({DAEMONS, MEMBERS})
+PODS: Final = "app.kubernetes.io/name in (slurmctld,slurmdbd,slurmrestd,slurmd,login)"
+"""Selects the pods of all daemons (operator, ``labels.go``)."""
+PODS_S: Final = 600
+"""Longest wait for the last of them to be gone; drained workers end within their terminationGrace."""
+_ORDER: Final = (Role.SLURMDBD, Role.SLURMCTLD, Role.BACKUP, Role.SLURMD, Role.LOGIN)
+"""slurmd and sackd fetch their configuration from slurmctld when they start, so slurmctld has the key before them."""
+_NAMES: Final[Mapping[Which, str]] = {"slurm": "slurmKey", "jwt": "jwtKey"}
 
 
-def planned_stop(config: StackConfig, which: Which, hosts: tuple[Host, ...], why: str) -> Rotation:
-    """All steps of a planned stop. ``why``: the reason that nothing less will do."""
-    key = "slurmKey" if which == "slurm" else "jwtKey"
-    kept = "" if config.controller.external is not None or config.controller.persistence.enabled else " the queue is lost:"
-    stop = [
-        Step("drain", Turn.PERSON, "set every NodeSet's replicas to 0, then `pulumi up`", "no job runs on a pod after it"),
-        Step(
-            "remove",
-            Turn.PERSON,
-            "`pulumi destroy --exclude-protected`",
-            f"pods keep the key that they began with, so all must go;{kept} the keys' Secrets and their namespace stay",
-        ),
+def reason(config: StackConfig, which: Which) -> str | None:
+    """Why this stack's key can't be replaced under running jobs, and what there is instead; None where it can."""
+    if config.keys.source != "imported":
+        return (
+            f"keys.source is {config.keys.source}: only imported keys are replaced step by step under running jobs. `--plan`"
+            " shows the planned stop that others need"
+        )
+    if config.controller.external is None:
+        return (
+            "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. `--plan` shows the planned stop"
+            " that it needs"
+        )
+    if which == "slurm" and not config.keys.jwks:
+        return (
+            "keys.jwks is false: slurmd's pods know one key only. Set it to true and run `pulumi up` (this once the pods of"
+            " every NodeSet are replaced, drained), then run this again. Where that can't be, `--plan` shows the planned"
+            " stop"
+        )
+    return None
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A resource in the stack's state that has the key, or reads it; by its URN."""
+
+    urn: str
+    protected: bool = False
+
+
+@dataclass(frozen=True)
+class StopFacts:
+    """What is so now. Keys as fingerprints."""
+
+    config: StackConfig
+    holders: tuple[Holder, ...] = ()
+    """What the key was made with, in the state: the generator, then the Secret."""
+    daemons: tuple[Holder, ...] = ()
+    """Custom resources in the state whose pods read the key when they start, slurmdbd's and slurmctld's first."""
+    blank: bool = False
+    """Whether the state holds nothing at all: there was no `pulumi up` yet."""
+    current: str | None = None
+    """The configuration's key; None unless keys are imported."""
+    coming: str | None = None
+    confirmed: str | None = None
+    """Name of the hosts' step that is known to be done."""
+    hosts: tuple[Host, ...] = ()
+    stack: str | None = None
+    """The stack's name, where the commands have to name it."""
+    backups: tuple[str, ...] = ()
+    """Hosts of a backup slurmctld, which no configuration names."""
+
+
+def holders(resources: Iterable[Mapping[str, Any]], which: Which) -> tuple[Holder, ...]:
+    """The stack's own resources that hold a key. A key that was made outside the stack has none."""
+    kinds = {
+        "random:index/randomPassword:RandomPassword": f"-{which}-key",
+        "kubernetes:core/v1:Secret": f"-{which}-key-secret",
+    }
+    found: list[tuple[int, Holder]] = []
+    for each in resources:
+        ending = kinds.get(str(each.get("type")))
+        urn = str(each.get("urn"))
+        if ending is not None and urn.endswith(ending) and f"{names.TYPE_PREFIX}:AuthKeys$" in urn:
+            found.append((list(kinds.values()).index(ending), Holder(urn, bool(each.get("protect")))))
+    return tuple(holder for _, holder in sorted(found, key=lambda pair: pair[0]))
+
+
+def daemons(resources: Iterable[Mapping[str, Any]]) -> tuple[Holder, ...]:
+    """The custom resources of the cluster; those that all others depend on first."""
+    order = [
+        f"kubernetes:{names.API_VERSION}:{kind}" for kind in ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet")
     ]
-    if hosts:
-        places = ", ".join(host.name for host in hosts)
-        stop.append(
+    found = [each for each in resources if each.get("type") in order]
+    return tuple(Holder(str(each["urn"])) for each in sorted(found, key=lambda each: order.index(str(each["type"]))))
+
+
+def planned_stop(which: Which, facts: StopFacts) -> Rotation:
+    """All steps of a planned stop with their commands, and where it stands."""
+    due, steps = _due(which, facts), _steps(which, facts)
+    return Rotation(
+        which,
+        staged(steps, steps[0].name if due is None else due),
+        under_way=due is not None,
+        notes=(reason(facts.config, which) or "",),
+        stop=True,
+    )
+
+
+def _due(which: Which, facts: StopFacts) -> str | None:
+    """The step that is due; None where no stop is under way, or nobody can tell, as with Secrets made outside the stack.
+
+    A generated key has no other mark than its lifted protection: with keys.protect off there is none before it is gone."""
+    keys = facts.config.keys
+    if facts.blank or keys.source == "existing":
+        return None
+    if keys.source == "generated" and keys.protect and not all(each.protected for each in facts.holders):
+        return REMOVE
+    if facts.coming is None:
+        return None if facts.holders else UP
+    if facts.coming != facts.current:
+        return REMOVE if facts.holders or facts.daemons else KEY
+    before, _ = split_hosts(which, facts)
+    return DAEMONS if before and facts.confirmed != DAEMONS else UP
+
+
+def unmarked(facts: StopFacts) -> bool:
+    """Whether a removal may have been cut short that left no mark: a generated key without protection, and custom resources
+    of the configuration that aren't in the state."""
+    config = facts.config
+    if config.keys.source != "generated" or config.keys.protect:
+        return False
+    kinds = [each.urn.split("::")[2].rsplit(":", 1)[-1] for each in facts.daemons]
+    wanted = {"Controller": 1, "RestApi": 1, "NodeSet": len(config.nodesets), "LoginSet": len(config.logins)}
+    return any(kinds.count(kind) < number for kind, number in wanted.items())
+
+
+def split_hosts(which: Which, facts: StopFacts) -> tuple[tuple[Host, ...], tuple[Host, ...]]:
+    """Hosts that get the key before `pulumi up`, and those that can only start once it has brought slurmctld back."""
+    inside = facts.config.controller.external is None
+    early = {Role.SLURMDBD} if inside else set(_ORDER)
+    late = set(_ORDER) - early
+    if which == "jwt":
+        early &= {Role.SLURMDBD, Role.SLURMCTLD, Role.BACKUP}
+        late &= {Role.BACKUP}
+    return _with_roles(facts.hosts, early), _with_roles(facts.hosts, late)
+
+
+def _with_roles(hosts: Iterable[Host], roles: set[Role]) -> tuple[Host, ...]:
+    """The hosts as far as they have one of these roles, in the order in which they start."""
+    found = [
+        Host(host.name, kept) for host in hosts if (kept := tuple(role for role in _ORDER if role in {*host.roles} & roles))
+    ]
+    return tuple(sorted(found, key=lambda host: _ORDER.index(host.roles[0])))
+
+
+def _steps(which: Which, facts: StopFacts) -> tuple[Step, ...]:
+    config, name = facts.config, _NAMES[which]
+    source = config.keys.source
+    before, after = split_hosts(which, facts)
+    file = f"{which}.key.new"
+    own = _own(facts)
+    steps: list[Step] = []
+    if source == "imported":
+        steps.append(
             Step(
-                "hosts",
-                Turn.PERSON,
-                f"stop Slurm's daemons on {places}; place the new key",
-                "a running one keeps the old",
-                hosts=hosts,
+                START,
+                Turn.OURS,
+                f"make the new key: secret {name}Next of this stack",
+                "nothing uses it before everything else is stopped",
+                commands=(
+                    f"python -m slinky_iac keys generate {which} --out {file}",
+                    _line(f"base64 -w0 {file} | pulumi config set --secret {name}Next", own),
+                ),
             )
         )
-    if config.keys.source == "generated":
-        made = "keys.source: imported; `python -m slinky_iac keys import` for both, the new one and the other"
-        again = "a generated key would be the same again, since its generator is kept with the Secrets"
-    elif config.keys.source == "existing":
-        made = "replace the Secret that `keys` names, under its name"
-        again = "this stack doesn't make it, so nothing else needs changing"
-    else:
-        made = f"`python -m slinky_iac keys import {which} --replace`: {key} is the new key"
-        again = "nothing runs with the old one any more"
-    back = [
-        Step("key", Turn.PERSON, made, again),
+    steps.append(
         Step(
-            "secrets",
-            Turn.PERSON,
-            "`pulumi state unprotect --all`, then `pulumi destroy`",
-            "the old Secrets are immutable, and go with this",
-        ),
+            REMOVE,
+            Turn.OURS,
+            "remove the key's Secret and all whose pods read it: NodeSets are drained first, by their gates. Then wait until"
+            " no pod is left",
+            f"{_kept(config)}. At drain.deadline with jobs still running it stops, with their nodes drained: run it again to"
+            " go on waiting" + ("; sessions on login pods end" if config.logins else ""),
+            commands=_removal(facts, own),
+        )
+    )
+    if source == "imported":
+        adopt = (_line(f"base64 -w0 {file} | pulumi config set --secret {name}", own),)
+        steps.append(Step(KEY, Turn.OURS, f"{name} is the new key", "nothing runs with the old one", commands=adopt))
+    elif source == "existing":
+        title = f"replace the Secret {_secret(config, which)}, under its name"
+        steps.append(Step(KEY, Turn.PERSON, title, "this stack doesn't make it"))
+    if before:
+        steps.append(
+            Step(
+                DAEMONS,
+                Turn.HOSTS,
+                "the new key, then a restart of each host's daemons, in this order",
+                "jobs on metal hosts go on, where slurmctld has these hosts back within SlurmdTimeout",
+                hosts=before,
+                commands=_scripts(which, before, facts),
+            )
+        )
+    start = [*([f"pulumi config rm {name}Next"] if source == "imported" else []), "pulumi up"]
+    steps.append(
         Step(
-            "start",
-            Turn.PERSON,
-            "start Slurm's daemons on the hosts; `pulumi up` with the replicas of before",
-            "all begin alike",
-        ),
-    ]
-    return Rotation(which, (*stop, *back), under_way=False, notes=(why,))
+            UP,
+            Turn.OURS,
+            "`pulumi up`: everything that was removed is made again" + (", with a new key" if source == "generated" else ""),
+            "pods begin with the new key, all alike" + (f"; {file} is needed no more" if source == "imported" else ""),
+            commands=(*_lines(start, own), *([f"rm {file}"] if source == "imported" else [])),
+        )
+    )
+    if after:
+        steps.append(
+            Step(
+                MEMBERS,
+                Turn.HOSTS,
+                "the new key, then a restart of each host's daemons",
+                "they fetch their configuration from slurmctld, so not before it is back. slurmctld gives up jobs on metal"
+                " hosts that don't answer within SlurmdTimeout (300 s by default)",
+                hosts=after,
+                commands=_scripts(which, after, facts),
+            )
+        )
+    return tuple(steps)
+
+
+def _kept(config: StackConfig) -> str:
+    if config.controller.external is not None:
+        return "slurmctld is outside, and pending jobs wait there"
+    if config.controller.persistence.enabled:
+        return "pending jobs wait in slurmctld's volume, which stays"
+    return "the queue is lost, since controller.persistence is off"
+
+
+def _removal(facts: StopFacts, own: Sequence[str]) -> tuple[str, ...]:
+    wanted = facts.holders[:1] or facts.daemons[:2]
+    protected = [shlex.quote(each.urn) for each in facts.holders if each.protected]
+    lines = [" ".join(["pulumi state unprotect", *protected])] if protected else []
+    if wanted:
+        targets = " ".join(f"--target {shlex.quote(each.urn)}" for each in wanted)
+        lines.append(f"pulumi destroy {targets} --target-dependents")
+    return (*_lines(lines, own), shlex.join(awaiting(facts.config)))
+
+
+def awaiting(config: StackConfig) -> list[str]:
+    """The command that waits until no pod of the cluster is left; it ends at once where there is none."""
+    access = config.kubernetes
+    way = [*(["--kubeconfig", access.kubeconfig] if access.kubeconfig else [])]
+    way += ["--context", access.context] if access.context else []
+    wait = ["wait", "--namespace", config.cluster.namespace, "--for=delete", "pod", "--selector", PODS]
+    return ["kubectl", *way, *wait, f"--timeout={PODS_S}s"]
+
+
+def _scripts(which: Which, hosts: Iterable[Host], facts: StopFacts) -> tuple[str, ...]:
+    own = [*_own(facts), *(f"--backup {shlex.quote(host)}" for host in facts.backups)]
+    words = _line(f"python -m slinky_iac keys rotate {which}", own)
+    return tuple(f"{words} --script {host.name} | ssh root@{host.name} sh -s" for host in hosts)
+
+
+def _own(facts: StopFacts) -> list[str]:
+    return [f"--stack {shlex.quote(facts.stack)}"] if facts.stack else []
+
+
+def _secret(config: StackConfig, which: Which) -> str:
+    name = config.keys.slurm_key_secret if which == "slurm" else config.keys.jwt_key_secret
+    return f"{config.cluster.namespace}/{name}"
+
+
+def _lines(lines: Iterable[str], own: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_line(line, own) for line in lines)
+
+
+def _line(line: str, own: Sequence[str]) -> str:
+    return " ".join([line, *own])
+
+
+def under_way(plan: Rotation, due: str) -> Rotation:
+    """The same plan with another step due."""
+    return replace(plan, steps=staged(plan.steps, due), under_way=True)

@@ -19,7 +19,7 @@ from slinky_iac.key_lifecycle.hosts import Via, hosts_of
 from slinky_iac.key_lifecycle.look import Look, opened
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import START, Host, Rotation, Step, Turn, Which, staged
-from slinky_iac.key_lifecycle.planned_stop import planned_stop
+from slinky_iac.key_lifecycle.planned_stop import reason
 from slinky_iac.kube.wire import Clock
 
 PODS_S: Final = 300
@@ -45,12 +45,7 @@ class Rotating:
     clock: Clock = field(default_factory=Clock)
 
     def plan(self) -> Rotation:
-        """Where the rotation stands, or the planned stop that this stack needs instead. Changes nothing."""
-        found = material.read(self.engine)
-        try:
-            refuse_unrotatable(found, self.which)
-        except RotationError as error:
-            return planned_stop(found.config, self.which, hosts_of(found.config, self.backups), str(error))
+        """Where the rotation stands. Changes nothing."""
         with self._look() as look:
             return self._plan(look)
 
@@ -251,22 +246,9 @@ class Rotating:
 
 def refuse_unrotatable(found: Material, which: Which) -> None:
     """Raises :class:`RotationError` for a stack whose key can't be replaced under running jobs, with what it can do."""
-    config = found.config
-    if config.keys.source != "imported":
-        raise RotationError(
-            f"keys.source is {config.keys.source}: only imported keys are replaced step by step. `--plan` shows"
-            " the planned stop that others need. Nothing was changed"
-        )
-    if config.controller.external is None:
-        raise RotationError(
-            "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. `--plan` shows the"
-            " planned stop that it needs. Nothing was changed"
-        )
-    if which == "slurm" and not config.keys.jwks:
-        raise RotationError(
-            "keys.jwks is false: slurmd's pods know one key only. Set it to true and run `pulumi up` (this once the pods of"
-            " every NodeSet are replaced, drained), then run this again. Nothing was changed"
-        )
+    why = reason(found.config, which)
+    if why is not None:
+        raise RotationError(f"{why}, and `--stop` carries it out. Nothing was changed")
 
 
 def _files(found: Material, step: str) -> list[scripts.File]:

@@ -23,6 +23,14 @@ MARK = "slinky-iac:"
 READ = ".read"
 """Behind a file's name: a file with the digest of what the host's daemons have read. No secret."""
 _RESTARTED = {Role.LOGIN: "sackd", Role.SLURMD: "slurmd"}
+_UNITS = {
+    Role.SLURMDBD: "slurmdbd",
+    Role.SLURMCTLD: "slurmctld",
+    Role.BACKUP: "slurmctld",
+    Role.SLURMD: "slurmd",
+    Role.LOGIN: "sackd",
+}
+"""All daemons' units, in the order in which a host with several of them starts them."""
 
 
 _FOLLOWS = """\
@@ -73,6 +81,20 @@ def change(host: Host, files: Iterable[File], *, folder: str = FOLDER) -> str:
     # Only now: a script that was cut short before would else look done, with a file in place that no daemon has read.
     lines += [f"echo {file.digest} > {shlex.quote(file.name + READ)}" for file in files]
     return "\n".join([*lines, *_tell(files)]) + "\n"
+
+
+def replaced(host: Host, file: File, *, folder: str = FOLDER) -> str:
+    """The script that places a key in a planned stop and restarts this host's daemons; says what the file is then.
+
+    A slurm.jwks that an earlier rotation left goes: beside it no daemon looks at slurm.key (auth/slurm ``internal.c``).
+    """
+    lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}", *_place(file)]
+    if file.name == "slurm.key":
+        lines.append(f"rm -f slurm.jwks slurm.jwks{READ}")
+    units = dict.fromkeys(unit for role, unit in _UNITS.items() if role in host.roles)
+    lines += [f"systemctl restart {unit}" for unit in units]
+    lines.append(f"echo {file.digest} > {shlex.quote(file.name + READ)}")
+    return "\n".join([*lines, *_tell([file])]) + "\n"
 
 
 def look(names: Iterable[str], *, folder: str = FOLDER) -> str:

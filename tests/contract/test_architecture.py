@@ -56,7 +56,7 @@ LAYERS = {
     "slinky_iac/key_lifecycle/slurm.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/scripts.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/report.py": {"key_lifecycle"},
-    "slinky_iac/key_lifecycle/planned_stop.py": {"key_lifecycle", "config"},
+    "slinky_iac/key_lifecycle/planned_stop.py": {"key_lifecycle", "config", "names"},
     "slinky_iac/preflight/__init__.py": {"preflight"},
     "slinky_iac/preflight/reach.py": {"preflight", "config", "kube", "errors"},
     "slinky_iac/preflight/neighbours.py": {"preflight", "config", "kube", "errors"},

@@ -15,7 +15,7 @@ from slinky_iac.config.rules import findings
 from slinky_iac.config.values import values_of
 from slinky_iac.errors import ConfigError
 from slinky_iac.manifests.workers import nodeset_spec
-from tests.stacks import outside
+from tests.stacks import minimal, outside
 
 OLD, NEW, JWT, JWT_NEXT = (bytes([start]) * 64 for start in (1, 2, 3, 4))
 BOTH = frozenset({"slurmKey", "jwtKey"})
@@ -35,11 +35,31 @@ def values(data: dict[str, Any], **secrets: bytes) -> bytes | None:
 
 
 @pytest.mark.parametrize("coming", ["slurmKeyNext", "slurmKeyPrevious"])
-def test_slurm_key_is_rotated_only_where_pods_can_take_part(coming: str) -> None:
+def test_slurm_key_changes_under_jobs_only_where_pods_can_take_part(coming: str) -> None:
     assert errors(outside(**JWKS), coming) == []
-    ((path, text),) = errors(outside(), coming)
-    assert path == "keys.jwks"
-    assert "slurmd's pods would know one key only" in text
+    found = errors(outside(), coming)
+    assert [path for path, _ in found] == ([] if coming == "slurmKeyNext" else ["keys.jwks"])
+    assert all("slurmd's pods would know one key only" in text for _, text in found)
+
+
+@pytest.mark.parametrize(
+    ("data", "coming", "how"),
+    [
+        (outside(**JWKS), "slurmKeyNext", "under running jobs"),
+        (outside(**JWKS), "slurmKeyPrevious", "under running jobs"),
+        (outside(), "jwtKeyNext", "under running jobs"),
+        (outside(), "slurmKeyNext", "in a planned stop. Steps: make; remove"),
+        (minimal(keys={"source": "imported"}), "jwtKeyNext", "in a planned stop. Steps: make; remove"),
+    ],
+)
+def test_every_preview_says_that_a_key_is_being_replaced_and_how_it_goes_on(
+    data: dict[str, Any], coming: str, how: str
+) -> None:
+    assert not [f for f in findings(load(data), BOTH) if "is being replaced" in f.message]
+    (found,) = [f for f in findings(load(data), BOTH | {coming}) if "is being replaced" in f.message]
+    assert (found.level, found.path) == (Level.INFO, "keys")
+    assert found.message.startswith(f"{coming} is set: the key is being replaced {how}")
+    assert f"keys rotate {'jwt' if coming == 'jwtKeyNext' else 'slurm'} --plan` shows" in found.message
 
 
 def test_a_jwt_key_is_rotated_without_any_setting() -> None:

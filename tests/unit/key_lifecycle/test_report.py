@@ -116,11 +116,14 @@ def test_a_plan_at_rest_has_no_mark_and_says_how_to_begin() -> None:
 
 
 def test_a_plan_for_machines_has_a_number_for_its_shape(capsys: pytest.CaptureFixture[str]) -> None:
-    cli._told(arguments("jwt", "--json"), {"rotation": cli._plain(jwt_rotation(BOTH))}, "")
+    cli._told(arguments("jwt", "--json"), {"rotation": cli._plain(jwt_rotation(BOTH), arguments("jwt"))}, "")
     shown = json.loads(capsys.readouterr().out)
     assert shown["schema"] == 1
     assert [step["state"] for step in shown["rotation"]["steps"]] == ["done", "done", "now", "later"]
     assert shown["rotation"]["steps"][2]["hosts"][0] == {"name": "dbd", "roles": ["slurmdbd"]}
+    commands = [step["commands"] for step in shown["rotation"]["steps"]]
+    assert commands[2][0] == "python -m slinky_iac keys rotate jwt --script dbd | ssh root@dbd sh -s"
+    assert [bool(each) for each in commands] == [False, False, True, False]
 
 
 def test_a_script_with_a_key_never_goes_to_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,209 @@
+"""Carrying a planned stop on: look at the stack's state and secrets, do the step that is due, look again.
+
+As with a rotation under running jobs no record of steps is kept, so a run that was cut short is simply run again. What
+tells that one is under way is the secret ``…Next`` of imported keys, and the lifted protection of a generated key.
+"""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.errors import RotationError
+from slinky_iac.key_lifecycle import material, model, planned_stop, scripts
+from slinky_iac.key_lifecycle.engine import Engine
+from slinky_iac.key_lifecycle.hosts import Via, hosts_of
+from slinky_iac.key_lifecycle.look import Look, opened
+from slinky_iac.key_lifecycle.material import Material
+from slinky_iac.key_lifecycle.model import Rotation, Step, Turn, Which
+from slinky_iac.key_lifecycle.planned_stop import StopFacts, awaiting, daemons, holders, reason
+from slinky_iac.key_lifecycle.planned_stop import planned_stop as plan_of
+
+_CONFIGURED: Final = {"slurm": "slurmKey", "jwt": "jwtKey"}
+_FILES: Final = {"slurm": names.SLURM_KEY_FILE, "jwt": names.JWT_KEY_FILE}
+
+
+@dataclass(frozen=True)
+class Stopping:
+    """One planned stop of one stack, as far as this run can carry it."""
+
+    which: Which
+    engine: Engine
+    say: Callable[[str], None]
+    via: Via | None = None
+    backups: tuple[str, ...] = ()
+    folder: str = scripts.FOLDER
+    confirmed: str | None = None
+    """Name of the hosts' step that the caller says is done; nobody sees a key on a host from here."""
+    kubectl: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
+
+    def plan(self) -> Rotation:
+        """All steps, and where the stop stands. Changes nothing. Raises what reading the stack raises."""
+        return plan_of(self.which, self._facts(material.read(self.engine), self.confirmed))
+
+    def script(self, name: str) -> str:
+        """The script that brings the new key to the host ``name``; it holds the key.
+
+        Raises :class:`RotationError` where the host has no part in the stop, or it isn't its turn.
+        """
+        found = material.read(self.engine)
+        facts = self._facts(found, self.confirmed)
+        before, after = planned_stop.split_hosts(self.which, facts)
+        due = plan_of(self.which, facts).due
+        early = due is not None and due.name == planned_stop.DAEMONS
+        # Whether late hosts are done isn't known from here; once more does no harm, once slurmctld is back with the key.
+        hosts = before if early else after if facts.daemons and facts.coming is None else ()
+        for host in hosts:
+            if host.name == name:
+                return scripts.replaced(host, self._file(found), folder=self.folder)
+        whose = ", ".join(host.name for host in hosts) or "no host's"
+        raise RotationError(
+            f"{name!r} has no part in what is due now, which is {whose} turn; see `--plan`. Nothing was made"
+        )
+
+    def run(self, *, asked: bool) -> Rotation:
+        """Begin, or go on, until it is somebody else's turn, or done. ``asked``: somebody has said that it may stop.
+
+        Raises :class:`RotationError` and :class:`StateError` where a step can't be done; what was done stays, and the next
+        run goes on from there.
+        """
+        done, confirmed = "", self.confirmed
+        while True:
+            found = material.read(self.engine)
+            self._refuse(found, asked=asked)
+            facts = self._facts(found, confirmed)
+            plan = plan_of(self.which, facts)
+            if done == planned_stop.UP:
+                return self._ended(plan, found)
+            step = plan.due
+            if step is None or step.name == done:
+                raise RotationError(f"step {done} was done and doesn't show in the stack. Run this again")
+            if step.turn is Turn.HOSTS and self.via is None:
+                return plan
+            if not plan.under_way and not planned_stop.unmarked(facts):
+                self.engine.settled()
+            self.say(f"{step.name}: {step.title}")
+            if step.turn is Turn.HOSTS:
+                self._on_hosts(step, found, self.via)
+                confirmed = step.name
+            else:
+                self._ours(step.name, found, facts)
+            done = step.name
+
+    def _refuse(self, found: Material, *, asked: bool) -> None:
+        why = reason(found.config, self.which)
+        if why is None:
+            raise RotationError(
+                f"this stack's {_CONFIGURED[self.which]} can be replaced under running jobs: use --start. Nothing was"
+                " changed"
+            )
+        if found.config.keys.source == "existing":
+            raise RotationError(
+                "keys.source is existing: the Secret is somebody else's to replace. `--plan` shows all steps with their"
+                " commands. Nothing was changed"
+            )
+
+        if not asked:
+            raise RotationError(f"{why}, and `--stop` carries it out. Nothing was changed")
+
+    def _facts(self, found: Material, confirmed: str | None) -> StopFacts:
+        resources = self.engine.resources()
+        name = _CONFIGURED[self.which]
+        imported = found.config.keys.source == "imported"
+        return StopFacts(
+            config=found.config,
+            holders=holders(resources, self.which) if found.config.keys.source != "existing" else (),
+            daemons=daemons(resources),
+            blank=not resources,
+            current=found.fingerprint(name) if imported else None,
+            coming=found.fingerprint(f"{name}Next") if imported else None,
+            confirmed=confirmed,
+            hosts=hosts_of(found.config, self.backups),
+            stack=self.engine.stack,
+            backups=self.backups,
+        )
+
+    # -- steps ---------------------------------------------------------------------------------------------------
+
+    def _ours(self, step: str, found: Material, facts: StopFacts) -> None:
+        name = _CONFIGURED[self.which]
+        match step:
+            case model.START:
+                self.engine.set_key(f"{name}Next", material.generate())
+            case planned_stop.REMOVE:
+                protected = [each.urn for each in facts.holders if each.protected]
+                wanted = facts.holders[:1] or facts.daemons[:2]
+                self.engine.remove_with_dependents([each.urn for each in wanted], protected)
+                self._await_pods(found)
+            case planned_stop.KEY:
+                self.engine.set_key(name, found.keys[f"{name}Next"])
+            case planned_stop.UP:
+                self._await_pods(found)
+                if f"{name}Next" in found.keys:
+                    self.engine.remove(f"{name}Next")
+                self.engine.up()
+
+    def _await_pods(self, found: Material) -> None:
+        """Wait until no pod of the cluster is left: one that is would hand the old key to a new one on its node."""
+        command = awaiting(found.config)
+        self.say("waiting until no pod of the cluster is left")
+        try:
+            done = self.kubectl(
+                command,
+                stdin=subprocess.DEVNULL,
+                capture_output=True,
+                text=True,
+                timeout=planned_stop.PODS_S + 60,
+                check=False,
+            )
+        except (OSError, subprocess.TimeoutExpired) as error:
+            raise RotationError(
+                f"kubectl did not end ({type(error).__name__}): whether pods with the old key are left isn't known, and new"
+                " ones beside them would get it too. Install kubectl beside pulumi, then run this again"
+            ) from None
+        if done.returncode != 0:
+            raise RotationError(
+                f"pods of the cluster are still there, or can't be asked about: {done.stderr.strip()[-400:]}. New ones"
+                " beside them would get the old key: see why they don't end, then run this again"
+            )
+
+    def _on_hosts(self, step: Step, found: Material, via: Via | None) -> None:
+        assert via is not None
+        file = self._file(found)
+        for host in step.hosts:
+            self.say(f"  {host.name} ({', '.join(host.roles)})")
+            said = scripts.told(via.script(host, scripts.replaced(host, file, folder=self.folder)))
+            if said.get(file.name) != scripts.Seen(file.digest, read=True):
+                raise RotationError(f"host {host.name}: {file.name} isn't what was sent. Mend the host, then run this again")
+
+    def _ended(self, plan: Rotation, found: Material) -> Rotation:
+        """The plan at rest, once hosts that start after `pulumi up` have the key; without ``via`` these are shown as due."""
+        last = plan.steps[-1]
+        if last.name != planned_stop.MEMBERS or self.confirmed == last.name:
+            return plan
+        if self.via is None:
+            return planned_stop.under_way(plan, last.name)
+        self.say(f"{last.name}: {last.title}")
+        self._on_hosts(last, found, self.via)
+        return plan
+
+    # -- the key -------------------------------------------------------------------------------------------------
+
+    def _file(self, found: Material) -> scripts.File:
+        raw = found.keys.get(_CONFIGURED[self.which])
+        if raw is None or found.config.keys.source != "imported":
+            with self._look(found) as look:
+                secret, entry = look.place(self.which)
+                raw = look.secret(secret).get(entry)
+        if raw is None:
+            raise RotationError("there is no Secret with the new key yet: `pulumi up` makes it. Nothing was made")
+        return scripts.File(_FILES[self.which], raw)
+
+    @contextmanager
+    def _look(self, found: Material) -> Iterator[Look]:
+        with opened(found, (), None) as look:
+            yield look
