@@ -7,51 +7,50 @@ daemons without disturbing it. Only the last ones use the lab itself, for its AP
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from ipaddress import IPv4Network
 from pathlib import Path
 
 import pytest
-import yaml
 
-from lab import paths, supervise
-from lab.slurm import image
+from lab import paths
 from lab.slurm.cluster import Cluster
-from lab.slurm.network import Outside
-from lab.slurm.site import Site
 from lab.slurm.topology import Network
 from slinky_iac import names
-from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
-from slinky_iac.drain.observe import cluster_view, job_view
+from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown
+from slinky_iac.drain.observe import job_view
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource
-from slinky_iac.kube.wire import Retry, Timeouts
+from slinky_iac.kube.wire import Retry
 from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
-from slinky_iac.slurmrest.models import Job, Node, NodesAnswer
+from slinky_iac.slurmrest.endpoints import KubeProxy
+from tests.e2e.own_hosts import (
+    METAL,
+    NETWORK,
+    client_of,
+    hosts_up,
+    job,
+    key_of,
+    looked_at,
+    make_whole,
+    metal,
+    node,
+    refusal_of,
+    slurmrestd_in_kubernetes,
+    verdicts,
+)
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
 
-METAL = ("metal-1", "metal-2")
 OURS = names.drain_reason("e2e", "metal", "the client's own test")
-NETWORK = Network("slabr-out", "sr-", IPv4Network("10.97.0.0/24"), None)
 
 
 @pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A set of hosts of these tests' own, up; taken down whatever the tests left."""
-    root = tmp_path_factory.mktemp("site")
-    supervisor = supervise.Supervisor(root / "run", root / "logs")
-    made = Cluster(Site(root / "slurm", root / "hosts", NETWORK, supervisor))
-    try:
-        made.up(say=lambda _line: None)
+    """A set of hosts of these tests' own."""
+    with hosts_up(tmp_path_factory.mktemp("site")) as made:
         yield made
-    finally:
-        made.down()
-        supervisor.sweep()
-    assert not Outside(NETWORK).leftovers()
 
 
 @pytest.fixture
@@ -59,57 +58,13 @@ def own(cluster: Cluster) -> Iterator[Slurm]:
     """Slurm's own commands on those hosts; every test begins and ends with nothing drained and no job."""
     slurm = Slurm(cluster.hosts)
     yield slurm
-    for daemon in (("ctl", "slurmctld"), ("rest", "slurmrestd")):
-        cluster.resume(*daemon) if cluster.status()["/".join(daemon)] else cluster.start(*daemon)
-    slurm.cancel_all()
-    slurm.admin("scontrol", "update", f"nodename={','.join(METAL)}", "state=undrain")
-    slurm.await_registered(*METAL)
+    make_whole(cluster, slurm)
 
 
 @pytest.fixture
 def client(cluster: Cluster, own: Slurm) -> Iterator[SlurmrestClient]:
     with client_of(cluster) as made:
         yield made
-
-
-def key_of(cluster: Cluster) -> bytes:
-    return (cluster.site.keys / "jwt_hs256.key").read_bytes()
-
-
-def client_of(cluster: Cluster, *keys: bytes, tries: int = 2, read_s: float = 30.0) -> SlurmrestClient:
-    url = f"http://{cluster.site.network.address(12)}:{6820}"
-    return SlurmrestClient(
-        Direct(url), keys or (key_of(cluster),), retry=Retry(tries=tries), timeouts=Timeouts(read_s=read_s), budget_s=90
-    )
-
-
-def looked_at(client: SlurmrestClient) -> NodesAnswer:
-    answer = client.nodes()
-    assert answer is not None
-    return answer
-
-
-def node(client: SlurmrestClient, name: str) -> Node:
-    return looked_at(client).by_name()[name]
-
-
-def job(client: SlurmrestClient, job_id: int) -> Job:
-    return next(j for j in client.jobs().jobs if j.job_id == job_id)
-
-
-def verdicts(client: SlurmrestClient) -> dict[str, Verdict]:
-    seen = cluster_view(client)
-    return {name: verdict(name, seen, int(time.time())) for name in METAL}
-
-
-def metal(slurm: Slurm, *options: str, seconds: int = 300) -> int:
-    return slurm.submit("-p", "metal", *options, seconds=seconds)
-
-
-def refusal_of(call: Callable[[], object]) -> SlurmrestRefused:
-    with pytest.raises(SlurmrestRefused) as refused:
-        call()
-    return refused.value
 
 
 def test_the_newest_version_and_the_proof_of_the_key(cluster: Cluster, client: SlurmrestClient) -> None:
@@ -350,38 +305,6 @@ def test_the_dead_mans_switch_undrains_when_nobody_renews(client: SlurmrestClien
     assert client.drain(["metal-1"], OURS, 5).complete
     assert isinstance(verdicts(client)["metal-1"], NotHeld), "a drain that ends in seconds holds nothing"
     await_true("slurmctld lifts the drain", lambda: not node(client, "metal-1").drained_or_draining, 90, every=2.0)
-
-
-def slurmrestd_in_kubernetes(cluster: Cluster) -> str:
-    """A slurmrestd of these tests' cluster in a pod: the API server's proxy leads to pods only."""
-    conf = (cluster.site.etc("rest") / "slurm.conf").read_text()
-    labels = {"app": "slurmrestd"}
-    security = {"runAsUser": 65534, "runAsGroup": 65534}
-    container = {
-        "name": "slurmrestd",
-        "image": image.NAME,
-        "imagePullPolicy": "Never",
-        "args": ["0.0.0.0:6820"],
-        "env": [
-            {"name": "SLURM_JWT", "value": "daemon"},
-            {"name": "SLURMRESTD_SECURITY", "value": "disable_unshare_files,disable_unshare_sysv"},
-        ],
-        "readinessProbe": {"tcpSocket": {"port": 6820}, "periodSeconds": 1},
-        "securityContext": security,
-        "volumeMounts": [{"name": "conf", "mountPath": "/etc/slurm"}],
-    }
-    spec = {
-        "containers": [container],
-        "volumes": [{"name": "conf", "configMap": {"name": "conf"}}],
-        "hostAliases": [{"ip": str(NETWORK.address(10)), "hostnames": ["ctl"]}],
-        "terminationGracePeriodSeconds": 1,
-    }
-    objects: list[dict[str, object]] = [
-        {"kind": "ConfigMap", "metadata": {"name": "conf"}, "data": {"slurm.conf": conf}},
-        {"kind": "Pod", "metadata": {"name": "slurmrestd", "labels": labels}, "spec": spec},
-        {"kind": "Service", "metadata": {"name": "slurm-restapi"}, "spec": {"selector": labels, "ports": [{"port": 6820}]}},
-    ]
-    return yaml.safe_dump_all({"apiVersion": "v1", **each} for each in objects)
 
 
 @pytest.fixture
