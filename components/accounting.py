@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 
 import pulumi
@@ -15,10 +16,12 @@ from slinky_iac.manifests.daemons import DATABASE_PASSWORD_ENTRY, accounting_spe
 
 @dataclass(frozen=True, kw_only=True)
 class AccountingArgs:
-    """``database_password``: the secret of an in-cluster slurmdbd's database."""
+    """``database_password``: the secret of an in-cluster slurmdbd's database. ``token_set``: jwks.json, whose hash is noted
+    on the Accounting, so that slurmdbd's pod begins anew with another (names.ANNOTATION_TOKEN_KEYS)."""
 
     config: StackConfig
     database_password: pulumi.Output[str] | None = None
+    token_set: str | None = None
 
 
 class Accounting(pulumi.ComponentResource):
@@ -39,8 +42,11 @@ class Accounting(pulumi.ComponentResource):
                 opts=child(self, additional_secret_outputs=["data", "stringData"]),
             )
         base = config.cluster.resource_name
-        self.resource = custom_resource("Accounting", base, config, accounting_spec(config), child(self, secret))
         outside = config.accounting.external
+        noted = {}
+        if args.token_set is not None and outside is None:
+            noted[names.ANNOTATION_TOKEN_KEYS] = hashlib.sha256(args.token_set.encode()).hexdigest()[:16]
+        self.resource = custom_resource("Accounting", base, config, accounting_spec(config), child(self, secret), noted)
         service = f"{names.accounting_service(base)}.{config.cluster.namespace}"
         self.host = pulumi.Output.from_input(outside.host if outside else service)
         self.port = pulumi.Output.from_input(outside.port if outside else names.SLURMDBD_PORT)

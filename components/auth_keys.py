@@ -1,4 +1,5 @@
-"""slurm.key and the JWT key as immutable, protected Secrets; what leaves this component is fingerprints and names."""
+"""slurm.key and the JWT key as immutable, protected Secrets, and the key of this program's own tokens; what leaves this
+component is fingerprints, names and public keys."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from dataclasses import dataclass
 
 import pulumi
 import pulumi_random
-from pulumi_kubernetes.core.v1 import Secret
+from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
 from components.resources import child, metadata, token
 from slinky_iac import keys, names
@@ -21,7 +22,7 @@ class AuthKeysArgs:
     """``slurm_key`` and ``jwt_key``: base64 of the raw bytes as secret outputs, with ``keys.source: imported`` only.
 
     ``jwt_key_next``: the JWT key that comes, while it is being rotated. ``slurm_jwks``: the file for slurmd's pods, used
-    with ``keys.jwks``.
+    with ``keys.jwks``. ``token_key``: base64 of the RSA key that signs tokens, ``token_set`` the public set (jwks.json).
     """
 
     config: StackConfig
@@ -30,6 +31,8 @@ class AuthKeysArgs:
     fingerprints: tuple[str, str] | None = None
     jwt_key_next: pulumi.Output[str] | None = None
     slurm_jwks: pulumi.Output[str] | None = None
+    token_key: pulumi.Output[str] | None = None
+    token_set: str | None = None
 
 
 class AuthKeys(pulumi.ComponentResource):
@@ -65,6 +68,8 @@ class AuthKeys(pulumi.ComponentResource):
             prints.append(_fingerprint(value) if known is None else pulumi.Output.from_input(known))
         if config.keys.jwks and args.slurm_jwks is not None:
             self.secrets.append(self._jwks(name, config, args.slurm_jwks))
+        if args.token_key is not None and args.token_set is not None:
+            self._tokens(name, config, args.token_key, args.token_set)
         self.slurm_key_fingerprint, self.jwt_key_fingerprint = prints
         self.secret_names = pulumi.Output.from_input([place["name"] for place in places])
         self.register_outputs(
@@ -106,6 +111,23 @@ class AuthKeys(pulumi.ComponentResource):
             metadata=metadata(config, names.slurm_jwks_secret(config.cluster.resource_name)),
             data={names.SLURM_JWKS_FILE: document},
             opts=child(self, additional_secret_outputs=["data", "stringData"]),
+        )
+
+    def _tokens(self, name: str, config: StackConfig, key: pulumi.Output[str], public: str) -> None:
+        base = config.cluster.resource_name
+        # Not immutable, unlike the daemons' keys: nobody begins with it and goes on with it. Replaced it would be gone for a
+        # moment, in which a gate that starts could sign nothing.
+        Secret(
+            f"{name}-token-key-secret",
+            metadata=metadata(config, names.token_key_secret(base)),
+            data={names.TOKEN_KEY_ENTRY: key},
+            opts=child(self, protect=config.keys.protect, additional_secret_outputs=["data", "stringData"]),
+        )
+        ConfigMap(
+            f"{name}-token-jwks",
+            metadata=metadata(config, names.token_key_set(base)),
+            data={names.JWKS_FILE: public},
+            opts=child(self),
         )
 
 

@@ -60,6 +60,7 @@ class HybridCluster(pulumi.ComponentResource):
     findings: pulumi.Output[list[str]]
     munge_key_fingerprint: pulumi.Output[str]
     munge_client_pod: pulumi.Output[dict[str, Any]]
+    token_key_set: pulumi.Output[str]
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("HybridCluster"), name, None, opts)
@@ -83,6 +84,8 @@ class HybridCluster(pulumi.ComponentResource):
             fingerprints=settings.key_fingerprints,
             jwt_key_next=settings.jwt_key_next,
             slurm_jwks=settings.slurm_jwks,
+            token_key=settings.token_key,
+            token_set=settings.token_set,
         )
         keys = AuthKeys(f"{name}-keys", keys_args, child(self, namespace, provider=kube))
         endpoints = ExternalEndpoints(
@@ -120,7 +123,8 @@ class HybridCluster(pulumi.ComponentResource):
             kubeconfig=access.kubeconfig,
             context=access.context,
             # In place, else a Secret that changes is deleted first. Those that are immutable are replaced all the same.
-            enable_secret_mutable=True if config.keys.jwks else None,
+            enable_secret_mutable=True if config.keys.jwks or config.keys.has_token_keys else None,
+            enable_config_map_mutable=True if config.keys.has_token_keys else None,
             opts=options,
         )
 
@@ -135,7 +139,8 @@ class HybridCluster(pulumi.ComponentResource):
     ) -> Accounting | None:
         if not settings.config.accounting.enabled:
             return None
-        args = AccountingArgs(config=settings.config, database_password=settings.database_password)
+        password, public = settings.database_password, settings.token_set
+        args = AccountingArgs(config=settings.config, database_password=password, token_set=public)
         return Accounting(f"{name}-accounting", args, child(self, *after, provider=kube))
 
     def _workers(self, name: str, config: StackConfig, kube: Provider, after: tuple[pulumi.Resource | None, ...]) -> None:
@@ -183,6 +188,7 @@ class HybridCluster(pulumi.ComponentResource):
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(config))
         self.nodesets = _by_name({n: c.replicas for n, c in self.nodeset_components.items()})
         self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
+        self.token_key_set = pulumi.Output.from_input(settings.token_set or "")
         self.findings = pulumi.Output.from_input([f"{f.level}: {f}" for f in settings.findings])
         self.register_outputs(
             {
@@ -197,6 +203,7 @@ class HybridCluster(pulumi.ComponentResource):
                 "findings": self.findings,
                 "munge_key_fingerprint": self.munge_key_fingerprint,
                 "munge_client_pod": self.munge_client_pod,
+                "token_key_set": self.token_key_set,
             }
         )
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from typing import Final, Literal
 
 GROUP = "slinky.slurm.net"
 """API group of the operator's custom resources."""
@@ -34,6 +35,10 @@ ANNOTATION_JWT_KEY = "slinky-iac/jwt-key"
 """Set by us on the Controller: fingerprint of the JWT key. Its change wakes the operator, which signs with the Secret's
 key as it is then; by itself it would look again only after 12 minutes (slurmclient_sync.go)."""
 
+ANNOTATION_TOKEN_KEYS = "slinky-iac/token-keys"
+"""Set by us on the Accounting: a hash of jwks.json. The operator gives it to slurmdbd's pod, which so is made anew when the
+set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0)."""
+
 LABEL_CLUSTER = "slinky.slurm.net/cluster"
 """NOTE: set by the operator on every child: the Controller's name."""
 LABEL_INSTANCE = "app.kubernetes.io/instance"
@@ -50,9 +55,18 @@ SLURMRESTD_PORT = 6820
 SLURM_KEY_FILE = "slurm.key"
 JWT_KEY_FILE = "jwt_hs256.key"
 MUNGE_KEY_FILE = "munge.key"
+TOKEN_KEY_ENTRY = "token.pem"
+"""Entry of the Secret with the RSA key that signs this program's tokens; no daemon ever has it."""
+JWKS_FILE = "jwks.json"
+"""The public halves, as daemons have them (auth/jwt). The operator mounts it under this name (common/const.go)."""
 SLURM_JWKS_FILE = "slurm.jwks"
 SLURM_JWKS_FOLDER = "/etc/slurm-jwks"
 """Where slurmd's pods have slurm.jwks: a folder of its own, since the operator's volume fills /etc/slurm."""
+
+Tokens = Literal["hs256", "rs256"]
+"""How this program signs its tokens: with the cluster's JWT key, or with an RSA key of its own."""
+HS256: Final[Tokens] = "hs256"
+RS256: Final[Tokens] = "rs256"
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 MAX_LABEL = 63
@@ -110,6 +124,16 @@ def jwt_key_secret(cluster: str) -> str:
 def slurm_jwks_secret(cluster: str) -> str:
     """Secret that holds slurm.jwks for the pods. Not of the key Secrets' pattern: it is made to be changed in place."""
     return shorten(f"{cluster}-slurm-jwks")
+
+
+def token_key_secret(cluster: str) -> str:
+    """Secret that holds the RSA key of this program's tokens."""
+    return shorten(f"{cluster}-token-key")
+
+
+def token_key_set(cluster: str) -> str:
+    """ConfigMap that holds its public half, beside those that come or go: jwks.json."""
+    return shorten(f"{cluster}-token-jwks")
 
 
 def munge_key_secret(cluster: str) -> str:

@@ -60,6 +60,11 @@ class OperatorVersion:
         return "jwtHs256KeyRef" if self.minor == 0 else "jwtKeyRef"
 
     @property
+    def has_jwks(self) -> bool:
+        """Whether Controller and Accounting have ``jwksKeyRef`` (1.1.0 on)."""
+        return self.minor >= 1
+
+    @property
     def has_ssh(self) -> bool:
         """Whether NodeSet has ``ssh`` (1.1.0 on)."""
         return self.minor >= 1

@@ -11,11 +11,13 @@ from slinky_iac.manifests.shared import key_references
 def reach(config: StackConfig) -> Reach:
     """How the gates reach Kubernetes and slurmrestd: the same cluster that the resources go to."""
     jwt = key_references(config)[config.operator_version.jwt_ref_field]
+    rsa = config.keys.tokens == names.RS256
     return Reach(
         namespace=config.cluster.namespace,
         restapi_service=names.restapi_service(config.cluster.resource_name),
-        jwt_secret=jwt["name"],
-        jwt_entry=jwt["key"],
+        jwt_secret=names.token_key_secret(config.cluster.resource_name) if rsa else jwt["name"],
+        jwt_entry=names.TOKEN_KEY_ENTRY if rsa else jwt["key"],
+        tokens=names.RS256 if rsa else names.HS256,
         kubeconfig=config.kubernetes.kubeconfig,
         context=config.kubernetes.context,
         url=config.slurmrest.url,

@@ -104,6 +104,15 @@ def _gres_line(config: StackConfig) -> list[str]:
     return [f"GresTypes={','.join(sorted({*types, *written}))}"]
 
 
+def auth_alt_parameters(config: StackConfig) -> str:
+    """AuthAltParameters of an outside slurmctld or slurmdbd: the JWT key, and the set of public keys where there is one.
+
+    ``jwks=`` alone would switch HS256 off, and with it the operator's tokens.
+    """
+    found = f"jwt_key=/etc/slurm/{names.JWT_KEY_FILE}"
+    return f"{found},jwks=/etc/slurm/{names.JWKS_FILE}" if config.keys.has_token_keys else found
+
+
 def outside_parameters(config: StackConfig) -> dict[str, str]:
     """Parameters that slurm.conf of an outside slurmctld must hold. Those of LISTS may hold more, after a comma."""
     parameters = {
@@ -112,7 +121,7 @@ def outside_parameters(config: StackConfig) -> dict[str, str]:
         "CredType": "cred/slurm",
         "AuthInfo": "use_client_ids",
         "AuthAltTypes": "auth/jwt",
-        "AuthAltParameters": f"jwt_key=/etc/slurm/{names.JWT_KEY_FILE}",
+        "AuthAltParameters": auth_alt_parameters(config),
         "SlurmctldParameters": "enable_configless",
         "MaxNodeCount": str(config.cluster.max_node_count),
         "ReturnToService": "2",

@@ -11,6 +11,7 @@ from typing import Any
 from components import HybridCluster, HybridClusterArgs
 from slinky_iac.config.reader import StackSettings
 from tests.program import GENERATED, Recording, run_stack
+from tests.rsa_keys import pem
 from tests.stacks import FORMS, ROOT, merged, sections
 
 RAW_KEYS = (bytes(range(1, 97)), b"jwt" * 30 + bytes(range(200, 232)))
@@ -23,6 +24,8 @@ SECRETS = {
     "mungeKey": base64.b64encode(RAW_KEYS[0]).decode(),
     "jwtKeyNext": base64.b64encode(COMING_KEY).decode(),
 }
+RSA = {"tokenKey": "old", "tokenKeyNext": "new", "tokenKeyPrevious": "new"}
+"""Which RSA key stands for which secret."""
 MUNGE = "munge"
 """The worked example of a munge cluster's clients."""
 STACKS = (*FORMS, "dev")
@@ -50,7 +53,10 @@ def _recorded(name: str, over: str, coming: tuple[str, ...]) -> Recording:
         wanted |= {"mungeKey"} if data["keys"].get("auth") == "auth/munge" else {"slurmKey", "jwtKey"}
     if data.get("accounting", {}).get("database"):
         wanted.add("databasePassword")
-    return run_stack(data, build, {key: SECRETS[key] for key in wanted})
+    secrets = {key: SECRETS[key] for key in wanted - set(RSA)}
+    if data.get("keys", {}).get("tokens", "hs256") != "hs256":
+        secrets |= {key: base64.b64encode(pem(RSA[key])).decode() for key in {"tokenKey", *wanted} & set(RSA)}
+    return run_stack(data, build, secrets)
 
 
 def build(settings: StackSettings) -> HybridCluster:

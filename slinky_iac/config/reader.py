@@ -33,6 +33,10 @@ class StackSettings:
     munge_key: pulumi.Output[str] | None = None
     """base64 of munge.key; None unless the cluster has auth/munge and the key is imported."""
     munge_fingerprint: str | None = None
+    token_key: pulumi.Output[str] | None = None
+    """base64 of the RSA key that signs tokens; None with ``keys.tokens: hs256``."""
+    token_set: str | None = None
+    """jwks.json, which is public."""
 
 
 def read_stack() -> StackSettings:
@@ -61,6 +65,8 @@ def _read(raw: dict[str, str]) -> StackSettings:
         slurm_jwks=_hidden(values.slurm_jwks()),
         munge_key=_hidden(values.munge_key),
         munge_fingerprint=None if values.munge_key is None else keys.fingerprint(values.munge_key),
+        token_key=_hidden(values.tokens["tokenKey"].pem) if "tokenKey" in values.tokens else None,
+        token_set=None if (public := values.token_set()) is None else public.decode(),
     )
 
 

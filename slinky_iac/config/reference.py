@@ -37,6 +37,9 @@ _SECRETS = {
     "slurmKeyNext": "the slurm.key that comes, during a rotation: set and removed by `keys rotate slurm`",
     "slurmKeyPrevious": "the slurm.key that goes, during a rotation: set and removed by `keys rotate slurm`",
     "jwtKeyNext": "the JWT key that comes, during a rotation: set and removed by `keys rotate jwt`",
+    "tokenKey": "base64 of the RSA key (PEM) that signs this stack's tokens; needed unless `keys.tokens` is hs256",
+    "tokenKeyNext": "the token key that comes, during a rotation: set and removed by `keys rotate tokens`",
+    "tokenKeyPrevious": "the token key that goes, during a rotation: set and removed by `keys rotate tokens`",
     "databasePassword": "password of `accounting.database.username`; needed with `accounting.database`",
 }
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.config import rules_kubernetes, rules_munge, rules_rotation
+from slinky_iac.config import rules_kubernetes, rules_munge, rules_rotation, rules_tokens
 from slinky_iac.config.findings import Finding, Level, error, info, warning
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import StackConfig
@@ -31,6 +31,7 @@ _OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port",
 def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     keys = config.keys
     yield from rules_munge.munge(config, secrets)
+    yield from rules_tokens.tokens(config, secrets)
     if keys.auth == "auth/munge":
         return
     outside = config.controller.external is not None or (

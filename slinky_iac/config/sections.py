@@ -11,7 +11,18 @@ from pydantic import Field, model_validator
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import ClusterName, DnsLabel, Host, Image, PartitionConf, Port, Quantity, Seconds, Version
+from slinky_iac.config.fields import (
+    ClusterName,
+    DnsLabel,
+    Host,
+    Image,
+    PartitionConf,
+    Port,
+    Quantity,
+    Seconds,
+    SlurmName,
+    Version,
+)
 from slinky_iac.operator_version import OperatorVersion
 
 
@@ -130,6 +141,10 @@ class Keys(Section):
     """Name of the Secret with the JWT HS256 key."""
     jwt_key_entry: str = names.JWT_KEY_FILE
     """Entry of that Secret."""
+    tokens: Literal["hs256", "prepared", "rs256"] = "hs256"
+    """What signs the tokens of gates and commands. hs256: the JWT key. rs256: an RSA key of their own (secret tokenKey), of
+    which slurmctld and slurmdbd know the public half only, and which is replaced without a refused moment. prepared: the
+    daemons get the public half and the JWT key still signs, so that a running cluster changes over without one, too."""
     jwks: bool = False
     """Give slurmd's pods slurm.key as slurm.jwks, in a Secret that is changed in place: then `keys rotate slurm` replaces
     the key under running jobs, and no pod is restarted. Switching it replaces the pods of every NodeSet once, drained."""
@@ -140,21 +155,30 @@ class Keys(Section):
     """Protect the Secrets: `pulumi destroy --exclude-protected` leaves them; without the flag it ends with an error at
     them."""
 
+    @property
+    def has_token_keys(self) -> bool:
+        """Whether daemons get a set of public keys (jwks.json)."""
+        return self.tokens != "hs256"
+
 
 class Munge(Section):
     """What login and Jupyter pods of a cluster with auth/munge need: munge.key, slurm.conf, and munged beside them."""
 
     image: Image | None = None
     """Image of the munged sidecar; needed. It has munged, munge, sh, cp and chmod: the pod's own image often does."""
-    user: int = Field(default=64030, ge=1, le=2147483647)
-    """Numeric user and group that munged runs as; no user of the pod should have it."""
+    user: int = Field(default=65030, ge=1, le=2147483647)
+    """Numeric user and group that munged runs as, and a group of all of the pod: one that nobody on the cluster has, neither
+    as user nor as group. (64030 is slurm on Debian.)"""
+    slurm_user: SlurmName = "slurm"
+    """SlurmUser of the outside cluster. The pod's image must know this name, else every command ends at once; with the
+    cluster's number, else srun is refused. root: for an image without it; then sbatch and all that only ask work."""
     key_secret: DnsLabel | None = None
     """Name of the Secret with munge.key; by default derived from the cluster's resource name."""
     key_entry: str = names.MUNGE_KEY_FILE
     """Entry of that Secret."""
     slurm_conf: str = ""
-    """The outside cluster's slurm.conf, whole. By default the few lines that sbatch, squeue, sinfo, scancel and sacct need;
-    srun from a pod wants the whole file."""
+    """The clients' slurm.conf, whole, in the place of the few lines that are made by default: with MpiDefault, plugins of a
+    job's submission, or what else the cluster's own has for its users."""
 
 
 class ExternalHost(Section):

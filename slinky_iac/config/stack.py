@@ -17,7 +17,9 @@ COMING_KEYS = ("slurmKeyNext", "slurmKeyPrevious", "jwtKeyNext")
 """Keys beside slurmKey and jwtKey while one is being rotated; `keys rotate` sets and removes them."""
 FIRST_SECRETS = frozenset({"slurmKey", "jwtKey", "databasePassword", "mungeKey"})
 """Secrets that a stack may need from its first `pulumi up` on."""
-SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword", "mungeKey", *COMING_KEYS)
+TOKEN_KEYS = ("tokenKey", "tokenKeyNext", "tokenKeyPrevious")
+"""RSA keys of this program's tokens (`keys.tokens`): the one in use, and beside it the one that comes or goes."""
+SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword", "mungeKey", *COMING_KEYS, *TOKEN_KEYS)
 """Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
 
 

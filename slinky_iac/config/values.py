@@ -10,11 +10,11 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from slinky_iac import keys
+from slinky_iac import keys, token_keys
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
-from slinky_iac.config.stack import COMING_KEYS, SECRET_KEYS, StackConfig
+from slinky_iac.config.stack import COMING_KEYS, SECRET_KEYS, TOKEN_KEYS, StackConfig
 from slinky_iac.errors import ConfigError, KeyMaterialError
 
 
@@ -28,8 +28,17 @@ class Values:
     keys: tuple[bytes, bytes] | None = field(default=None, repr=False)
     coming: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     """Raw bytes of those of :data:`slinky_iac.config.stack.COMING_KEYS` that are set: a key is being rotated."""
+    being_replaced: frozenset[str] = frozenset()
+    """Names of those of :data:`slinky_iac.config.stack.COMING_KEYS` that are set, also where no key was given."""
     munge_key: bytes | None = field(default=None, repr=False)
     """munge.key, where the cluster has auth/munge and it is imported."""
+    tokens: Mapping[str, token_keys.TokenKey] = field(default_factory=dict, repr=False)
+    """Those of :data:`slinky_iac.config.stack.TOKEN_KEYS` that are set; none with ``keys.tokens: hs256``."""
+
+    @property
+    def has_two_slurm_keys(self) -> bool:
+        """Daemons know two keys of auth/slurm now, since one is being replaced under running jobs. Who joins needs both."""
+        return self.config.keys.jwks and bool(self.being_replaced & {"slurmKeyNext", "slurmKeyPrevious"})
 
     def slurm_jwks(self) -> bytes | None:
         """slurm.jwks as these keys make it; None where slurm.key isn't imported."""
@@ -37,6 +46,10 @@ class Values:
             return None
         others = (self.coming.get(name) for name in ("slurmKeyNext", "slurmKeyPrevious"))
         return keys.jwks(self.keys[0], *(raw for raw in others if raw is not None))
+
+    def token_set(self) -> bytes | None:
+        """jwks.json: the public halves of all token keys that are set; None where there is none."""
+        return token_keys.jwks(self.tokens.values()) if self.tokens else None
 
 
 def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool = True) -> Values:
@@ -58,12 +71,13 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
         raise ConfigError(tuple(faults))
     config = load({name: _parsed(name, text) for name, text in own.items() if name not in secret})
     found = require_sound(findings(config, secret))
+    coming = secret & frozenset(COMING_KEYS)
     if not with_keys:
-        return Values(config, found)
+        return Values(config, found, being_replaced=coming)
     if config.keys.auth == "auth/munge":
         wanted = ("mungeKey",) if config.keys.source == "imported" else ()
         return Values(config, found, munge_key=_decoded(config, own, wanted).get("mungeKey"))
-    return Values(config, found, _imported(config, own), _coming(config, own))
+    return Values(config, found, _imported(config, own), _coming(config, own), coming, tokens=_tokens(config, own))
 
 
 def _parsed(name: str, text: str) -> object:
@@ -86,6 +100,21 @@ def _imported(config: StackConfig, own: Mapping[str, str]) -> tuple[bytes, bytes
 
 def _coming(config: StackConfig, own: Mapping[str, str]) -> dict[str, bytes]:
     return _decoded(config, own, tuple(name for name in COMING_KEYS if name in own))
+
+
+def _tokens(config: StackConfig, own: Mapping[str, str]) -> dict[str, token_keys.TokenKey]:
+    if not config.keys.has_token_keys:
+        return {}
+    faults: list[str] = []
+    found: dict[str, token_keys.TokenKey] = {}
+    for name in (each for each in TOKEN_KEYS if each in own):
+        try:
+            found[name] = token_keys.decode(name, own[name])
+        except KeyMaterialError as error:
+            faults.append(str(error))
+    if faults:
+        raise ConfigError(tuple(faults))
+    return found
 
 
 def _decoded(config: StackConfig, own: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, bytes]:

@@ -1,7 +1,7 @@
 """The hands of a gate: one connection to Kubernetes and one to slurmrestd, to look and to carry out one step.
 
 Connections are opened when they are first needed, so a NodeSet that isn't there costs one question and no key is read
-for it. The JWT key comes from its Kubernetes Secret at that moment and lives only in this process.
+for it. The key that signs tokens comes from its Kubernetes Secret at that moment and lives only in this process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from slinky_iac.drain.progress import Report, engine_report
 from slinky_iac.drain.scale_out import LEFT_BEHIND
 from slinky_iac.drain.settings import GateSettings, Reach
 from slinky_iac.errors import KubeNotFound, SlurmrestRefused
-from slinky_iac.keys import NEXT_SUFFIX
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.kube.models import NodeSetState, Pod
@@ -30,6 +29,7 @@ from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct, Endpoint, KubeProxy
 from slinky_iac.slurmrest.models import NodesAnswer
+from slinky_iac.slurmrest.signing import SigningKey, held
 
 
 class Session:
@@ -72,20 +72,20 @@ class Session:
         """The slurmrestd client, opened at first use with the key that the Secret holds now."""
         if self._slurm is None:
             client = SlurmrestClient(
-                self._endpoint(), self._jwt_keys(), again=self._jwt_keys, clock=self._clock, budget_s=self._budget_s
+                self._endpoint(), self._signing_keys(), again=self._signing_keys, clock=self._clock, budget_s=self._budget_s
             )
             self._slurm = self._stack.enter_context(client)
         return self._slurm
 
-    def slurm_with(self, keys: Sequence[bytes]) -> SlurmrestClient:
+    def slurm_with(self, keys: Sequence[SigningKey]) -> SlurmrestClient:
         """A client of its own that signs with these keys only: to tell which one is taken. Close it, or use ``with``."""
         few = Retry(tries=2)
         return SlurmrestClient(self._endpoint(), keys, clock=self._clock, retry=few, budget_s=self._budget_s)
 
-    def _jwt_keys(self) -> list[bytes]:
-        """The key that the Secret holds now and, while it is being rotated, the one that comes."""
-        reach, entry = self.reach, self.reach.jwt_entry
-        return self.kube.secret_entries(reach.namespace, reach.jwt_secret, entry, entry + NEXT_SUFFIX)
+    def _signing_keys(self) -> list[SigningKey]:
+        """The keys that the Secret holds now."""
+        reach = self.reach
+        return held(self.kube, reach.namespace, reach.jwt_secret, reach.jwt_entry, reach.tokens)
 
     def _source(self) -> KubeSource:
         path = Path(self.reach.kubeconfig) if self.reach.kubeconfig else None

@@ -12,6 +12,7 @@ from typing import Any, Final, Literal
 
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, parse_policy
+from slinky_iac.names import HS256, RS256, Tokens
 from slinky_iac.operator_version import OperatorVersion
 
 SCHEMA: Final = 1
@@ -26,7 +27,9 @@ class Reach:
     restapi_service: str
     """Service of slurmrestd, asked through the API server's service proxy unless there is a ``url``."""
     jwt_secret: str
+    """Secret with the key that signs tokens, and its entry: the JWT key, or with RS256 the token key."""
     jwt_entry: str
+    tokens: Tokens = HS256
     kubeconfig: str | None = None
     context: str | None = None
     url: str | None = None
@@ -120,6 +123,7 @@ _REACH: Final = {
     "restapi_service": "restapiService",
     "jwt_secret": "jwtSecret",
     "jwt_entry": "jwtEntry",
+    "tokens": "tokens",
     "kubeconfig": "kubeconfig",
     "context": "context",
     "url": "url",
@@ -128,8 +132,18 @@ _REACH: Final = {
 
 
 def reach_from(props: Mapping[str, Any]) -> Reach:
-    """The part of the props that says how to reach things."""
-    return Reach(**{field.name: props.get(_REACH[field.name]) or None for field in fields(Reach)})  # type: ignore[arg-type]
+    """The part of the props that says how to reach things. A state from before there was a choice signs with HS256.
+
+    :raises ValueError: it names a way to sign that this program doesn't know.
+    """
+    found = {field.name: props.get(_REACH[field.name]) or None for field in fields(Reach)}
+    tokens = found.pop("tokens") or HS256
+    if tokens not in (HS256, RS256):
+        raise ValueError(
+            f"the gate's state signs tokens by {tokens!r}, and this program knows {HS256} and {RS256}; nothing was drained"
+            " or changed. Run the release of slinky-iac that wrote it, or a newer one"
+        )
+    return Reach(**found, tokens=tokens)  # type: ignore[arg-type]
 
 
 def reach_props(reach: Reach) -> dict[str, str]:

@@ -209,17 +209,36 @@ check_parameter() { # FILE KEY VALUE [list|least]: the last one counts, as in Sl
     done
 }
 
-check_jwt_key() { # FILE: AuthAltParameters names a key that is there
+check_jwt_key() { # FILE KEY [LINE]: AuthAltParameters names the JWT key; where there is none, LINE is to be added
     local path
     load_conf "$1"
     path=$(sed -n 's/^[[:space:]]*[Aa]uth[Aa]lt[Pp]arameters[[:space:]]*=.*jwt_key=\([^,[:space:]]*\).*/\1/p' <<<"$conf_text" | tail -n 1)
     if [ -z "$path" ]; then
-        missing "AuthAltParameters=jwt_key=$2" "$1"
+        missing "AuthAltParameters=${3:-jwt_key=$2}" "$1"
     elif [ "$path" = "$2" ]; then
         tell ok "AuthAltParameters names $path"
     else
         tell unknown "AuthAltParameters names $path, the hand-off's place is $2: look whether both are the same key"
     fi
+}
+
+check_jwks() { # FILE SET KID...: AuthAltParameters names the set of public keys, and these are in it
+    local conf=$1 set=$2 line kid
+    shift 2
+    load_conf "$conf"
+    line=$(sed -n 's/^[[:space:]]*[Aa]uth[Aa]lt[Pp]arameters[[:space:]]*=[[:space:]]*\([^[:space:]]*\).*/\1/p' <<<"$conf_text" | tail -n 1)
+    case ,$line, in
+        *",jwks=$set,"*) tell ok "AuthAltParameters names $set" ;;
+        ,,) ;; # check_jwt_key says what is missing
+        *) tell bad "$conf has AuthAltParameters=$line; add ,jwks=$set to it, else tokens of the stack's RSA key are refused" ;;
+    esac
+    for kid in "$@"; do
+        if grep -qsF -- "\"$kid\"" "$root$set"; then
+            tell ok "$set has the key $kid"
+        else
+            tell bad "$set lacks the key $kid, so its tokens are refused: place the hand-off's file"
+        fi
+    done
 }
 
 check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with at least these words

@@ -26,15 +26,28 @@ Keys = dict[str, bytes]
 def known(stack: str | None, config: StackConfig, address: str | None, held: Keys | None, run: Runner = run_pulumi) -> Known:
     """Fingerprints of the keys: of those at hand, of those imported, else those that the last `pulumi up` exported."""
     address = address or _balancer_address(config)
+    public = _token_set(stack, config, run)
     if held is None and config.keys.source == "imported":
         held = _imported(stack, run)
     if held is not None:
         prints = (keys.fingerprint(held[names.SLURM_KEY_FILE]), keys.fingerprint(held[names.JWT_KEY_FILE]))
-        return Known(fingerprints=prints, slurmctld_address=address)
+        return Known(fingerprints=prints, slurmctld_address=address, token_set=public)
     outputs = _outputs(stack, run)
     found = [outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint")]
     slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
-    return Known(fingerprints=(slurm, jwt), slurmctld_address=address)
+    return Known(fingerprints=(slurm, jwt), slurmctld_address=address, token_set=public)
+
+
+def _token_set(stack: str | None, config: StackConfig, run: Runner) -> str | None:
+    """jwks.json: of the keys that are set, else as the last `pulumi up` exported it."""
+    if not config.keys.has_token_keys:
+        return None
+    try:
+        found = configured(stack, run, with_keys=True).token_set()
+    except StateError:  # this shell may not decrypt them
+        said = _outputs(stack, run).get("tokenKeySet")
+        return said if isinstance(said, str) and said else None
+    return None if found is None else found.decode()
 
 
 def _balancer_address(config: StackConfig) -> str | None:

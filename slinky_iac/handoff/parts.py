@@ -15,11 +15,14 @@ from slinky_iac.handoff.script import check_script
 from slinky_iac.manifests.endpoints import join_target
 from slinky_iac.manifests.shared import key_references
 from slinky_iac.slurmconf import LISTS
+from slinky_iac.token_keys import kids
 
 SLINKY_UID: Final = 401
 """SlurmUser's uid in Slinky's images; auth/slurm carries it from host to host."""
 SLURM_KEY: Final = f"/etc/slurm/{names.SLURM_KEY_FILE}"
+SLURM_JWKS: Final = f"/etc/slurm/{names.SLURM_JWKS_FILE}"
 JWT_KEY: Final = f"/etc/slurm/{names.JWT_KEY_FILE}"
+TOKEN_SET: Final = f"/etc/slurm/{names.JWKS_FILE}"
 Check = tuple[str, ...]
 
 
@@ -33,6 +36,16 @@ class Known:
 
     fingerprints: tuple[str | None, str | None] = (None, None)
     slurmctld_address: str | None = None
+    slurm_jwks: str | None = None
+    """Fingerprint of slurm.jwks, which a host needs while slurm.key is being replaced under running jobs: with slurm.key
+    alone it would be cut off at the change. Empty: not known; None: no such time."""
+    token_set: str | None = None
+    """jwks.json with the public halves of the stack's token keys; None where it has none, or nobody could read it."""
+
+
+def token_files(known: Known) -> tuple[Placed, ...]:
+    """The set of public keys as a daemon's host has it. It is no secret."""
+    return () if known.token_set is None else (Placed(TOKEN_SET, known.token_set, owner="slurm"),)
 
 
 def finished(sheet: Sheet, config: StackConfig) -> Sheet:
@@ -63,20 +76,33 @@ def resolved(config: StackConfig) -> tuple[Check, ...]:
     return tuple(("check_name", line.names[0]) for line in network.host_lines(config, None))
 
 
-def parameters(conf: str, wanted: Mapping[str, str]) -> Iterable[Check]:
+def parameters(conf: str, wanted: Mapping[str, str], known: Known) -> Iterable[Check]:
     """Checks of a configuration file's parameters."""
     for key, value in wanted.items():
-        if key == "AuthAltParameters":
+        if key == "AuthAltParameters" and TOKEN_SET in value:
+            yield ("check_jwt_key", conf, JWT_KEY, value)
+            yield ("check_jwks", conf, TOKEN_SET, *(sorted(kids(known.token_set.encode())) if known.token_set else ()))
+        elif key == "AuthAltParameters":
             yield ("check_jwt_key", conf, JWT_KEY)
         else:
             how = ["list"] if key in LISTS else ["least"] if key == "MaxNodeCount" else []
             yield ("check_parameter", conf, key, value, *how)
 
 
+def slurm_key_checks(known: Known) -> tuple[Check, ...]:
+    """Checks of slurm.key and, while it is being replaced under running jobs, of slurm.jwks beside it."""
+    checks: list[Check] = [("check_key", SLURM_KEY, known.fingerprints[0] or "")]
+    if known.slurm_jwks is not None:
+        checks.append(("check_key", SLURM_JWKS, known.slurm_jwks))
+    return tuple(checks)
+
+
 def keys(config: StackConfig, known: Known, *, jwt: bool) -> tuple[KeyPlace, ...]:
     """Places of slurm.key and, with ``jwt``, of the JWT key."""
     references = key_references(config)
     places = [(names.SLURM_KEY_FILE, SLURM_KEY, references["slurmKeyRef"], known.fingerprints[0])]
+    if known.slurm_jwks is not None:
+        places.append((names.SLURM_JWKS_FILE, SLURM_JWKS, references["slurmKeyRef"], known.slurm_jwks or None))
     if jwt:
         field = config.operator_version.jwt_ref_field
         places.append((names.JWT_KEY_FILE, JWT_KEY, references[field], known.fingerprints[1]))

@@ -15,7 +15,7 @@ from slinky_iac.errors import HandoffError
 from slinky_iac.handoff import network, parts
 from slinky_iac.handoff.model import Handoff, Host, Placed, Role, Sheet
 from slinky_iac.handoff.parts import JWT_KEY, SLURM_KEY, Known
-from slinky_iac.slurmconf import outside_lines, outside_parameters, outside_slurm_conf
+from slinky_iac.slurmconf import auth_alt_parameters, outside_lines, outside_parameters, outside_slurm_conf
 
 
 def roles_of(config: StackConfig) -> tuple[Role, ...]:
@@ -72,6 +72,11 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
             "existing": "the stack never sees them: compare those that the checks print with the Secrets'",
         }
         yield f"The keys' fingerprints, so the checks can't tell a wrong key from the right one; {how[config.keys.source]}"
+    if config.keys.has_token_keys and known.token_set is None:
+        yield (
+            "The set of public keys (jwks.json) of this stack's tokens: render again with the stack's passphrase at hand, or"
+            " after `pulumi up`"
+        )
     if config.controller.external is None and known.slurmctld_address is None:
         yield (
             "The address of slurmctld's Service: give it by --slurmctld-address (a LoadBalancer's, or any node's with a"
@@ -92,7 +97,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         *parts.common(config, "/usr/sbin/slurmctld"),
         ("check_key", SLURM_KEY, known.fingerprints[0] or ""),
         ("check_key", JWT_KEY, known.fingerprints[1] or ""),
-        *parts.parameters(conf, parameters),
+        *parts.parameters(conf, parameters, known),
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
         ("check_running", "slurmctld"),
@@ -103,6 +108,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         service="slurmctld",
         ports=network.ports(config, Role.SLURMCTLD),
         hosts=(Host(outside.host, outside.host),),
+        files=parts.token_files(known),
         keys=parts.keys(config, known, jwt=True),
         checks=tuple(checks),
         edits=conf,
@@ -130,13 +136,13 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
         "AuthType": "auth/slurm",
         "AuthInfo": "use_client_ids",
         "AuthAltTypes": "auth/jwt",
-        "AuthAltParameters": f"jwt_key={JWT_KEY}",
+        "AuthAltParameters": auth_alt_parameters(config),
     }
     checks = [
         *parts.common(config, "/usr/sbin/slurmdbd"),
         ("check_key", SLURM_KEY, known.fingerprints[0] or ""),
         ("check_key", JWT_KEY, known.fingerprints[1] or ""),
-        *parts.parameters(conf, parameters),
+        *parts.parameters(conf, parameters, known),
         ("check_running", "slurmdbd"),
         ("check_tcp", "127.0.0.1", str(outside.port), "slurmdbd"),
     ]
@@ -146,6 +152,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
         service="slurmdbd",
         ports=network.ports(config, Role.SLURMDBD),
         hosts=(Host(outside.host, outside.host),),
+        files=parts.token_files(known),
         keys=parts.keys(config, known, jwt=True),
         checks=tuple(checks),
         edits=conf,

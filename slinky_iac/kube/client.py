@@ -18,7 +18,7 @@ from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFou
 from slinky_iac.kube import models, raw
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
-from slinky_iac.kube.raw_service import ServiceBody
+from slinky_iac.kube.raw_service import ConfigMapBody, ServiceBody
 from slinky_iac.kube.schema import CrdSchema, read_crd
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts, quote
 from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
@@ -208,6 +208,11 @@ class KubeClient:
         path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
         made = self._get(path, raw.SecretBody, f"Secret {namespace}/{name}").metadata.created
         return None if made is None else int(made.timestamp())
+
+    def config_map_data(self, namespace: str, name: str) -> dict[str, str]:
+        """The texts of a ConfigMap, by entry. :raises KubeNotFound: no such ConfigMap."""
+        path = f"/api/v1/namespaces/{label_of(namespace)}/configmaps/{label_of(name)}"
+        return self._get(path, ConfigMapBody, f"ConfigMap {namespace}/{name}").data
 
     def crd(self, plural: str) -> CrdSchema:
         """The installed schema of a Slinky resource, to tell which fields this operator knows (``nodesets`` …)."""

@@ -1,4 +1,4 @@
-"""The wire format of a Service, as far as it tells where a load balancer made it reachable."""
+"""The wire format of a Service, as far as it tells where a load balancer made it reachable, and of a ConfigMap."""
 
 from __future__ import annotations
 
@@ -30,3 +30,9 @@ class ServiceBody(_Raw):
     def address(self) -> str | None:
         """The first IP address, None where there is none (yet)."""
         return next((each.ip for each in self.status.balancer.ingress if each.ip), None)
+
+
+class ConfigMapBody(_Raw):
+    """A ConfigMap's texts, by entry."""
+
+    data: dict[str, str] = Field(default_factory=dict)

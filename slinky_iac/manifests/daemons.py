@@ -14,6 +14,7 @@ from slinky_iac.manifests.shared import (
     sidecar,
     slinky_image,
     template,
+    token_set_reference,
 )
 from slinky_iac.slurmconf import controller_extra_conf
 
@@ -36,6 +37,7 @@ def _inside_controller(config: StackConfig) -> Spec:
     controller, images = config.controller, config.cluster.images
     slurmctld = images.slurmctld or slinky_image(config, "slurmctld")
     spec: Spec = {
+        **token_set_reference(config),
         "slurmctld": container(config, slurmctld),
         "reconfigure": container(config, slurmctld),
         "logfile": sidecar(config),
@@ -92,6 +94,7 @@ def accounting_spec(config: StackConfig) -> Spec:
         raise ValueError("an Accounting needs external or database; rules.findings says so before this is called")
     spec: Spec = {
         **key_references(config),
+        **token_set_reference(config),
         "slurmdbd": container(config, config.cluster.images.slurmdbd or slinky_image(config, "slurmdbd")),
         "storageConfig": {
             "host": database.host,

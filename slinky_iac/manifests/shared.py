@@ -45,6 +45,13 @@ def key_references(config: StackConfig) -> Spec:
     }
 
 
+def token_set_reference(config: StackConfig) -> Spec:
+    """``jwksKeyRef``: the set of public keys of a daemon in Kubernetes; nothing where the stack has none."""
+    if not config.keys.has_token_keys:
+        return {}
+    return {"jwksKeyRef": {"name": names.token_key_set(config.cluster.resource_name), "key": names.JWKS_FILE}}
+
+
 def slinky_image(config: StackConfig, name: str) -> str:
     """Slinky's own image for the operator's release."""
     return f"{SLINKY_REGISTRY}/{name}:{config.operator_version.image_tag}"

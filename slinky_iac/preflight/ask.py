@@ -21,8 +21,9 @@ from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.manifests.shared import key_references
 from slinky_iac.preflight.ask_pods import ask_pods
-from slinky_iac.preflight.ask_slurm import Way, ask_slurm
+from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET, JWT, SLURM_KEY
+from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
 from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts
 from slinky_iac.preflight.pod import inside_places
 from slinky_iac.preflight.reach import attempts, places
@@ -71,8 +72,8 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
             made = bool(kube_facts.restapi_pods)
             seen = ask_pods(kube, config, inside_places(config, outside, made=made), clock=clock)
             facts = replace(facts, pod=seen)
-        jwt = _jwt_keys(values, kube if not kube_facts.trouble else None)
-        return replace(facts, slurm=ask_slurm(_ways(config, kube_facts), jwt, clock=clock))
+        found = _signing_keys(values, kube if not kube_facts.trouble else None)
+        return replace(facts, slurm=ask_slurm(_ways(config, kube_facts), found, clock=clock))
 
 
 def _source(config: StackConfig) -> KubeSource:
@@ -167,9 +168,9 @@ def _ways(config: StackConfig, kube: KubeFacts) -> tuple[Way, ...]:
     return tuple(found)
 
 
-def _jwt_keys(values: Values, kube: ShortPodClient | None) -> dict[str, tuple[bytes, ...]]:
-    """The JWT keys to try, by where they come from; the Secret's only where it isn't the configuration's."""
-    found: dict[str, tuple[bytes, ...]] = {}
+def _signing_keys(values: Values, kube: ShortPodClient | None) -> dict[str, Keys]:
+    """The keys to try, by where they come from; the Secret's JWT key only where it isn't the configuration's."""
+    found: dict[str, Keys] = {}
     if values.keys is not None:
         coming = values.coming.get("jwtKeyNext")
         found[IN_CONFIG] = (values.keys[1], coming) if coming is not None else (values.keys[1],)
@@ -179,4 +180,6 @@ def _jwt_keys(values: Values, kube: ShortPodClient | None) -> dict[str, tuple[by
         held = _or_none(lambda: kube.secret_entries(namespace, secret, entry, entry + keys.NEXT_SUFFIX))
         if held is not None and all(held[0] not in each for each in found.values()):
             found[IN_SECRET] = tuple(held)
+    if "tokenKey" in values.tokens:
+        found[TOKEN_IN_CONFIG] = (values.tokens["tokenKey"],)
     return found

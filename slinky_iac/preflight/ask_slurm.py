@@ -17,7 +17,9 @@ from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.preflight import facts
 from slinky_iac.preflight.facts import SlurmFacts, Token
 from slinky_iac.slurmrest.endpoints import Endpoint
+from slinky_iac.slurmrest.signing import SigningKey
 from slinky_iac.slurmrest.survey import RunningConf, Surveyor
+from slinky_iac.token_keys import TokenKey
 
 BUDGET_S = 20.0
 """Longest wait for one answer, tries together."""
@@ -35,12 +37,13 @@ class Way:
     """Drains or the operator go there; else it is for users, and its silence leaves things unknown, not broken."""
 
 
-Connect = Callable[[Way, tuple[bytes, ...], Clock], Surveyor]
+Keys = tuple[SigningKey, ...]
+Connect = Callable[[Way, Keys, Clock], Surveyor]
 
 
 def ask_slurm(
     ways: Sequence[Way],
-    keys: Mapping[str, tuple[bytes, ...]],
+    keys: Mapping[str, Keys],
     *,
     clock: Clock,
     quick: bool = False,
@@ -88,12 +91,12 @@ def _versions(client: Surveyor, found: SlurmFacts, *, quick: bool) -> SlurmFacts
     return replace(found, failed={"served": trouble}) if trouble else found
 
 
-def _surveyor(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:
+def _surveyor(way: Way, keys: Keys, clock: Clock) -> Surveyor:
     return Surveyor(way.endpoint, keys, clock=clock, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=2))
 
 
 def _asked(
-    way: Way, found: SlurmFacts, keys: Mapping[str, tuple[bytes, ...]], clock: Clock, connect: Connect, *, quick: bool
+    way: Way, found: SlurmFacts, keys: Mapping[str, Keys], clock: Clock, connect: Connect, *, quick: bool
 ) -> SlurmFacts:
     """The rest, with the key that is taken."""
     found, taken = _tokens(way, found, keys, clock, connect)
@@ -113,18 +116,41 @@ def _asked(
             slurmdbd_answers=None if quick else ask("slurmdbd_answers", client.slurmdbd_responds),
         )
         silent = {"slurmdbd": ask.failed["clusters"]} if "clusters" in ask.unreachable else {}
-        return replace(found, failed={**ask.failed, **found.failed}, silent={**silent, **found.silent})
+        found = replace(found, failed={**ask.failed, **found.failed}, silent={**silent, **found.silent})
+    return _slurmdbd_tokens(way, found, keys, taken, clock, connect)
+
+
+def _slurmdbd_tokens(
+    way: Way, found: SlurmFacts, keys: Mapping[str, Keys], taken: Keys, clock: Clock, connect: Connect
+) -> SlurmFacts:
+    """Which RSA keys slurmdbd takes. Its refusal looks like a slurmdbd that is down, unless it took the other key's."""
+    said: dict[str, Token] = {}
+    rsa = [source for source, material in keys.items() if any(isinstance(key, TokenKey) for key in material)]
+    for source in rsa if found.clusters is not None else ():
+        if keys[source] is taken:
+            said[source] = "accepted"
+            continue
+        with connect(way, keys[source], clock) as client:
+            try:
+                client.clusters()
+            except (SlurmrestAuthError, SlurmrestUnreachable):
+                said[source] = "refused"
+            except SlurmrestError:
+                said[source] = "unknown"
+            else:
+                said[source] = "accepted"
+    return replace(found, slurmdbd_tokens=said)
 
 
 def _tokens(
-    way: Way, found: SlurmFacts, keys: Mapping[str, tuple[bytes, ...]], clock: Clock, connect: Connect
-) -> tuple[SlurmFacts, tuple[bytes, ...] | None]:
+    way: Way, found: SlurmFacts, keys: Mapping[str, Keys], clock: Clock, connect: Connect
+) -> tuple[SlurmFacts, Keys | None]:
     """Which keys slurmctld takes, and one that it does; its clock on the way."""
     tokens: dict[str, Token] = {}
     trouble = "" if keys else "there is no JWT key at hand: not in the configuration, not in a Secret"
     silent: dict[str, str] = {}
     seen: facts.Clock | None = None
-    taken: tuple[bytes, ...] | None = None
+    taken: Keys | None = None
     for source, material in keys.items():
         with connect(way, material, clock) as client:
             before = clock.wall()
@@ -169,6 +195,7 @@ def _conf(running: RunningConf) -> facts.Conf:
         auth_type=conf.AuthType,
         auth_info=conf.AuthInfo,
         auth_alt_types=_all(conf.AuthAltTypes),
+        auth_alt_parameters=conf.AuthAltParameters,
         cred_type=conf.CredType,
         slurmctld_parameters=_all(conf.SlurmctldParameters),
         slurmctld_port=conf.SlurmctldPort,

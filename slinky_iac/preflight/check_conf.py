@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import (
     EVERYWHERE,
@@ -22,7 +21,7 @@ from slinky_iac.preflight.check import (
     warning,
 )
 from slinky_iac.preflight.facts import Conf, Facts
-from slinky_iac.slurmconf import gres_types
+from slinky_iac.slurmconf import auth_alt_parameters, gres_types
 
 SLINKY_UID: Final = 401
 """User id of ``slurm`` in Slinky's images."""
@@ -70,7 +69,7 @@ def cluster_name(config: StackConfig, facts: Facts) -> Iterator[Check]:
         yield _unknown(facts, "cluster-name", "ClusterName", f"It must be {ours}", "ClusterName")
 
 
-def auth(_: StackConfig, facts: Facts) -> Iterator[Check]:
+def auth(config: StackConfig, facts: Facts) -> Iterator[Check]:
     """auth/slurm between daemons, auth/jwt for slurmrestd."""
     conf = facts.slurm.conf
     if conf is None or conf.auth_type is None or conf.cred_type is None:
@@ -89,7 +88,7 @@ def auth(_: StackConfig, facts: Facts) -> Iterator[Check]:
             "CredType=cred/slurm",
             at=RESTARTED,
         )
-    lines = ("AuthAltTypes=auth/jwt", f"AuthAltParameters=jwt_key=/etc/slurm/{names.JWT_KEY_FILE}")
+    lines = ("AuthAltTypes=auth/jwt", f"AuthAltParameters={auth_alt_parameters(config)}")
     if conf is None or conf.auth_alt_types is None:
         yield _unknown(facts, "auth-jwt", "AuthAltTypes", f"It must have {' and '.join(lines)}", "AuthAlt.*")
     elif "auth/jwt" in conf.auth_alt_types:

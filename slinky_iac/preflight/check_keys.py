@@ -75,6 +75,8 @@ def token(_: StackConfig, facts: Facts) -> Iterator[Check]:
     if facts.keys_trouble:
         yield unknown("jwt-key", subject, "here", facts.keys_trouble, "Give the stack's passphrase, then run it again")
     for source, verdict in slurm.tokens.items():
+        if source not in (IN_CONFIG, IN_SECRET):
+            continue  # an RSA key: check_tokens
         what = f"{subject} of the {source} ({_print(facts, source)})"
         if verdict == "accepted":
             yield fine("jwt-key", what, "slurmctld", "took a token made with it")
@@ -91,7 +93,7 @@ def token(_: StackConfig, facts: Facts) -> Iterator[Check]:
             )
         else:
             yield unknown("jwt-key", what, "slurmctld", f"not known: {slurm.token_trouble or 'nobody was asked'}")
-    if not slurm.tokens and not facts.keys_trouble:
+    if not {IN_CONFIG, IN_SECRET} & slurm.tokens.keys() and not facts.keys_trouble:
         expected = facts.keys.get(JWT) or facts.kube.keys.get(JWT) or ""
         yield unknown(
             "jwt-key",
@@ -110,7 +112,7 @@ def _print(facts: Facts, source: str) -> str:
 
 
 def _cause(facts: Facts) -> str:
-    if "accepted" in facts.slurm.tokens.values():
+    if "accepted" in (facts.slurm.tokens.get(IN_CONFIG), facts.slurm.tokens.get(IN_SECRET)):
         return "it has another key (the other one is taken)"
     return "it has another key, its clock is over five minutes ahead, or it doesn't know the user slurm"
 

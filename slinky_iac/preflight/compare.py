@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight import check_conf, check_keys, check_lines, check_reach, check_versions
+from slinky_iac.preflight import check_conf, check_keys, check_lines, check_reach, check_tokens, check_versions
 from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, Verdict, unknown
 from slinky_iac.preflight.facts import Facts
 
@@ -15,6 +15,7 @@ Rule = Callable[[StackConfig, Facts], Iterator[Check]]
 CHECKS: Final[tuple[Rule, ...]] = (
     *check_reach.CHECKS,
     *check_keys.CHECKS,
+    *check_tokens.CHECKS,
     *check_versions.CHECKS,
     *check_conf.CHECKS,
     *check_lines.CHECKS,

@@ -121,6 +121,7 @@ class Conf:
     auth_type: str | None = None
     auth_info: str | None = None
     auth_alt_types: tuple[str, ...] | None = None
+    auth_alt_parameters: str | None = None
     cred_type: str | None = None
     slurmctld_parameters: tuple[str, ...] | None = None
     slurmctld_port: int | None = None
@@ -197,6 +198,8 @@ class SlurmFacts:
     tokens: Mapping[str, Token] = field(default_factory=dict)
     """By where the JWT key came from: whether slurmctld took a token made with it in an authenticated call."""
     token_trouble: str = ""
+    slurmdbd_tokens: Mapping[str, Token] = field(default_factory=dict)
+    """The same of slurmdbd, for RSA keys: it has a set of public keys of its own."""
     silent: Mapping[str, str] = field(default_factory=dict)
     """``slurmctld`` and ``slurmdbd``, where slurmrestd answers and they don't: what came back."""
     conf: Conf | None = None

@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys import NEXT_SUFFIX
+from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.manifests.shared import key_references
-from slinky_iac.preflight import check_conf, check_keys, check_lines, check_versions
-from slinky_iac.preflight.ask_slurm import Way, ask_slurm
+from slinky_iac.preflight import check_conf, check_keys, check_lines, check_tokens, check_versions
+from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
 from slinky_iac.preflight.check import Check
 from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
 from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
+from slinky_iac.slurmrest.signing import held
 from slinky_iac.slurmrest.survey import Surveyor
 
 CHECKS: Final = (
     check_keys.slurmctld,
     check_keys.token,
+    check_tokens.taken,
+    check_tokens.line,
     check_keys.clocks,
     check_versions.slurmctld,
     check_conf.cluster_name,
@@ -56,14 +60,21 @@ def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answ
     once, clock, namespace = Retry(tries=1), Clock(), config.cluster.namespace
     place = key_references(config)[config.operator_version.jwt_ref_field]
     with KubeClient(load(source, env=env, home=home), clock=clock, budget_s=answer_s, timeouts=bounds, retry=once) as kube:
-        keys = kube.secret_entries(namespace, place["name"], place["key"], place["key"] + NEXT_SUFFIX)
+        found: dict[str, Keys] = {}
+        if config.keys.has_token_keys:
+            secret = names.token_key_secret(config.cluster.resource_name)
+            with suppress(KubeNotFound):  # the setting is new: this very update makes it
+                rsa = held(kube, namespace, secret, names.TOKEN_KEY_ENTRY, names.RS256)
+                found[check_tokens.TOKEN_IN_SECRET] = tuple(rsa)
+        if not found or config.keys.tokens != names.RS256:  # else who runs this needs no right to read the JWT key
+            found[check_keys.IN_SECRET] = tuple(held(kube, namespace, place["name"], place["key"], names.HS256))
 
-    def connect(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:
+    def connect(way: Way, keys: Keys, clock: Clock) -> Surveyor:
         return Surveyor(way.endpoint, keys, clock=clock, budget_s=answer_s, timeouts=bounds, retry=once, env=env, home=home)
 
     access = config.slurmrest
     direct = Direct(access.url, Path(access.ca_file) if access.ca_file else None) if access.url is not None else None
     service = names.restapi_service(config.cluster.resource_name)
     way = Way(direct or KubeProxy(kubeconfig=source, namespace=namespace, service=service), inside=direct is None)
-    seen = ask_slurm([way], {check_keys.IN_SECRET: tuple(keys)}, clock=clock, quick=True, connect=connect)
+    seen = ask_slurm([way], found, clock=clock, quick=True, connect=connect)
     return Facts(slurm=SlurmFacts() if seen.unanswered else seen)

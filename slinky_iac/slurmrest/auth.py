@@ -1,7 +1,7 @@
 """Short-lived Slurm tokens, made as requests go out, from the key or the two keys that are in use.
 
-Source: Slurm ``src/plugins/auth/jwt/auth_jwt.c``: HS256 over the raw bytes of jwt_hs256.key; ``exp`` and ``sun`` are
-needed and must be integers; ``exp`` is compared with slurmctld's clock.
+Source: Slurm ``src/plugins/auth/jwt/auth_jwt.c``: ``exp`` and ``sun`` are needed, and times must be integers; ``exp`` is
+compared with slurmctld's clock.
 """
 
 from __future__ import annotations
@@ -11,49 +11,33 @@ from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import NoReturn
 
 import httpx
-import jwt
-from jwt.algorithms import HMACAlgorithm
 
-from slinky_iac.errors import KeyMaterialError, SlurmrestAuthError
+from slinky_iac.errors import SlurmrestAuthError
 from slinky_iac.slurmrest.answers import is_auth_refusal
+from slinky_iac.slurmrest.signing import Signer, SigningKey, checked
+from slinky_iac.token_keys import TokenKey
 
 HEADER = "X-SLURM-USER-TOKEN"
 MAX_LIFE_S = 300
 """Slurm enforces no bound and a token can't be revoked, so a lost one should soon be worth nothing."""
 
 
-class _SlurmHmac(HMACAlgorithm):
-    """HMAC with a key as Slurm takes it: any bytes. PyJWT refuses what looks like PEM or a JWK and warns under 32 bytes,
-    which guards verifiers against confusion; here nothing is verified, and the bytes are those of Slurm's own file."""
-
-    def prepare_key(self, key: str | bytes) -> bytes:
-        return key if isinstance(key, bytes) else key.encode()
-
-    def check_key_length(self, key: bytes) -> str | None:  # noqa: ARG002 - the signature is PyJWT's
-        return None
-
-
-def _checked(keys: Sequence[bytes]) -> tuple[bytes, ...]:
-    if not keys or not all(isinstance(key, bytes) and key for key in keys):
-        raise KeyMaterialError("the JWT key is missing or empty: slurmctld would refuse every token made with it")
-    return tuple(bytes(key) for key in keys)
-
-
 class SlurmJwtAuth(httpx.Auth):
     """Adds a token to each request; on a refusal tries a fresh one, the next key, keys that are new since; then gives up.
 
-    ``keys`` are raw file contents: while a key is being rotated slurmctld knows one of two (Slurm has no overlap for HS256).
-    The key that worked is remembered. Nothing of it shows in ``repr``, and it can't be pickled.
+    ``keys`` are raw file contents (HS256) or RSA keys (RS256): while an HS256 key is being rotated slurmctld knows one of
+    two, for Slurm has no overlap for it. The key that worked is remembered. Nothing of it shows in ``repr``, and it can't
+    be pickled.
     """
 
     requires_response_body = True
 
     def __init__(
         self,
-        keys: Sequence[bytes],
+        keys: Sequence[SigningKey],
         *,
         clock: Callable[[], float],
-        again: Callable[[], Sequence[bytes]] | None = None,
+        again: Callable[[], Sequence[SigningKey]] | None = None,
         user: str = "slurm",
         life_s: int = MAX_LIFE_S,
     ) -> None:
@@ -64,15 +48,14 @@ class SlurmJwtAuth(httpx.Auth):
 
         :raises KeyMaterialError: no key, or an empty one.
         """
-        self._keys = _checked(keys)
+        self._keys = checked(keys)
         self._again = again
         if not 2 <= life_s <= MAX_LIFE_S:
             raise ValueError(f"a token's life must be 2 to {MAX_LIFE_S} seconds, not {life_s}")
         self._user = user
         self._clock = clock
         self._life_s = life_s
-        self._signer = jwt.PyJWS(algorithms=[])
-        self._signer.register_algorithm("HS256", _SlurmHmac(HMACAlgorithm.SHA256))
+        self._signer = Signer()
         self._works = 0
         self._token: tuple[int, str, int] | None = None
 
@@ -89,24 +72,34 @@ class SlurmJwtAuth(httpx.Auth):
             if not is_auth_refusal(response):
                 self._works = index
                 return
-        raise SlurmrestAuthError(self._refused(len(self._keys)))
+        raise SlurmrestAuthError(self._refused())
 
     def _attempts(self) -> Iterator[tuple[int, bool]]:
         """Index of the key and whether a fresh token is wanted; at the end, keys that weren't known before."""
         order = [self._works, *(i for i in range(len(self._keys)) if i != self._works)]
         yield from [(order[0], False), *((index, True) for index in order)]
-        found = _checked(self._again()) if self._again is not None else self._keys
+        found = checked(self._again()) if self._again is not None else self._keys
         unknown = [index for index, key in enumerate(found) if key not in self._keys]
         if unknown:
             self._keys, self._works, self._token = found, unknown[0], None
             yield from ((index, True) for index in unknown)
 
-    def _refused(self, keys: int) -> str:
-        which = "the JWT key" if keys == 1 else f"each of the {keys} JWT keys"
+    def _refused(self) -> str:
+        rsa = [key.kid for key in self._keys if isinstance(key, TokenKey)]
+        which = "the JWT key" if len(self._keys) == 1 else f"each of the {len(self._keys)} JWT keys"
+        cause = (
+            "the key isn't the bytes of slurmctld's jwt_hs256.key (a trailing newline counts; it reads a new key only on "
+            "scontrol reconfigure)"
+        )
+        if rsa:
+            which = f"the RSA key {', '.join(rsa)}"
+            cause = (
+                "its set of public keys hasn't this one (slurm.conf needs jwks= in AuthAltParameters, and it reads "
+                "jwks.json only on scontrol reconfigure; `python -m slinky_iac preflight` shows both)"
+            )
         return (
             f"slurmctld refused fresh tokens for user {self._user!r} made with {which} (Slurm error 1007). It says the "
-            "same for four causes: the key isn't the bytes of slurmctld's jwt_hs256.key (a trailing newline counts; it "
-            "reads a new key only on scontrol reconfigure); the versions (slurmrestd must not be newer than slurmctld); "
+            f"same for four causes: {cause}; the versions (slurmrestd must not be newer than slurmctld); "
             f"the clock here is more than {self._life_s} s behind slurmctld's; or the user isn't known on its host. "
             "slurmctld's log tells which. Nothing was changed by this call"
         )
@@ -120,6 +113,6 @@ class SlurmJwtAuth(httpx.Auth):
             self._token = held
         return held[1]
 
-    def _mint(self, key: bytes, now: int) -> str:
+    def _mint(self, key: SigningKey, now: int) -> str:
         claims = {"iat": now, "exp": now + self._life_s, "sun": self._user}
-        return self._signer.encode(json.dumps(claims).encode(), key, algorithm="HS256")
+        return self._signer.sign(json.dumps(claims).encode(), key)

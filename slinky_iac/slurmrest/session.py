@@ -15,6 +15,7 @@ from slinky_iac.slurmrest import versions
 from slinky_iac.slurmrest.answers import Envelope, is_passing, read
 from slinky_iac.slurmrest.auth import MAX_LIFE_S, SlurmJwtAuth
 from slinky_iac.slurmrest.endpoints import Connect, Endpoint, route
+from slinky_iac.slurmrest.signing import SigningKey
 
 Body = TypeVar("Body", bound=Envelope)
 
@@ -25,9 +26,9 @@ class Session:
     def __init__(  # noqa: PLR0913 - all but two by keyword, each with a default
         self,
         endpoint: Endpoint,
-        keys: Sequence[bytes],
+        keys: Sequence[SigningKey],
         *,
-        again: Callable[[], Sequence[bytes]] | None = None,
+        again: Callable[[], Sequence[SigningKey]] | None = None,
         user: str = "slurm",
         token_life_s: int = MAX_LIFE_S,
         clock: Clock | None = None,
@@ -39,7 +40,7 @@ class Session:
         env: Mapping[str, str] | None = None,
         home: Path | None = None,
     ) -> None:
-        """``keys``: raw bytes of jwt_hs256.key, both of them while it is being rotated. ``again``: gives
+        """``keys``: raw bytes of jwt_hs256.key, both of them while it is being rotated, or the RSA key. ``again``: gives
         the keys as they are now, asked when all are refused. ``user``: see
         :class:`SlurmJwtAuth`. ``budget_s``: seconds that a call may take, tries and pauses together, unless the call
         says otherwise. ``transport`` and ``connect`` replace the network (tests)."""

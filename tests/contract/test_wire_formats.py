@@ -15,7 +15,7 @@ from tests.clusters import all_traces, recorded
 from tests.program import Registered, Secret
 from tests.stacks import ROOT
 
-REACH = {"namespace", "restapiService", "jwtSecret", "jwtEntry", "kubeconfig", "context", "url", "caFile"}
+REACH = {"namespace", "restapiService", "jwtSecret", "jwtEntry", "tokens", "kubeconfig", "context", "url", "caFile"}
 GATE = REACH | {
     "schema",
     "stack",
@@ -55,6 +55,7 @@ OUTPUTS = [
     "findings",
     "mungeKeyFingerprint",
     "mungeClientPod",
+    "tokenKeySet",
 ]
 every_provider = pytest.mark.parametrize("kind", PROVIDERS)
 

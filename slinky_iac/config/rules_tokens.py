@@ -1,0 +1,59 @@
+"""Rules about the RSA key of this program's tokens: who can take such tokens, and which secrets may stand beside which."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slinky_iac.config.findings import Finding, error, info, warning
+from slinky_iac.config.stack import TOKEN_KEYS, StackConfig
+
+
+def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
+    """Findings about `keys.tokens` and the secrets that go with it."""
+    if config.keys.auth == "auth/munge":
+        if config.keys.has_token_keys:
+            yield warning("keys.tokens", "is ignored: with auth/munge this stack makes no slurmrestd, and signs no tokens")
+        return
+    chosen, given = config.keys.tokens, [name for name in TOKEN_KEYS if name in secrets]
+    if not config.keys.has_token_keys:
+        if given:
+            yield warning(
+                "keys.tokens",
+                f"is {chosen}, so {', '.join(given)} is not used; set keys.tokens: prepared, or run `pulumi config rm`",
+            )
+        return
+    if "tokenKey" not in secrets:
+        yield error(
+            "keys.tokens",
+            f"{chosen}, but tokenKey is not set; run `python -m slinky_iac keys generate tokens --out token.pem`, then"
+            " `python -m slinky_iac keys import tokens --file token.pem`",
+        )
+    if {"tokenKeyNext", "tokenKeyPrevious"} <= secrets:
+        yield error(
+            "keys",
+            "tokenKeyNext and tokenKeyPrevious are both set: a rotation has one of them at a time. `python -m slinky_iac"
+            " keys rotate tokens` goes on from here",
+        )
+    yield from _daemons(config)
+
+
+def _daemons(config: StackConfig) -> Iterator[Finding]:
+    """slurmctld and slurmdbd in Kubernetes get the set from the operator, those outside from their admin."""
+    outside = {"slurmctld": config.controller.external is not None}
+    if config.accounting.enabled:
+        outside["slurmdbd"] = config.accounting.external is not None
+    inside = [daemon for daemon, is_outside in outside.items() if not is_outside]
+    if inside and not config.operator_version.has_jwks:
+        yield error(
+            "keys.tokens",
+            f"{config.keys.tokens} needs slurm-operator 1.1 or newer where {' and '.join(inside)} is in Kubernetes:"
+            f" {config.operator.version} can't give it jwks.json (jwksKeyRef), so every such token would be refused. Update"
+            " operator.version first, or leave keys.tokens: hs256",
+        )
+    if len(inside) < len(outside):
+        files = [f"{daemon}.conf" if daemon == "slurmdbd" else "slurm.conf" for daemon in outside if daemon not in inside]
+        yield info(
+            "keys.tokens",
+            f"{config.keys.tokens}: {' and '.join(files)} outside must name jwks.json beside the JWT key, and the file be"
+            " there; `python -m slinky_iac handoff` makes both, `python -m slinky_iac preflight` says if they are taken",
+        )
