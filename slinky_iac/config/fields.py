@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable
 from ipaddress import ip_address
 from typing import Annotated, Any
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
@@ -93,6 +94,12 @@ def parse_duration(value: str) -> int:
         raise ValueError(f"got {value!r}; a duration is days, hours, minutes and seconds, for example 90s, 30m or 2d12h")
     days, hours, minutes, seconds = (int(g or 0) for g in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def address_of(url: str) -> tuple[str, int]:
+    """Host and port of an http or https URL, the scheme's own port where it names none; no host for no URL."""
+    parts = urlsplit(url)
+    return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
 def _duration(value: object) -> object:

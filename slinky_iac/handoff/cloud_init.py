@@ -8,7 +8,7 @@ from typing import Any
 
 import yaml
 
-from slinky_iac.handoff.model import Handoff, Rendered, Sheet, rendered
+from slinky_iac.handoff.model import Handoff, KeyPlace, Placed, Rendered, Sheet, rendered
 from slinky_iac.handoff.pages import overview
 
 _HOW = """\
@@ -34,29 +34,10 @@ def _files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Render
 
 def user_data(sheet: Sheet, handed: Handoff, keys: Mapping[str, bytes] | None) -> str:
     """The user data of one role."""
-    # Deferred: Slurm's packages make user slurm and their own files first.
-    files: list[dict[str, Any]] = [
-        {
-            "path": each.path,
-            "owner": f"{each.owner}:{each.owner}",
-            "permissions": f"{each.mode:04o}",
-            "content": each.text,
-            "defer": True,
-        }
-        for each in sheet.files
-    ]
-    for key in sheet.keys if keys is not None else ():
-        raw = (keys or {})[key.name]
-        files.append(
-            {
-                "path": key.path,
-                "owner": f"{key.owner}:{key.owner}",
-                "permissions": f"{key.mode:04o}",
-                "encoding": "b64",
-                "content": base64.b64encode(raw).decode(),
-                "defer": True,
-            }
-        )
+    files = [_entry(each, content=each.text) for each in sheet.files]
+    if keys is not None:
+        encoded = {key: base64.b64encode(keys[key.name]).decode() for key in sheet.keys}
+        files += [_entry(key, encoding="b64", content=text) for key, text in encoded.items()]
     lines = [f"{line.address} {' '.join(line.names)}\n" for line in sheet.host_lines if line.address]
     if lines:
         files.append({"path": "/etc/hosts", "append": True, "content": "".join(lines), "defer": True})
@@ -64,6 +45,12 @@ def user_data(sheet: Sheet, handed: Handoff, keys: Mapping[str, bytes] | None) -
     return f"#cloud-config\n{_comment(sheet, handed, with_keys=keys is not None)}" + yaml.dump(
         data, Dumper=_Dumper, sort_keys=False, width=4096, allow_unicode=True
     )
+
+
+def _entry(placed: Placed | KeyPlace, **what: str) -> dict[str, Any]:
+    """A file of `write_files`. Deferred: Slurm's packages make user slurm and their own files first."""
+    place = {"path": placed.path, "owner": f"{placed.owner}:{placed.owner}", "permissions": f"{placed.mode:04o}"}
+    return {**place, **what, "defer": True}
 
 
 def _commands(sheet: Sheet) -> list[list[str]]:

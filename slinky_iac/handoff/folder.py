@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
+from pathlib import PurePosixPath
 
 from slinky_iac.handoff.model import Handoff, Rendered, Sheet, rendered
 from slinky_iac.handoff.pages import overview, sheet_page
@@ -34,9 +35,8 @@ def _files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Render
 
 def key_files(sheet: Sheet, keys: Mapping[str, bytes] | None, below: str) -> Iterator[Rendered]:
     """The keys of a sheet as files that only their owner may read."""
-    for key in sheet.keys if keys is not None else ():
-        raw = (keys or {})[key.name]
-        yield Rendered(rendered(f"{below}/keys/{key.name}", "").path, raw, 0o600)
+    if keys is not None:
+        yield from (Rendered(PurePosixPath(f"{below}/keys/{key.name}"), keys[key.name], 0o600) for key in sheet.keys)
 
 
 def install_script(sheet: Sheet, cluster: str) -> str:

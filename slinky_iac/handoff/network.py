@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from ipaddress import ip_address
 from typing import Final
-from urllib.parse import urlsplit
 
 from slinky_iac import names
+from slinky_iac.config.fields import address_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.handoff.model import HostLine, Port, Role
 from slinky_iac.manifests.endpoints import join_target
@@ -19,8 +19,7 @@ EVERYBODY: Final = "pods, slurmd hosts, login hosts"
 def slurmrestd_port(config: StackConfig) -> int:
     """Port of the outside slurmrestd, from its URL."""
     outside = config.external.slurmrestd
-    parts = urlsplit(outside.url if outside is not None else "")
-    return parts.port or (443 if parts.scheme == "https" else names.SLURMRESTD_PORT if outside is None else 80)
+    return names.SLURMRESTD_PORT if outside is None else address_of(outside.url)[1]
 
 
 def ports(config: StackConfig, role: Role) -> tuple[Port, ...]:

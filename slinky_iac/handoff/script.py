@@ -1,4 +1,4 @@
-"""The shell scripts of a hand-off: the check that each role runs on itself, and the folder's install.sh."""
+"""The check that each role runs on itself: a shell script with no more of ``check.sh`` than it needs."""
 
 from __future__ import annotations
 

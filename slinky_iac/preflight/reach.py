@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from urllib.parse import urlsplit
 
+from slinky_iac.config.fields import address_of
 from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
@@ -33,10 +34,9 @@ def places(config: StackConfig) -> Iterator[Place]:
     if config.external.slurmrestd is not None:
         urls.append(("external.slurmrestd.url", config.external.slurmrestd.url))
     for path, url in urls:
-        parts = urlsplit(url or "")
-        if parts.hostname:
-            default = 443 if parts.scheme == "https" else 80
-            yield Place(path, "slurmrestd", parts.hostname, parts.port or default)
+        host, port = address_of(url or "")
+        if host:
+            yield Place(path, "slurmrestd", host, port)
 
 
 def kubernetes(

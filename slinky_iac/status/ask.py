@@ -8,9 +8,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from typing import Final, TypeVar
-from urllib.parse import urlsplit
 
 from slinky_iac import keys, stack_config, stack_state
+from slinky_iac.config.fields import address_of
 from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.drain.progress import Severity
 from slinky_iac.drain.session import Session, open_session
@@ -149,13 +149,12 @@ def _users_url(stack: str | None) -> str:
 
 def _users_slurmrestd(url: str) -> Answer[str]:
     """Whether the slurmrestd for users takes a connection from here. Its tokens are its users' matter."""
-    parts = urlsplit(url)
-    if not parts.hostname:
+    host, port = address_of(url)
+    if not host:
         return _closed("the stack has none")
-    port = parts.port or (443 if parts.scheme == "https" else 80)
     started = time.monotonic()
     try:
-        socket.create_connection((parts.hostname, port), timeout=CONNECT_S).close()
+        socket.create_connection((host, port), timeout=CONNECT_S).close()
     except (OSError, UnicodeError) as error:
         why = (getattr(error, "strerror", None) or type(error).__name__).lower()
         return Answer(ms=_ms(started), trouble=f"takes no connection from here: {why}")
