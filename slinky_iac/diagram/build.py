@@ -6,18 +6,19 @@ mounts both keys), ``controller_app.go``, ``accounting_app.go``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeVar
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
-from slinky_iac.diagram.model import Arrow, Box, Key, Kind, Picture, Place
+from slinky_iac.diagram.model import Arrow, Box, Key, Kind, Picture
 from slinky_iac.hostlist import compress
 from slinky_iac.manifests.endpoints import slurmctld_endpoint, slurmdbd_endpoint
 from slinky_iac.manifests.munge_clients import key_secret
 from slinky_iac.manifests.shared import key_references
 
+Set = TypeVar("Set", NodeSet, LoginSet)
 BOTH: Final = ("slurm", "jwt")
 MOST: Final = 4
 """NodeSets, and login sets, with a box of their own; more share one."""
@@ -114,14 +115,20 @@ def _slurmdbd(config: StackConfig) -> Iterator[Box]:
 
 
 def _workers(config: StackConfig, row: int) -> Iterator[Box]:
-    own = list(config.nodesets.items())
-    shown = own if len(own) <= MOST else own[: MOST - 1]
+    shown, rest = _boxed(config.nodesets)
     for at, (name, nodeset) in enumerate(shown):
         yield _nodes(f"nodes-{name}", f"NodeSet {name}", _nodeset_lines(name, nodeset), row + at)
-    if rest := own[len(shown) :]:
+    if rest:
         count = sum(nodeset.replicas for _, nodeset in rest)
         lines = (", ".join(name for name, _ in rest), f"{count} pods together, slurmd :{names.SLURMD_PORT}")
         yield _nodes("nodes-more", f"{len(rest)} more NodeSets", lines, row + len(shown))
+
+
+def _boxed(own: Mapping[str, Set]) -> tuple[list[tuple[str, Set]], list[tuple[str, Set]]]:
+    """Those with a box of their own, and those that share one."""
+    sets = list(own.items())
+    boxes = len(sets) if len(sets) <= MOST else MOST - 1
+    return sets[:boxes], sets[boxes:]
 
 
 def _nodes(box: str, title: str, lines: tuple[str, ...], row: int) -> Box:
@@ -135,19 +142,18 @@ def _nodeset_lines(name: str, nodeset: NodeSet) -> tuple[str, ...]:
     elif nodeset.replicas:
         pods += f": {compress(f'{name}-{index}' for index in range(nodeset.replicas))}"
     size = [f"{nodeset.resources.cpus} CPUs" if nodeset.resources.cpus else "", nodeset.resources.memory or ""]
-    size += [gres for gres in nodeset.gres] or [f"{n} {which}" for which, n in nodeset.resources.extended.items()]
+    size += list(nodeset.gres) or [f"{n} {which}" for which, n in nodeset.resources.extended.items()]
     network = "host network, " if nodeset.pod.host_network else ""
     lines = (pods, ", ".join(part for part in size if part), f"{network}slurmd :{names.SLURMD_PORT}")
     return tuple(line for line in lines if line)
 
 
 def _logins(config: StackConfig, row: int) -> Iterator[Box]:
-    own = list(config.logins.items())
-    shown = own if len(own) <= MOST else own[: MOST - 1]
+    shown, rest = _boxed(config.logins)
     for at, (name, login) in enumerate(shown):
         title, lines = f"login pods {name}", (_login_line(login), "sackd, sshd :22")
         yield Box(f"login-{name}", title, lines, "kubernetes", "login", ("slurm",), 2, row + at)
-    if rest := own[len(shown) :]:
+    if rest:
         lines = (", ".join(name for name, _ in rest), "sackd, sshd :22")
         title = f"{len(rest)} more login sets"
         yield Box("login-more", title, lines, "kubernetes", "login", ("slurm",), 2, row + len(shown))
@@ -163,15 +169,15 @@ def _outside(config: StackConfig) -> Iterator[Box]:
         held = [host.name for host in outside.slurmd_hosts if host.state == "drained"]
         metal = [compress(host.name for host in outside.slurmd_hosts), f"slurmd :{names.SLURMD_PORT}"]
         metal += [f"held drained: {compress(held)}"] if held else []
-        yield _place("metal", "bare-metal hosts", tuple(metal), "nodes", ("slurm",), row)
+        yield _outside_box("metal", "bare-metal hosts", tuple(metal), "nodes", ("slurm",), row)
         row += 1
     if outside.login_hosts:
         speaks = "munged" if config.keys.auth == "auth/munge" else "sackd"
         lines = (compress(host.name for host in outside.login_hosts), speaks)
-        yield _place("login-hosts", "login hosts", lines, "login", _held(config)[:1], row)
+        yield _outside_box("login-hosts", "login hosts", lines, "login", _held(config)[:1], row)
         row += 1
     if outside.slurmrestd is not None:
-        yield _place("users-rest", "slurmrestd for users", (outside.slurmrestd.url,), "daemon", _held(config), row)
+        yield _outside_box("users-rest", "slurmrestd for users", (outside.slurmrestd.url,), "daemon", _held(config), row)
 
 
 def _held(config: StackConfig) -> tuple[str, ...]:
@@ -179,9 +185,8 @@ def _held(config: StackConfig) -> tuple[str, ...]:
     return ("munge",) if config.keys.auth == "auth/munge" else BOTH
 
 
-def _place(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys: tuple[str, ...], row: int) -> Box:
-    place: Place = "outside"
-    return Box(box, title, lines, place, kind, keys, 3, row)
+def _outside_box(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys: tuple[str, ...], row: int) -> Box:
+    return Box(box, title, lines, "outside", kind, keys, 3, row)
 
 
 def _arrows(config: StackConfig) -> Iterator[Arrow]:

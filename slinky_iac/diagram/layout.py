@@ -7,8 +7,7 @@ the channel between 2 and 3, so that no line passes through a box.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from itertools import pairwise
+from dataclasses import dataclass, replace
 from typing import Final
 
 from slinky_iac.diagram.model import Arrow, Box, Picture
@@ -34,6 +33,7 @@ NODE_GAP: Final = 22.0
 TITLE: Final = 15.0
 TEXT: Final = 12.5
 SMALL: Final = 11.5
+SMALL_LINE: Final = 14.0
 LINE: Final = 17.0
 TAG: Final = 19.0
 
@@ -68,7 +68,7 @@ class Label:
         """Left, top, right, bottom."""
         wide = max((width(line, SMALL) for line in self.lines), default=0.0)
         left = {"start": self.x, "middle": self.x - wide / 2, "end": self.x - wide}[self.anchor]
-        return left, self.y - 14 * (len(self.lines) - 1) - 10, left + wide, self.y + 3
+        return left, self.y - SMALL_LINE * (len(self.lines) - 1) - 10, left + wide, self.y + 3
 
 
 @dataclass(frozen=True)
@@ -119,7 +119,7 @@ def lay_out(picture: Picture) -> Drawing:
     for row in rows:
         tops[row] = y
         y += max(each.h for each in sized if each.box.row == row) + (ROW_GAP if row < 2 else NODE_GAP)
-    boxes = tuple(_at(each, tops[each.box.row]) for each in sized)
+    boxes = tuple(replace(each, y=tops[each.box.row]) for each in sized)
     end = y - (NODE_GAP if rows[-1] >= 2 else ROW_GAP) + PADDING
     legend = tuple((key.id, wrapped(key.text, TEXT, TOTAL - 2 * MARGIN - 130, 2)) for key in picture.keys)
     height = end + 26 + sum(max(len(lines), 1) * LINE + 8 for _, lines in legend) + LINE + 14
@@ -136,10 +136,6 @@ def _sized(box: Box) -> Placed:
     lines = tuple(line for text in box.lines for line in wrapped(text, TEXT, room, 2))
     high = 14 + len(title) * 18 + len(lines) * LINE + (TAG + 7 if box.keys else 0) + 8
     return Placed(box, LEFTS[box.column], 0, wide, high, title, lines)
-
-
-def _at(placed: Placed, y: float) -> Placed:
-    return Placed(placed.box, placed.x, y, placed.w, placed.h, placed.title, placed.lines)
 
 
 def _areas(picture: Picture, boxes: tuple[Placed, ...], end: float) -> Iterator[Area]:
@@ -174,8 +170,9 @@ def _bus(arrows: list[Arrow], placed: Mapping[str, Placed]) -> Iterator[Line]:
     low = max(starts.values())
     side = hub.x + hub.w if inside else hub.x
     both = any(arrow.both for arrow in arrows)
-    words = (arrows[0].label.partition(",")[0], *((f"{_back(arrows)}",) if both else ()))
-    label = Label(LANE - 8, entry + 14 + 14 * len(words) if inside else entry + 4 + 14 * (len(words) - 1), words, "end")
+    words = (arrows[0].label.partition(",")[0], *((_back(arrows),) if both else ()))
+    baseline = entry + 14 + SMALL_LINE * len(words) if inside else entry + 4 + SMALL_LINE * (len(words) - 1)
+    label = Label(LANE - 8, baseline, words, "end")
     yield Line(Arrow("", "ctl", both=both), ((LANE, low), (LANE, entry), (side, entry)), label)
     for arrow in arrows:
         box, y = placed[arrow.tail], starts[arrow]
@@ -248,8 +245,3 @@ def crosses_bus(line: Line) -> bool:
     """Whether a line goes from one side of the bus to the other: it is drawn as a bridge."""
     (left, _), (right, _) = line.points[0], line.points[-1]
     return len(line.points) == 2 and left < LANE - 1 and right > LANE + 1
-
-
-def segments(line: Line) -> Iterator[tuple[Point, Point]]:
-    """The straight parts of a line."""
-    yield from pairwise(line.points)

@@ -13,6 +13,7 @@ from slinky_iac.diagram.layout import (
     LINE,
     MARGIN,
     SMALL,
+    SMALL_LINE,
     TAG,
     TEXT,
     TITLE,
@@ -155,7 +156,7 @@ def _tag(key: str, name: str, x: float, y: float) -> Iterator[str]:
 
 def _label(label: Label) -> Iterator[str]:
     for number, text in enumerate(label.lines):
-        y = label.y - 14 * (len(label.lines) - 1 - number)
+        y = label.y - SMALL_LINE * (len(label.lines) - 1 - number)
         yield f'<text class="s" x="{_n(label.x)}" y="{_n(y)}" text-anchor="{label.anchor}">{page(text)}</text>'
 
 
@@ -173,7 +174,7 @@ def _legend(drawing: Drawing) -> Iterator[str]:
     if not any(arrow.dashed for arrow in drawing.picture.arrows):
         return
     yield f'<path class="wire dash" d="M{_n(MARGIN + 320)} {_n(y - 4)}h46" marker-end="url(#tip)"/>'
-    yield f"""<text class="l" x="{_n(MARGIN + 378)}" y="{_n(y)}">through the API server's service proxy</text>"""
+    yield f'<text class="l" x="{_n(MARGIN + 378)}" y="{_n(y)}">through the API server\'s service proxy</text>'
 
 
 def _n(value: float) -> str:

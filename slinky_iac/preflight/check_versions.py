@@ -7,7 +7,6 @@ v0.0.44.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -15,23 +14,11 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.operator_version import MINIMUM_SLURM
 from slinky_iac.preflight.check import ON_SLURMCTLD, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
+from slinky_iac.slurm_release import of_protocol, ordinal
 
 OPERATOR_REST: Final = "v0.0.44"
-_MAJOR: Final = re.compile(r"(\d\d)\.(\d\d)")
 _THREE_SINCE: Final = 24 * 2 + 1
 """Ordinal of 24.11, the first release that understands three older ones."""
-
-
-def ordinal(release: str) -> int | None:
-    """Major releases counted, two a year since 23.11: ``26.05.5`` is one after ``25.11``. None: not a release."""
-    found = _MAJOR.match(release)
-    return int(found[1]) * 2 + (int(found[2]) > 8) if found is not None else None
-
-
-def of_protocol(rpc_version: int) -> str:
-    """The major release that a protocol number stands for (11520 is 45 times 256, and 45 is 26.05); empty for none."""
-    number = (rpc_version >> 8) + 7
-    return f"{number // 2:02}.{'11' if number % 2 else '05'}" if rpc_version >= 40 << 8 else ""
 
 
 def slurmctld_release(config: StackConfig, facts: Facts) -> str:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Final
 
+from slinky_iac.slurm_release import of_protocol
 from slinky_iac.status.facts import Facts, KeyPlace
 from slinky_iac.status.history import last_up
 from slinky_iac.status.model import Answer, Endpoint, Key, Reachable, Status, Version
@@ -13,8 +14,6 @@ from slinky_iac.status.nodes import drains, groups
 from slinky_iac.status.seen import NOT_ASKED, Seen
 
 UNKNOWN: Final = "unknown"
-_PROTOCOLS: Final = {10496: "24.05", 10752: "24.11", 11008: "25.05", 11264: "25.11", 11520: "26.05"}
-"""slurmctld's RPC version by release (slurm_protocol_common.h): how slurmdbd tells which slurmctld it has."""
 
 
 def status(found: Facts, seen: Seen) -> Status:
@@ -129,8 +128,8 @@ def _operator(found: Facts, seen: Seen) -> Version:
 def _slurmctld_version(found: Facts, seen: Seen) -> Version:
     clusters = seen.slurmdbd.value or ()
     protocol = next((each.rpc_version for each in clusters if each.name == found.cluster and each.host), 0)
-    if protocol in _PROTOCOLS:
-        return Version("slurmctld", _PROTOCOLS[protocol], f"by the protocol that slurmdbd knows of it ({protocol})")
+    if release := of_protocol(protocol):
+        return Version("slurmctld", release, f"by the protocol that slurmdbd knows of it ({protocol})")
     return Version("slurmctld", UNKNOWN, "`scontrol show config | grep VERSION` on its host")
 
 

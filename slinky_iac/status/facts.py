@@ -84,7 +84,16 @@ def _inputs(resources: Resources, kind: str) -> Iterable[Mapping[str, Any]]:
 
 
 def _spec(resources: Resources, kind: str) -> Mapping[str, Any]:
-    found = next(iter(_inputs(resources, f"{_SLINKY}{kind}")), {}).get("spec")
+    return _part(resources, kind, "spec")
+
+
+def _metadata(resources: Resources, kind: str) -> Mapping[str, Any]:
+    return _part(resources, kind, "metadata")
+
+
+def _part(resources: Resources, kind: str, part: str) -> Mapping[str, Any]:
+    """A part of the first custom resource of the kind; empty where there is none."""
+    found = next(iter(_inputs(resources, f"{_SLINKY}{kind}")), {}).get(part)
     return found if isinstance(found, dict) else {}
 
 
@@ -106,11 +115,6 @@ def _address(spec: Mapping[str, Any]) -> str:
     if spec.get("external") is not True or not isinstance(outside, dict):
         return ""
     return f"{outside.get('host')}:{int(outside.get('port') or 0)}"
-
-
-def _metadata(resources: Resources, kind: str) -> Mapping[str, Any]:
-    found = next(iter(_inputs(resources, f"{_SLINKY}{kind}")), {}).get("metadata")
-    return found if isinstance(found, dict) else {}
 
 
 def _reach(resources: Resources, controller: Mapping[str, Any]) -> Reach | None:

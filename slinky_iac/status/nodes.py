@@ -58,8 +58,7 @@ def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
         made.append(_nodeset(name, settings, answer.value if answer else None, known))
         for pod in answer.value.pods if answer and answer.value else ():
             left.pop(pod.slurm_node, None)
-        for node in [node for node in left.values() if name in (*node.features, *node.active_features) and _dynamic(node)]:
-            left.pop(node.name)
+        left = {node: record for node, record in left.items() if not _made_by_pod(record, name)}
     hosts = () if found.hosts is None else (*found.hosts.active, *found.hosts.held)
     if hosts:
         states = None if known is None else _counted(hosts, known)
@@ -69,10 +68,6 @@ def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
     if others:
         made.append(Group(OTHERS, "other", states=_counted(others, others), text="not of this stack"))
     return tuple(made)
-
-
-def _dynamic(node: Node) -> bool:
-    return "DYNAMIC_NORM" in node.state
 
 
 def _counted(wanted: Iterable[str], known: Mapping[str, Node]) -> dict[str, int]:
@@ -86,7 +81,8 @@ def _nodeset(name: str, settings: GateSettings, seen: SeenNodeSet | None, known:
     if seen.state is None:
         return Group(name, "nodeset", settings.ceiling, 0, 0, {}, f"there is no NodeSet {settings.resource}")
     pods = [pod for pod in seen.pods if not pod.terminating]
-    records = [] if known is None else [n for n in known if n not in {p.slurm_node for p in pods} and _left(known[n], name)]
+    with_pod = {pod.slurm_node for pod in pods}
+    records = [node for node, record in (known or {}).items() if node not in with_pod and _made_by_pod(record, name)]
     states = None if known is None else _counted([*(pod.slurm_node for pod in pods), *records], known)
     notes = [f"{len(records)} without a pod"] if records else []
     if len(seen.pods) > len(pods):
@@ -98,8 +94,9 @@ def _nodeset(name: str, settings: GateSettings, seen: SeenNodeSet | None, known:
     return Group(name, "nodeset", seen.state.replicas_spec, len(pods), ready, states, "; ".join(notes))
 
 
-def _left(node: Node, nodeset: str) -> bool:
-    return _dynamic(node) and nodeset in (*node.features, *node.active_features)
+def _made_by_pod(node: Node, nodeset: str) -> bool:
+    """Whether a pod of the NodeSet registered the node, as its feature tells; the pod may be gone."""
+    return "DYNAMIC_NORM" in node.state and nodeset in (*node.features, *node.active_features)
 
 
 def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:

@@ -97,10 +97,7 @@ def _groups(found: tuple[Group, ...], paint: Paint, width: int) -> Iterable[str]
         counts = [_number(each.wanted), _number(each.pods), _number(each.ready)]
         if each.kind != "nodeset":
             counts[1:] = ["", ""]
-        states = (
-            "unknown" if each.states is None else ", ".join(f"{n} {state}" for state, n in each.states.items()) or "none"
-        )
-        rows.append([each.name, *counts, states + (f" ({plain(each.text)})" if each.text else "")])
+        rows.append([each.name, *counts, _states(each.states) + (f" ({plain(each.text)})" if each.text else "")])
     bars = paint.on and width >= WIDTH
     lines = list(columns(_fitted(rows, width - (BAR_CELLS + 2 if bars else 0)), paint, _SHADES))
     most = max((sum(each.states.values()) for each in found if each.states), default=0)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import combinations
+from itertools import combinations, pairwise
 from xml.etree import ElementTree
 
 import pytest
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
 from slinky_iac.diagram.build import picture
-from slinky_iac.diagram.layout import MARGIN, Drawing, Placed, lay_out, segments
+from slinky_iac.diagram.layout import MARGIN, Drawing, Placed, lay_out
 from slinky_iac.diagram.mermaid import mermaid
 from slinky_iac.diagram.model import Picture
 from slinky_iac.diagram.svg import svg
@@ -81,7 +81,7 @@ def test_words_fit_their_boxes_in_the_widest_font(name: str) -> None:
 def test_no_line_passes_through_a_box(name: str) -> None:
     found = drawing(name)
     for line in found.lines:
-        for (x1, y1), (x2, y2) in segments(line):
+        for (x1, y1), (x2, y2) in pairwise(line.points):
             left, right, top, bottom = min(x1, x2), max(x1, x2), min(y1, y2), max(y1, y2)
             for box in found.boxes:
                 inside = left < box.x + box.w - 1 and right > box.x + 1 and top < box.y + box.h - 1 and bottom > box.y + 1
