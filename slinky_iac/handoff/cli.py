@@ -53,7 +53,8 @@ def run(arguments: argparse.Namespace) -> int:
     values = configured(arguments.stack, with_keys=arguments.with_keys)
     keys = held_keys(values) if arguments.with_keys else None
     roles = [Role(role) for role in arguments.role or ()]
-    handed = handoff(values.config, known(arguments.stack, values.config, address, keys), roles)
+    seen = known(arguments.stack, values.config, address, keys, two_slurm_keys=values.has_two_slurm_keys)
+    handed = handoff(values.config, seen, roles)
     files = FORMS[arguments.format](handed, keys)
     write(arguments.out, files, with_keys=arguments.with_keys)
     print(shown(handed, files, arguments.out, with_keys=arguments.with_keys, as_json=arguments.json))

@@ -23,19 +23,31 @@ from slinky_iac.stack_config import configured
 Keys = dict[str, bytes]
 
 
-def known(stack: str | None, config: StackConfig, address: str | None, held: Keys | None, run: Runner = run_pulumi) -> Known:
-    """Fingerprints of the keys: of those at hand, of those imported, else those that the last `pulumi up` exported."""
+def known(
+    stack: str | None,
+    config: StackConfig,
+    address: str | None,
+    held: Keys | None,
+    run: Runner = run_pulumi,
+    *,
+    two_slurm_keys: bool = False,
+) -> Known:
+    """Fingerprints of the keys: of those at hand, of those imported, else those that the last `pulumi up` exported.
+
+    ``two_slurm_keys``: slurm.key is being replaced under running jobs, so that slurm.jwks is needed too.
+    """
     address = address or _balancer_address(config)
     public = _token_set(stack, config, run)
     if held is None and config.keys.source == "imported":
         held = _imported(stack, run)
     if held is not None:
         prints = (keys.fingerprint(held[names.SLURM_KEY_FILE]), keys.fingerprint(held[names.JWT_KEY_FILE]))
-        return Known(fingerprints=prints, slurmctld_address=address, token_set=public)
+        jwks = keys.fingerprint(held[names.SLURM_JWKS_FILE]) if names.SLURM_JWKS_FILE in held else None
+        return Known(prints, address, slurm_jwks=jwks, token_set=public)
     outputs = _outputs(stack, run)
     found = [outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint")]
     slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
-    return Known(fingerprints=(slurm, jwt), slurmctld_address=address, token_set=public)
+    return Known((slurm, jwt), address, slurm_jwks="" if two_slurm_keys else None, token_set=public)
 
 
 def _token_set(stack: str | None, config: StackConfig, run: Runner) -> str | None:
@@ -64,14 +76,17 @@ def _balancer_address(config: StackConfig) -> str | None:
 def _imported(stack: str | None, run: Runner) -> Keys | None:
     """The imported keys; None where this shell may not decrypt them (it may still know what an `up` exported)."""
     try:
-        found = configured(stack, run, with_keys=True).keys
+        return _named(configured(stack, run, with_keys=True))
     except StateError:
         return None
-    return None if found is None else _named(found)
 
 
-def _named(pair: tuple[bytes, bytes]) -> Keys:
-    return dict(zip((names.SLURM_KEY_FILE, names.JWT_KEY_FILE), pair, strict=True))
+def _named(values: Values) -> Keys | None:
+    if values.keys is None:
+        return None
+    found = dict(zip((names.SLURM_KEY_FILE, names.JWT_KEY_FILE), values.keys, strict=True))
+    jwks = values.slurm_jwks() if values.has_two_slurm_keys else None
+    return found if jwks is None else found | {names.SLURM_JWKS_FILE: jwks}
 
 
 def _outputs(stack: str | None, run: Runner) -> dict[str, object]:
@@ -83,9 +98,13 @@ def _outputs(stack: str | None, run: Runner) -> dict[str, object]:
 
 
 def held_keys(values: Values) -> Keys:
-    """Both keys' raw bytes by file name. Raises :class:`HandoffError` where they can't be had."""
-    if values.keys is not None:
-        return _named(values.keys)
+    """Both keys' raw bytes by file name, and slurm.jwks while slurm.key is being replaced under running jobs.
+
+    Raises :class:`HandoffError` where they can't be had.
+    """
+    named = _named(values)
+    if named is not None:
+        return named
     config = values.config
     references = key_references(config)
     wanted = {

@@ -175,7 +175,7 @@ def test_the_command_prints_no_key(
 ) -> None:  # fmt: skip
     run = answering({})
     monkeypatch.setattr("slinky_iac.handoff.cli.configured", lambda s, **more: known_module.configured(s, run, **more))
-    monkeypatch.setattr("slinky_iac.handoff.cli.known", lambda s, c, a, h: known(s, c, a, h, run))
+    monkeypatch.setattr("slinky_iac.handoff.cli.known", lambda *given, **more: known(*given, run, **more))
     flags = [*(["--with-keys"] if with_keys else []), *(["--json"] if as_json else [])]
     assert cli.main(["handoff", "--out", str(tmp_path / "out"), "--format", form_name, *flags]) == 0
     said = capsys.readouterr()
