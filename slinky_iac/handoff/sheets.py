@@ -11,10 +11,11 @@ from urllib.parse import urlsplit
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import LoginHost, SlurmdHost
 from slinky_iac.errors import HandoffError
 from slinky_iac.handoff import network, parts
 from slinky_iac.handoff.model import Handoff, Host, Placed, Role, Sheet
-from slinky_iac.handoff.parts import JWT_KEY, SLURM_KEY, Known
+from slinky_iac.handoff.parts import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.slurmconf import auth_alt_parameters, outside_lines, outside_parameters, outside_slurm_conf
 
 
@@ -241,65 +242,80 @@ def _rest_conf(config: StackConfig) -> str:
 
 
 def _slurmd(config: StackConfig, known: Known) -> Sheet:
-    command = f"/usr/sbin/slurmd --systemd --conf-server {':'.join(parts.target(config))}"
-    unit = parts.drop_in("slurmd", f"{command} $SLURMD_OPTIONS", key=SLURM_KEY)
-    checks = [
-        *parts.common(config, "/usr/sbin/slurmd"),
-        *parts.slurm_key_checks(known),
-        ("check_file", unit.path),
-        *parts.resolved(config),
-        ("check_tcp", *parts.target(config), "slurmctld"),
-        ("check_unit", "slurmd", command),
-        ("check_running", "slurmd"),
-        ("check_registered",),
-        ("check_ping",),
-    ]
-    sheet = Sheet(
-        role=Role.SLURMD,
-        service="slurmd",
-        ports=network.ports(config, Role.SLURMD),
-        hosts=tuple(Host(h.name, h.address or h.name) for h in config.external.slurmd_hosts),
-        files=(unit,),
-        keys=parts.keys(config, known, jwt=False),
-        checks=tuple(checks),
+    return _configless(
+        config,
+        known,
+        Role.SLURMD,
+        config.external.slurmd_hosts,
+        last=(("check_registered",),),
         notes=(
             "slurmctld must know the host first: name it in `external.slurmdHosts`, give its NodeName= line to slurmctld.",
             "slurm.conf is fetched from slurmctld at each start; sbatch and squeue on this host use that copy. No sackd"
             " here: slurmd and sackd want the same /run/slurm, each as its own.",
         ),
-        host_lines=network.host_lines(config, known.slurmctld_address),
     )
-    return parts.finished(sheet, config)
 
 
 def _login(config: StackConfig, known: Known) -> Sheet:
-    command = f"/usr/sbin/sackd --systemd --conf-server {':'.join(parts.target(config))}"
-    more = ("User=slurm", "Group=slurm", "RuntimeDirectory=slurm", "RuntimeDirectoryMode=0755")
-    unit = parts.drop_in("sackd", f"{command} $SACKD_OPTIONS", more=more, key=SLURM_KEY)
-    checks = [
-        *parts.common(config, "/usr/sbin/sackd", "/usr/bin/sinfo"),
-        *parts.slurm_key_checks(known),
-        ("check_file", unit.path),
-        ("check_absent", "/etc/slurm/slurm.conf", "commands would read it instead of what sackd fetches; move it away"),
-        *parts.resolved(config),
-        ("check_tcp", *parts.target(config), "slurmctld"),
-        ("check_unit", "sackd", command),
-        ("check_running", "sackd"),
-        ("check_ping",),
-    ]
-    sheet = Sheet(
-        role=Role.LOGIN,
-        service="sackd",
-        ports=network.ports(config, Role.LOGIN),
-        hosts=tuple(Host(h.name, h.address or h.name) for h in config.external.login_hosts),
-        files=(unit,),
-        keys=parts.keys(config, known, jwt=False),
-        checks=tuple(checks),
+    return _configless(
+        config,
+        known,
+        Role.LOGIN,
+        config.external.login_hosts,
+        telling_release=("/usr/bin/sinfo",),
+        in_unit=("User=slurm", "Group=slurm", "RuntimeDirectory=slurm", "RuntimeDirectoryMode=0755"),
+        first=(
+            ("check_absent", "/etc/slurm/slurm.conf", "commands would read it instead of what sackd fetches; move it away"),
+        ),
         notes=(
             "sackd signs for users of this host and fetches slurm.conf into /run/slurm/conf, where commands find it.",
             "Users come from this host's passwd, LDAP or sssd; with AuthInfo=use_client_ids slurmctld needn't know them.",
             *network.accounting_note(config),
         ),
+    )
+
+
+def _configless(
+    config: StackConfig,
+    known: Known,
+    role: Role,
+    hosts: Sequence[SlurmdHost | LoginHost],
+    *,
+    notes: tuple[str, ...],
+    telling_release: Sequence[str] = (),
+    in_unit: Sequence[str] = (),
+    first: Sequence[Check] = (),
+    last: Sequence[Check] = (),
+) -> Sheet:
+    """The sheet of hosts whose one daemon has slurm.key and fetches slurm.conf from slurmctld.
+
+    ``telling_release``: a command beside the daemon that tells Slurm's release; ``in_unit``: more lines of its [Service];
+    ``first`` and ``last``: the role's own checks, before the way to slurmctld is tried and after the daemon runs.
+    """
+    daemon = "sackd" if role is Role.LOGIN else "slurmd"
+    command = f"/usr/sbin/{daemon} --systemd --conf-server {':'.join(parts.target(config))}"
+    unit = parts.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=in_unit, key=SLURM_KEY)
+    checks = [
+        *parts.common(config, f"/usr/sbin/{daemon}", *telling_release),
+        *parts.slurm_key_checks(known),
+        ("check_file", unit.path),
+        *first,
+        *parts.resolved(config),
+        ("check_tcp", *parts.target(config), "slurmctld"),
+        ("check_unit", daemon, command),
+        ("check_running", daemon),
+        *last,
+        ("check_ping",),
+    ]
+    sheet = Sheet(
+        role=role,
+        service=daemon,
+        ports=network.ports(config, role),
+        hosts=tuple(Host(host.name, host.address or host.name) for host in hosts),
+        files=(unit,),
+        keys=parts.keys(config, known, jwt=False),
+        checks=tuple(checks),
+        notes=notes,
         host_lines=network.host_lines(config, known.slurmctld_address),
     )
     return parts.finished(sheet, config)
