@@ -55,6 +55,14 @@ class Stack:
         for name, value in secrets.items():
             self.pulumi("config", "set", "--secret", name, stdin=base64.b64encode(value).decode())
 
+    def up(self, *more: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """`pulumi up` without the preview that it else makes first."""
+        return self.pulumi("up", "--yes", "--skip-preview", *more, check=check)
+
+    def destroy(self, *more: str, check: bool = True) -> subprocess.CompletedProcess[str]:
+        """`pulumi destroy` without the preview that it else makes first."""
+        return self.pulumi("destroy", "--yes", "--skip-preview", *more, check=check)
+
     def pulumi(
         self, *arguments: str, stdin: str = "", check: bool = True, timeout: float = 1200
     ) -> subprocess.CompletedProcess[str]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import queue
 import signal
 import subprocess
 import sys
@@ -23,18 +22,23 @@ from time import monotonic
 
 from lab import paths
 
-LONGEST = (
+ON_ONE_STACK = (
     "test_drain_jobs.py",
-    "test_drain_teardown.py",
-    "test_stack_life.py",
     "test_drain_policy.py",
+    "test_status.py",
+    "test_drift.py",
+    "test_drain_teardown.py",
+)
+"""They find the stack up that the one before left, if one lane has them all; the last of them destroys it."""
+LONGEST = (
+    "test_stack_life.py",
     "test_bad_world.py",
     "test_preflight.py",
     "test_webhook.py",
-    "test_status.py",
+    "test_two_stacks.py",
     "test_key_rotation.py",
 )
-"""Begun first, in this order, so that no lane is left alone with a long one."""
+"""Begun first, in this order, by the other lanes, so that no lane is left alone with a long one."""
 IN_LAB = 'eval "$(./lab/lab env)" && exec "$@"'
 
 
@@ -61,9 +65,28 @@ class Lane:
 
 
 def modules(folders: Sequence[Path]) -> list[Path]:
-    """Test modules of the folders, the longest first. A file that is named itself is taken as it is."""
+    """Test modules of the folders: those on one stack, then the longest. A file that is named itself is taken as it is."""
     found = [path for folder in folders for path in (sorted(folder.glob("test_*.py")) if folder.is_dir() else [folder])]
-    return sorted(found, key=lambda path: (LONGEST.index(path.name) if path.name in LONGEST else len(LONGEST), path.name))
+    order = (*ON_ONE_STACK, *LONGEST)
+    return sorted(found, key=lambda path: (order.index(path.name) if path.name in order else len(order), path.name))
+
+
+class Work:
+    """Modules that wait to be run. The first lane begins with those on one stack, every other ends with them."""
+
+    def __init__(self, waiting: Sequence[Path]) -> None:
+        self._waiting = list(waiting)
+        self._lock = threading.Lock()
+
+    def take(self, *, first: bool) -> Path | None:
+        """The next module for a lane; None where nothing is left."""
+        with self._lock:
+            if not self._waiting:
+                return None
+            others = [path for path in self._waiting if path.name not in ON_ONE_STACK]
+            chosen = self._waiting[0] if first or not others else others[0]
+            self._waiting.remove(chosen)
+            return chosen
 
 
 def lanes(count: int) -> tuple[list[Lane], list[subprocess.Popen[bytes]]]:
@@ -82,22 +105,19 @@ def lanes(count: int) -> tuple[list[Lane], list[subprocess.Popen[bytes]]]:
     return made, holders
 
 
-def work(lane: Lane, waiting: queue.SimpleQueue[Path], printing: threading.Lock) -> list[str]:
+def work(lane: Lane, waiting: Work, printing: threading.Lock, *, first: bool) -> list[str]:
     """Bring the lane's lab up and run modules until none is left; returns the names of those that failed."""
     if lane.lab("up").returncode:
         return [f"{lane.name} did not come up"]
     failed: list[str] = []
-    while True:
-        try:
-            module = waiting.get_nowait()
-        except queue.Empty:
-            return failed
+    while module := waiting.take(first=first):
         begun = monotonic()
         code, printed = lane.test(module)
         if code:
             failed.append(module.name)
         with printing:
             print(f"\n-- {module.name} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
+    return failed
 
 
 def main(argv: Sequence[str]) -> int:
@@ -107,14 +127,13 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--labs", type=int, default=2)
     asked = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    waiting: queue.SimpleQueue[Path] = queue.SimpleQueue()
-    for module in modules(asked.folders):
-        waiting.put(module)
+    waiting = Work(modules(asked.folders))
     printing = threading.Lock()
     made, holders = lanes(asked.labs)
     try:
         with ThreadPoolExecutor(len(made)) as pool:
-            failed = [name for names in pool.map(lambda lane: work(lane, waiting, printing), made) for name in names]
+            ended = [pool.submit(work, lane, waiting, printing, first=lane is made[0]) for lane in made]
+            failed = [name for each in ended for name in each.result()]
     finally:
         for lane in made:
             lane.lab("down")

@@ -10,4 +10,4 @@ from lab.slurm import blank
 
 if __name__ == "__main__":
     python_env.ensure_ansible()
-    blank.layer()
+    blank.LAYER.ensure()

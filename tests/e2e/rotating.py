@@ -23,6 +23,7 @@ from slinky_iac.key_lifecycle.hosts import Via, hosts_of
 from slinky_iac.keys import jwks
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
+from slinky_iac.slurmrest.signing import SigningKey
 from tests.e2e.slurm import Slurm
 from tests.e2e.world import Settings, World, dev_settings
 from tests.integration import leaks
@@ -54,8 +55,12 @@ class Rotated:
 
     def keys(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `python -m slinky_iac keys` in the project's folder; what it says is kept."""
+        return self.program("keys", *arguments)
+
+    def program(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run `python -m slinky_iac` there."""
         done = subprocess.run(
-            [sys.executable, "-m", "slinky_iac", "keys", *arguments],
+            [sys.executable, "-m", "slinky_iac", *arguments],
             cwd=self.stack.folder,
             env={**os.environ, **self.stack.env},
             stdin=subprocess.DEVNULL,
@@ -133,7 +138,7 @@ def lived(world: World, slurm: Slurm) -> Iterator[Rotated]:
     slurm.cancel_all()
     world.vacate()
     stack = world.stack("rotating", settings(2))
-    stack.pulumi("up", "--yes")
+    stack.up()
     outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
     outside.reconfigure()
     slurm.await_registered(*NODES)
@@ -150,7 +155,7 @@ def lived(world: World, slurm: Slurm) -> Iterator[Rotated]:
     lab_has(has["slurmKey"], has["jwtKey"])
 
 
-def accepted(key: bytes) -> bool:
+def accepted(key: SigningKey) -> bool:
     """Whether slurmctld takes a token made with a key, asked through the outside slurmrestd."""
     rest = site.LAB.network.address(12)
     with SlurmrestClient(Direct(f"http://{rest}:6820"), [key]) as client:

@@ -49,7 +49,7 @@ class Slurm:
 
     def submit(self, *options: str, seconds: int | None = None, user: str = "alice") -> int:
         """Submit a batch job that sleeps, or without ``seconds`` runs until :meth:`finish`; returns its id."""
-        script = f"sleep {seconds}" if seconds is not None else "trap 'exit 0' USR1; while :; do sleep 0.2; done"
+        script = f"sleep {seconds}" if seconds is not None else "sleep infinity & trap 'kill $!; exit 0' USR1; wait"
         out = self.user("sbatch", "--parsable", "-D", "/tmp", "-o", "/dev/null", *options, f"--wrap={script}", user=user)
         return int(out.strip().split(";")[0])
 

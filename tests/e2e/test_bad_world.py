@@ -32,7 +32,7 @@ def fresh(world: World) -> Iterator[Stack]:
     """A stack that has never been up."""
     stack = world.stack("fresh", dev_settings(small))
     yield stack
-    stack.pulumi("destroy", "--yes")
+    stack.destroy()
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def stack(world: World) -> Iterator[Stack]:
     """A stack whose one pod takes jobs."""
     world.vacate()
     stack = world.stack("bad-world", dev_settings(small))
-    stack.pulumi("up", "--yes")
+    stack.up()
     yield stack
     world.vacate()
 
@@ -71,7 +71,7 @@ def test_without_a_kubeconfig_preview_says_where_it_looked_and_up_stops_at_once(
     assert f"warning: kubernetes: no kubeconfig: tried {nowhere} (no such file)" in preview
     assert "Set the stack's kubeconfig, $KUBECONFIG" in preview
     assert "`pulumi up` will stop at the first resource" in preview
-    up = lost.pulumi("up", "--yes", check=False)
+    up = lost.up(check=False)
     assert up.returncode != 0
     assert f"no kubeconfig: tried {nowhere}" in said(up)
     assert "configured Kubernetes cluster is unreachable" in said(up)
@@ -85,7 +85,7 @@ def test_an_api_server_that_does_not_answer_is_named_with_what_was_tried(fresh: 
     assert f"warning: kubernetes: {told}" in preview
     assert "connection refused" in preview
     assert "Check the server, VPN and firewall, or give another kubeconfig" in preview
-    up = lost.pulumi("up", "--yes", check=False)
+    up = lost.up(check=False)
     assert up.returncode != 0
     assert told in said(up)
 
@@ -98,7 +98,7 @@ def test_a_destroy_from_another_shell_goes_to_one_cluster_with_all_it_does(
     lost = elsewhere(stack, KUBECONFIG=unreachable(stack, tmp_path))
     assert lost.env["KUBECONFIG"] not in state
     assert stack.env["KUBECONFIG"] not in state, "the state doesn't say whose shell it was"
-    refused = lost.pulumi("destroy", "--yes", check=False)
+    refused = lost.destroy(check=False)
     assert refused.returncode != 0
     assert "10.88.0.1:16444" in said(refused)
     after = world.pods(NAMESPACE, "gpu")
@@ -170,7 +170,7 @@ def test_an_image_that_does_not_exist_fails_up_with_pod_and_reason_and_a_right_o
         world.stack(stack.name, dev_settings(edit))
 
     add(NO_IMAGE)
-    failed = stack.pulumi("up", "--yes", check=False)
+    failed = stack.up(check=False)
     assert failed.returncode != 0
     text = said(failed)
     assert "bad-world/cpu: after 20 s these are not in service: slurm-worker-cpu-0 is Pending and not ready" in text
@@ -179,7 +179,7 @@ def test_an_image_that_does_not_exist_fails_up_with_pod_and_reason_and_a_right_o
     assert "Repair what is named, then run `pulumi up` again" in text
 
     add("slinky-lab/slurm:26.05")
-    stack.pulumi("up", "--yes")
+    stack.up()
     slurm.await_registered("cpu-0")
     assert slurm.user("srun", "-w", "cpu-0", "-t1", "hostname") == "cpu-0\n"
 

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from slinky_iac import hostlist
-from tests.e2e.gated import NODES, Gated, bring_up
+from tests.e2e.gated import NODES, STACK, Gated
 from tests.e2e.slurm import Accounted, Slurm, await_true
-from tests.e2e.world import World
 
-
-@pytest.fixture(scope="module")
-def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
-    gated = bring_up(world, slurm)
-    yield gated
-    slurm.cancel_all()
-    gated.stack.pulumi("destroy", "--yes")
+STANDS_ON = STACK
 
 
 def completed(rows: list[Accounted], where: dict[int, str]) -> None:
@@ -64,7 +53,7 @@ def test_idle_nodes_go_before_busy_ones_and_peoples_drains_stay_as_they_are(gate
     plan = gated.plan()
     assert [node["node"] for node in plan["nodes"]] == ["gpu-1"], plan
     assert any("bad DIMM in gpu-0" in warning for warning in plan["warnings"]), plan["warnings"]
-    gated.stack.pulumi("up", "--yes")
+    gated.stack.up()
 
     gated.await_pods("gpu-0", "gpu-2")
     assert slurm.reason("gpu-0") == "bad DIMM in gpu-0", "a person's drain on a kept node is left alone"

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 
-import pytest
-
-from tests.e2e.gated import NODES, Gated, bring_up
+from tests.e2e.gated import NODES, STACK, Gated
 from tests.e2e.slurm import Slurm
-from tests.e2e.world import World
 
-
-@pytest.fixture(scope="module")
-def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
-    gated = bring_up(world, slurm)
-    yield gated
-    slurm.cancel_all()
-    gated.stack.pulumi("destroy", "--yes")
+STANDS_ON = STACK
 
 
 def occupy(slurm: Slurm, *options: str, seconds: int = 600) -> list[int]:
@@ -65,7 +55,7 @@ def test_at_the_deadline_nothing_is_killed_and_the_nodes_stay_drained_until_it_i
     (again,) = drained(slurm)
     slurm.admin("scancel", str(jobs[NODES.index(again)]))
     gated.write(2, {"deadline": "3m"})
-    gated.stack.pulumi("up", "--yes")
+    gated.stack.up()
     gated.await_pods(*(name for name in NODES if name != again))
     kept = [job for name, job in zip(NODES, jobs, strict=True) if name != again]
     assert all("RUNNING" in slurm.job_state(job) for job in kept)
@@ -75,7 +65,7 @@ def test_with_on_deadline_requeue_the_jobs_go_back_to_the_queue_and_lose_no_entr
     gated.reset()
     jobs = occupy(slurm, "--requeue")
     gated.write(2, {"deadline": "15s", "onDeadline": "requeue"})
-    gated.stack.pulumi("up", "--yes")
+    gated.stack.up()
 
     left = gated.pods()
     assert len(left) == 2
@@ -91,7 +81,7 @@ def test_with_on_deadline_cancel_only_the_jobs_on_given_up_nodes_are_signalled_a
     gated.reset()
     jobs = occupy(slurm)
     gated.write(2, {"deadline": "15s", "onDeadline": "cancel", "grace": "5s"})
-    gated.stack.pulumi("up", "--yes")
+    gated.stack.up()
 
     left = gated.pods()
     (ended,) = [job for name, job in zip(NODES, jobs, strict=True) if name not in left]

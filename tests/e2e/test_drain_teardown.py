@@ -2,25 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
-import pytest
-
 from slinky_iac import stack_state
-from tests.e2e.gated import NODES, Gated, bring_up
+from tests.e2e.gated import NODES, STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
-from tests.e2e.world import World
 
-
-@pytest.fixture
-def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
-    gated = bring_up(world, slurm)
-    yield gated
-    slurm.cancel_all()
-    gated.stack.pulumi("destroy", "--yes")
+STANDS_ON = STACK
 
 
 def test_replacing_and_then_removing_a_nodeset_waits_for_its_jobs(gated: Gated, slurm: Slurm) -> None:
+    gated.reset()
     job = slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "5")
     slurm.await_running(job)
     (urn,) = [each["urn"] for each in stack_state.export(None, run=gated.run) if each["urn"].endswith("-nodeset")]
@@ -39,21 +29,14 @@ def test_replacing_and_then_removing_a_nodeset_waits_for_its_jobs(gated: Gated, 
     assert gated.pods() == []
 
 
-def test_destroy_waits_for_jobs_and_slurmrestd_outlives_the_nodesets(gated: Gated, slurm: Slurm) -> None:
-    job = slurm.submit("-p", "gpu", "-w", "gpu-0", "-t", "5")
-    slurm.await_running(job)
-    gated.finish_when_drained(gated.start_up(command="destroy"), NODES, job)
-    (row,) = slurm.await_completed(job)
-    assert (row.state, row.nodes) == ("COMPLETED", "gpu-0")
-
-
 def test_a_bare_metal_host_is_held_for_maintenance_and_returned(gated: Gated, slurm: Slurm) -> None:
+    gated.reset()
     job = slurm.submit("-w", "metal-1", "-t", "5", seconds=15)
     slurm.await_running(job)
     hosts = gated.current["slinky-iac:external"]
     hosts["slurmdHosts"][0]["state"] = "drained"
     gated.world.stack(gated.stack.name, gated.current)
-    gated.stack.pulumi("up", "--yes")
+    gated.stack.up()
     (row,) = slurm.await_completed(job)
     assert (row.state, row.nodes) == ("COMPLETED", "metal-1")
     assert "DRAIN" in slurm.states()["metal-1"]
@@ -63,7 +46,16 @@ def test_a_bare_metal_host_is_held_for_maintenance_and_returned(gated: Gated, sl
     slurm.admin("scontrol", "update", "nodename=metal-2", "state=drain", "reason=disk")
     hosts["slurmdHosts"][0]["state"] = "active"
     gated.world.stack(gated.stack.name, gated.current)
-    gated.stack.pulumi("up", "--yes")
+    gated.stack.up()
     await_true("metal-1 is back", lambda: "DRAIN" not in slurm.states()["metal-1"], 30)
     assert slurm.reason("metal-2") == "disk", "a person's drain is not ours to lift"
     slurm.admin("scontrol", "update", "nodename=metal-2", "state=resume")
+
+
+def test_destroy_waits_for_jobs_and_slurmrestd_outlives_the_nodesets(gated: Gated, slurm: Slurm) -> None:
+    gated.reset()
+    job = slurm.submit("-p", "gpu", "-w", "gpu-0", "-t", "5")
+    slurm.await_running(job)
+    gated.finish_when_drained(gated.start_up(command="destroy"), NODES, job)
+    (row,) = slurm.await_completed(job)
+    assert (row.state, row.nodes) == ("COMPLETED", "gpu-0")

@@ -41,5 +41,5 @@ def test_afterwards_gate_and_operator_drain_with_the_new_key(rotated: Rotated) -
         rotated.slurm.user("scancel", str(job))
     rotated.slurm.await_completed(*rotated.jobs.values())
     rotated.stack.pulumi("config", "set", "--path", "slinky-iac:nodesets.gpu.replicas", "1")
-    rotated.stack.pulumi("up", "--yes")
+    rotated.stack.up()
     rotated.world.await_pods(NAMESPACE, "gpu", 1)

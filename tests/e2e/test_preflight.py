@@ -108,7 +108,7 @@ def test_before_the_first_up_all_that_can_be_asked_fits(stack: Stack, world: Wor
 
 
 def test_once_up_the_keys_are_proved_and_only_what_nobody_knows_is_open(stack: Stack, slurm: Slurm) -> None:
-    stack.pulumi("up", "--yes")
+    stack.up()
     slurm.await_registered("gpu-0", "metal-1", "metal-2")
     code, checks = preflight(stack, "--strict")
     assert (code, names(checks, "problem", "warning")) == (0, set()), checks

@@ -38,7 +38,7 @@ class Life:
         """Edit the settings and apply them."""
         edit(self.settings)
         self.world.stack(self.stack.name, self.settings)
-        self.stack.pulumi("up", "--yes")
+        self.stack.up()
 
     def nodeset(self, name: str) -> Settings:
         """Settings of a NodeSet, to be edited in place."""
@@ -82,7 +82,7 @@ def life(world: World, slurm: Slurm) -> Iterator[Life]:
 
 
 def test_the_first_up_gives_a_cluster_whose_jobs_run_on_pods_and_on_metal(life: Life) -> None:
-    life.stack.pulumi("up", "--yes")
+    life.stack.pulumi("up", "--yes")  # as a user does it, the preview before it included
     life.outside_lines()
     workers = ("cpu-0", "gpu-0", "gpu-1", "metal-1", "metal-2")
     life.slurm.await_registered(*workers)
@@ -92,7 +92,7 @@ def test_the_first_up_gives_a_cluster_whose_jobs_run_on_pods_and_on_metal(life: 
 def test_a_second_up_a_preview_and_a_refresh_change_nothing(life: Life) -> None:
     before = life.versions()
     life.stack.pulumi("preview", "--expect-no-changes")
-    life.stack.pulumi("up", "--yes", "--expect-no-changes")
+    life.stack.up("--expect-no-changes")
     life.stack.pulumi("refresh", "--preview-only", "--expect-no-changes")
     assert life.versions() == before
 
@@ -172,7 +172,7 @@ def test_a_removed_nodeset_makes_room_for_more_replicas_of_another_in_one_up(lif
 def test_protected_keys_stop_a_destroy_and_are_all_that_a_partial_one_leaves(life: Life) -> None:
     life.change(lambda settings: settings["slinky-iac:keys"].update(protect=True))
     pods = life.pods()
-    refused = life.stack.pulumi("destroy", "--yes", check=False)
+    refused = life.stack.destroy(check=False)
     assert refused.returncode != 0
     said = refused.stdout + refused.stderr
     assert "lab-keys-slurm-key-secret" in said or "lab-keys-jwt-key-secret" in said, said
@@ -180,7 +180,7 @@ def test_protected_keys_stop_a_destroy_and_are_all_that_a_partial_one_leaves(lif
     assert "state unprotect" in said, "the way on is named"
     assert life.pods() == pods, "nothing was removed"
 
-    life.stack.pulumi("destroy", "--yes", "--exclude-protected")
+    life.stack.destroy("--exclude-protected")
     left = {f"Secret {NAMESPACE}/{name}" for name in KEYS} | {f"Namespace /{NAMESPACE}"}
     theirs = {f"ConfigMap {NAMESPACE}/kube-root-ca.crt", f"ServiceAccount {NAMESPACE}/default"}
     await_true("only the keys are left", lambda: life.world.identities() - life.before == left | theirs, 60)
@@ -188,7 +188,7 @@ def test_protected_keys_stop_a_destroy_and_are_all_that_a_partial_one_leaves(lif
 
 def test_the_rest_is_destroyed_once_unprotected_and_nothing_is_left(life: Life) -> None:
     life.stack.pulumi("state", "unprotect", "--all", "--yes")
-    life.stack.pulumi("destroy", "--yes")
+    life.stack.destroy()
     await_true("all objects are as before the first up", lambda: _difference(life) == set(), 60)
     assert set(life.slurm.nodes()) == {"metal-1", "metal-2"}
     exported = json.loads(life.stack.pulumi("stack", "export").stdout)

@@ -14,21 +14,20 @@ import pytest
 from lab import slurm as outside
 from lab.stacks import imported_keys
 from slinky_iac import keys
-from tests.e2e.gated import NODES, Gated, bring_up
+from tests.e2e.gated import STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
-from tests.e2e.world import World
 
 METAL = "metal-1"
 
 
-@pytest.fixture(scope="module")
-def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
-    gated = bring_up(world, slurm)
-    yield gated
-    slurm.cancel_all()
-    for node in {*NODES, METAL} & set(slurm.nodes()):
-        slurm.admin("scontrol", "update", f"nodename={node}", "state=undrain", check=False)
-    gated.stack.pulumi("destroy", "--yes")
+STANDS_ON = STACK
+
+
+@pytest.fixture(scope="module", autouse=True)
+def metal(slurm: Slurm) -> Iterator[None]:
+    """The metal host that a test drains comes back."""
+    yield
+    slurm.admin("scontrol", "update", f"nodename={METAL}", "state=undrain", check=False)
 
 
 def ask(gated: Gated, *more: str, **env: str) -> tuple[int, str]:

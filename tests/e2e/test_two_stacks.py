@@ -90,7 +90,7 @@ def pair(world: World, slurm: Slurm) -> Iterator[Pair]:
     yield Pair(a, b)
     slurm.cancel_all()
     if any(stack.name == b.name for stack in world.stacks()):
-        b.pulumi("destroy", "--yes")
+        b.destroy()
     world.vacate()
 
 
@@ -153,7 +153,7 @@ def test_destroying_one_leaves_the_other_and_its_running_job_alone(pair: Pair, w
     job = slurm.submit("-w", "gpu-0", "-t", "5", seconds=25)
     slurm.await_running(job)
     before = fingers(world, HYBRID)
-    pair.b.pulumi("destroy", "--yes")
+    pair.b.destroy()
     await_true("its namespace is gone", lambda: f"Namespace /{INSIDE}" not in world.identities(), 60)
     assert fingers(world, HYBRID) == before
     rows = slurm.await_completed(job)

@@ -33,7 +33,7 @@ def stack(world: World) -> Iterator[Stack]:
 
 
 def test_all_that_we_make_passes_the_operator_s_own_admission(world: World, stack: Stack) -> None:
-    stack.pulumi("up", "--yes")
+    stack.up()
     hooks = world.kubectl("get", "validatingwebhookconfigurations", "-o", "name").stdout
     assert "slurm-operator" in hooks
     stack.pulumi("preview", "--expect-no-changes")
@@ -43,7 +43,7 @@ def test_an_update_passes_it_too(world: World, stack: Stack) -> None:
     settings = dev_settings(with_webhook)
     settings["slinky-iac:nodesets"]["gpu"]["replicas"] = 3
     world.stack(stack.name, settings)
-    stack.pulumi("up", "--yes")
+    stack.up()
     world.await_pods(NAMESPACE, "gpu", 3)
 
 

@@ -34,6 +34,7 @@ class World:
 
     def __init__(self, env: dict[str, str]) -> None:
         self.env = env
+        self._given: dict[Path, tuple[dict[str, bytes], Settings]] = {}
 
     def require_up(self) -> None:
         """Fail with the way out where the lab isn't up."""
@@ -83,11 +84,12 @@ class World:
         names = [row["name"].rsplit("/", 1)[-1] for row in json.loads(done.stdout) if row.get("resourceCount")]
         return [Stack(name, paths.STATE / "projects" / name, self.env) for name in names]
 
-    def vacate(self) -> None:
-        """Destroy every stack of the lab, for one whose first `up` is tested: the operator's releases exist once."""
+    def vacate(self, keep: str | None = None) -> None:
+        """Destroy every stack of the lab but this one: the operator's releases exist once, and so do names of nodes."""
         for stack in self.stacks():
-            stack.pulumi("state", "unprotect", "--all", "--yes")
-            stack.pulumi("destroy", "--yes")
+            if stack.name != keep:
+                stack.pulumi("state", "unprotect", "--all", "--yes")
+                stack.destroy()
 
     def await_pods(self, namespace: str, nodeset: str, count: int, timeout: float = 120) -> None:
         """Wait until a NodeSet has exactly so many pods, all ready."""
@@ -110,12 +112,30 @@ class World:
     def stack(self, name: str, settings: Settings, folder: Path | None = None) -> Stack:
         """A stack with these settings and the outside hosts' keys; an existing one of the name is taken up again."""
         stack = Stack(name, folder or paths.STATE / "projects" / name, self.env)
+        secrets = imported_keys() if settings["slinky-iac:keys"]["source"] == "imported" else {}
+        if self._given.get(stack.config_file) == (secrets, encrypted(stack)):
+            _rewrite(stack, settings)
+            return stack
         draft = paths.STATE / "projects" / f"{name}.draft.yaml"
         draft.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(yaml.safe_dump({"config": settings}))
-        secrets = imported_keys() if settings["slinky-iac:keys"]["source"] == "imported" else {}
         stack.init(draft, charts.chart_dir(), secrets)
+        self._given[stack.config_file] = (secrets, encrypted(stack))
         return stack
+
+
+def encrypted(stack: Stack) -> Settings:
+    """Encrypted values of a stack's settings, by name; empty where it has no settings yet."""
+    if not stack.config_file.exists():
+        return {}
+    config: Settings = yaml.safe_load(stack.config_file.read_text()).get("config", {})
+    return {name: value for name, value in config.items() if isinstance(value, dict) and value.keys() == {"secure"}}
+
+
+def _rewrite(stack: Stack, settings: Settings) -> None:
+    """Other settings for a stack that this process has made: secrets and salt stay, without three calls of pulumi."""
+    document = yaml.safe_load(stack.config_file.read_text())
+    stack.config_file.write_text(yaml.safe_dump({**document, "config": {**settings, **encrypted(stack)}}))
 
 
 def ready(pod: dict[str, Any]) -> bool:

@@ -39,7 +39,7 @@ def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
     yield gated
     slurm.cancel_all()
     gated.up(3)
-    gated.stack.pulumi("destroy", "--yes")
+    gated.stack.destroy()
 
 
 @dataclass

@@ -18,7 +18,7 @@ def test_raising_replicas_again_gives_back_what_a_failed_scale_in_drained(gated:
 
     gated.write(3, {"deadline": "5s"})
     assert any(name.endswith("-scale-in") for _, name in gated.changes()), "the preview shows that drains are given back"
-    gated.stack.pulumi("up", "--yes")
+    gated.stack.up()
 
     assert drained(slurm) == []
     assert gated.annotations() == {node: {} for node in NODES}

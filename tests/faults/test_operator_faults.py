@@ -103,7 +103,7 @@ def test_a_destroy_that_nobody_can_be_asked_about_stops_and_the_documented_way_e
     slurm.await_running(*jobs)
     world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=0")  # else it brings slurmrestd back
     world.kubectl("scale", "deployment", "-n", NAMESPACE, "slurm-restapi", "--replicas=0")
-    refused = gated.stack.pulumi("destroy", "--yes", check=False)
+    refused = gated.stack.destroy(check=False)
     assert refused.returncode != 0
     assert "Slurm could not be asked" in refused.stdout, refused.stdout
     assert "Without slurmrestd" in refused.stdout
@@ -116,5 +116,5 @@ def test_a_destroy_that_nobody_can_be_asked_about_stops_and_the_documented_way_e
     assert all(row.state == "COMPLETED" for row in rows)
     world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=1")
     world.kubectl("delete", "nodesets.slinky.slurm.net", "--namespace", NAMESPACE, RESOURCE)
-    gated.stack.pulumi("destroy", "--yes")
+    gated.stack.destroy()
     assert gated.pods() == []

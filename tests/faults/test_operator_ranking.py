@@ -21,7 +21,7 @@ def gated(world: World, slurm: Slurm) -> Iterator[Gated]:
     yield gated
     slurm.cancel_all()
     gated.stack.pulumi("refresh", "--yes")
-    gated.stack.pulumi("destroy", "--yes")
+    gated.stack.destroy()
 
 
 def _silent(message: str, *, severity: Severity = "info", keep: bool = False) -> None:

@@ -37,20 +37,20 @@ def first(world: World, slurm: Slurm) -> Iterator[Gated]:
     gated.up(2)
     yield gated
     slurm.cancel_all()
-    gated.stack.pulumi("destroy", "--yes")
+    gated.stack.destroy()
 
 
 @pytest.fixture(scope="module")
 def second(first: Gated, world: World, slurm: Slurm) -> Iterator[Stack]:
     stack = world.stack(NAME, settings(1))
-    stack.pulumi("up", "--yes")
+    stack.up()
     both = [str(each.outputs()["outsideSlurmConf"]) for each in (first.stack, stack)]
     outside.set_nodesets_conf("\n".join(nodeset_lines(text) for text in both))
     outside.reconfigure()
     slurm.await_registered("gpu-0", "gpu-1", "cpu-0")
     yield stack
     slurm.cancel_all()
-    stack.pulumi("destroy", "--yes")
+    stack.destroy()
     outside.set_nodesets_conf(nodeset_lines(both[0]))
     outside.reconfigure()
 
