@@ -1,9 +1,10 @@
-"""Run test modules over several labs side by side: ``python -m tests.lanes FOLDER …``.
+"""Run test modules over several labs side by side: ``python -m tests.lanes FOLDER … [--beside FOLDER …]``.
 
 End-to-end tests mostly wait (for drains, deadlines, leases), so two labs on two cores take little more than half the time
 of one. The first lab is the ordinary one; every other has a network namespace and a state folder of its own, as
 `lab/README.md` describes. A lane takes the next module as soon as it is through with one; what a module prints comes in one
-piece when it ends. All labs are taken down at the end, also after Ctrl-C. Exit code: 0 if every module passed, else 1.
+piece when it ends. Tests that need no lab (``--beside``) run at the same time, for they use the processor while labs wait.
+All labs are taken down at the end, also after Ctrl-C. Exit code: 0 if every module passed, else 1.
 """
 
 from __future__ import annotations
@@ -54,9 +55,9 @@ class Lane:
         """Run a command of `lab/lab`."""
         return subprocess.run([*self.entered, "./lab/lab", command], cwd=paths.REPO, env=self.env, check=False)
 
-    def test(self, module: Path) -> tuple[int, str]:
-        """Run a module's tests; returns pytest's exit code and what it printed."""
-        pytest = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5", str(module)]
+    def test(self, *modules: Path) -> tuple[int, str]:
+        """Run modules' tests; returns pytest's exit code and what it printed."""
+        pytest = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5", *map(str, modules)]
         argv = [*self.entered, "bash", "-c", IN_LAB, "-", *pytest]
         done = subprocess.run(
             argv, cwd=paths.REPO, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -105,19 +106,31 @@ def lanes(count: int) -> tuple[list[Lane], list[subprocess.Popen[bytes]]]:
     return made, holders
 
 
-def work(lane: Lane, waiting: Work, printing: threading.Lock, *, first: bool) -> list[str]:
-    """Bring the lane's lab up and run modules until none is left; returns the names of those that failed."""
-    if lane.lab("up").returncode:
-        return [f"{lane.name} did not come up"]
-    failed: list[str] = []
-    while module := waiting.take(first=first):
+class Report:
+    """What lanes print, one piece at a time, and what failed."""
+
+    def __init__(self) -> None:
+        self.failed: list[str] = []
+        self._lock = threading.Lock()
+
+    def run(self, lane: Lane, *modules: Path) -> None:
+        """Run modules on a lane and tell of them."""
         begun = monotonic()
-        code, printed = lane.test(module)
-        if code:
-            failed.append(module.name)
-        with printing:
-            print(f"\n-- {module.name} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
-    return failed
+        code, printed = lane.test(*modules)
+        named = " ".join(module.name for module in modules)
+        with self._lock:
+            if code:
+                self.failed.append(named)
+            print(f"\n-- {named} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
+
+
+def work(lane: Lane, waiting: Work, report: Report, *, first: bool) -> None:
+    """Bring the lane's lab up and run modules until none is left."""
+    if lane.lab("up").returncode:
+        report.failed.append(f"{lane.name} did not come up")
+        return
+    while module := waiting.take(first=first):
+        report.run(lane, module)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -125,24 +138,27 @@ def main(argv: Sequence[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m tests.lanes", description="test modules over several labs")
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
     parser.add_argument("--labs", type=int, default=2)
+    parser.add_argument("--beside", nargs="+", type=Path, default=[], metavar="FOLDER", help="tests that need no lab")
     asked = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    waiting = Work(modules(asked.folders))
-    printing = threading.Lock()
+    waiting, report = Work(modules(asked.folders)), Report()
     made, holders = lanes(asked.labs)
     try:
-        with ThreadPoolExecutor(len(made)) as pool:
-            ended = [pool.submit(work, lane, waiting, printing, first=lane is made[0]) for lane in made]
-            failed = [name for each in ended for name in each.result()]
+        with ThreadPoolExecutor(len(made) + 1) as pool:
+            runs = [pool.submit(work, lane, waiting, report, first=lane is made[0]) for lane in made]
+            if asked.beside:
+                runs.append(pool.submit(report.run, Lane("no lab", (), dict(os.environ)), *asked.beside))
+            for run in runs:
+                run.result()
     finally:
         for lane in made:
             lane.lab("down")
         for holder in holders:
             holder.kill()
             holder.wait()
-    if failed:
-        print(f"\nfailed: {', '.join(failed)}", flush=True)
-    return 1 if failed else 0
+    if report.failed:
+        print(f"\nfailed: {', '.join(report.failed)}", flush=True)
+    return 1 if report.failed else 0
 
 
 if __name__ == "__main__":
