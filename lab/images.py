@@ -14,11 +14,12 @@ import os
 import shutil
 import subprocess
 import tarfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from lab import paths, supervise
 from lab.errors import LabError
@@ -87,6 +88,35 @@ def pack_files(
         for target, to in sorted((links or {}).items()):
             _add(tar, target, kind=tarfile.SYMTYPE, to=to)
     return _archive(layer, name, out, start or Start())
+
+
+def pack_over(base: Image, folder: Path, parts: Sequence[str], name: str, out: Path) -> Image:
+    """Pack `base` with one more layer: the `parts` of `folder`, owners kept. Where a store has `base` unpacked, its layers
+    are shared. It starts what `base` starts.
+
+    Writes `out` at the end of it, all or nothing; does nothing if `out` exists. Raises LabError if tar fails.
+    """
+    if out.exists():
+        return Image(name, out)
+    layer = out.with_name(f".{out.name}.layer")
+    argv = ["tar", "--numeric-owner", "--sort=name", "-cf", str(layer), "-C", str(folder), *parts]
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode:
+        layer.unlink(missing_ok=True)
+        raise LabError(f"image {name}: packing {folder} failed: {done.stderr.strip()[-500:]}")
+    with tarfile.open(base.archive) as source:
+        described = json.loads(_member(source, "manifest.json").read())[0]
+        config = json.loads(_member(source, described["Config"]).read())
+        with layer.open("rb") as content:
+            config["rootfs"]["diff_ids"].append(f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}")
+        added = f"layer-{len(described['Layers']) + 1}.tar"
+        with _new_archive(out, name, config, (*described["Layers"], added)) as tar:
+            for each in described["Layers"]:
+                tar.addfile(source.getmember(each), _member(source, each))
+            with layer.open("rb") as content:
+                _add(tar, added, size=layer.stat().st_size, content=content, mode=0o644)
+    layer.unlink()
+    return Image(name, out)
 
 
 def digest_of(files: Iterable[Path], *words: str) -> str:
@@ -170,25 +200,37 @@ def _archive(layer: Path, name: str, out: Path, start: Start) -> Image:
     with layer.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
     settings = {"Env": start.env, "Entrypoint": start.entrypoint, "Cmd": start.command, "User": start.user}
-    config = json.dumps(
-        {
-            "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine],
-            "os": "linux",
-            "config": {key: value for key, value in settings.items() if value},
-            "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
-        }
-    ).encode()
-    config_name = f"{hashlib.sha256(config).hexdigest()}.json"
-    manifest = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": ["layer.tar"]}]).encode()
-    part = out.with_name(f".{out.name}.part")
-    with tarfile.open(part, "w") as tar:
-        for member, body in ((config_name, config), ("manifest.json", manifest)):
-            _add(tar, member, size=len(body), content=BytesIO(body), mode=0o644)
-        with layer.open("rb") as content:
-            _add(tar, "layer.tar", size=layer.stat().st_size, content=content, mode=0o644)
-    part.replace(out)
+    config = {
+        "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine],
+        "os": "linux",
+        "config": {key: value for key, value in settings.items() if value},
+        "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
+    }
+    with _new_archive(out, name, config, ("layer.tar",)) as tar, layer.open("rb") as content:
+        _add(tar, "layer.tar", size=layer.stat().st_size, content=content, mode=0o644)
     layer.unlink()
     return Image(name, out)
+
+
+@contextmanager
+def _new_archive(out: Path, name: str, config: Mapping[str, Any], layers: Sequence[str]) -> Iterator[tarfile.TarFile]:
+    """A docker archive with its manifest and config, to which the caller adds the layers; `out` exists when all is well."""
+    packed = json.dumps(config).encode()
+    config_name = f"{hashlib.sha256(packed).hexdigest()}.json"
+    manifest = json.dumps([{"Config": config_name, "RepoTags": [name], "Layers": list(layers)}]).encode()
+    part = out.with_name(f".{out.name}.part")
+    with tarfile.open(part, "w") as tar:
+        for member, body in ((config_name, packed), ("manifest.json", manifest)):
+            _add(tar, member, size=len(body), content=BytesIO(body), mode=0o644)
+        yield tar
+    part.replace(out)
+
+
+def _member(archive: tarfile.TarFile, name: str) -> IO[bytes]:
+    content = archive.extractfile(name)
+    if content is None:
+        raise LabError(f"{archive.name!r}: {name} is no file in it; remove the archive, it is made again")
+    return content
 
 
 def _add(

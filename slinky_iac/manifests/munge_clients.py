@@ -2,9 +2,11 @@
 
 munged runs beside the user's container, as a user of its own. Only munged sees the key: whoever can read munge.key can be
 any user of the cluster, root too. The user's container sees munged's socket, and munged tells its callers by their uid
-(SO_PEERCRED), so the container must run as the uid that the user has on the cluster.
+(SO_PEERCRED), so the container must run as the uid that the user has on the cluster. Of its groups munged tells the first
+only, and Slurm runs the job with it unasked: with group 0 (runAsGroup left out), a job is of group root.
 
-Sources: munged(8); Kubernetes, "Sidecar Containers" (1.29 and newer). The script was run with munged 0.5.15.
+Sources: munged(8); Kubernetes, "Sidecar Containers" (1.29 and newer); watched with munged 0.5.18 and Slurm 26.05
+(tests/faults/test_munge_pod.py).
 """
 
 from __future__ import annotations
@@ -36,13 +38,18 @@ def key_secret(config: StackConfig) -> str:
 
 
 def client_slurm_conf(config: StackConfig) -> str:
-    """slurm.conf of the clients: the configured one, or the lines that commands which only ask slurmctld need."""
+    """slurm.conf of the clients: the configured one, or the lines that commands of users need.
+
+    SlurmUser is one of them: `scontrol ping` makes credentials that only this user may read, and srun takes the node's
+    address from nobody else (26.05; its default is root). squeue and sbatch don't ask for it.
+    """
     if config.munge.slurm_conf:
         return config.munge.slurm_conf
     outside = config.controller.external
     assert outside is not None, "rules_munge refuses a munge cluster without an outside slurmctld"
     lines = [
         f"ClusterName={config.cluster.name}",
+        f"SlurmUser={config.munge.slurm_user}",
         f"SlurmctldHost={outside.host}",
         f"SlurmctldPort={outside.port}",
         "AuthType=auth/munge",

@@ -26,7 +26,7 @@ from tests.clusters import MUNGE, stack_sections
 from tests.integration import leaks
 from tests.integration.engine import REPO, Engine, create_project
 
-MUNGED, ALICE = 64030, 20001
+MUNGED, ALICE = 65030, 20001
 ROOT = os.geteuid() == 0
 
 

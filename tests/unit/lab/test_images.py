@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lab.errors import LabError
-from lab.images import DATABASES, Image, Start, digest_of, pack_files, pack_rootfs, plant, seed_key
+from lab.images import DATABASES, Image, Start, digest_of, pack_files, pack_over, pack_rootfs, plant, seed_key
 
 
 @pytest.fixture
@@ -136,3 +136,31 @@ def test_folder_that_is_not_there_is_named_and_leaves_no_archive(tmp_path: Path)
     with pytest.raises(LabError, match="nowhere"):
         pack_rootfs(tmp_path / "nowhere", "r:1", tmp_path / "out" / "r.tar")
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.fixture
+def over(tmp_path: Path, program: Path) -> tuple[Image, Image]:
+    """An image, and one with a layer more."""
+    base = pack_files({"bin/one": program}, "base:1", tmp_path / "base.tar", start=Start(entrypoint=("/bin/one",)))
+    for name in ("usr/sbin/munged", "etc/munge/munge.key"):
+        (tmp_path / "upper" / name).parent.mkdir(parents=True)
+        (tmp_path / "upper" / name).write_text("x")
+    return base, pack_over(base, tmp_path / "upper", ("usr",), "more:1", tmp_path / "more.tar")
+
+
+def test_an_image_over_another_has_its_very_layer_so_that_stores_share_it(over: tuple[Image, Image]) -> None:
+    base, more = (json.loads(member(each.archive, manifest(each.archive)["Config"])) for each in over)
+    layers = [member(over[1].archive, name) for name in manifest(over[1].archive)["Layers"]]
+    assert more["rootfs"]["diff_ids"] == [f"sha256:{hashlib.sha256(layer).hexdigest()}" for layer in layers]
+    assert more["rootfs"]["diff_ids"][:1] == base["rootfs"]["diff_ids"]
+    assert more["config"] == base["config"]
+
+
+def test_an_image_over_another_has_the_parts_that_were_asked_for_and_no_more(
+    over: tuple[Image, Image], tmp_path: Path
+) -> None:
+    layer = tmp_path / "layer.tar"
+    layer.write_bytes(member(over[1].archive, manifest(over[1].archive)["Layers"][1]))
+    with tarfile.open(layer) as tar:
+        assert tar.getnames() == ["usr", "usr/sbin", "usr/sbin/munged"]
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name.startswith(".")) == []

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -114,6 +116,7 @@ def test_an_existing_secret_is_mounted_under_the_name_that_munged_reads() -> Non
 def test_slurm_conf_of_the_clients() -> None:
     assert client_slurm_conf(config()).splitlines() == [
         "ClusterName=atlas",
+        "SlurmUser=slurm",
         "SlurmctldHost=slurmctld.example.org",
         "SlurmctldPort=6817",
         "AuthType=auth/munge",
@@ -122,6 +125,7 @@ def test_slurm_conf_of_the_clients() -> None:
         "AccountingStorageHost=slurmdbd.example.org",
         "AccountingStoragePort=6819",
     ]
+    assert "SlurmUser=hpcadmin" in client_slurm_conf(config(munge={"slurmUser": "hpcadmin"})).splitlines()
     none = config(accounting={"enabled": False, "external": None})
     assert "Accounting" not in client_slurm_conf(none)
     assert client_slurm_conf(config(munge={"slurmConf": "ClusterName=own\n"})) == "ClusterName=own\n"
@@ -150,7 +154,7 @@ def test_outputs_say_the_fingerprint_and_the_pod_and_no_key() -> None:
     (cluster,) = made.of("slinky:slurm:HybridCluster")
     outputs = made.outputs[cluster.urn]
     assert outputs["munge_key_fingerprint"].startswith("SHA256:")
-    assert outputs["munge_client_pod"]["securityContext"] == {"fsGroup": 64030}
+    assert outputs["munge_client_pod"]["securityContext"] == {"fsGroup": 65030}
     assert (outputs["slurmrestd_url"], outputs["nodesets"]) == ("", {})
     assert [trace for trace in traces(RAW_KEYS[0]) if trace in str(outputs)] == []
 
@@ -169,10 +173,41 @@ def test_the_worked_pod_has_exactly_the_pieces_of_the_example_stack() -> None:
     assert security["runAsUser"] != pieces["securityContext"]["fsGroup"]
 
 
+HUB = yaml.safe_load((ROOT / "examples" / "jupyter" / "jupyterhub-values.yaml").read_text())
+
+
+def spawned(person: str, number: int, group: int) -> SimpleNamespace:
+    """What the example's hub makes of a person's pod; ``number`` and ``group`` are what its directory says."""
+    hub: dict[str, Any] = {"c": SimpleNamespace(KubeSpawner=SimpleNamespace())}
+    exec(HUB["hub"]["extraConfig"]["slurm-user"], hub)
+    entry = SimpleNamespace(pw_name=person, pw_uid=number, pw_gid=group)
+    hub["pwd"] = SimpleNamespace(getpwnam={person: entry}.__getitem__)
+    spawner = SimpleNamespace(user=SimpleNamespace(name=person))
+    asyncio.run(hub["c"].KubeSpawner.pre_spawn_hook(spawner))
+    return spawner
+
+
 def test_the_hubs_values_have_the_same_pieces() -> None:
-    user = yaml.safe_load((ROOT / "examples" / "jupyter" / "jupyterhub-values.yaml").read_text())["singleuser"]
-    pieces = client_pod(config())
+    user, pieces = HUB["singleuser"], client_pod(config())
     assert user["initContainers"] == pieces["initContainers"]
     assert user["storage"] == {"extraVolumes": pieces["volumes"], "extraVolumeMounts": pieces["volumeMounts"]}
     assert user["fsGid"] == pieces["securityContext"]["fsGroup"]
     assert user["allowPrivilegeEscalation"] is False
+
+
+def test_the_hubs_pods_may_reach_the_slurm_daemons_that_slurm_conf_names() -> None:
+    (rule,) = HUB["singleuser"]["networkPolicy"]["egress"]
+    lines = [line.partition("=") for line in client_slurm_conf(config()).splitlines()]
+    ports = {int(value) for name, _, value in lines if name in ("SlurmctldPort", "AccountingStoragePort")}
+    assert {each["port"] for each in rule["ports"]} == ports
+
+
+def test_the_hub_gives_a_pod_both_numbers_of_its_owner() -> None:
+    alice = spawned("alice", 20001, 20000)
+    assert (alice.uid, alice.gid) == (20001, 20000)
+
+
+@pytest.mark.parametrize(("name", "number"), [("root", 0), ("slurm", 401)])
+def test_the_hub_makes_no_pod_of_an_account_that_rules_slurm(name: str, number: int) -> None:
+    with pytest.raises(PermissionError, match="is no person"):
+        spawned(name, number, number)

@@ -1,0 +1,8 @@
+"""`python -m tests.faults.prepare`: what fault tests take from Debian, before lanes without a network begin."""
+
+from __future__ import annotations
+
+from lab.slurm import munge
+
+if __name__ == "__main__":
+    munge.image()
