@@ -13,18 +13,20 @@ from pathlib import Path
 from typing import Final
 
 from slinky_iac import keys, names
-from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestError
-from slinky_iac.key_lifecycle import bring, files, material, planned_stop, report, scripts
+from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError, SlurmrestError
+from slinky_iac.key_lifecycle import bring, bring_tokens, files, material, planned_stop, report, rotate_tokens, scripts
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.hosts import Via, hosts_of
 from slinky_iac.key_lifecycle.look import Look, opened
+from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Rotation, State, Step, Turn
 from slinky_iac.key_lifecycle.report import Agreement, Held
 from slinky_iac.key_lifecycle.rotate import LOST, Rotating
+from slinky_iac.key_lifecycle.rotate_tokens import RotatingTokens
 from slinky_iac.key_lifecycle.stopping import Stopping
 from slinky_iac.terminal import Paint, columns
 
-HELP = "slurm.key and the JWT key: make, import, show fingerprints, verify, and replace them under running jobs"
+HELP = "slurm.key, the JWT key, the tokens' own key: make, import, show, verify, and replace them under running jobs"
 WIDTH: Final = 100
 WAITS: Final = 3
 DIFFERS: Final = 6
@@ -39,11 +41,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = CODES
     acts = parser.add_subparsers(dest="act", required=True)
     made = acts.add_parser("generate", help="make a key in a new file, 0600", epilog=CODES)
-    made.add_argument("which", choices=("slurm", "jwt"))
+    made.add_argument("which", choices=("slurm", "jwt", "tokens"))
     made.add_argument("--out", required=True, type=Path, metavar="FILE")
     _json(made)
     took = acts.add_parser("import", help="make a key that a cluster has this stack's, byte for byte", epilog=CODES)
-    took.add_argument("which", choices=("slurm", "jwt"))
+    took.add_argument("which", choices=("slurm", "jwt", "tokens"))
     source = took.add_mutually_exclusive_group(required=True)
     source.add_argument("--file", type=Path, metavar="FILE", help="the file itself; - for standard input")
     source.add_argument("--secret", metavar="NAMESPACE/NAME/ENTRY", help="an entry of a Secret in the stack's Kubernetes")
@@ -57,7 +59,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _rotate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("which", choices=("slurm", "jwt"))
+    parser.add_argument("which", choices=("slurm", "jwt", "tokens"))
     _stack(parser)
     _hosts(parser)
     act = parser.add_mutually_exclusive_group()
@@ -103,6 +105,10 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _generate(arguments: argparse.Namespace) -> int:
+    if arguments.which == "tokens":
+        kid = bring_tokens.generate(arguments.out).kid
+        _told(arguments, {"file": str(arguments.out), "kid": kid}, f"{arguments.out}: a new RSA key, mode 0600, kid {kid}")
+        return 0
     fingerprint = bring.generate(arguments.out)
     words = f"{arguments.out}: a new key of {keys.GENERATED_LENGTH} characters, mode 0600, {fingerprint}"
     _told(arguments, {"file": str(arguments.out), "fingerprint": fingerprint}, words)
@@ -112,6 +118,8 @@ def _generate(arguments: argparse.Namespace) -> int:
 def _import(arguments: argparse.Namespace) -> int:
     engine = Engine(arguments.stack)
     found = material.read(engine)
+    if arguments.which == "tokens":
+        return _import_token(arguments, engine, found)
     if arguments.file is not None:
         raw = files.read(arguments.file, allow_trailing_newline=found.config.keys.allow_trailing_newline)
         if files.readable_by_others(arguments.file):
@@ -124,9 +132,22 @@ def _import(arguments: argparse.Namespace) -> int:
     return 0
 
 
+def _import_token(arguments: argparse.Namespace, engine: Engine, found: Material) -> int:
+    if arguments.file is None:
+        raise KeyMaterialError("tokens: no daemon's Secret holds this key; give its PEM by --file. Nothing was imported")
+    key = bring_tokens.read(arguments.file)
+    if files.readable_by_others(arguments.file):
+        print(f"warning: {arguments.file} can be read by others than its owner", file=sys.stderr)
+    bring_tokens.bring(engine, found, key, replace=arguments.replace)
+    name = bring_tokens.NAME
+    _told(arguments, {"name": name, "kid": key.kid}, f"{name}: an RSA key of {key.private.key_size} bits, kid {key.kid}")
+    return 0
+
+
 def _show(arguments: argparse.Namespace) -> int:
     found = material.read(Engine(arguments.stack))
     rows = [Held(name, "configuration", keys.fingerprint(raw)) for name, raw in found.keys.items()]
+    rows += [Held(name, "configuration", f"kid {key.kid}") for name, key in found.tokens.items()]
     with opened(found, (), None) as look:
         rows += _held(look, int(time.time()))
     table = [("KEY", "HELD IN", "FINGERPRINT", "AGE"), *((r.key, r.place, r.fingerprint, report.age(r.age_s)) for r in rows)]
@@ -147,6 +168,8 @@ def _held(look: Look, now: int) -> Sequence[Held]:
             if each in data:
                 place = f"Secret {namespace}/{secret}: {each}"
                 rows.append(Held(key, place, keys.fingerprint(data[each]), None if made is None else now - made))
+    if (token := rotate_tokens.held_in_secret(look)) is not None:
+        rows.append(Held("token key", f"Secret {namespace}/{token[0]}: {token[1]}", f"kid {token[2]}"))
     return rows
 
 
@@ -156,6 +179,8 @@ def _verify(arguments: argparse.Namespace) -> int:
     with opened(found, hosts_of(found.config, arguments.backup), via, arguments.folder) as look:
         rows: list[Agreement] = [*report.jwt_agreements(look.jwt())]
         rows += report.slurm_agreements(look.slurm(), jwks=found.config.keys.jwks, silent=_silent(look))
+        if "tokenKey" in found.tokens and found.config.keys.has_token_keys:
+            rows += report.token_agreements(rotate_tokens.facts_of(look))
     table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]
     _told(arguments, {"checks": report.plain(rows)}, _table(table))
     return 0 if all(row.verdict == "agrees" for row in rows) else DIFFERS
@@ -169,6 +194,24 @@ def _silent(look: Look) -> list[str] | None:
     return sorted(node.name for node in answer.nodes if node.state & LOST) if answer is not None else None
 
 
+def _rotation_of_tokens(arguments: argparse.Namespace) -> int:
+    if arguments.stop or arguments.confirm:
+        raise RotationError(
+            "tokens: their key needs no stop, and tokens tell when hosts are done: leave --stop and --confirm out"
+        )
+    rotating = RotatingTokens(
+        engine=Engine(arguments.stack),
+        say=lambda line: print(line, file=sys.stderr, flush=True),
+        via=Via(arguments.via) if arguments.via else None,
+        backups=tuple(arguments.backup),
+        folder=arguments.folder,
+    )
+    if arguments.script:
+        sys.stdout.write(rotating.script(arguments.script))
+        return 0
+    return _ended(arguments, rotating.plan() if arguments.plan else rotating.run(start=arguments.start))
+
+
 def _ended(arguments: argparse.Namespace, plan: Rotation) -> int:
     _told(arguments, {"rotation": _plain(plan, arguments)}, _words(plan, arguments))
     due = plan.due
@@ -176,6 +219,8 @@ def _ended(arguments: argparse.Namespace, plan: Rotation) -> int:
 
 
 def _rotation(arguments: argparse.Namespace) -> int:
+    if arguments.which == "tokens":
+        return _rotation_of_tokens(arguments)
     engine = Engine(arguments.stack)
     stopped = arguments.stop or planned_stop.reason(material.read(engine).config, arguments.which) is not None
     rotating = (Stopping if stopped else Rotating)(
@@ -263,7 +308,7 @@ def _next(plan: Rotation, arguments: argparse.Namespace) -> str:
     if step is None or not plan.under_way:
         return f"no rotation is under way; `{own} --start` begins one"
     if step.turn is Turn.HOSTS:
-        after = own if plan.which == "jwt" else f"{own} --confirm {step.name}"
+        after = own if plan.which != "slurm" else f"{own} --confirm {step.name}"
         return f"waits for outside hosts: run the commands above in their order, then `{after}`; or let --via do both"
     return f"`{own}` goes on" if arguments.plan else f"stopped before {step.name}; `{own}` goes on"
 

@@ -15,8 +15,11 @@ from slinky_iac.stack_state import export
 
 UP_S: Final = 3600
 _SECRET: Final = "kubernetes:core/v1:Secret"
-_MAY_CHANGE: Final = frozenset({_SECRET, f"kubernetes:{names.API_VERSION}:Controller", "pulumi:pulumi:Stack"})
-"""Types that an update of a rotation may touch: the keys' Secrets, the Controller's annotation, the stack's outputs."""
+_MADE: Final = frozenset({_SECRET, "kubernetes:core/v1:ConfigMap"})
+_NOTED: Final = frozenset(f"kubernetes:{names.API_VERSION}:{kind}" for kind in ("Controller", "Accounting"))
+_MAY_CHANGE: Final = _MADE | _NOTED | {"pulumi:pulumi:Stack"}
+"""Types that an update of a rotation may touch: the keys' Secrets and public set, annotations of the Controller and of the
+Accounting, the stack's outputs."""
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -55,13 +58,14 @@ class Engine:
         """Remove a value of the configuration; nothing happens where it isn't set."""
         self.pulumi("config", "rm", name)
 
-    def update_keys(self, say: Callable[[str], None]) -> None:
+    def update_keys(self, say: Callable[[str], None], *, replaces: bool = True) -> None:
         """`pulumi up`, where nothing but keys would change; looked at once a process, before its first update.
 
         Raises :class:`RotationError` where something else would: it has to be applied, or taken back, by itself first. The
-        protection of the key Secrets is lifted for this one update, which sets it again.
+        protection of the key Secrets is lifted for this one update, which sets it again; not where it ``replaces`` none.
         """
-        self._unprotect()
+        if replaces:
+            self._unprotect()
         others = [] if self.checked else others_that_change(self.pulumi("preview", "--json", timeout=UP_S))
         if others:
             raise RotationError(
@@ -116,4 +120,4 @@ def others_that_change(preview: str) -> list[str]:
 
 def _of_keys(urn: str) -> bool:
     kind = urn.split("::")[2].rsplit("$", 1)[-1]
-    return kind in _MAY_CHANGE and (kind != _SECRET or "AuthKeys$" in urn)
+    return kind in _MAY_CHANGE and (kind not in _MADE or "AuthKeys$" in urn)

@@ -13,9 +13,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac import keys
+from slinky_iac import keys, token_keys
 from slinky_iac.config.load import load
-from slinky_iac.config.stack import COMING_KEYS, PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.config.stack import COMING_KEYS, PROJECT, SECRET_KEYS, TOKEN_KEYS, StackConfig
 from slinky_iac.errors import StateError
 from slinky_iac.key_lifecycle.engine import Engine
 
@@ -29,6 +29,8 @@ class Material:
 
     config: StackConfig
     keys: Mapping[str, bytes] = field(repr=False)
+    tokens: Mapping[str, token_keys.TokenKey] = field(default_factory=dict, repr=False)
+    """RSA keys by their names; those that are set."""
 
     def fingerprint(self, name: str) -> str | None:
         """Fingerprint of a key by its name; None where it isn't set."""
@@ -52,7 +54,11 @@ def read(engine: Engine) -> Material:
     except (ValueError, TypeError, AttributeError):
         raise StateError("`pulumi config --json` printed something else than this project's configuration") from None
     newline = config.keys.allow_trailing_newline
-    return Material(config, {n: keys.decode(n, texts[n], allow_trailing_newline=newline) for n in OWN if n in texts})
+    return Material(
+        config,
+        {n: keys.decode(n, texts[n], allow_trailing_newline=newline) for n in OWN if n in texts},
+        {n: token_keys.decode(n, texts[n]) for n in TOKEN_KEYS if n in texts},
+    )
 
 
 def generate() -> bytes:

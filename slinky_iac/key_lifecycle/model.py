@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Final, Literal
 
-Which = Literal["jwt", "slurm"]
+Which = Literal["jwt", "slurm", "tokens"]
 
 
 class Turn(StrEnum):
@@ -77,7 +77,7 @@ class Rotation:
 
 
 START: Final = "make"
-"""Name of the first step of both rotations: the new key is made, and nothing uses it yet."""
+"""Name of the first step of all rotations: the new key is made, and nothing uses it yet."""
 
 
 def staged(steps: tuple[Step, ...], due: str | None) -> tuple[Step, ...]:

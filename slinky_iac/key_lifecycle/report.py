@@ -8,6 +8,7 @@ from typing import Literal
 
 from slinky_iac.key_lifecycle.jwt import JwtFacts
 from slinky_iac.key_lifecycle.slurm import SlurmFacts
+from slinky_iac.key_lifecycle.tokens import TokenFacts
 
 Verdict = Literal["agrees", "differs", "unknown"]
 
@@ -51,6 +52,31 @@ def jwt_agreements(facts: JwtFacts) -> Iterator[Agreement]:
             yield Agreement(f"JWT key: {daemon}", _verdict(verdict), said)
     if facts.coming is not None:
         yield Agreement("JWT key: rotation", "differs", "one is under way: `python -m slinky_iac keys rotate jwt` goes on")
+
+
+def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
+    """What must be so of the token key: Secret and public set have the configuration's, both daemons take its tokens."""
+    if facts.signing is None:
+        yield Agreement("token key: Secret", "unknown", "there is no Secret yet: `pulumi up` makes it")
+    else:
+        text = f"the cluster's Secret has {facts.signing}, the configuration {facts.current}"
+        yield Agreement("token key: Secret", _verdict(facts.signing == facts.current), text)
+        wanted = {kid for kid in (facts.current, facts.coming, facts.previous) if kid is not None}
+        agree = facts.published == wanted
+        text = "the ConfigMap has the configuration's keys" if agree else "the ConfigMap has others: `pulumi up`"
+        yield Agreement("token key: public set", _verdict(agree), text)
+    for daemon, accepts in (("slurmctld", facts.slurmctld), ("slurmdbd", facts.slurmdbd)):
+        if accepts is not None:
+            verdict = accepts.get(facts.current)
+            said = {
+                True: f"{daemon} takes a token made with it",
+                False: f"{daemon} refuses tokens made with it: its jwks.json hasn't this key, or it hasn't read it",
+                None: f"{daemon} could not be asked",
+            }[verdict]
+            yield Agreement(f"token key: {daemon}", _verdict(verdict), said)
+    if facts.coming is not None or facts.previous is not None:
+        going_on = "one is under way: `python -m slinky_iac keys rotate tokens` goes on"
+        yield Agreement("token key: rotation", "differs", going_on)
 
 
 def slurm_agreements(facts: SlurmFacts, *, jwks: bool, silent: Sequence[str] | None) -> Iterator[Agreement]:

@@ -139,7 +139,7 @@ def _place(file: File) -> list[str]:
 
 def _reference(name: str) -> str:
     """A file that is there before the first rotation, and whose owner is right."""
-    return shlex.quote("slurm.key" if name == "slurm.jwks" else name)
+    return shlex.quote("slurm.key" if name in ("slurm.jwks", "jwks.json") else name)
 
 
 def _tell(files: Iterable[File]) -> list[str]:

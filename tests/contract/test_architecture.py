@@ -57,6 +57,7 @@ LAYERS = {
     "slinky_iac/key_lifecycle/model.py": set(),
     "slinky_iac/key_lifecycle/jwt.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/slurm.py": {"key_lifecycle"},
+    "slinky_iac/key_lifecycle/tokens.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/scripts.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/report.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/planned_stop.py": {"key_lifecycle", "config", "names"},
