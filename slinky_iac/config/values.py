@@ -9,13 +9,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from slinky_iac import keys, token_keys
+from slinky_iac import keys
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.stack import COMING_KEYS, SECRET_KEYS, TOKEN_KEYS, StackConfig
 from slinky_iac.errors import ConfigError, KeyMaterialError
+
+if TYPE_CHECKING:
+    from slinky_iac.token_keys import TokenKey
 
 
 @dataclass(frozen=True)
@@ -32,7 +36,7 @@ class Values:
     """Names of those of :data:`slinky_iac.config.stack.COMING_KEYS` that are set, also where no key was given."""
     munge_key: bytes | None = field(default=None, repr=False)
     """munge.key, where the cluster has auth/munge and it is imported."""
-    tokens: Mapping[str, token_keys.TokenKey] = field(default_factory=dict, repr=False)
+    tokens: Mapping[str, TokenKey] = field(default_factory=dict, repr=False)
     """Those of :data:`slinky_iac.config.stack.TOKEN_KEYS` that are set; none with ``keys.tokens: hs256``."""
 
     @property
@@ -49,7 +53,11 @@ class Values:
 
     def token_set(self) -> bytes | None:
         """jwks.json: the public halves of all token keys that are set; None where there is none."""
-        return token_keys.jwks(self.tokens.values()) if self.tokens else None
+        if not self.tokens:
+            return None
+        from slinky_iac.token_keys import jwks  # noqa: PLC0415
+
+        return jwks(self.tokens.values())
 
 
 def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool = True) -> Values:
@@ -102,14 +110,17 @@ def _coming(config: StackConfig, own: Mapping[str, str]) -> dict[str, bytes]:
     return _decoded(config, own, tuple(name for name in COMING_KEYS if name in own))
 
 
-def _tokens(config: StackConfig, own: Mapping[str, str]) -> dict[str, token_keys.TokenKey]:
+def _tokens(config: StackConfig, own: Mapping[str, str]) -> dict[str, TokenKey]:
     if not config.keys.has_token_keys:
         return {}
+    # Every program reads its configuration, and few have RSA keys: these cost a tenth of a second to import.
+    from slinky_iac.token_keys import decode  # noqa: PLC0415
+
     faults: list[str] = []
-    found: dict[str, token_keys.TokenKey] = {}
+    found: dict[str, TokenKey] = {}
     for name in (each for each in TOKEN_KEYS if each in own):
         try:
-            found[name] = token_keys.decode(name, own[name])
+            found[name] = decode(name, own[name])
         except KeyMaterialError as error:
             faults.append(str(error))
     if faults:

@@ -1,0 +1,101 @@
+"""The hand-off of a stack with token keys: the public set on both daemons' hosts, their line, and a check that tells."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from slinky_iac import token_keys
+from slinky_iac.config.load import load
+from slinky_iac.handoff.model import Handoff, Sheet
+from slinky_iac.handoff.parts import Known
+from slinky_iac.handoff.sheets import handoff
+from tests.rsa_keys import pem, token_key
+from tests.stacks import form, outside
+from tests.unit.handoff.made import FORMS, KEYS, KNOWN, texts
+from tests.unit.handoff.test_check import Tree
+
+SET = token_keys.jwks([token_key("old"), token_key("new")]).decode()
+LINE = "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json"
+CONF, PLACE = "/etc/slurm/slurm.conf", "/etc/slurm/jwks.json"
+KID = token_key().kid
+
+
+def handed(known: Known) -> Handoff:
+    return handoff(form("all-outside", keys={"tokens": "rs256"}), known)
+
+
+def sheet(made: Handoff, role: str) -> Sheet:
+    (found,) = [each for each in made.sheets if each.role == role]
+    return found
+
+
+@pytest.mark.parametrize("role", ["slurmctld", "slurmdbd"])
+def test_both_daemons_get_the_set_without_any_key_being_asked_for(role: str) -> None:
+    made = sheet(handed(replace(KNOWN, token_set=SET)), role)
+    (placed,) = [each for each in made.files if each.path == PLACE]
+    assert (placed.text, placed.mode, placed.owner) == (SET, 0o644, "slurm")
+    assert LINE in made.wanted
+    assert ("check_jwks", made.edits, PLACE, *sorted(token_keys.kids(SET.encode()))) in made.checks
+    for other in ("slurmd", "login", "slurmrestd"):
+        assert [each.path for each in sheet(handed(replace(KNOWN, token_set=SET)), other).files if "jwks" in each.path] == []
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_every_form_has_the_set_and_nothing_private(name: str) -> None:
+    for keys in (None, KEYS):
+        text = "".join(texts(FORMS[name](handed(replace(KNOWN, token_set=SET)), keys)).values())
+        assert KID in text
+        assert [line for which in ("old", "new") for line in pem(which).decode().splitlines()[1:-1] if line in text] == []
+
+
+def test_a_set_that_nobody_could_read_is_an_open_point() -> None:
+    made = handed(KNOWN)
+    assert any("jwks.json" in point for point in made.open_points)
+    assert [each.path for each in sheet(made, "slurmctld").files if "jwks" in each.path] == []
+
+
+def test_without_token_keys_nothing_of_it_is_handed_over() -> None:
+    made = handoff(load(outside()), KNOWN)
+    assert "jwks" not in "".join(texts(FORMS["folder"](made, None)).values())
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Tree:
+    etc = tmp_path / "etc/slurm"
+    etc.mkdir(parents=True)
+    (etc / "jwks.json").write_text(SET)
+    return Tree(tmp_path)
+
+
+def conf(host: Tree, line: str) -> None:
+    (host.root / "etc/slurm/slurm.conf").write_text(f"ClusterName=atlas\n{line}\n")
+
+
+def kinds(host: Tree, *call: str) -> list[str]:
+    return [line.split()[0] for line in host.check(*call).lines]
+
+
+def test_the_check_wants_the_set_named_and_in_it_every_key(host: Tree) -> None:
+    conf(host, LINE)
+    assert kinds(host, "check_jwks", CONF, PLACE, KID) == ["ok", "ok"]
+    assert kinds(host, "check_jwks", CONF, PLACE, "another-kid") == ["ok", "bad"]
+    (host.root / "etc/slurm/jwks.json").unlink()
+    assert host.check("check_jwks", CONF, PLACE, KID).status == 1
+
+
+def test_a_line_that_lacks_the_set_is_told_with_what_to_add_and_not_doubled(host: Tree) -> None:
+    conf(host, "AuthAltParameters = jwt_key=/etc/slurm/jwt_hs256.key")
+    said = host.check("check_jwks", CONF, PLACE, KID)
+    assert said.status == 1
+    assert "add ,jwks=/etc/slurm/jwks.json to it" in said.lines[0]
+    assert host.check("check_jwt_key", CONF, "/etc/slurm/jwt_hs256.key", LINE.split("=", 1)[1], missing=True).lines == []
+
+
+def test_where_there_is_no_line_the_whole_one_is_to_be_added(host: Tree) -> None:
+    conf(host, "")
+    call = ("check_jwt_key", CONF, "/etc/slurm/jwt_hs256.key", LINE.split("=", 1)[1])
+    assert host.check(*call, missing=True).lines == [LINE]
+    assert kinds(host, "check_jwks", CONF, PLACE, KID) == ["ok"], "the missing line is told once"
