@@ -92,9 +92,11 @@ class Jupyter:
         out = self.alice("sacct", "-X", "-n", "-P", "-j", job, "-o", ",".join(fields)).stdout
         return out.strip().split("|") if out.strip() else []
 
-    def await_state(self, job: str, state: str) -> None:
-        """Wait until slurmdbd has a job in this state."""
-        await_true(f"job {job} is {state}", lambda: self.accounted(job, "State")[:1] == [state], 30)
+    def ended(self, job: str) -> str:
+        """The state in which a job ended, as slurmdbd has it."""
+        goes_on: tuple[list[str], ...] = ([], ["PENDING"], ["RUNNING"], ["COMPLETING"])
+        await_true(f"job {job} has ended", lambda: self.accounted(job, "State") not in goes_on, 30)
+        return self.accounted(job, "State")[0]
 
 
 @pytest.fixture(scope="module")
@@ -116,11 +118,11 @@ def jupyter(world: World) -> Iterator[Jupyter]:
 
 
 def test_a_job_that_a_notebook_submits_runs_as_the_person_on_the_munge_cluster(jupyter: Jupyter) -> None:
-    job = jupyter.submit("id -u; id -un; hostname")
-    jupyter.await_state(job, "COMPLETED")
+    job = jupyter.submit("id -un; id -gn; hostname; echo $HOME; env | grep KUBERNETES || true")
+    assert jupyter.ended(job) == "COMPLETED"
     assert jupyter.accounted(job, "User", "UID", "NodeList", "ExitCode") == ["alice", str(UID), METAL.name, "0:0"]
     printed = munge.LAB.hosts.run(METAL.name, ["cat", f"/tmp/{job}.out"]).stdout
-    assert printed.split() == [str(UID), "alice", METAL.name]
+    assert printed.split() == ["alice", "alice", METAL.name, "/home/alice"], "nothing is the pod's but the job"
 
 
 def test_the_notebook_sees_its_owners_jobs_and_ends_them(jupyter: Jupyter) -> None:
@@ -130,7 +132,7 @@ def test_the_notebook_sees_its_owners_jobs_and_ends_them(jupyter: Jupyter) -> No
     assert jupyter.alice("sinfo", "-h", "-o", "%P %N %T").stdout.split() == ["main*", METAL.name, "mixed"]
     jupyter.alice("scancel", job)
     await_true("the job is gone", lambda: jupyter.alice("squeue", "--me", "-h").stdout == "", 30)
-    assert jupyter.accounted(job, "State") == [f"CANCELLED by {UID}"]
+    assert jupyter.ended(job) == f"CANCELLED by {UID}"
 
 
 def test_srun_runs_from_a_notebook_that_compute_nodes_can_reach(jupyter: Jupyter) -> None:
@@ -179,7 +181,7 @@ def test_a_killed_munged_comes_back_beside_a_notebook_that_goes_on(jupyter: Jupy
         return (munged["restartCount"], munged["started"], notebook["restartCount"]) == (1, True, 0)
 
     await_true("munged was started again, and the notebook wasn't", again, 60)
-    jupyter.await_state(jupyter.submit("true"), "COMPLETED")
+    assert jupyter.ended(jupyter.submit("true")) == "COMPLETED"
 
 
 def test_with_another_munge_key_everything_is_refused_and_the_user_is_told(jupyter: Jupyter) -> None:
@@ -189,7 +191,7 @@ def test_with_another_munge_key_everything_is_refused_and_the_user_is_told(jupyt
         assert refused.returncode != 0
         assert "Protocol authentication error" in refused.stderr
     jupyter.up(munge.LAB.key())
-    jupyter.await_state(jupyter.submit("true"), "COMPLETED")
+    assert jupyter.ended(jupyter.submit("true")) == "COMPLETED"
 
 
 def holds(live: Any, piece: Any) -> bool:

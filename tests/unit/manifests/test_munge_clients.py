@@ -202,6 +202,12 @@ def test_the_hubs_pods_may_reach_the_slurm_daemons_that_slurm_conf_names() -> No
     assert {each["port"] for each in rule["ports"]} == ports
 
 
+def test_jobs_get_nothing_of_a_notebooks_environment() -> None:
+    (notebook,) = yaml.safe_load((ROOT / "examples" / "jupyter" / "pod.yaml").read_text())["spec"]["containers"]
+    assert {each["name"]: each["value"] for each in notebook["env"]} == {"SBATCH_EXPORT": "NONE"}
+    assert HUB["singleuser"]["extraEnv"] == {"SBATCH_EXPORT": "NONE"}
+
+
 def test_the_hub_gives_a_pod_both_numbers_of_its_owner() -> None:
     alice = spawned("alice", 20001, 20000)
     assert (alice.uid, alice.gid) == (20001, 20000)
