@@ -10,6 +10,7 @@ from slinky_iac.operator_version import OperatorVersion
 
 ABILITIES = (
     "refs_have_namespace",
+    "has_jwks",
     "has_ssh",
     "has_scaling_mode",
     "has_login_strategy",
@@ -31,13 +32,15 @@ TABLE = {
         "refs_have_namespace",
         "has_taint_kube_nodes",
         "needs_service_monitor_crd",
+        "has_jwks",
         "has_ssh",
         "has_scaling_mode",
         "has_login_strategy",
         "binding_webhook_is_cluster_wide",
     },
-    "1.1.1": {"has_ssh", "has_scaling_mode", "has_login_strategy", "has_node_ports"},
+    "1.1.1": {"has_jwks", "has_ssh", "has_scaling_mode", "has_login_strategy", "has_node_ports"},
     "1.2.1": {
+        "has_jwks",
         "has_ssh",
         "has_scaling_mode",
         "has_login_strategy",
