@@ -161,7 +161,7 @@ _JSON = st.recursive(
 _SECTIONS = st.sampled_from([*StackConfig.model_fields, "bogus", ""])
 
 
-@settings(max_examples=1000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     broken=st.dictionaries(_SECTIONS, _JSON.map(json.dumps) | st.text(max_size=12), min_size=1, max_size=3),
     hidden=st.sets(_SECTIONS, max_size=1),

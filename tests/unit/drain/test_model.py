@@ -18,6 +18,7 @@ def walk(seed: int) -> None:
     """A long random walk through the machine, weighted towards the ordinary course, where the narrow windows lie."""
     dice = random.Random(seed)
     machine = ScaleIn()
+    machine.asks_twice = seed % 10 == 0  # it takes a third of a walk's time
     machine.start(
         version=dice.choice(VERSIONS),
         pods=dice.randint(1, 6),
