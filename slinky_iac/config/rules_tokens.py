@@ -34,6 +34,13 @@ def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
             "tokenKeyNext and tokenKeyPrevious are both set: a rotation has one of them at a time. `python -m slinky_iac"
             " keys rotate tokens` goes on from here",
         )
+    elif coming := [name for name in given if name != "tokenKey"]:
+        yield info(
+            "keys",
+            f"{coming[0]} is set: the token key is being replaced, under running jobs and with no token refused. `python -m"
+            " slinky_iac keys rotate tokens --plan` shows the steps, where it stands and whose turn it is; `python -m"
+            " slinky_iac keys rotate tokens` goes on",
+        )
     yield from _daemons(config)
 
 

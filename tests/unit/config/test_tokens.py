@@ -77,6 +77,14 @@ def test_one_key_comes_or_goes_at_a_time() -> None:
         assert errors(rsa_outside(), *BASE, coming) == []
 
 
+@pytest.mark.parametrize("coming", ["tokenKeyNext", "tokenKeyPrevious"])
+def test_every_preview_says_that_the_key_is_being_replaced(coming: str) -> None:
+    """Who looks may be another than who began."""
+    (told,) = [message for _, path, message in said(rsa_outside(), *BASE, coming) if path == "keys"]
+    assert told.startswith(f"{coming} is set: the token key is being replaced")
+    assert "keys rotate tokens --plan` shows the steps" in told
+
+
 def test_token_keys_need_no_imported_keys_beside_them() -> None:
     assert errors(merged(minimal(), RS256), "tokenKey", "tokenKeyNext") == []
 
