@@ -64,7 +64,7 @@ class Jupyter:
         draft.write_text(yaml.safe_dump({"config": settings()}))
         self.stack.init(draft, charts.chart_dir(), {"mungeKey": key})
         self.stack.pulumi("state", "unprotect", "--all", "--yes", check=False)  # docs/munge.md: a new key
-        self.stack.pulumi("up", "--yes")
+        self.stack.up()
         self.world.kubectl("delete", "pod", "-n", NAMESPACE, POD, "--ignore-not-found")
         self.world.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(pod()))
         await_true("alice's pod is ready", lambda: ready(self.live()), 60)
@@ -113,16 +113,18 @@ def jupyter(world: World) -> Iterator[Jupyter]:
     finally:
         world.kubectl("delete", "pod", "-n", NAMESPACE, POD, "--ignore-not-found")
         jupyter.stack.pulumi("state", "unprotect", "--all", "--yes", check=False)
-        jupyter.stack.pulumi("destroy", "--yes")
+        jupyter.stack.destroy()
         munge.LAB.down()
 
 
 def test_a_job_that_a_notebook_submits_runs_as_the_person_on_the_munge_cluster(jupyter: Jupyter) -> None:
-    job = jupyter.submit("id -un; id -gn; hostname; echo $HOME; env | grep KUBERNETES || true")
+    job = jupyter.submit(
+        "id -un; id -gn; hostname; export OWN=own; srun sh -c 'echo $HOME $OWN; env | grep KUBERNETES || true'"
+    )
     assert jupyter.ended(job) == "COMPLETED"
     assert jupyter.accounted(job, "User", "UID", "NodeList", "ExitCode") == ["alice", str(UID), METAL.name, "0:0"]
     printed = munge.LAB.hosts.run(METAL.name, ["cat", f"/tmp/{job}.out"]).stdout
-    assert printed.split() == ["alice", "alice", METAL.name, "/home/alice"], "nothing is the pod's but the job"
+    assert printed.split() == ["alice", "alice", METAL.name, "/home/alice", "own"], "nothing is the pod's but the job"
 
 
 def test_the_notebook_sees_its_owners_jobs_and_ends_them(jupyter: Jupyter) -> None:

@@ -204,8 +204,9 @@ def test_the_hubs_pods_may_reach_the_slurm_daemons_that_slurm_conf_names() -> No
 
 def test_jobs_get_nothing_of_a_notebooks_environment() -> None:
     (notebook,) = yaml.safe_load((ROOT / "examples" / "jupyter" / "pod.yaml").read_text())["spec"]["containers"]
-    assert {each["name"]: each["value"] for each in notebook["env"]} == {"SBATCH_EXPORT": "NONE"}
-    assert HUB["singleuser"]["extraEnv"] == {"SBATCH_EXPORT": "NONE"}
+    wanted = {"SBATCH_EXPORT": "SRUN_EXPORT_ENV", "SRUN_EXPORT_ENV": "ALL"}  # NONE alone would leave steps without a PATH
+    assert {each["name"]: each["value"] for each in notebook["env"]} == wanted
+    assert HUB["singleuser"]["extraEnv"] == wanted
 
 
 def test_the_hub_gives_a_pod_both_numbers_of_its_owner() -> None:
