@@ -164,7 +164,9 @@ def test_an_image_that_does_not_exist_fails_up_with_pod_and_reason_and_a_right_o
     def add(image: str) -> None:
         def edit(settings: Settings) -> None:
             small(settings)
-            cpu = settings["slinky-iac:nodesets"]["gpu"] | {"image": image}
+            # Long enough for kubelet to say what is wrong with the image, on a busy machine too.
+            drain = {"registerDeadline": "40s"}
+            cpu = settings["slinky-iac:nodesets"]["gpu"] | {"image": image, "drain": drain}
             settings["slinky-iac:nodesets"]["cpu"] = cpu
 
         world.stack(stack.name, dev_settings(edit))
@@ -173,7 +175,7 @@ def test_an_image_that_does_not_exist_fails_up_with_pod_and_reason_and_a_right_o
     failed = stack.up(check=False)
     assert failed.returncode != 0
     text = said(failed)
-    assert "bad-world/cpu: after 20 s these are not in service: slurm-worker-cpu-0 is Pending and not ready" in text
+    assert "bad-world/cpu: after 40 s these are not in service: slurm-worker-cpu-0 is Pending and not ready" in text
     assert "ErrImageNeverPull" in text
     assert NO_IMAGE in text
     assert "Repair what is named, then run `pulumi up` again" in text
