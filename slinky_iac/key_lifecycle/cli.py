@@ -278,7 +278,8 @@ def _words(plan: Rotation, arguments: argparse.Namespace) -> str:
         lines += _wrapped(f"{mark} {number}. {step.name} ({step.turn.value}): {step.title}", indent="       ", first="")
         lines += _wrapped(step.why, indent="       ")
         lines += [f"         {line}" for line in _commands(plan, step, arguments)]
-    lines += [f"  {note}" for note in plan.notes]
+    for note in plan.notes:
+        lines += _wrapped(note, indent="  ")
     return "\n".join([*lines, _next(plan, arguments)])
 
 

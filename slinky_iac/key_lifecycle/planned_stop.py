@@ -184,6 +184,7 @@ def _steps(which: Which, facts: StopFacts) -> tuple[Step, ...]:
                 commands=(
                     f"python -m slinky_iac keys generate {which} --out {file}",
                     _line(f"base64 -w0 {file} | pulumi config set --secret {name}Next", own),
+                    f"rm {file}",
                 ),
             )
         )
@@ -199,8 +200,8 @@ def _steps(which: Which, facts: StopFacts) -> tuple[Step, ...]:
         )
     )
     if source == "imported":
-        adopt = (_line(f"base64 -w0 {file} | pulumi config set --secret {name}", own),)
-        steps.append(Step(KEY, Turn.OURS, f"{name} is the new key", "nothing runs with the old one", commands=adopt))
+        adopt = " | ".join(_lines([f"pulumi config get {name}Next", f"pulumi config set --secret {name}"], own))
+        steps.append(Step(KEY, Turn.OURS, f"{name} is the new key", "nothing runs with the old one", commands=(adopt,)))
     elif source == "existing":
         title = f"replace the Secret {_secret(config, which)}, under its name"
         steps.append(Step(KEY, Turn.PERSON, title, "this stack doesn't make it"))
@@ -221,8 +222,8 @@ def _steps(which: Which, facts: StopFacts) -> tuple[Step, ...]:
             UP,
             Turn.OURS,
             "`pulumi up`: everything that was removed is made again" + (", with a new key" if source == "generated" else ""),
-            "pods begin with the new key, all alike" + (f"; {file} is needed no more" if source == "imported" else ""),
-            commands=(*_lines(start, own), *([f"rm {file}"] if source == "imported" else [])),
+            "pods begin with the new key, all alike",
+            commands=_lines(start, own),
         )
     )
     if after:
