@@ -52,6 +52,9 @@ SLURMD_PORT = 6818
 SLURMDBD_PORT = 6819
 SLURMRESTD_PORT = 6820
 
+SLINKY_UID = 401
+"""User id of ``slurm`` in Slinky's images; auth/slurm carries it from host to host."""
+
 SLURM_KEY_FILE = "slurm.key"
 JWT_KEY_FILE = "jwt_hs256.key"
 MUNGE_KEY_FILE = "munge.key"

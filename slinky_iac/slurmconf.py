@@ -5,7 +5,7 @@ Source: slurm.conf(5), the hybrid guide (Slurm Configuration), slurm-operator ``
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
@@ -65,10 +65,27 @@ def partition_line(name: str, nodes: str, parameters: Mapping[str, str]) -> str:
     return " ".join(filter(None, [f"PartitionName={name}", f"Nodes={nodes}", pairs(parameters)]))
 
 
-def shared_partitions(config: StackConfig) -> Iterator[str]:
-    """The PartitionName= lines of partitions that name several NodeSets."""
-    for name, partition in config.partitions.items():
-        yield partition_line(name, ",".join(partition.nodesets), partition.config)
+def shared_partitions(config: StackConfig) -> dict[str, str]:
+    """The PartitionName= lines of partitions that name several NodeSets, by name."""
+    return {
+        name: partition_line(name, ",".join(partition.nodesets), partition.config)
+        for name, partition in config.partitions.items()
+    }
+
+
+def partition_lines(config: StackConfig) -> dict[str, str]:
+    """The PartitionName= line of every partition that slurmctld must have, by name: the NodeSets' own, and those shared."""
+    own = {
+        name: partition_line(name, name, nodeset.partition.config)
+        for name, nodeset in config.nodesets.items()
+        if nodeset.partition.enabled
+    }
+    return own | shared_partitions(config)
+
+
+def nodeset_lines(config: StackConfig) -> dict[str, str]:
+    """The NodeSet= line of every NodeSet, by name: its pods' nodes have its name for a feature."""
+    return {name: f"NodeSet={name} Feature={name}" for name in config.nodesets}
 
 
 def controller_extra_conf(config: StackConfig) -> str:
@@ -78,7 +95,7 @@ def controller_extra_conf(config: StackConfig) -> str:
         lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
     lines.extend(_gres_line(config))
     lines.extend(host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts)
-    lines.extend(shared_partitions(config))
+    lines.extend(shared_partitions(config).values())
     return "\n".join(lines)
 
 
@@ -141,13 +158,7 @@ def outside_parameters(config: StackConfig) -> dict[str, str]:
 def outside_lines(config: StackConfig) -> tuple[str, ...]:
     """NodeName=, NodeSet= and PartitionName= lines that slurm.conf of an outside slurmctld must hold."""
     lines = [host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts]
-    lines += [f"NodeSet={name} Feature={name}" for name in config.nodesets]
-    lines += [
-        partition_line(name, name, nodeset.partition.config)
-        for name, nodeset in config.nodesets.items()
-        if nodeset.partition.enabled
-    ]
-    return (*lines, *shared_partitions(config))
+    return (*lines, *nodeset_lines(config).values(), *partition_lines(config).values())
 
 
 def outside_slurm_conf(config: StackConfig) -> str:

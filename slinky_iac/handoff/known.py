@@ -15,7 +15,8 @@ from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.handoff.parts import Known
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.kubeconfig import load
+from slinky_iac.kube_access import kube_source
 from slinky_iac.manifests.shared import key_references
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.stack_config import configured
@@ -67,7 +68,7 @@ def _balancer_address(config: StackConfig) -> str | None:
     if config.controller.external is not None or config.controller.service.type != "LoadBalancer":
         return None
     try:
-        with KubeClient(load(_source(config), env=os.environ, home=Path.home()), budget_s=5.0) as kube:
+        with KubeClient(load(kube_source(config), env=os.environ, home=Path.home()), budget_s=5.0) as kube:
             return kube.balancer_address(config.cluster.namespace, names.controller_service(config.cluster.resource_name))
     except KubeError:
         return None  # before the first `pulumi up`; the hand-off says that it isn't known
@@ -112,7 +113,7 @@ def held_keys(values: Values) -> Keys:
         names.JWT_KEY_FILE: references[config.operator_version.jwt_ref_field],
     }
     try:
-        access = load(_source(config), env=os.environ, home=Path.home())
+        access = load(kube_source(config), env=os.environ, home=Path.home())
         with KubeClient(access) as kube:
             return {
                 name: kube.secret_entry(config.cluster.namespace, place["name"], place["key"])
@@ -123,8 +124,3 @@ def held_keys(values: Values) -> Keys:
             f"--with-keys: the keys of this stack are in Kubernetes Secrets (keys.source: {config.keys.source}), and reading"
             f" them failed: {error} Nothing was written. Run `pulumi up` first, or leave the flag out and place keys by hand"
         ) from None
-
-
-def _source(config: StackConfig) -> KubeSource:
-    path = config.kubernetes.kubeconfig
-    return KubeSource(path=Path(path) if path else None, context=config.kubernetes.context)

@@ -17,8 +17,6 @@ from slinky_iac.manifests.shared import key_references
 from slinky_iac.slurmconf import LISTS
 from slinky_iac.token_keys import kids
 
-SLINKY_UID: Final = 401
-"""SlurmUser's uid in Slinky's images; auth/slurm carries it from host to host."""
 SLURM_KEY: Final = f"/etc/slurm/{names.SLURM_KEY_FILE}"
 SLURM_JWKS: Final = f"/etc/slurm/{names.SLURM_JWKS_FILE}"
 JWT_KEY: Final = f"/etc/slurm/{names.JWT_KEY_FILE}"
@@ -66,7 +64,7 @@ def common(config: StackConfig, program: str, *asked: str) -> tuple[Check, ...]:
     own = any((images.slurmd, images.slurmctld, *(nodeset.image for nodeset in config.nodesets.values())))
     return (
         ("check_version", program, config.slurm_release, *asked),
-        ("check_user", str(SLINKY_UID), "loose" if own else "firm"),
+        ("check_user", str(names.SLINKY_UID), "loose" if own else "firm"),
         ("check_clock",),
     )
 

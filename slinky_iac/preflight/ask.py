@@ -16,9 +16,10 @@ from slinky_iac import keys, names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, SlinkyError
-from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.kubeconfig import load
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.kube_access import kube_source
 from slinky_iac.manifests.shared import key_references
 from slinky_iac.preflight.ask_pods import ask_pods
 from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
@@ -27,7 +28,7 @@ from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
 from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts
 from slinky_iac.preflight.pod import inside_places
 from slinky_iac.preflight.reach import attempts, places
-from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
+from slinky_iac.preflight.ways import way_of_drains, way_of_users
 
 TRY_S = 5.0
 """Longest wait for all connections from here together."""
@@ -52,7 +53,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
     facts = Facts(here=attempts(outside, TRY_S), keys_trouble=keys_trouble, keys=_prints(values))
     with ExitStack() as stack:
         try:
-            access = load(_source(config), env=env, home=Path.home())
+            access = load(kube_source(config), env=env, home=Path.home())
         except KubeUnreachable as error:
             kube_facts, kube = KubeFacts(trouble=str(error)), None
         else:
@@ -74,11 +75,6 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
             facts = replace(facts, pod=seen)
         found = _signing_keys(values, kube if not kube_facts.trouble else None)
         return replace(facts, slurm=ask_slurm(_ways(config, kube_facts), found, clock=clock))
-
-
-def _source(config: StackConfig) -> KubeSource:
-    named = config.kubernetes.kubeconfig
-    return KubeSource(path=Path(named) if named else None, context=config.kubernetes.context)
 
 
 def _prints(values: Values) -> dict[str, str]:
@@ -152,20 +148,10 @@ def _or_none(question: Callable[[], T]) -> T | None:
 
 
 def _ways(config: StackConfig, kube: KubeFacts) -> tuple[Way, ...]:
-    """Where a slurmrestd may be asked, the one that drains go through first."""
-    access = config.slurmrest
-    found: list[Way] = []
-    if access.url is not None:
-        found.append(Way(Direct(access.url, Path(access.ca_file) if access.ca_file else None), inside=False))
-    elif kube.restapi_pods:
-        service = names.restapi_service(config.cluster.resource_name)
-        proxy = KubeProxy(kubeconfig=_source(config), namespace=config.cluster.namespace, service=service)
-        found.append(Way(proxy, inside=True))
-    outside = config.external.slurmrestd
-    if outside is not None:
-        ca = Path(outside.ca_file) if outside.ca_file else None
-        found.append(Way(Direct(outside.url, ca), inside=False, needed=False))
-    return tuple(found)
+    """Where a slurmrestd may be asked: the one that drains go through, once it serves, then the one for users."""
+    drains, users = way_of_drains(config), way_of_users(config)
+    asked = [drains] if kube.restapi_pods or not drains.inside else []
+    return tuple(asked if users is None else [*asked, users])
 
 
 def _signing_keys(values: Values, kube: ShortPodClient | None) -> dict[str, Keys]:

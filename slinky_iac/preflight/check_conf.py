@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import (
     EVERYWHERE,
@@ -23,8 +24,6 @@ from slinky_iac.preflight.check import (
 from slinky_iac.preflight.facts import Conf, Facts
 from slinky_iac.slurmconf import auth_alt_parameters, gres_types
 
-SLINKY_UID: Final = 401
-"""User id of ``slurm`` in Slinky's images."""
 TO_SLURM: Final = (
     "Slinky's NodeSets need auth/slurm: make slurm.key on every host, drain, stop all daemons, change the lines, start them"
 )
@@ -246,7 +245,7 @@ def slurm_user(config: StackConfig, facts: Facts) -> Iterator[Check]:
     images = {report.image: report.slurm_uid for report in facts.pod.reports if report.slurm_uid is not None}
     seen = {f"the image {image}": uid for image, uid in images.items()}
     if not seen and config.cluster.images.slurmd is None and not any(n.image for n in config.nodesets.values()):
-        seen = {"Slinky's images": SLINKY_UID}
+        seen = {"Slinky's images": names.SLINKY_UID}
     subject = "user id of slurm"
     if theirs is None or not seen:
         said = f"slurmctld's is {theirs}" if theirs is not None else "slurmctld's isn't known"

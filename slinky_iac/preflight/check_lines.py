@@ -7,21 +7,7 @@ from collections.abc import Iterator
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
-from slinky_iac.slurmconf import partition_line
-
-
-def partition_lines(config: StackConfig) -> dict[str, str]:
-    """The PartitionName= line of every partition that slurmctld must have, by name."""
-    lines = {
-        name: partition_line(name, name, nodeset.partition.config)
-        for name, nodeset in config.nodesets.items()
-        if nodeset.partition.enabled
-    }
-    shared = {
-        name: partition_line(name, ",".join(partition.nodesets), partition.config)
-        for name, partition in config.partitions.items()
-    }
-    return lines | shared
+from slinky_iac.slurmconf import nodeset_lines, partition_lines
 
 
 def lines(config: StackConfig, facts: Facts) -> Iterator[Check]:
@@ -30,7 +16,7 @@ def lines(config: StackConfig, facts: Facts) -> Iterator[Check]:
         yield from _inside(config, facts)
         return
     wanted, seen = partition_lines(config), facts.slurm.partitions
-    nodeset_lines = {name: f"NodeSet={name} Feature={name}" for name in config.nodesets}
+    own = nodeset_lines(config)
     if seen is None:
         yield unknown(
             "partitions",
@@ -38,7 +24,7 @@ def lines(config: StackConfig, facts: Facts) -> Iterator[Check]:
             "slurmctld",
             f"not known: {facts.slurm.failed.get('partitions', 'slurmctld was not asked')}",
             "slurm.conf must have these lines",
-            *nodeset_lines.values(),
+            *own.values(),
             *wanted.values(),
             at=SLURM_CONF,
         )
@@ -46,9 +32,9 @@ def lines(config: StackConfig, facts: Facts) -> Iterator[Check]:
     there = {each.name for each in seen}
     missing = [name for name in wanted if name not in there]
     in_use = {name for each in seen for name in each.nodesets}
-    unseen = [name for name in nodeset_lines if name not in in_use]
+    unseen = [name for name in own if name not in in_use]
     if missing:
-        also = [nodeset_lines[name] for name in unseen if _needed(config, name, missing)]
+        also = [own[name] for name in unseen if _needed(config, name, missing)]
         yield problem(
             "partitions",
             f"partitions {', '.join(missing)}",
@@ -61,7 +47,7 @@ def lines(config: StackConfig, facts: Facts) -> Iterator[Check]:
         )
     elif wanted:
         yield fine("partitions", f"partitions {', '.join(wanted)}", "slurmctld", "has them")
-    yield from _nodeset_lines(config, nodeset_lines, unseen, missing)
+    yield from _nodesets(config, own, unseen, missing)
 
 
 def _needed(config: StackConfig, nodeset: str, partitions: list[str]) -> bool:
@@ -69,9 +55,7 @@ def _needed(config: StackConfig, nodeset: str, partitions: list[str]) -> bool:
     return nodeset in partitions or any(nodeset in names for names in shared)
 
 
-def _nodeset_lines(
-    config: StackConfig, nodeset_lines: dict[str, str], unseen: list[str], missing: list[str]
-) -> Iterator[Check]:
+def _nodesets(config: StackConfig, own: dict[str, str], unseen: list[str], missing: list[str]) -> Iterator[Check]:
     """NodeSet= lines show in the partitions that name them, and nowhere else."""
     expected = [name for name in unseen if config.nodesets[name].partition.enabled and name not in missing]
     if expected:
@@ -81,7 +65,7 @@ def _nodeset_lines(
             "slurmctld",
             "their partitions don't name them: unless they hold ALL nodes, the pods are in no partition",
             "Add, and name them in their partitions' Nodes=",
-            *(nodeset_lines[name] for name in expected),
+            *(own[name] for name in expected),
             at=SLURM_CONF,
         )
     hidden = [name for name in unseen if not config.nodesets[name].partition.enabled]
@@ -92,10 +76,10 @@ def _nodeset_lines(
             "slurmctld",
             "not known: slurmctld tells them only by partitions that name them, and these have none of their own",
             "slurm.conf must have them",
-            *(nodeset_lines[name] for name in hidden),
+            *(own[name] for name in hidden),
             at=SLURM_CONF,
         )
-    shown = [name for name in nodeset_lines if name not in unseen]
+    shown = [name for name in own if name not in unseen]
     if shown:
         yield fine("nodeset-lines", f"NodeSet= lines of {', '.join(shown)}", "slurmctld", "partitions name them")
 

@@ -84,7 +84,7 @@ def _from_pod(seen: Tried, report: PodReport) -> Check:
         return fine("connect", subject, source, f"takes connections{_at(seen)}")
     if place.path == ONLY_USERS:
         return warning("connect", subject, source, seen.trouble, "No pod needs it, but jobs in pods that use it would fail")
-    if "." not in place.path:
+    if place.is_service:
         daemon = place.daemon.partition("'")[0]
         return problem(
             "connect",

@@ -17,6 +17,11 @@ class Place:
     host: str
     port: int
 
+    @property
+    def is_service(self) -> bool:
+        """A Service that the stack makes, under its section's name; a daemon outside has a setting's, ``section.field``."""
+        return "." not in self.path
+
 
 @dataclass(frozen=True)
 class Tried:

@@ -12,7 +12,8 @@ from typing import Final
 from slinky_iac.config.findings import Finding, info, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeNotFound
-from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.kubeconfig import load
+from slinky_iac.kube_access import kube_source
 
 BUDGET_S: Final = 2.0
 """Longest wait for the answer: a preview is looked at by somebody who waits."""
@@ -25,9 +26,8 @@ def same_name(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[
         return ()
     from slinky_iac.kube.client import KubeClient  # noqa: PLC0415 - 100 ms that only previews with this operator pay
 
-    named = config.kubernetes.kubeconfig
     try:
-        access = load(KubeSource(path=Path(named) if named else None, context=config.kubernetes.context), env=env, home=home)
+        access = load(kube_source(config), env=env, home=home)
         with KubeClient(access, budget_s=BUDGET_S) as kube:
             return clashes(config, kube.controllers())
     except KubeNotFound:

@@ -11,15 +11,16 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.kubeconfig import load
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.kube_access import kube_source
 from slinky_iac.manifests.shared import key_references
 from slinky_iac.preflight import check_conf, check_keys, check_lines, check_tokens, check_versions
 from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
 from slinky_iac.preflight.check import Check
 from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
-from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
+from slinky_iac.preflight.ways import way_of_drains
 from slinky_iac.slurmrest.signing import held
 from slinky_iac.slurmrest.survey import Surveyor
 
@@ -54,12 +55,11 @@ def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answ
 
     Raises what reading the Secret raises: before the first `pulumi up` it isn't there, and there is nobody to ask.
     """
-    named = config.kubernetes.kubeconfig
-    source = KubeSource(path=Path(named) if named else None, context=config.kubernetes.context)
     bounds = Timeouts(connect_s=answer_s, read_s=answer_s, write_s=answer_s)
     once, clock, namespace = Retry(tries=1), Clock(), config.cluster.namespace
     place = key_references(config)[config.operator_version.jwt_ref_field]
-    with KubeClient(load(source, env=env, home=home), clock=clock, budget_s=answer_s, timeouts=bounds, retry=once) as kube:
+    access = load(kube_source(config), env=env, home=home)
+    with KubeClient(access, clock=clock, budget_s=answer_s, timeouts=bounds, retry=once) as kube:
         found: dict[str, Keys] = {}
         if config.keys.has_token_keys:
             secret = names.token_key_secret(config.cluster.resource_name)
@@ -72,9 +72,5 @@ def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answ
     def connect(way: Way, keys: Keys, clock: Clock) -> Surveyor:
         return Surveyor(way.endpoint, keys, clock=clock, budget_s=answer_s, timeouts=bounds, retry=once, env=env, home=home)
 
-    access = config.slurmrest
-    direct = Direct(access.url, Path(access.ca_file) if access.ca_file else None) if access.url is not None else None
-    service = names.restapi_service(config.cluster.resource_name)
-    way = Way(direct or KubeProxy(kubeconfig=source, namespace=namespace, service=service), inside=direct is None)
-    seen = ask_slurm([way], found, clock=clock, quick=True, connect=connect)
+    seen = ask_slurm([way_of_drains(config)], found, clock=clock, quick=True, connect=connect)
     return Facts(slurm=SlurmFacts() if seen.unanswered else seen)

@@ -17,7 +17,8 @@ from slinky_iac.config.fields import address_of
 from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
-from slinky_iac.kube.kubeconfig import KubeSource, load
+from slinky_iac.kube.kubeconfig import load
+from slinky_iac.kube_access import kube_source
 from slinky_iac.preflight.facts import Place, Tried
 
 TIMEOUT_S = 2.0
@@ -47,10 +48,9 @@ def kubernetes(
     A preview needs no cluster, and pulumi-kubernetes previews without a word where there is none; the update would stop
     at its first resource.
     """
-    named = config.kubernetes.kubeconfig
     end = "A preview needs no cluster, but `pulumi up` will stop at the first resource"
     try:
-        access = load(KubeSource(path=Path(named) if named else None, context=config.kubernetes.context), env=env, home=home)
+        access = load(kube_source(config), env=env, home=home)
     except KubeUnreachable as error:
         return (warning("kubernetes", f"{error}. {end}"),)
     parts = urlsplit(access.server)

@@ -62,10 +62,12 @@ LAYERS = {
     "slinky_iac/key_lifecycle/report.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/planned_stop.py": {"key_lifecycle", "config", "names"},
     "slinky_iac/preflight/__init__.py": {"preflight"},
-    "slinky_iac/preflight/reach.py": {"preflight", "config", "kube", "errors"},
-    "slinky_iac/preflight/neighbours.py": {"preflight", "config", "kube", "errors"},
+    "slinky_iac/kube_access.py": {"config", "kube"},
+    "slinky_iac/preflight/reach.py": {"preflight", "config", "kube", "kube_access", "errors"},
+    "slinky_iac/preflight/neighbours.py": {"preflight", "config", "kube", "kube_access", "errors"},
     "slinky_iac/preflight/": {
         "preflight",
+        "kube_access",
         "slurmrest",
         "kube",
         "manifests",
@@ -104,7 +106,7 @@ that runs the gates stays small, and a destroy works with no program at hand."""
 BORDER = {
     "slinky_iac/drain/cli.py": {"config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
-    "slinky_iac/handoff/known.py": {"keys", "kube", "pulumi_command", "stack_config"},
+    "slinky_iac/handoff/known.py": {"keys", "kube", "kube_access", "pulumi_command", "stack_config"},
     "slinky_iac/handoff/cli.py": {"stack_config"},
 }
 

@@ -1,0 +1,30 @@
+"""The slurmrestds that a configuration knows of, as ways to ask Slurm."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.kube_access import kube_source
+from slinky_iac.preflight.ask_slurm import Way
+from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
+
+
+def way_of_drains(config: StackConfig) -> Way:
+    """The one that drains go through: at its URL, or in Kubernetes behind the API server."""
+    access = config.slurmrest
+    if access.url is not None:
+        return Way(_direct(access.url, access.ca_file), inside=False)
+    service = names.restapi_service(config.cluster.resource_name)
+    return Way(KubeProxy(kubeconfig=kube_source(config), namespace=config.cluster.namespace, service=service), inside=True)
+
+
+def way_of_users(config: StackConfig) -> Way | None:
+    """The one for users, outside Kubernetes; None where the stack has none."""
+    outside = config.external.slurmrestd
+    return None if outside is None else Way(_direct(outside.url, outside.ca_file), inside=False, needed=False)
+
+
+def _direct(url: str, ca_file: str | None) -> Direct:
+    return Direct(url, Path(ca_file) if ca_file else None)
