@@ -190,9 +190,7 @@ def facts_of(look: Look) -> TokenFacts:
         published=_published(look, names.token_key_set(base)),
         signing=None if held is None else held[2],
         slurmctld={kid: _taken(look, key, slurmdbd=False) for kid, key in known.items()},
-        slurmdbd=_settled({kid: _taken(look, key, slurmdbd=True) for kid, key in known.items()})
-        if look.accounting
-        else None,
+        slurmdbd=_slurmdbd(look, known) if look.accounting else None,
         outside=frozenset(role for role, host in outside.items() if host is not None),
         hosts=look.hosts,
     )
@@ -228,7 +226,10 @@ def _taken(look: Look, key: TokenKey, *, slurmdbd: bool) -> bool | None:
     return True
 
 
-def _settled(verdicts: Mapping[str, bool | None]) -> dict[str, bool | None]:
-    """slurmdbd's refusal looks like a slurmdbd that is down (error 7000), unless it takes another key just then."""
-    up = True in verdicts.values()
-    return {kid: (verdict or False) if up else verdict for kid, verdict in verdicts.items()}
+def _slurmdbd(look: Look, known: Mapping[str, TokenKey]) -> dict[str, bool | None]:
+    """slurmdbd's refusal looks like a slurmdbd that is down (error 7000), unless it takes another key: so what wasn't taken
+    is asked again, after it was seen to be up."""
+    said = {kid: _taken(look, key, slurmdbd=True) for kid, key in known.items()}
+    if True not in said.values():
+        return said
+    return {kid: verdict or _taken(look, known[kid], slurmdbd=True) or False for kid, verdict in said.items()}

@@ -262,6 +262,15 @@ def test_a_service_s_address_is_its_load_balancer_s_first_ip_or_none() -> None:
         client_of(always(status(404, "not found"))).balancer_address("slurm", "slurm-controller")
 
 
+def test_a_config_map_is_its_texts() -> None:
+    body = {"metadata": meta("slurm-token-jwks"), "data": {"jwks.json": "{}"}, "binaryData": {}}
+    assert client_of(always(httpx.Response(200, json=body))).config_map_data("slurm", "slurm-token-jwks") == {
+        "jwks.json": "{}"
+    }
+    with pytest.raises(KubeNotFound):
+        client_of(always(status(404, "not found"))).config_map_data("slurm", "slurm-token-jwks")
+
+
 def test_a_secrets_entry_is_raw_bytes_and_shows_nowhere() -> None:
     entry = base64.b64encode(KEY).decode()
     body = {"metadata": meta("keys"), "data": {"jwt_hs256.key": entry}}
