@@ -48,6 +48,8 @@ STEPS = {
     "seen by the operator to NodeSet patched": ("seen", "patched"),
     "asked to NodeSet patched": ("asked", "patched"),
     "asked to pod gone": ("asked", "gone"),
+    "NodeSet patched to pod deleted": ("patched", "deleted"),
+    "pod deleted to pod gone": ("deleted", "gone"),
     "NodeSet patched to pod gone": ("patched", "gone"),
 }
 
