@@ -26,10 +26,9 @@ from typing import Any
 from lab.slurm import cluster
 from tests.bench.measure import Aim, machine
 from tests.bench.watching import Times, Watched, times, watch
-from tests.e2e.conftest import lab_environment
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated, bring_up
 from tests.e2e.slurm import Slurm, await_true
-from tests.e2e.world import World
+from tests.e2e.world import World, lab_environment
 
 WAYS = ("gate", "operator alone")
 SCENES = ("busy", "idle")
