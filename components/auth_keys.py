@@ -61,7 +61,8 @@ class AuthKeys(pulumi.ComponentResource):
                 continue
             place = places[index]
             data: dict[str, pulumi.Input[str]] = {place["key"]: value}
-            if which == "jwt-key" and args.jwt_key_next is not None:
+            # With slurmctld in Kubernetes both change in a planned stop, and nothing holds two keys before it.
+            if which == "jwt-key" and args.jwt_key_next is not None and config.controller.external is not None:
                 data[place["key"] + keys.NEXT_SUFFIX] = args.jwt_key_next
             self.secrets.append(self._secret(name, which, config, place["name"], data))
             known = None if args.fingerprints is None else args.fingerprints[index]

@@ -23,6 +23,7 @@ SECRETS = {
     "databasePassword": PASSWORD,
     "mungeKey": base64.b64encode(RAW_KEYS[0]).decode(),
     "jwtKeyNext": base64.b64encode(COMING_KEY).decode(),
+    "slurmKeyNext": base64.b64encode(COMING_KEY).decode(),
 }
 RSA = {"tokenKey": "old", "tokenKeyNext": "new", "tokenKeyPrevious": "new"}
 """Which RSA key stands for which secret."""

@@ -99,6 +99,18 @@ def test_while_the_jwt_key_is_rotated_its_secret_holds_both() -> None:
     assert secret.inputs["immutable"] is True
 
 
+def test_before_a_planned_stop_an_update_has_nothing_to_do() -> None:
+    """The Secrets are protected: a preview with the new key already in them would end with an error."""
+    for stack, coming, more in (
+        ("all-in-kubernetes", "jwtKeyNext", {"keys": {"source": "imported"}}),
+        ("slurmdbd-outside", "jwtKeyNext", {}),
+        ("slurmdbd-outside", "slurmKeyNext", {}),
+        ("controller-outside", "slurmKeyNext", {}),
+    ):
+        before, then = recorded(stack, **more), recorded(stack, coming=[coming], **more)
+        assert [r.inputs for r in key_secrets(then)] == [r.inputs for r in key_secrets(before)], (stack, coming)
+
+
 def test_a_new_jwt_key_changes_the_controller_so_that_the_operator_looks_again() -> None:
     noted = recorded("controller-outside").one(f"{CR}Controller").inputs["metadata"]["annotations"]
     assert noted["slinky-iac/jwt-key"] == fingerprint(RAW_KEYS[1])
