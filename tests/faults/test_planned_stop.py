@@ -232,7 +232,7 @@ def test_generated_keys_change_by_the_printed_commands_and_the_queue_stays(gener
     jwt = generated.key("jwt")
     assert generated.slurm("srun", "-t1", "hostname") == "solo-0\n"
     waiting = generated.submit("--hold", "-t1", "--wrap=hostname")
-    running = generated.submit("-t1", "--wrap=sleep 12")
+    running = generated.submit("-t1", "--wrap=sleep 20")
     await_true("the job runs", lambda: generated.job(running) == "RUNNING", 30)
 
     plan = generated.plan("slurm")
@@ -283,7 +283,7 @@ def test_imported_keys_change_by_the_printed_commands_with_a_look_between_each(i
 
 def test_a_stop_that_is_killed_goes_on_where_it_was(imported: Stopped, tmp_path: Path) -> None:
     old = imported.key("jwt")
-    running = imported.submit("-t1", "--wrap=sleep 15")
+    running = imported.submit("-t3", "--wrap=sleep 75")  # longer than it takes until the drain begins
     await_true("the job runs", lambda: imported.job(running) == "RUNNING", 30)
     assert imported.keys("rotate", "jwt", "--start", check=False).returncode == 1, "only --stop stops"
     assert imported.due("jwt") is None
