@@ -85,7 +85,7 @@ def test_an_api_server_that_does_not_answer_is_named_with_what_was_tried(fresh: 
     assert f"warning: kubernetes: {told}" in preview
     assert "connection refused" in preview
     assert "Check the server, VPN and firewall, or give another kubeconfig" in preview
-    up = lost.up(check=False)
+    up = lost.pulumi("up", "--yes", check=False)
     assert up.returncode != 0
     assert told in said(up)
 

@@ -172,7 +172,7 @@ def test_a_removed_nodeset_makes_room_for_more_replicas_of_another_in_one_up(lif
 def test_protected_keys_stop_a_destroy_and_are_all_that_a_partial_one_leaves(life: Life) -> None:
     life.change(lambda settings: settings["slinky-iac:keys"].update(protect=True))
     pods = life.pods()
-    refused = life.stack.destroy(check=False)
+    refused = life.stack.pulumi("destroy", "--yes", check=False)
     assert refused.returncode != 0
     said = refused.stdout + refused.stderr
     assert "lab-keys-slurm-key-secret" in said or "lab-keys-jwt-key-secret" in said, said
