@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from tests.e2e.gated import NODES, Gated
+from tests.e2e.gated import NODES, STACK, Gated
 from tests.e2e.slurm import Slurm
-from tests.e2e.test_drain_policy import drained, gated, occupy
+from tests.e2e.test_drain_policy import drained, occupy
 
-__all__ = ["gated"]
+STANDS_ON = STACK
 
 
 def test_raising_replicas_again_gives_back_what_a_failed_scale_in_drained(gated: Gated, slurm: Slurm) -> None:
