@@ -63,9 +63,11 @@ SSSD = {
     "stringData": {"sssd.conf": "[sssd]\n"},
 }
 PLACES = {"slurm": ("inside-auth-slurm", "slurm.key"), "jwt": ("inside-auth-jwths256", "jwt_hs256.key")}
-TRY = """umask 077; mkdir -p /tmp/try; base64 -d > /tmp/try/key
-export SLURM_SACK_KEY=/tmp/try/key SLURM_SACK_JWKS=/nonexistent RUNTIME_DIRECTORY=/tmp/try
-timeout 4 /usr/sbin/sackd -D --port 6899 --conf-server inside-controller:6817; rm -r /tmp/try"""
+TRY = """umask 077; install -d -o slurm -g slurm /run/slurm-try
+base64 -d > /run/slurm-try/key; chown slurm /run/slurm-try/key
+export SLURM_SACK_KEY=/run/slurm-try/key SLURM_SACK_JWKS=/nonexistent RUNTIME_DIRECTORY=/run/slurm-try
+timeout 4 setpriv --reuid=slurm --regid=slurm --clear-groups \\
+    /usr/sbin/sackd -D --port 6899 --conf-server inside-controller:6817; rm -r /run/slurm-try"""
 
 
 def settings(source: str) -> Settings:
@@ -153,7 +155,7 @@ class Stopped:
 
     def joins(self, key: bytes) -> bool:
         """Whether slurmctld gives its configuration to a sackd with this slurm.key."""
-        argv = ["exec", "-i", "-n", INSIDE, "inside-controller-0", "-c", "slurmctld", "--", "bash", "-c", TRY]
+        argv = ["exec", "-i", "-n", INSIDE, "inside-worker-solo-0", "-c", "slurmd", "--", "bash", "-c", TRY]
         said = self.world.kubectl(*argv, check=False, stdin=base64.b64encode(key).decode()).stderr
         assert ("Protocol authentication error" in said) != ("running" in said), said
         return "running" in said
