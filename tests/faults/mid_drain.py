@@ -65,7 +65,8 @@ class Case:
         self.assert_no_job_lost()
         ours = [name for name, node in self.slurm.nodes().items() if "slinky-iac:" in node["reason"] and name != self.chosen]
         assert ours == [], "a drain of ours was forgotten"
-        assert self.gated.annotations() == {node: {} for node in NODES if node != self.chosen}
+        marks = self.gated.annotations()
+        assert marks == {node: {} for node in NODES if node != self.chosen}, marks
         assert self.gated.changes() == []
 
     def await_end_of_the_first_job(self) -> None:
