@@ -192,11 +192,13 @@ def _strip(case: Case) -> None:
     case.gated.world.kubectl("annotate", "pod", "-n", NAMESPACE, pod, *keys)
 
 
-def _kept_gets_a_lower_cost(case: Case) -> None:
-    pod = case.gated.world.pods(NAMESPACE, "gpu")["gpu-0"]["metadata"]["name"]
-    case.gated.world.kubectl(
-        "annotate", "pod", "-n", NAMESPACE, pod, "nodeset.slinky.slurm.net/pod-deletion-cost=-1500000000"
-    )
+COST = "nodeset.slinky.slurm.net/pod-deletion-cost"
+
+
+def _annotate(case: Case, node: str, change: str) -> None:
+    """Somebody annotates a node's pod; ``KEY-`` takes an annotation away."""
+    pod = case.gated.world.pods(NAMESPACE, "gpu")[node]["metadata"]["name"]
+    case.gated.world.kubectl("annotate", "pod", "-n", NAMESPACE, pod, change)
 
 
 @pytest.mark.parametrize("harm", [_undrain, _strip], ids=["drain lifted", "marks removed"])
@@ -219,11 +221,13 @@ def test_a_persons_drain_over_ours_is_kept_and_counts(begin: Begin) -> None:
 
 def test_a_kept_pod_made_cheaper_by_somebody_does_not_become_the_victim(begin: Begin) -> None:
     case = begin()
-    _kept_gets_a_lower_cost(case)
+    _annotate(case, "gpu-0", f"{COST}=-1500000000")
     out = case.finish()
     assert case.run.returncode == 0, out
     case.gated.await_pods("gpu-0", "gpu-2")
     case.assert_no_job_lost()
+    assert case.gated.annotations()["gpu-0"] == {COST: "-1500000000"}, "what isn't ours stays as it was set"
+    _annotate(case, "gpu-0", f"{COST}-")
 
 
 def _write_replicas(case: Case, replicas: int) -> None:
