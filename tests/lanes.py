@@ -37,7 +37,9 @@ LONGEST = (
     "test_preflight.py",
     "test_webhook.py",
     "test_two_stacks.py",
+    "test_slurmrest_real.py",
     "test_key_rotation.py",
+    "test_outside_hosts.py",
 )
 """Begun first, in this order, by the other lanes, so that no lane is left alone with a long one."""
 IN_LAB = 'eval "$(./lab/lab env)" && exec "$@"'
