@@ -15,7 +15,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Drain
 from slinky_iac.drain.gates import OutsideHostsProvider, ScaleInGateProvider, TeardownGateProvider
-from slinky_iac.drain.policy import LAST_RESORT_S, DrainPolicy, Limits, plain_policy
+from slinky_iac.drain.policy import DrainPolicy, Limits, last_resort_s, plain_policy
 from slinky_iac.drain.settings import SCHEMA, reach_props
 from slinky_iac.reach import reach
 
@@ -86,7 +86,7 @@ def drain_policy(drain: Drain) -> DrainPolicy:
         signal=drain.signal,
         max_at_once=drain.max_at_once,
         register_deadline_s=drain.register_deadline,
-        bound_s=drain.deadline + drain.grace + 60 + (LAST_RESORT_S if drain.on_deadline in {"requeue", "cancel"} else 0),
+        bound_s=drain.deadline + drain.grace + 60 + last_resort_s(drain.on_deadline),
         limits=Limits(max_share=limits.max_share, max_jobs=limits.max_jobs, max_job_age_s=limits.max_job_age),
     )
 

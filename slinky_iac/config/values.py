@@ -7,9 +7,9 @@ settings are shown in previews, pod specs and messages.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from slinky_iac import keys
 from slinky_iac.config.findings import Finding
@@ -20,6 +20,8 @@ from slinky_iac.errors import ConfigError, KeyMaterialError
 
 if TYPE_CHECKING:
     from slinky_iac.token_keys import TokenKey
+
+Key = TypeVar("Key")
 
 
 @dataclass(frozen=True)
@@ -116,26 +118,23 @@ def _tokens(config: StackConfig, own: Mapping[str, str]) -> dict[str, TokenKey]:
     # Every program reads its configuration, and few have RSA keys: these cost a tenth of a second to import.
     from slinky_iac.token_keys import decode  # noqa: PLC0415
 
+    return _each((name for name in TOKEN_KEYS if name in own), lambda name: decode(name, own[name]))
+
+
+def _decoded(config: StackConfig, own: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, bytes]:
+    allowed = config.keys.allow_trailing_newline
+    return _each(wanted, lambda name: keys.decode(name, own[name], allow_trailing_newline=allowed))
+
+
+def _each(wanted: Iterable[str], read: Callable[[str], Key]) -> dict[str, Key]:
+    """Keys by name. Raises :class:`ConfigError` with the faults of all that can't be read."""
     faults: list[str] = []
-    found: dict[str, TokenKey] = {}
-    for name in (each for each in TOKEN_KEYS if each in own):
+    found: dict[str, Key] = {}
+    for name in wanted:
         try:
-            found[name] = decode(name, own[name])
+            found[name] = read(name)
         except KeyMaterialError as error:
             faults.append(str(error))
     if faults:
         raise ConfigError(tuple(faults))
     return found
-
-
-def _decoded(config: StackConfig, own: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, bytes]:
-    faults: list[str] = []
-    raw: dict[str, bytes] = {}
-    for name in wanted:
-        try:
-            raw[name] = keys.decode(name, own[name], allow_trailing_newline=config.keys.allow_trailing_newline)
-        except KeyMaterialError as error:
-            faults.append(str(error))
-    if faults:
-        raise ConfigError(tuple(faults))
-    return raw

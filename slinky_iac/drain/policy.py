@@ -69,7 +69,12 @@ class DrainPolicy:
     def overtime_s(self) -> int:
         """Seconds that a run goes on after the deadline: none where the policy ends it there; where the policy acts only
         then, as long as its act may take until the pods can go."""
-        return {"requeue": LAST_RESORT_S, "cancel": self.grace_s + LAST_RESORT_S}.get(self.on_deadline, 0)
+        return last_resort_s(self.on_deadline) + (self.grace_s if self.on_deadline == "cancel" else 0)
+
+
+def last_resort_s(on_deadline: str) -> int:
+    """:data:`LAST_RESORT_S` where the policy acts at the deadline, else 0."""
+    return LAST_RESORT_S if on_deadline in {"requeue", "cancel"} else 0
 
 
 def parse_policy(raw: Mapping[str, Any]) -> DrainPolicy:

@@ -10,7 +10,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
-from slinky_iac.key_lifecycle.model import Host, Role
+from slinky_iac.key_lifecycle.model import Host, Role, Step, Turn
 
 TIMEOUT_S: Final = 180
 ORDER: Final = tuple(Role)
@@ -32,6 +32,20 @@ def hosts_of(config: StackConfig, backups: Iterable[str] = ()) -> tuple[Host, ..
         found.setdefault(config.controller.external.host, set()).add(Role.SLURMCTLD)
     made = [Host(name, tuple(role for role in ORDER if role in roles)) for name, roles in found.items()]
     return tuple(sorted(made, key=lambda host: max(ORDER.index(role) for role in host.roles)))
+
+
+def host_in_turn(step: Step | None, name: str) -> tuple[Step, Host]:
+    """The hosts' step that is due, and the host ``name`` in it.
+
+    Raises :class:`RotationError` where ``step``, the one that is due, isn't the hosts', or the host has no part in it.
+    """
+    if step is None or step.turn is not Turn.HOSTS:
+        raise RotationError(f"it isn't the hosts' turn, but that of {step.name if step else 'nobody'}; nothing was made")
+    for host in step.hosts:
+        if host.name == name:
+            return step, host
+    known = ", ".join(host.name for host in step.hosts)
+    raise RotationError(f"{name!r} has no part in step {step.name}, which is for {known}; nothing was made")
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ from slinky_iac.key_lifecycle.model import Host
 from slinky_iac.key_lifecycle.slurm import SlurmFacts
 from slinky_iac.manifests.shared import key_references
 from slinky_iac.reach import reach
+from slinky_iac.slurmrest.signing import SigningKey
 
 AT_ONCE = 16
 """Hosts that are asked at the same time."""
@@ -63,12 +64,12 @@ class Look:
         held = [data[each] for each in entries if each in data]
         own = [self.material.keys[each] for each in ("jwtKey", "jwtKeyNext") if each in self.material.keys]
         known = {keys.fingerprint(raw): raw for raw in (*own, *held)}
-        slurmdbd = {fp: self._slurmdbd(raw) for fp, raw in known.items()} if self.accounting else None
+        slurmdbd = {fp: self.takes(raw, slurmdbd=True) for fp, raw in known.items()} if self.accounting else None
         return JwtFacts(
             current=self._current("jwtKey", held[0] if held else None),
             coming=self.material.fingerprint("jwtKeyNext"),
             held=tuple(keys.fingerprint(raw) for raw in held),
-            slurmctld={fp: self._slurmctld(raw) for fp, raw in known.items()},
+            slurmctld={fp: self.takes(raw, slurmdbd=False) for fp, raw in known.items()},
             slurmdbd=None if slurmdbd is None else _settled(slurmdbd),
             hosts=self.hosts,
         )
@@ -125,20 +126,11 @@ class Look:
         alone = keys.jwks(own) == self.material.jwks()
         return self.wanted if alone and key is not None and key.digest == sha256(own).hexdigest() else None
 
-    def _slurmctld(self, raw: bytes) -> bool | None:
-        with self.session.slurm_with([raw]) as client:
+    def takes(self, key: SigningKey, *, slurmdbd: bool) -> bool | None:
+        """Whether slurmctld, or slurmdbd, takes a token made with ``key``; None: it couldn't be asked."""
+        with self.session.slurm_with([key]) as client:
             try:
-                client.diag(budget_s=ASK_S)
-            except SlurmrestAuthError:
-                return False
-            except SlurmrestError:
-                return None
-        return True
-
-    def _slurmdbd(self, raw: bytes) -> bool | None:
-        with self.session.slurm_with([raw]) as client:
-            try:
-                client.clusters(budget_s=ASK_S)
+                _ = client.clusters(budget_s=ASK_S) if slurmdbd else client.diag(budget_s=ASK_S)
             except SlurmrestAuthError:
                 return False
             except SlurmrestError:

@@ -40,16 +40,8 @@ def jwt_agreements(facts: JwtFacts) -> Iterator[Agreement]:
     else:
         same = facts.held[0] == facts.current
         text = f"the cluster's Secret has {facts.held[0]}, the configuration {facts.current}"
-        yield Agreement("JWT key: Secret", "agrees" if same else "differs", text)
-    for daemon, accepts in (("slurmctld", facts.slurmctld), ("slurmdbd", facts.slurmdbd)):
-        if accepts is not None:
-            verdict = accepts.get(facts.current)
-            said = {
-                True: f"{daemon} takes a token made with it",
-                False: f"{daemon} refuses tokens made with it: another key, or it hasn't read this one yet",
-                None: f"{daemon} could not be asked",
-            }[verdict]
-            yield Agreement(f"JWT key: {daemon}", _verdict(verdict), said)
+        yield Agreement("JWT key: Secret", _verdict(same), text)
+    yield from _takers("JWT key", facts, "another key, or it hasn't read this one yet")
     if facts.coming is not None:
         yield Agreement("JWT key: rotation", "differs", "one is under way: `python -m slinky_iac keys rotate jwt` goes on")
 
@@ -65,18 +57,23 @@ def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
         agree = facts.published == wanted
         text = "the ConfigMap has the configuration's keys" if agree else "the ConfigMap has others: `pulumi up`"
         yield Agreement("token key: public set", _verdict(agree), text)
+    yield from _takers("token key", facts, "its jwks.json hasn't this key, or it hasn't read it")
+    if facts.coming is not None or facts.previous is not None:
+        going_on = "one is under way: `python -m slinky_iac keys rotate tokens` goes on"
+        yield Agreement("token key: rotation", "differs", going_on)
+
+
+def _takers(key: str, facts: JwtFacts | TokenFacts, refusal: str) -> Iterator[Agreement]:
+    """Whether slurmctld, and slurmdbd where there is one, take tokens of the configuration's key; why they may refuse."""
     for daemon, accepts in (("slurmctld", facts.slurmctld), ("slurmdbd", facts.slurmdbd)):
         if accepts is not None:
             verdict = accepts.get(facts.current)
             said = {
                 True: f"{daemon} takes a token made with it",
-                False: f"{daemon} refuses tokens made with it: its jwks.json hasn't this key, or it hasn't read it",
+                False: f"{daemon} refuses tokens made with it: {refusal}",
                 None: f"{daemon} could not be asked",
             }[verdict]
-            yield Agreement(f"token key: {daemon}", _verdict(verdict), said)
-    if facts.coming is not None or facts.previous is not None:
-        going_on = "one is under way: `python -m slinky_iac keys rotate tokens` goes on"
-        yield Agreement("token key: rotation", "differs", going_on)
+            yield Agreement(f"{key}: {daemon}", _verdict(verdict), said)
 
 
 def slurm_agreements(facts: SlurmFacts, *, jwks: bool, silent: Sequence[str] | None) -> Iterator[Agreement]:

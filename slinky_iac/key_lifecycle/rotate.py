@@ -15,7 +15,7 @@ from slinky_iac import names
 from slinky_iac.errors import RotationError, SlurmrestError
 from slinky_iac.key_lifecycle import jwt, material, model, pods, scripts, slurm
 from slinky_iac.key_lifecycle.engine import Engine
-from slinky_iac.key_lifecycle.hosts import Via, hosts_of
+from slinky_iac.key_lifecycle.hosts import Via, host_in_turn, hosts_of
 from slinky_iac.key_lifecycle.look import Look, opened
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import START, Host, Rotation, Step, Turn, Which, staged
@@ -59,15 +59,8 @@ class Rotating:
             step = plan.due
             if self.which == "slurm" and step is not None and step.name == START:
                 step = plan.steps[-1]  # whether hosts that can't be asked have forgotten isn't known; once more does no harm
-            if step is None or step.turn is not Turn.HOSTS:
-                raise RotationError(
-                    f"it isn't the hosts' turn, but that of {step.name if step else 'nobody'}; nothing was made"
-                )
-            for host in step.hosts:
-                if host.name == name:
-                    return scripts.change(host, _files(look.material, step.name), folder=self.folder)
-            known = ", ".join(host.name for host in step.hosts)
-            raise RotationError(f"{name!r} has no part in step {step.name}, which is for {known}; nothing was made")
+            step, host = host_in_turn(step, name)
+            return scripts.change(host, _files(look.material, step.name), folder=self.folder)
 
     def run(self, *, start: bool) -> Rotation:
         """Carry on until it is somebody else's turn, or done. ``start``: begin where none is under way.

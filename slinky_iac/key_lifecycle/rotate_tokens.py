@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from slinky_iac import names, token_keys
-from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
+from slinky_iac.errors import KubeNotFound, RotationError
 from slinky_iac.key_lifecycle import material, model, scripts, tokens
 from slinky_iac.key_lifecycle.engine import Engine
-from slinky_iac.key_lifecycle.hosts import Via, hosts_of
-from slinky_iac.key_lifecycle.look import ASK_S, Look, opened
+from slinky_iac.key_lifecycle.hosts import Via, host_in_turn, hosts_of
+from slinky_iac.key_lifecycle.look import Look, opened
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import START, Role, Rotation, Step, Turn
 from slinky_iac.key_lifecycle.tokens import TokenFacts
@@ -50,16 +50,8 @@ class RotatingTokens:
         Raises :class:`RotationError` where no such step is due, or the host has no part in it.
         """
         with self._look() as look:
-            step = tokens.rotation(facts_of(look)).due
-            if step is None or step.turn is not Turn.HOSTS:
-                raise RotationError(
-                    f"it isn't the hosts' turn, but that of {step.name if step else 'nobody'}; nothing was made"
-                )
-            for host in step.hosts:
-                if host.name == name:
-                    return scripts.change(host, [file_of(look.material, step.name)], folder=self.folder)
-            known = ", ".join(host.name for host in step.hosts)
-            raise RotationError(f"{name!r} has no part in step {step.name}, which is for {known}; nothing was made")
+            step, host = host_in_turn(tokens.rotation(facts_of(look)).due, name)
+            return scripts.change(host, [file_of(look.material, step.name)], folder=self.folder)
 
     def run(self, *, start: bool) -> Rotation:
         """Carry on until it is the hosts' turn and nobody may go there, or done. ``start``: begin where none is under way.
@@ -189,7 +181,7 @@ def facts_of(look: Look) -> TokenFacts:
         previous=_kid(found, "tokenKeyPrevious"),
         published=_published(look, names.token_key_set(base)),
         signing=None if held is None else held[2],
-        slurmctld={kid: _taken(look, key, slurmdbd=False) for kid, key in known.items()},
+        slurmctld={kid: look.takes(key, slurmdbd=False) for kid, key in known.items()},
         slurmdbd=_slurmdbd(look, known) if look.accounting else None,
         outside=frozenset(role for role, host in outside.items() if host is not None),
         hosts=look.hosts,
@@ -215,21 +207,10 @@ def _published(look: Look, name: str) -> frozenset[str]:
     return token_keys.kids(text.encode()) if text else frozenset()
 
 
-def _taken(look: Look, key: TokenKey, *, slurmdbd: bool) -> bool | None:
-    with look.session.slurm_with([key]) as client:
-        try:
-            _ = client.clusters(budget_s=ASK_S) if slurmdbd else client.diag(budget_s=ASK_S)
-        except SlurmrestAuthError:
-            return False
-        except SlurmrestError:
-            return None
-    return True
-
-
 def _slurmdbd(look: Look, known: Mapping[str, TokenKey]) -> dict[str, bool | None]:
     """slurmdbd's refusal looks like a slurmdbd that is down (error 7000), unless it takes another key: so what wasn't taken
     is asked again, after it was seen to be up."""
-    said = {kid: _taken(look, key, slurmdbd=True) for kid, key in known.items()}
+    said = {kid: look.takes(key, slurmdbd=True) for kid, key in known.items()}
     if True not in said.values():
         return said
-    return {kid: verdict or _taken(look, known[kid], slurmdbd=True) or False for kid, verdict in said.items()}
+    return {kid: verdict or look.takes(known[kid], slurmdbd=True) or False for kid, verdict in said.items()}
