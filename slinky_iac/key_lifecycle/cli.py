@@ -15,6 +15,7 @@ from typing import Final
 from slinky_iac import keys, names
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError, SlurmrestError
 from slinky_iac.key_lifecycle import bring, bring_tokens, files, material, planned_stop, report, rotate_tokens, scripts
+from slinky_iac.key_lifecycle.carrying import Means
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.hosts import Via, hosts_of
 from slinky_iac.key_lifecycle.look import Look, opened
@@ -194,18 +195,22 @@ def _silent(look: Look) -> list[str] | None:
     return sorted(node.name for node in answer.nodes if node.state & LOST) if answer is not None else None
 
 
-def _rotation_of_tokens(arguments: argparse.Namespace) -> int:
-    if arguments.stop or arguments.confirm:
-        raise RotationError(
-            "tokens: their key needs no stop, and tokens tell when hosts are done: leave --stop and --confirm out"
-        )
-    rotating = RotatingTokens(
+def _means(arguments: argparse.Namespace) -> Means:
+    return Means(
         engine=Engine(arguments.stack),
         say=lambda line: print(line, file=sys.stderr, flush=True),
         via=Via(arguments.via) if arguments.via else None,
         backups=tuple(arguments.backup),
         folder=arguments.folder,
     )
+
+
+def _rotation_of_tokens(arguments: argparse.Namespace) -> int:
+    if arguments.stop or arguments.confirm:
+        raise RotationError(
+            "tokens: their key needs no stop, and tokens tell when hosts are done: leave --stop and --confirm out"
+        )
+    rotating = RotatingTokens(_means(arguments))
     if arguments.script:
         sys.stdout.write(rotating.script(arguments.script))
         return 0
@@ -221,17 +226,9 @@ def _ended(arguments: argparse.Namespace, plan: Rotation) -> int:
 def _rotation(arguments: argparse.Namespace) -> int:
     if arguments.which == "tokens":
         return _rotation_of_tokens(arguments)
-    engine = Engine(arguments.stack)
-    stopped = arguments.stop or planned_stop.reason(material.read(engine).config, arguments.which) is not None
-    rotating = (Stopping if stopped else Rotating)(
-        which=arguments.which,
-        engine=engine,
-        say=lambda line: print(line, file=sys.stderr, flush=True),
-        via=Via(arguments.via) if arguments.via else None,
-        backups=tuple(arguments.backup),
-        folder=arguments.folder,
-        confirmed=arguments.confirm,
-    )
+    means = _means(arguments)
+    stopped = arguments.stop or planned_stop.reason(material.read(means.engine).config, arguments.which) is not None
+    rotating = (Stopping if stopped else Rotating)(arguments.which, means, arguments.confirm)
     if arguments.script:
         if sys.stdout.isatty():
             raise RotationError("the script holds a key, and this is a terminal: pipe it to the host, as the plan shows")

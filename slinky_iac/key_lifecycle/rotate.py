@@ -6,21 +6,20 @@ in pods and on hosts, and by who takes which token; so a run that was cut short 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.errors import RotationError, SlurmrestError
 from slinky_iac.key_lifecycle import jwt, material, model, pods, scripts, slurm
-from slinky_iac.key_lifecycle.engine import Engine
-from slinky_iac.key_lifecycle.hosts import Via, host_in_turn, hosts_of
-from slinky_iac.key_lifecycle.look import Look, opened
+from slinky_iac.key_lifecycle.carrying import Means, next_step
+from slinky_iac.key_lifecycle.hosts import host_in_turn
+from slinky_iac.key_lifecycle.look import Look
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import START, Host, Rotation, Step, Turn, Which, staged
 from slinky_iac.key_lifecycle.planned_stop import reason
-from slinky_iac.kube.wire import Clock
 
 PODS_S: Final = 300
 """Longest wait for kubelet to bring a Secret into all pods: by itself it looks at each every 60 to 90 s."""
@@ -35,14 +34,9 @@ class Rotating:
     """One rotation of one stack, as far as this run can carry it."""
 
     which: Which
-    engine: Engine
-    say: Callable[[str], None]
-    via: Via | None = None
-    backups: tuple[str, ...] = ()
-    folder: str = scripts.FOLDER
+    means: Means
     confirmed: str | None = None
     """Name of the hosts' step that the caller says is done; needed for slurm.key where hosts can't be asked."""
-    clock: Clock = field(default_factory=Clock)
 
     def plan(self) -> Rotation:
         """Where the rotation stands. Changes nothing."""
@@ -60,7 +54,7 @@ class Rotating:
             if self.which == "slurm" and step is not None and step.name == START:
                 step = plan.steps[-1]  # whether hosts that can't be asked have forgotten isn't known; once more does no harm
             step, host = host_in_turn(step, name)
-            return scripts.change(host, _files(look.material, step.name), folder=self.folder)
+            return scripts.change(host, _files(look.material, step.name), folder=self.means.folder)
 
     def run(self, *, start: bool) -> Rotation:
         """Carry on until it is somebody else's turn, or done. ``start``: begin where none is under way.
@@ -72,31 +66,27 @@ class Rotating:
         while True:
             with self._look() as look:
                 plan = self._plan(look)
-                step = plan.due
-                if step is None or (step.name == START and (done is not None or not start)):
+                step = next_step(plan, done, start=start, via=self.means.via)
+                if step is None:
                     return self._ended(plan, done)
-                if step.turn is Turn.HOSTS and self.via is None:
-                    return plan
-                if step.name == done and step.turn is Turn.OURS:
-                    raise RotationError(f"step {done} was done and doesn't show: {'; '.join(plan.notes)}. Run this again")
-                self.say(f"{step.name}: {step.title}")
+                self.means.say(f"{step.name}: {step.title}")
                 if step.turn is Turn.HOSTS:
-                    self._on_hosts(look, step, self.via)
+                    self._on_hosts(look, step)
                 else:
                     self._ours(look, step.name)
                 done = step.name
 
     def _ended(self, plan: Rotation, done: str | None) -> Rotation:
         """Nobody can see whether hosts without ``via`` have forgotten the old key: that step is left to be shown."""
-        if done == slurm.FORGET_PODS and self.via is None:
+        if done == slurm.FORGET_PODS and self.means.via is None:
             return replace(plan, steps=staged(plan.steps, slurm.FORGET_HOSTS), under_way=True)
         return plan
 
     @contextmanager
     def _look(self) -> Iterator[Look]:
-        found = material.read(self.engine)
+        found = material.read(self.means.engine)
         refuse_unrotatable(found, self.which)
-        with opened(found, hosts_of(found.config, self.backups), self.via, self.folder) as look:
+        with self.means.look(found) as look:
             yield look
 
     def _plan(self, look: Look) -> Rotation:
@@ -117,20 +107,20 @@ class Rotating:
             case model.START:
                 self._make(look)
             case jwt.CARRY:
-                self.engine.update_keys(self.say)
+                self.means.engine.update_keys(self.means.say)
             case jwt.ADOPT:
                 if "jwtKeyNext" in keys:
-                    self.engine.set_key("jwtKey", keys["jwtKeyNext"])
-                    self.engine.remove("jwtKeyNext")
-                self.engine.update_keys(self.say)
+                    self.means.engine.set_key("jwtKey", keys["jwtKeyNext"])
+                    self.means.engine.remove("jwtKeyNext")
+                self.means.engine.update_keys(self.means.say)
             case slurm.LEARN_PODS:
                 self._to_pods(look)
             case slurm.CHANGE_PODS:
-                self._swap(keys)
+                self.means.swap("slurmKey", keys)
                 self._to_pods(None)
             case slurm.FORGET_PODS:
                 if "slurmKeyPrevious" in keys:
-                    self.engine.remove("slurmKeyPrevious")
+                    self.means.engine.remove("slurmKeyPrevious")
                 self._to_pods(None)
 
     def _make(self, look: Look) -> None:
@@ -142,58 +132,44 @@ class Rotating:
                     f"pods {', '.join(without[:6])} don't have this stack's slurm.jwks: after keys.jwks: true one `pulumi"
                     " up` replaces the pods of every NodeSet, drained; wait for its end. Nothing was changed"
                 )
-        self.engine.settled()
-        self.engine.set_key(f"{self.which}KeyNext", material.generate())
-
-    def _swap(self, keys: Mapping[str, bytes]) -> None:
-        """The new key becomes slurmKey, in an order that at every cut leaves both keys and a plan that goes on."""
-        coming = keys.get("slurmKeyNext")
-        if coming is None:
-            return
-        if keys["slurmKey"] != coming:
-            self.engine.set_key("slurmKeyPrevious", keys["slurmKey"])
-            self.engine.set_key("slurmKey", coming)
-        self.engine.remove("slurmKeyNext")
+        self.means.engine.settled()
+        self.means.engine.set_key(f"{self.which}KeyNext", material.generate())
 
     def _to_pods(self, look: Look | None) -> None:
         """Bring slurm.jwks, as the configuration now makes it, to the Secret and into every pod."""
         facts = look.slurm() if look is not None else None
         if facts is None or facts.held != facts.wanted:
-            self.engine.update_keys(self.say)
+            self.means.engine.update_keys(self.means.say)
         with self._look() as now:
             config, wanted = now.material.config, now.wanted
-            end = self.clock.monotonic() + PODS_S
+            end = self.means.clock.monotonic() + PODS_S
             while True:
                 files = pods.digests(now.session, config)
                 late = sorted(pod for pod, file in files.items() if file != wanted)
                 if not late:
-                    self.say(f"{len(files)} pods have the new {names.SLURM_JWKS_FILE}")
+                    self.means.say(f"{len(files)} pods have the new {names.SLURM_JWKS_FILE}")
                     return
-                if self.clock.monotonic() > end:
+                if self.means.clock.monotonic() > end:
                     raise RotationError(
                         f"after {PODS_S} s these pods don't have the new slurm.jwks: {', '.join(late[:8])}. Nobody signs"
                         " with a key that they don't know, so nothing is lost: see why kubelet doesn't follow the Secret, or"
                         " drain and delete these pods, then run this again"
                     )
                 pods.nudge(now.session, config, files, wanted)
-                self.clock.sleep(EVERY_S)
+                self.means.clock.sleep(EVERY_S)
 
     # -- the hosts' steps ----------------------------------------------------------------------------------------
 
-    def _on_hosts(self, look: Look, step: Step, via: Via | None) -> None:
+    def _on_hosts(self, look: Look, step: Step) -> None:
         """Run the step's scripts, slurmctld's host last, and see that they took effect."""
-        assert via is not None
         files = _files(look.material, step.name)
         before = _started(look)
-        for host in self._not_done(look, step):
-            self.say(f"  {host.name} ({', '.join(host.roles)})")
-            said = scripts.told(via.script(host, scripts.change(host, files, folder=self.folder)))
-            wrong = [file.name for file in files if said.get(file.name) != scripts.Seen(file.digest, read=True)]
-            if wrong:
-                raise RotationError(
-                    f"host {host.name}: {', '.join(wrong)} isn't what was sent. Its daemons may have read it: mend the host"
-                    " and run this again at once"
-                )
+        self.means.place(
+            self._not_done(look, step),
+            lambda host: scripts.change(host, files, folder=self.means.folder),
+            files,
+            advice="Its daemons may have read it: mend the host and run this again at once",
+        )
         if self.which == "slurm":
             self._await_nodes(look, before)
         else:
@@ -208,16 +184,16 @@ class Rotating:
 
     def _await_nodes(self, look: Look, before: Mapping[str, int | None]) -> None:
         """Wait until every slurmd that was there before has read its configuration anew and responds."""
-        end = self.clock.monotonic() + NODES_S
+        end = self.means.clock.monotonic() + NODES_S
         late: list[str] = sorted(before)
         while late:
-            if self.clock.monotonic() > end:
+            if self.means.clock.monotonic() > end:
                 raise RotationError(
                     f"after {NODES_S} s these nodes haven't come back: {', '.join(late[:8])}. Their jobs are lost at"
                     " SlurmdTimeout. See slurmd's log there: `decode_jwt` means that its slurm.jwks is an older one. Place"
                     " it and restart slurmd, then run this again"
                 )
-            self.clock.sleep(EVERY_S)
+            self.means.clock.sleep(EVERY_S)
             try:
                 now = _started(look)
             except SlurmrestError:  # slurmctld is reading its configuration
@@ -226,15 +202,15 @@ class Rotating:
 
     def _await_change(self, look: Look) -> None:
         """Wait until slurmctld and slurmdbd take the new JWT key and refuse the old one."""
-        end = self.clock.monotonic() + NODES_S
+        end = self.means.clock.monotonic() + NODES_S
         while True:
             facts = look.jwt()
             plan = jwt.rotation(facts)
             if plan.due is None or plan.due.name != jwt.HOSTS:
                 return
-            if self.clock.monotonic() > end:
+            if self.means.clock.monotonic() > end:
                 raise RotationError(f"the hosts have the new file, but {'; '.join(plan.notes)}. Run this again")
-            self.clock.sleep(EVERY_S)
+            self.means.clock.sleep(EVERY_S)
 
 
 def refuse_unrotatable(found: Material, which: Which) -> None:

@@ -6,21 +6,20 @@ where it stands. A run that was cut short anywhere is simply run again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac import names, token_keys
 from slinky_iac.errors import KubeNotFound, RotationError
 from slinky_iac.key_lifecycle import material, model, scripts, tokens
-from slinky_iac.key_lifecycle.engine import Engine
-from slinky_iac.key_lifecycle.hosts import Via, host_in_turn, hosts_of
-from slinky_iac.key_lifecycle.look import Look, opened
+from slinky_iac.key_lifecycle.carrying import Means, next_step
+from slinky_iac.key_lifecycle.hosts import host_in_turn
+from slinky_iac.key_lifecycle.look import Look
 from slinky_iac.key_lifecycle.material import Material
-from slinky_iac.key_lifecycle.model import START, Role, Rotation, Step, Turn
+from slinky_iac.key_lifecycle.model import Role, Rotation, Step, Turn
 from slinky_iac.key_lifecycle.tokens import TokenFacts
-from slinky_iac.kube.wire import Clock
 from slinky_iac.token_keys import TokenKey
 
 FOLLOW_S: Final = 300
@@ -32,12 +31,7 @@ EVERY_S: Final = 1.0
 class RotatingTokens:
     """One rotation of one stack's token key, as far as this run can carry it."""
 
-    engine: Engine
-    say: Callable[[str], None]
-    via: Via | None = None
-    backups: tuple[str, ...] = ()
-    folder: str = scripts.FOLDER
-    clock: Clock = field(default_factory=Clock)
+    means: Means
 
     def plan(self) -> Rotation:
         """Where the rotation stands. Changes nothing. Raises :class:`RotationError` where the stack signs with HS256."""
@@ -51,7 +45,7 @@ class RotatingTokens:
         """
         with self._look() as look:
             step, host = host_in_turn(tokens.rotation(facts_of(look)).due, name)
-            return scripts.change(host, [file_of(look.material, step.name)], folder=self.folder)
+            return scripts.change(host, [file_of(look.material, step.name)], folder=self.means.folder)
 
     def run(self, *, start: bool) -> Rotation:
         """Carry on until it is the hosts' turn and nobody may go there, or done. ``start``: begin where none is under way.
@@ -64,25 +58,21 @@ class RotatingTokens:
             with self._look() as look:
                 facts = facts_of(look)
                 plan = tokens.rotation(facts)
-                step = plan.due
-                if step is None or (step.name == START and (done is not None or not start)):
+                step = next_step(plan, done, start=start, via=self.means.via)
+                if step is None:
                     return plan
-                if step.turn is Turn.HOSTS and self.via is None:
-                    return plan
-                if step.name == done:
-                    raise RotationError(f"step {done} was done and doesn't show: {'; '.join(plan.notes)}. Run this again")
-                self.say(f"{step.name}: {step.title}")
+                self.means.say(f"{step.name}: {step.title}")
                 if step.turn is Turn.HOSTS:
-                    self._on_hosts(look, step, self.via)
+                    self._on_hosts(look, step)
                 else:
                     self._ours(look, facts, step.name)
                 done = step.name
 
     @contextmanager
     def _look(self) -> Iterator[Look]:
-        found = material.read(self.engine)
+        found = material.read(self.means.engine)
         refuse_unsigned(found)
-        with opened(found, hosts_of(found.config, self.backups), self.via, self.folder) as look:
+        with self.means.look(found) as look:
             yield look
 
     def _ours(self, look: Look, facts: TokenFacts, name: str) -> None:
@@ -90,16 +80,16 @@ class RotatingTokens:
             case model.START:
                 self._make(facts)
             case tokens.PUBLISH:
-                self.engine.update_keys(self.say, replaces=False)
+                self.means.engine.update_keys(self.means.say, replaces=False)
             case tokens.LEARN | tokens.FORGET:
                 self._await_change(look, name)
             case tokens.SIGN:
-                self._swap(look.material.tokens)
-                self.engine.update_keys(self.say, replaces=False)
+                self.means.swap("tokenKey", {name: key.pem for name, key in look.material.tokens.items()})
+                self.means.engine.update_keys(self.means.say, replaces=False)
             case tokens.END:
                 if "tokenKeyPrevious" in look.material.tokens:
-                    self.engine.remove("tokenKeyPrevious")
-                self.engine.update_keys(self.say, replaces=False)
+                    self.means.engine.remove("tokenKeyPrevious")
+                self.means.engine.update_keys(self.means.say, replaces=False)
 
     def _make(self, facts: TokenFacts) -> None:
         if not tokens.taken(facts, facts.current):
@@ -107,46 +97,34 @@ class RotatingTokens:
                 f"the token key in use isn't certainly taken: {'; '.join(tokens.rotation(facts).notes)}. `python -m"
                 " slinky_iac preflight` says what daemons lack; mend that first. Nothing was changed"
             )
-        self.engine.settled()
-        self.engine.set_key("tokenKeyNext", token_keys.generate())
+        self.means.engine.settled()
+        self.means.engine.set_key("tokenKeyNext", token_keys.generate())
 
-    def _swap(self, keys: Mapping[str, TokenKey]) -> None:
-        """The new key becomes tokenKey, in an order that at every cut leaves both keys and a plan that goes on."""
-        coming = keys.get("tokenKeyNext")
-        if coming is None:
-            return
-        if keys["tokenKey"] != coming:
-            self.engine.set_key("tokenKeyPrevious", keys["tokenKey"].pem)
-            self.engine.set_key("tokenKey", coming.pem)
-        self.engine.remove("tokenKeyNext")
-
-    def _on_hosts(self, look: Look, step: Step, via: Via | None) -> None:
+    def _on_hosts(self, look: Look, step: Step) -> None:
         """Run the step's scripts, slurmctld's host last, and see that they took effect."""
-        assert via is not None
         file = file_of(look.material, step.name)
-        for host in step.hosts:
-            self.say(f"  {host.name} ({', '.join(host.roles)})")
-            said = scripts.told(via.script(host, scripts.change(host, [file], folder=self.folder)))
-            if said.get(file.name) != scripts.Seen(file.digest, read=True):
-                raise RotationError(
-                    f"host {host.name}: {file.name} isn't what was sent. Tokens signed with the key in use are taken all the"
-                    " same, since both sets have it: mend the host and run this again"
-                )
+        self.means.place(
+            step.hosts,
+            lambda host: scripts.change(host, [file], folder=self.means.folder),
+            [file],
+            advice="Tokens signed with the key in use are taken all the same, since both sets have it: mend the host and run"
+            " this again",
+        )
         self._await_change(look, step.name)
 
     def _await_change(self, look: Look, step: str) -> None:
         """Wait until the daemons have the set of this step, as tokens tell."""
-        end = self.clock.monotonic() + FOLLOW_S
+        end = self.means.clock.monotonic() + FOLLOW_S
         while True:
             plan = tokens.rotation(facts_of(look))
             if plan.due is None or plan.due.name != step:
                 return
-            if self.clock.monotonic() > end:
+            if self.means.clock.monotonic() > end:
                 raise RotationError(
                     f"after {FOLLOW_S} s {'; '.join(plan.notes)}. Outside, slurm.conf and slurmdbd.conf must name the file"
                     " (`python -m slinky_iac preflight` shows it); gates sign with a key that is taken. Run this again"
                 )
-            self.clock.sleep(EVERY_S)
+            self.means.clock.sleep(EVERY_S)
 
 
 def refuse_unsigned(found: Material) -> None:

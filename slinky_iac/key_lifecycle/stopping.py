@@ -7,17 +7,14 @@ tells that one is under way is the secret ``…Next`` of imported keys, and the 
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.errors import RotationError
 from slinky_iac.key_lifecycle import material, model, planned_stop, scripts
-from slinky_iac.key_lifecycle.engine import Engine
-from slinky_iac.key_lifecycle.hosts import Via, hosts_of
-from slinky_iac.key_lifecycle.look import Look, opened
+from slinky_iac.key_lifecycle.carrying import Means
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Rotation, Step, Turn, Which
 from slinky_iac.key_lifecycle.planned_stop import StopFacts, awaiting, daemons, holders, reason
@@ -32,25 +29,21 @@ class Stopping:
     """One planned stop of one stack, as far as this run can carry it."""
 
     which: Which
-    engine: Engine
-    say: Callable[[str], None]
-    via: Via | None = None
-    backups: tuple[str, ...] = ()
-    folder: str = scripts.FOLDER
+    means: Means
     confirmed: str | None = None
     """Name of the hosts' step that the caller says is done; nobody sees a key on a host from here."""
     kubectl: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
 
     def plan(self) -> Rotation:
         """All steps, and where the stop stands. Changes nothing. Raises what reading the stack raises."""
-        return plan_of(self.which, self._facts(material.read(self.engine), self.confirmed))
+        return plan_of(self.which, self._facts(material.read(self.means.engine), self.confirmed))
 
     def script(self, name: str) -> str:
         """The script that brings the new key to the host ``name``; it holds the key.
 
         Raises :class:`RotationError` where the host has no part in the stop, or it isn't its turn.
         """
-        found = material.read(self.engine)
+        found = material.read(self.means.engine)
         facts = self._facts(found, self.confirmed)
         before, after = planned_stop.split_hosts(self.which, facts)
         due = plan_of(self.which, facts).due
@@ -59,7 +52,7 @@ class Stopping:
         hosts = before if early else after if facts.daemons and facts.coming is None else ()
         for host in hosts:
             if host.name == name:
-                return scripts.replaced(host, self._file(found), folder=self.folder)
+                return scripts.replaced(host, self._file(found), folder=self.means.folder)
         whose = ", ".join(host.name for host in hosts) or "no host's"
         raise RotationError(
             f"{name!r} has no part in what is due now, which is {whose} turn; see `--plan`. Nothing was made"
@@ -73,7 +66,7 @@ class Stopping:
         """
         done, confirmed = "", self.confirmed
         while True:
-            found = material.read(self.engine)
+            found = material.read(self.means.engine)
             self._refuse(found, asked=asked)
             facts = self._facts(found, confirmed)
             plan = plan_of(self.which, facts)
@@ -82,13 +75,13 @@ class Stopping:
             step = plan.due
             if step is None or step.name == done:
                 raise RotationError(f"step {done} was done and doesn't show in the stack. Run this again")
-            if step.turn is Turn.HOSTS and self.via is None:
+            if step.turn is Turn.HOSTS and self.means.via is None:
                 return plan
             if not plan.under_way and not planned_stop.unmarked(facts):
-                self.engine.settled()
-            self.say(f"{step.name}: {step.title}")
+                self.means.engine.settled()
+            self.means.say(f"{step.name}: {step.title}")
             if step.turn is Turn.HOSTS:
-                self._on_hosts(step, found, self.via)
+                self._on_hosts(step, found)
                 confirmed = step.name
             else:
                 self._ours(step.name, found, facts)
@@ -111,7 +104,7 @@ class Stopping:
             raise RotationError(f"{why}, and `--stop` carries it out. Nothing was changed")
 
     def _facts(self, found: Material, confirmed: str | None) -> StopFacts:
-        resources = self.engine.resources()
+        resources = self.means.engine.resources()
         name = _CONFIGURED[self.which]
         imported = found.config.keys.source == "imported"
         return StopFacts(
@@ -122,9 +115,9 @@ class Stopping:
             current=found.fingerprint(name) if imported else None,
             coming=found.fingerprint(f"{name}Next") if imported else None,
             confirmed=confirmed,
-            hosts=hosts_of(found.config, self.backups),
-            stack=self.engine.stack,
-            backups=self.backups,
+            hosts=self.means.hosts(found.config),
+            stack=self.means.engine.stack,
+            backups=self.means.backups,
         )
 
     # -- steps ---------------------------------------------------------------------------------------------------
@@ -133,24 +126,24 @@ class Stopping:
         name = _CONFIGURED[self.which]
         match step:
             case model.START:
-                self.engine.set_key(f"{name}Next", material.generate())
+                self.means.engine.set_key(f"{name}Next", material.generate())
             case planned_stop.REMOVE:
                 protected = [each.urn for each in facts.holders if each.protected]
                 wanted = facts.holders[:1] or facts.daemons[:2]
-                self.engine.remove_with_dependents([each.urn for each in wanted], protected)
+                self.means.engine.remove_with_dependents([each.urn for each in wanted], protected)
                 self._await_pods(found)
             case planned_stop.KEY:
-                self.engine.set_key(name, found.keys[f"{name}Next"])
+                self.means.engine.set_key(name, found.keys[f"{name}Next"])
             case planned_stop.UP:
                 self._await_pods(found)
                 if f"{name}Next" in found.keys:
-                    self.engine.remove(f"{name}Next")
-                self.engine.up()
+                    self.means.engine.remove(f"{name}Next")
+                self.means.engine.up()
 
     def _await_pods(self, found: Material) -> None:
         """Wait until no pod of the cluster is left: one that is would hand the old key to a new one on its node."""
         command = awaiting(found.config)
-        self.say("waiting until no pod of the cluster is left")
+        self.means.say("waiting until no pod of the cluster is left")
         try:
             done = self.kubectl(
                 command,
@@ -171,24 +164,24 @@ class Stopping:
                 " beside them would get the old key: see why they don't end, then run this again"
             )
 
-    def _on_hosts(self, step: Step, found: Material, via: Via | None) -> None:
-        assert via is not None
+    def _on_hosts(self, step: Step, found: Material) -> None:
         file = self._file(found)
-        for host in step.hosts:
-            self.say(f"  {host.name} ({', '.join(host.roles)})")
-            said = scripts.told(via.script(host, scripts.replaced(host, file, folder=self.folder)))
-            if said.get(file.name) != scripts.Seen(file.digest, read=True):
-                raise RotationError(f"host {host.name}: {file.name} isn't what was sent. Mend the host, then run this again")
+        self.means.place(
+            step.hosts,
+            lambda host: scripts.replaced(host, file, folder=self.means.folder),
+            [file],
+            advice="Mend the host, then run this again",
+        )
 
     def _ended(self, plan: Rotation, found: Material) -> Rotation:
         """The plan at rest, once hosts that start after `pulumi up` have the key; without ``via`` these are shown as due."""
         last = plan.steps[-1]
         if last.name != planned_stop.MEMBERS or self.confirmed == last.name:
             return plan
-        if self.via is None:
+        if self.means.via is None:
             return planned_stop.under_way(plan, last.name)
-        self.say(f"{last.name}: {last.title}")
-        self._on_hosts(last, found, self.via)
+        self.means.say(f"{last.name}: {last.title}")
+        self._on_hosts(last, found)
         return plan
 
     # -- the key -------------------------------------------------------------------------------------------------
@@ -196,14 +189,9 @@ class Stopping:
     def _file(self, found: Material) -> scripts.File:
         raw = found.keys.get(_CONFIGURED[self.which])
         if raw is None or found.config.keys.source != "imported":
-            with self._look(found) as look:
+            with self.means.look(found) as look:
                 secret, entry = look.place(self.which)
                 raw = look.secret(secret).get(entry)
         if raw is None:
             raise RotationError("there is no Secret with the new key yet: `pulumi up` makes it. Nothing was made")
         return scripts.File(_FILES[self.which], raw)
-
-    @contextmanager
-    def _look(self, found: Material) -> Iterator[Look]:
-        with opened(found, (), None) as look:
-            yield look

@@ -133,7 +133,7 @@ def test_a_run_says_where_it_stands_and_ends_with_3_where_hosts_are_awaited(
     monkeypatch.setattr(
         "slinky_iac.key_lifecycle.rotate_tokens.material.read", lambda _engine: material(tokenKey=token_key())
     )
-    monkeypatch.setattr("slinky_iac.key_lifecycle.rotate_tokens.opened", opened)
+    monkeypatch.setattr("slinky_iac.key_lifecycle.carrying.opened", opened)
     monkeypatch.setattr("slinky_iac.key_lifecycle.rotate_tokens.facts_of", lambda _look: facts)
     assert cli.run(arguments("rotate", "tokens")) == code
     said = capsys.readouterr().out

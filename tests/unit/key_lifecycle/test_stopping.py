@@ -13,6 +13,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
 from slinky_iac.key_lifecycle import scripts, stopping
+from slinky_iac.key_lifecycle.carrying import Means
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Host
 from slinky_iac.key_lifecycle.stopping import Stopping
@@ -126,10 +127,13 @@ class World:
         return Material(self.config, dict(self.set))
 
 
-def stop(world: World, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Stopping:
+def stop(
+    world: World, monkeypatch: pytest.MonkeyPatch, *, via: World | None = None, confirmed: str | None = None
+) -> Stopping:
     monkeypatch.setattr(stopping.material, "read", lambda _engine: world.material())
     monkeypatch.setattr(stopping.material, "generate", world.new)
-    return Stopping("slurm", world, lambda _line: None, kubectl=world.kubectl, **more)  # type: ignore[arg-type]
+    means = Means(world, lambda _line: None, via)  # type: ignore[arg-type]
+    return Stopping("slurm", means, confirmed, kubectl=world.kubectl)
 
 
 def replaced(world: World) -> bool:

@@ -18,7 +18,8 @@ import pytest
 from slinky_iac import token_keys
 from slinky_iac.config.load import load
 from slinky_iac.errors import RotationError
-from slinky_iac.key_lifecycle import rotate_tokens, scripts, tokens
+from slinky_iac.key_lifecycle import carrying, rotate_tokens, scripts, tokens
+from slinky_iac.key_lifecycle.carrying import Means
 from slinky_iac.key_lifecycle.hosts import hosts_of
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import START, Host, Role, Rotation, Turn
@@ -208,10 +209,10 @@ def rotating(world: World, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Rota
 
     monkeypatch.setattr(rotate_tokens.material, "read", read)
     monkeypatch.setattr(rotate_tokens.token_keys, "generate", generate)
-    monkeypatch.setattr(rotate_tokens, "opened", opened)
+    monkeypatch.setattr(carrying, "opened", opened)
     monkeypatch.setattr(rotate_tokens, "facts_of", world.facts)
     settings: dict[str, Any] = {"via": world, "clock": Clock(monotonic=lambda: ticks[0], sleep=sleep), **more}
-    return RotatingTokens(engine=world, say=lambda _line: None, **settings)  # type: ignore[arg-type]
+    return RotatingTokens(Means(world, lambda _line: None, **settings))  # type: ignore[arg-type]
 
 
 def ended(world: World) -> bool:

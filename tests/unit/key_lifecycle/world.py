@@ -16,7 +16,8 @@ import pytest
 
 from slinky_iac import keys
 from slinky_iac.config.load import load
-from slinky_iac.key_lifecycle import rotate, scripts
+from slinky_iac.key_lifecycle import carrying, rotate, scripts
+from slinky_iac.key_lifecycle.carrying import Means
 from slinky_iac.key_lifecycle.hosts import hosts_of
 from slinky_iac.key_lifecycle.jwt import JwtFacts
 from slinky_iac.key_lifecycle.material import Material
@@ -201,7 +202,7 @@ def rotating(world: World, monkeypatch: pytest.MonkeyPatch, which: Any, **more: 
 
     @contextmanager
     def opened(found: Material, *_: object) -> Iterator[SimpleNamespace]:
-        asked = rotation.via is not None
+        asked = rotation.means.via is not None
         document = sha256(found.jwks() or b"").hexdigest()
         yield SimpleNamespace(
             material=found, session=None, wanted=document, jwt=world.jwt, slurm=lambda: world.slurm(asked=asked)
@@ -216,11 +217,13 @@ def rotating(world: World, monkeypatch: pytest.MonkeyPatch, which: Any, **more: 
 
     monkeypatch.setattr(rotate.material, "read", lambda _engine: world.material())
     monkeypatch.setattr(rotate.material, "generate", generate)
-    monkeypatch.setattr(rotate, "opened", opened)
+    monkeypatch.setattr(carrying, "opened", opened)
     monkeypatch.setattr(rotate.pods, "digests", world.digests)
     monkeypatch.setattr(rotate.pods, "nudge", world.kubelet)
     monkeypatch.setattr(rotate, "_started", started)
     monkeypatch.setattr(rotate, "_require_all_respond", lambda _look: None)
     settings: dict[str, Any] = {"via": world, "clock": Clock(monotonic=lambda: ticks[0], sleep=sleep), **more}
-    rotation = rotate.Rotating(which=which, engine=world, say=lambda _line: None, **settings)  # type: ignore[arg-type]
+    confirmed = settings.pop("confirmed", None)
+    means = Means(world, lambda _line: None, **settings)  # type: ignore[arg-type]
+    rotation = rotate.Rotating(which, means, confirmed)
     return rotation
