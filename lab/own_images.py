@@ -21,10 +21,14 @@ def ensure(binaries: Mapping[str, Path]) -> list[Image]:
     """The images, packed if they are not in CACHE. `binaries` holds `manager` and `webhook`."""
     made = [_busybox()]
     for name, program in ((OPERATOR, "manager"), (WEBHOOK, "webhook")):
-        binary = binaries[program]
-        start = Start(entrypoint=(f"/{program}",), user=NONROOT)
-        made.append(images.pack_files({program: binary}, name, _archive(program, binary), start=start))
+        made.append(of_program(program, binaries[program], name))
     return made
+
+
+def of_program(program: str, binary: Path, name: str) -> Image:
+    """The image that starts one of the operator's programs, packed if it is not in CACHE."""
+    start = Start(entrypoint=(f"/{program}",), user=NONROOT)
+    return images.pack_files({program: binary}, name, _archive(program, binary), start=start)
 
 
 def _busybox() -> Image:

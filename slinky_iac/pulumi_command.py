@@ -12,6 +12,8 @@ from slinky_iac.errors import StateError
 
 TIMEOUT_S: Final = 120
 """Longest wait for one answer; a backend far away takes some ten seconds."""
+QUOTED: Final = 1500
+"""Characters of its words that are quoted: the last ones, where errors stand."""
 Runner = Callable[[Sequence[str]], "subprocess.CompletedProcess[str]"]
 Read = TypeVar("Read")
 
@@ -29,14 +31,29 @@ def answer(
     ``read`` may run into ValueError, KeyError, TypeError or AttributeError over JSON that isn't ``wanted``. Raises
     :class:`StateError` for that, and where pulumi can't be run or fails; its own words are quoted then, with ``advice``.
     """
-    shown = f"`pulumi {' '.join(takewhile(lambda word: not word.startswith('-'), arguments))}`"
+    text = printed(run, [*arguments, "--non-interactive", *(["--stack", stack] if stack else [])], advice)
     try:
-        done = run([*arguments, "--non-interactive", *(["--stack", stack] if stack else [])])
-    except (OSError, subprocess.TimeoutExpired) as error:
-        raise StateError(f"{shown} could not be run ({type(error).__name__}); is pulumi on PATH?") from None
-    if done.returncode != 0:
-        raise StateError(f"{shown} ended with {done.returncode}: {done.stderr.strip()[-300:]} {advice}".rstrip())
-    try:
-        return read(json.loads(done.stdout))
+        return read(json.loads(text))
     except (ValueError, KeyError, TypeError, AttributeError):
-        raise StateError(f"{shown} printed something else than {wanted}") from None
+        raise StateError(f"{_shown(arguments)} printed something else than {wanted}") from None
+
+
+def printed(run: Runner, arguments: Sequence[str], advice: str = "") -> str:
+    """What `pulumi` prints. Raises :class:`StateError` where it can't be run to its end or fails.
+
+    Its own words are quoted then, but never what it printed of decrypted secrets, nor options and what they hold.
+    """
+    try:
+        done = run(arguments)
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise StateError(
+            f"{_shown(arguments)} could not be run to its end ({type(error).__name__}); is pulumi on PATH?"
+        ) from None
+    if done.returncode != 0:
+        said = done.stderr.strip() or ("" if "--show-secrets" in arguments else done.stdout.strip())
+        raise StateError(f"{_shown(arguments)} ended with {done.returncode}: {said[-QUOTED:]} {advice}".rstrip())
+    return done.stdout
+
+
+def _shown(arguments: Sequence[str]) -> str:
+    return f"`pulumi {' '.join(takewhile(lambda word: not word.startswith('-'), arguments))}`"

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.errors import RotationError, StateError
+from slinky_iac.pulumi_command import printed
 from slinky_iac.stack_state import export
 
 UP_S: Final = 3600
@@ -36,15 +37,11 @@ class Engine:
     def pulumi(self, *arguments: str, stdin: str = "", timeout: float | None = 120) -> str:
         """What `pulumi` prints. Raises :class:`StateError` where it fails; what it was given isn't quoted."""
         which = ["--stack", self.stack] if self.stack else []
-        command = ["pulumi", *arguments, "--non-interactive", *which]
-        try:
-            done = self.run(command, input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
-        except (OSError, subprocess.TimeoutExpired) as error:
-            raise StateError(f"`pulumi {arguments[0]}` could not be run to its end ({type(error).__name__})") from None
-        if done.returncode != 0:
-            said = (done.stderr.strip() or done.stdout.strip())[-1500:]
-            raise StateError(f"`pulumi {' '.join(arguments[:2])}` ended with {done.returncode}: {said}")
-        return done.stdout
+
+        def run(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+            return self.run(["pulumi", *words], input=stdin, capture_output=True, text=True, timeout=timeout, check=False)
+
+        return printed(run, [*arguments, "--non-interactive", *which])
 
     def resources(self) -> list[Mapping[str, Any]]:
         """The resources in the stack's state."""

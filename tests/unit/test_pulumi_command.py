@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.errors import StateError
-from slinky_iac.pulumi_command import Runner, answer
+from slinky_iac.pulumi_command import QUOTED, Runner, answer, printed
 
 ADVICE = "Log in to the backend first"
 
@@ -35,8 +35,8 @@ def count(found: Any) -> int:
 @pytest.mark.parametrize(
     ("run", "told"),
     [
-        (raising(FileNotFoundError("pulumi")), r"could not be run \(FileNotFoundError\); is pulumi on PATH\?$"),
-        (raising(subprocess.TimeoutExpired("pulumi", 120)), r"could not be run \(TimeoutExpired\)"),
+        (raising(FileNotFoundError("pulumi")), r"could not be run to its end \(FileNotFoundError\); is pulumi on PATH\?$"),
+        (raising(subprocess.TimeoutExpired("pulumi", 120)), r"could not be run to its end \(TimeoutExpired\)"),
         (saying("{}", 255), f"ended with 255: error: no such stack {ADVICE}$"),
         (saying(""), "printed something else than a count$"),
         (saying("[]"), "printed something else than a count$"),
@@ -59,3 +59,21 @@ def test_pulumi_never_asks_back_and_is_told_the_stack_only_where_one_is_named(st
 
     assert answer(run, ["stack", "output"], stack, count, wanted="a count") == 3
     assert asked == [["stack", "output", "--non-interactive", *named]]
+
+
+def test_decrypted_secrets_are_never_quoted() -> None:
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, 1, "c2VjcmV0" * 20, "")
+
+    with pytest.raises(StateError) as told:
+        printed(run, ["config", "--json", "--show-secrets"])
+    assert str(told.value) == "`pulumi config` ended with 1:"
+
+
+def test_the_end_of_a_long_output_is_quoted_since_errors_stand_there() -> None:
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        return subprocess.CompletedProcess(arguments, 1, "+ 40 resources\n" * QUOTED + "error: deadline", "")
+
+    with pytest.raises(StateError, match=r"(?s)^`pulumi up` ended with 1: .*error: deadline$") as told:
+        printed(run, ["up", "--yes"])
+    assert len(str(told.value)) < QUOTED + 50

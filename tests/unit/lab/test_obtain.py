@@ -14,7 +14,7 @@ import pytest
 
 from lab import go, python_env
 from lab.obtain import fetch, says_version
-from lab.tools import TOOLS, Release, Tool, tool
+from lab.tools import LATER, TOOLS, Release, Tool, tool
 
 
 class Quiet(SimpleHTTPRequestHandler):
@@ -43,10 +43,18 @@ def a_program(folder: Path, said: str) -> str:
 
 
 def test_every_tool_has_its_lock_files_and_a_key() -> None:
-    for each in TOOLS:
+    for each in (*TOOLS, LATER):
         assert {"go.mod", "go.sum"} <= {file.name for file in each.lock.iterdir()}
         assert len(each.key()) == 12
-    assert len({each.key() for each in TOOLS}) == len(TOOLS)
+    assert len({each.key() for each in (*TOOLS, LATER)}) == len(TOOLS) + 1
+
+
+def test_lab_up_builds_one_operator_and_the_later_one_says_what_it_is_mixed_with() -> None:
+    assert LATER not in TOOLS
+    lines = (LATER.lock / "go.mod").read_text().splitlines()
+    assert f"\tgithub.com/SlinkyProject/slurm-operator v{LATER.version} // indirect" in lines
+    client = "github.com/SlinkyProject/slurm-client"
+    assert [line for line in lines if line.startswith("replace")] == [f"replace {client} => {client} v1.0.1"]
 
 
 def test_key_changes_with_lock_files_and_flags(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
