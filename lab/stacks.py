@@ -9,6 +9,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -91,6 +92,30 @@ class Stack:
         done = subprocess.run(command, cwd=self.folder, env={**os.environ, **self.env}, check=False)
         if done.returncode != 0:
             raise LabError(f"`pulumi {' '.join(arguments)}` ended with {done.returncode}; its output is above")
+
+    def program(self, *arguments: str, timeout: float = 300, **env: str) -> subprocess.CompletedProcess[str]:
+        """Run `python -m slinky_iac` in the project's folder, as a user does; whether it fails is the caller's to see."""
+        with self.started(*arguments, **env) as run:
+            try:
+                out, err = run.communicate(timeout=timeout)
+            except BaseException:
+                run.kill()
+                raise
+        return subprocess.CompletedProcess(run.args, run.returncode, out, err)
+
+    def started(self, *arguments: str, **env: str) -> subprocess.Popen[str]:
+        """The same, begun: in a process group of its own, and deaf to no signal (what a script starts in its background
+        ignores Ctrl-C)."""
+        return subprocess.Popen(
+            ["env", "--default-signal=INT", sys.executable, "-m", "slinky_iac", *arguments],
+            cwd=self.folder,
+            env={**os.environ, **self.env, **env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
 
     def outputs(self) -> dict[str, Any]:
         """The stack's outputs; secret ones as [secret]."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -160,15 +159,7 @@ class Gated:
 
     def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `python -m slinky_iac` in the project's folder."""
-        return subprocess.run(
-            [sys.executable, "-m", "slinky_iac", *arguments],
-            cwd=self.stack.folder,
-            env={**os.environ, **self.stack.env},
-            capture_output=True,
-            text=True,
-            timeout=300,
-            check=False,
-        )
+        return self.stack.program(*arguments)
 
 
 def bring_up(world: World, slurm: Slurm, name: str = STACK) -> Gated:

@@ -59,16 +59,7 @@ class Rotated:
 
     def program(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run `python -m slinky_iac` there."""
-        done = subprocess.run(
-            [sys.executable, "-m", "slinky_iac", *arguments],
-            cwd=self.stack.folder,
-            env={**os.environ, **self.stack.env},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=900,
-            check=False,
-        )
+        done = self.stack.program(*arguments, timeout=900)
         self.said += [done.stdout, done.stderr]
         return done
 

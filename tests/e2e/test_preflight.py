@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import secrets
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -62,25 +59,11 @@ def changed(world: World, stack: Stack) -> Iterator[Callable[[Callable[[Settings
     world.stack(stack.name, settings())
 
 
-def command(stack: Stack, *arguments: str) -> subprocess.Popen[str]:
-    """`python -m slinky_iac preflight`, started in the project's folder, deaf to no signal as in a person's shell (what a
-    script starts in its background ignores Ctrl-C)."""
-    return subprocess.Popen(
-        ["env", "--default-signal=INT", sys.executable, "-m", "slinky_iac", "preflight", "--stack", stack.name, *arguments],
-        cwd=stack.folder,
-        env={**os.environ, **stack.env},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
 def preflight(stack: Stack, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
     """Its exit code and checks."""
-    with command(stack, "--json", *arguments) as running:
-        out, err = running.communicate(timeout=180)
-    assert out, err
-    return running.returncode, json.loads(out)["checks"]
+    done = stack.program("preflight", "--stack", stack.name, "--json", *arguments, timeout=180)
+    assert done.stdout, done.stderr
+    return done.returncode, json.loads(done.stdout)["checks"]
 
 
 def names(checks: list[dict[str, Any]], *verdicts: str) -> set[str]:
@@ -165,7 +148,7 @@ def test_a_wrong_jwt_key_is_told_from_the_right_one_in_the_secret_and_shown_nowh
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_the_pod_is_gone_when_somebody_interrupts(stack: Stack, world: World, sent: signal.Signals) -> None:
-    with command(stack) as running:
+    with stack.started("preflight", "--stack", stack.name) as running:
         await_true("a short-lived pod is there", lambda: left_pods(world), 60, every=0.1)
         running.send_signal(sent)
         _, err = running.communicate(timeout=60)

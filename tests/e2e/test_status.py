@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -32,9 +29,7 @@ def metal(slurm: Slurm) -> Iterator[None]:
 
 def ask(gated: Gated, *more: str, **env: str) -> tuple[int, str]:
     """Exit code and output of `status`."""
-    argv = [sys.executable, "-m", "slinky_iac", "status", "--stack", gated.stack.name, *more]
-    whole = {**os.environ, **gated.stack.env, **env}
-    done = subprocess.run(argv, cwd=gated.stack.folder, env=whole, capture_output=True, text=True, check=False, timeout=120)
+    done = gated.stack.program("status", "--stack", gated.stack.name, *more, timeout=120, **env)
     assert done.stdout, done.stderr
     return done.returncode, done.stdout
 

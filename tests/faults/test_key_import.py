@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -32,16 +30,7 @@ class Importing:
 
     def keys(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """`python -m slinky_iac keys`."""
-        return subprocess.run(
-            [sys.executable, "-m", "slinky_iac", "keys", *arguments],
-            cwd=self.stack.folder,
-            env={**os.environ, **self.stack.env},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=120,
-            check=False,
-        )
+        return self.stack.program("keys", *arguments, timeout=120)
 
     def configured(self, name: str) -> bytes | None:
         """A key of the configuration."""

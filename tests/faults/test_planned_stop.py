@@ -11,7 +11,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -101,24 +100,14 @@ class Stopped:
 
     def keys(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """`python -m slinky_iac keys`."""
-        with self.started(*arguments) as run:
-            out, err = run.communicate(timeout=600)
-        self.said += [out, err]
-        assert run.returncode == 0 or not check, out + err
-        return subprocess.CompletedProcess(run.args, run.returncode, out, err)
+        done = self.stack.program("keys", *arguments, timeout=600)
+        self.said += [done.stdout, done.stderr]
+        assert done.returncode == 0 or not check, done.stdout + done.stderr
+        return done
 
     def started(self, *arguments: str) -> subprocess.Popen[str]:
         """The same, in a process group of its own."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "slinky_iac", "keys", *arguments],
-            cwd=self.stack.folder,
-            env={**os.environ, **self.stack.env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        return self.stack.started("keys", *arguments)
 
     def plan(self, which: str) -> dict[str, Any]:
         """`keys rotate --plan`."""
