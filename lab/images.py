@@ -90,9 +90,9 @@ def pack_files(
     return _archive(layer, name, out, start or Start())
 
 
-def pack_over(base: Image, folder: Path, parts: Sequence[str], name: str, out: Path) -> Image:
+def pack_over(base: Image, folder: Path, parts: Sequence[str], name: str, out: Path, *, start: Start | None = None) -> Image:
     """Pack `base` with one more layer: the `parts` of `folder`, owners kept. Where a store has `base` unpacked, its layers
-    are shared. It starts what `base` starts.
+    are shared. It starts what `base` starts, unless told what.
 
     Writes `out` at the end of it, all or nothing; does nothing if `out` exists. Raises LabError if tar fails.
     """
@@ -107,6 +107,7 @@ def pack_over(base: Image, folder: Path, parts: Sequence[str], name: str, out: P
     with tarfile.open(base.archive) as source:
         described = json.loads(_member(source, "manifest.json").read())[0]
         config = json.loads(_member(source, described["Config"]).read())
+        config["config"] = config["config"] if start is None else _settings(start)
         with layer.open("rb") as content:
             config["rootfs"]["diff_ids"].append(f"sha256:{hashlib.file_digest(content, 'sha256').hexdigest()}")
         added = f"layer-{len(described['Layers']) + 1}.tar"
@@ -199,17 +200,22 @@ def _archive(layer: Path, name: str, out: Path, start: Start) -> Image:
     """Turn a layer (a tar file, which is consumed) into a docker archive."""
     with layer.open("rb") as content:
         digest = hashlib.file_digest(content, "sha256").hexdigest()
-    settings = {"Env": start.env, "Entrypoint": start.entrypoint, "Cmd": start.command, "User": start.user}
     config = {
         "architecture": {"x86_64": "amd64", "aarch64": "arm64"}[os.uname().machine],
         "os": "linux",
-        "config": {key: value for key, value in settings.items() if value},
+        "config": _settings(start),
         "rootfs": {"type": "layers", "diff_ids": [f"sha256:{digest}"]},
     }
     with _new_archive(out, name, config, ("layer.tar",)) as tar, layer.open("rb") as content:
         _add(tar, "layer.tar", size=layer.stat().st_size, content=content, mode=0o644)
     layer.unlink()
     return Image(name, out)
+
+
+def _settings(start: Start) -> dict[str, Any]:
+    """The part of an image's config that says what is started."""
+    settings = {"Env": start.env, "Entrypoint": start.entrypoint, "Cmd": start.command, "User": start.user}
+    return {key: value for key, value in settings.items() if value}
 
 
 @contextmanager

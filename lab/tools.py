@@ -124,7 +124,7 @@ LATER = Tool(
     cgo=False,
     asked=(),
 )
-"""Not one of TOOLS: only who asks for it builds it (lab/later_operator.py). No webhook: 1.1.0's stops all scheduling (#189)."""
+"""Not one of TOOLS: only who asks builds it (lab/later_operator.py). No webhook: 1.1.0's can stop all scheduling (#189)."""
 
 
 def tool(name: str) -> Tool:
