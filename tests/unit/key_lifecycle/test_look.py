@@ -3,59 +3,24 @@
 from __future__ import annotations
 
 from hashlib import sha256
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from slinky_iac import keys
 from slinky_iac.config.load import load
-from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError, SlurmrestUnreachable
+from slinky_iac.errors import RotationError, SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.key_lifecycle import look as looking
 from slinky_iac.key_lifecycle.hosts import hosts_of
 from slinky_iac.key_lifecycle.look import Look
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.scripts import MARK
 from tests.stacks import merged
+from tests.unit.key_lifecycle.daemons import Daemons
 from tests.unit.key_lifecycle.world import CONFIG, OLD, OLD_JWT
 
 NEW_JWT = b"n" * 40
 JWT_NAME, JWT_ENTRY = "slurm-auth-jwths256", "jwt_hs256.key"
-
-
-class Daemons:
-    """A session whose slurmctld and slurmdbd take or refuse keys, and whose Secrets are given."""
-
-    def __init__(self, secrets: dict[str, dict[str, bytes]], **says: Any) -> None:
-        self.secrets = secrets
-        self.says = says
-        self.kube = self
-        self.key = b""
-
-    def secret_data(self, _namespace: str, name: str) -> dict[str, bytes]:
-        if name not in self.secrets:
-            raise KubeNotFound("none")
-        return self.secrets[name]
-
-    def slurm_with(self, given: list[bytes]) -> Self:
-        (self.key,) = given
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is open."""
-
-    def _say(self, daemon: str) -> None:
-        answer = self.says[daemon].get(self.key)
-        if isinstance(answer, SlurmrestError):
-            raise answer
-
-    def diag(self, **_: object) -> None:
-        self._say("ctl")
-
-    def clusters(self, **_: object) -> None:
-        self._say("dbd")
 
 
 def a_look(session: Daemons, over: dict[str, Any] | None = None, via: object = None, **given: bytes) -> Look:
@@ -78,7 +43,8 @@ def test_who_takes_which_key(ctl: Any, dbd: Any, expected: Any) -> None:
     """slurmdbd's refusal looks like its silence (7000); it is one only where another key is taken."""
     secrets = {JWT_NAME: {JWT_ENTRY: OLD_JWT, JWT_ENTRY + ".next": NEW_JWT}}
     both = (OLD_JWT, NEW_JWT)
-    session = Daemons(secrets, ctl=dict(zip(both, ctl, strict=True)), dbd=dict(zip(both, dbd, strict=True)))
+    said = [{key: [answer] for key, answer in zip(both, answers, strict=True)} for answers in (ctl, dbd)]
+    session = Daemons(secrets, ctl=said[0], dbd=said[1])
     facts = a_look(session, jwtKey=OLD_JWT, jwtKeyNext=NEW_JWT).jwt()
     prints = [keys.fingerprint(raw) for raw in both]
     assert facts.held == tuple(prints)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any
 
 import pytest
 
 from slinky_iac import token_keys
 from slinky_iac.config.load import load
-from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
+from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.key_lifecycle.hosts import hosts_of
 from slinky_iac.key_lifecycle.look import Look
 from slinky_iac.key_lifecycle.material import Material
@@ -19,50 +18,11 @@ from slinky_iac.key_lifecycle.tokens import FORGET, LEARN
 from slinky_iac.token_keys import TokenKey
 from tests.rsa_keys import pem, token_key
 from tests.stacks import merged
+from tests.unit.key_lifecycle.daemons import Daemons
 from tests.unit.key_lifecycle.test_tokens import CONFIG
 
 OLD, NEW = token_key("old"), token_key("new")
 NO, SILENT = SlurmrestAuthError("no"), SlurmrestUnreachable("7000")
-Answers = Mapping[str, list[Exception | None]]
-
-
-class Daemons:
-    """A session: what slurmctld and slurmdbd say of each key, one after the other, the last for ever."""
-
-    def __init__(self, ctl: Answers, dbd: Answers, objects: Mapping[str, Any] | None = None) -> None:
-        self.says = {"ctl": ctl, "dbd": dbd}
-        self.objects = objects or {}
-        self.kube = self
-        self.key = OLD
-
-    def secret_data(self, _namespace: str, name: str) -> Any:
-        if name not in self.objects:
-            raise KubeNotFound("none")
-        return self.objects[name]
-
-    config_map_data = secret_data
-
-    def slurm_with(self, given: list[TokenKey]) -> Self:
-        (self.key,) = given
-        return self
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Nothing is open."""
-
-    def _say(self, daemon: str) -> None:
-        answers = self.says[daemon].get(self.key.kid, [None])
-        said = answers.pop(0) if len(answers) > 1 else answers[0]
-        if said is not None:
-            raise said
-
-    def diag(self, **_: object) -> None:
-        self._say("ctl")
-
-    def clusters(self, **_: object) -> None:
-        self._say("dbd")
 
 
 def look(session: Daemons, over: dict[str, Any] | None = None, **tokens: TokenKey) -> Look:
@@ -75,20 +35,23 @@ def look(session: Daemons, over: dict[str, Any] | None = None, **tokens: TokenKe
     [([None], True), ([NO], False), ([SILENT], None)],
 )
 def test_slurmctld_is_taken_at_its_word(answers: list[Exception | None], verdict: bool | None) -> None:
-    assert facts_of(look(Daemons({OLD.kid: answers}, {}))).slurmctld == {NEW.kid: True, OLD.kid: verdict}
+    assert facts_of(look(Daemons({}, ctl={OLD.kid: answers}, dbd={}))).slurmctld == {NEW.kid: True, OLD.kid: verdict}
 
 
 def test_slurmdbds_refusal_is_its_silence_while_it_takes_another_key() -> None:
-    assert facts_of(look(Daemons({}, {OLD.kid: [SILENT]}))).slurmdbd == {NEW.kid: True, OLD.kid: False}
+    assert facts_of(look(Daemons({}, ctl={}, dbd={OLD.kid: [SILENT]}))).slurmdbd == {NEW.kid: True, OLD.kid: False}
 
 
 def test_a_slurmdbd_that_is_down_refuses_nothing() -> None:
-    assert facts_of(look(Daemons({}, {OLD.kid: [SILENT], NEW.kid: [SILENT]}))).slurmdbd == {NEW.kid: None, OLD.kid: None}
+    assert facts_of(look(Daemons({}, ctl={}, dbd={OLD.kid: [SILENT], NEW.kid: [SILENT]}))).slurmdbd == {
+        NEW.kid: None,
+        OLD.kid: None,
+    }
 
 
 def test_a_slurmdbd_that_came_up_between_two_questions_is_asked_again() -> None:
     """Taken for a refusal, its silence would end the rotation with the old key still taken."""
-    session = Daemons({}, {NEW.kid: [None], OLD.kid: [SILENT, None]})
+    session = Daemons({}, ctl={}, dbd={NEW.kid: [None], OLD.kid: [SILENT, None]})
     assert facts_of(look(session)).slurmdbd == {NEW.kid: True, OLD.kid: True}
 
 
@@ -97,12 +60,12 @@ def test_secret_and_set_are_what_the_cluster_has() -> None:
         "slurm-token-key": {"token.pem": pem("old")},
         "slurm-token-jwks": {"jwks.json": token_keys.jwks([OLD]).decode()},
     }
-    facts = facts_of(look(Daemons({}, {}, objects)))
+    facts = facts_of(look(Daemons(objects, ctl={}, dbd={})))
     assert (facts.signing, facts.published) == (OLD.kid, {OLD.kid})
     assert (facts.current, facts.coming, facts.previous) == (NEW.kid, None, OLD.kid)
-    before = facts_of(look(Daemons({}, {})))
+    before = facts_of(look(Daemons({}, ctl={}, dbd={})))
     assert (before.signing, before.published) == (None, frozenset())
-    assert held_in_secret(look(Daemons({}, {}))) is None
+    assert held_in_secret(look(Daemons({}, ctl={}, dbd={}))) is None
 
 
 @pytest.mark.parametrize(
@@ -115,12 +78,12 @@ def test_secret_and_set_are_what_the_cluster_has() -> None:
     ],
 )
 def test_who_is_outside_is_told_by_the_configuration(over: dict[str, Any], outside: set[Role], slurmdbd: bool) -> None:
-    facts = facts_of(look(Daemons({}, {}), over))
+    facts = facts_of(look(Daemons({}, ctl={}, dbd={}), over))
     assert facts.outside == outside
     assert (facts.slurmdbd is not None) is slurmdbd
 
 
 def test_hosts_get_both_keys_and_at_the_end_the_one_that_stays() -> None:
-    found = look(Daemons({}, {})).material
+    found = look(Daemons({}, ctl={}, dbd={})).material
     assert token_keys.kids(file_of(found, LEARN).content) == {OLD.kid, NEW.kid}
     assert token_keys.kids(file_of(found, FORGET).content) == {NEW.kid}
