@@ -89,5 +89,14 @@ def jwks(default: bytes, *others: bytes) -> bytes:
     return (json.dumps({"keys": found}, sort_keys=True, separators=(",", ":")) + "\n").encode()
 
 
+def of_jwks(document: bytes) -> list[bytes]:
+    """The keys in a slurm.jwks, the one that signs included. Raises ValueError, which quotes
+    nothing."""
+    try:
+        return [base64.b64decode(str(each["k"]), validate=True) for each in json.loads(document)["keys"]]
+    except (ValueError, TypeError, KeyError):
+        raise ValueError("slurm.jwks: is no set of keys as this program makes it") from None
+
+
 def _jwk(raw: bytes) -> dict[str, str]:
     return {"alg": "HS256", "kty": "oct", "kid": kid(raw), "k": base64.b64encode(raw).decode()}

@@ -22,17 +22,22 @@ def configured(
     imported keys are there too; needs the stack's passphrase. Raises :class:`StateError` where pulumi can't be run or
     doesn't answer with a configuration, and :class:`slinky_iac.errors.ConfigError` with every fault of it.
     """
+    own, secret = texts(stack, run, with_keys=with_keys)
+    return values_of(own, secret | taken_for_set, with_keys=with_keys)
+
+
+def texts(stack: str | None, run: Runner = run_pulumi, *, with_keys: bool = False) -> tuple[dict[str, str], frozenset[str]]:
+    """This project's texts by name, unchecked, and the names of those that are secret; a secret's text is empty unless
+    ``with_keys``. Raises :class:`StateError`."""
     arguments = ["config", "--json", *(["--show-secrets"] if with_keys else [])]
     advice = (
         "Run it from the project's folder, logged in to its backend and with the stack's passphrase, or name the stack with"
         " --stack"
     )
-    own, secret = answer(run, arguments, stack, _own, wanted="a stack's configuration", advice=advice)
-    return values_of(own, secret | taken_for_set, with_keys=with_keys)
+    return answer(run, arguments, stack, _own, wanted="a stack's configuration", advice=advice)
 
 
 def _own(entries: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
-    """This project's texts by name, and the names of those that are secret."""
     own: dict[str, str] = {}
     secret: set[str] = set()
     for key, entry in entries.items():

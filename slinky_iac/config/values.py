@@ -79,7 +79,7 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
     ]
     if faults:
         raise ConfigError(tuple(faults))
-    config = load({name: _parsed(name, text) for name, text in own.items() if name not in secret})
+    config = settings_of(own)
     found = require_sound(findings(config, secret))
     coming = secret & frozenset(COMING_KEYS)
     if not with_keys:
@@ -88,6 +88,12 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
         wanted = ("mungeKey",) if config.keys.source == "imported" else ()
         return Values(config, found, munge_key=_decoded(config, own, wanted).get("mungeKey"))
     return Values(config, found, _imported(config, own), _coming(config, own), coming, tokens=_tokens(config, own))
+
+
+def settings_of(own: Mapping[str, str]) -> StackConfig:
+    """The settings among ``own``, without the rules that hold between them: for who looks at a stack that may be between two
+    steps. Raises :class:`ConfigError` where a section can't be read."""
+    return load({name: _parsed(name, text) for name, text in own.items() if name not in SECRET_KEYS})
 
 
 def _parsed(name: str, text: str) -> object:

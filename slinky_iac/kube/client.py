@@ -18,6 +18,7 @@ from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFou
 from slinky_iac.kube import models, raw
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
+from slinky_iac.kube.raw_secret import SecretBody
 from slinky_iac.kube.raw_service import ConfigMapBody, ServiceBody
 from slinky_iac.kube.schema import CrdSchema, read_crd
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts, quote
@@ -191,23 +192,29 @@ class KubeClient:
             )
         return [data[entry], *(data[other] for other in optional if other in data)]
 
-    def secret_data(self, namespace: str, name: str) -> dict[str, bytes]:
+    def secret_data(self, namespace: str, name: str) -> Mapping[str, bytes]:
         """The raw bytes of all entries of a Secret, by name. :raises KubeNotFound: no such Secret."""
-        path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
-        what = f"Secret {namespace}/{name}"
-        found: dict[str, bytes] = {}
-        for entry, text in self._get(path, raw.SecretBody, what).data.items():
-            try:
-                found[entry] = base64.b64decode(text, validate=True)
-            except ValueError:
-                raise KubeError(f"{what}: entry {entry!r} isn't base64: not used", status=200) from None
-        return found
+        return self.secret(namespace, name).data
 
     def secret_made_at(self, namespace: str, name: str) -> int | None:
         """When a Secret was made, in seconds since 1970; None where the API server doesn't say."""
+        return self._secret(namespace, name).made
+
+    def secret(self, namespace: str, name: str) -> models.SecretState:
+        """All of a Secret that is used here, in one question. :raises KubeNotFound: no such Secret."""
+        body = self._secret(namespace, name)
+        found: dict[str, bytes] = {}
+        for entry, text in body.data.items():
+            try:
+                found[entry] = base64.b64decode(text, validate=True)
+            except ValueError:
+                what = f"Secret {namespace}/{name}: entry {entry!r}"
+                raise KubeError(f"{what} isn't base64: not used", status=200) from None
+        return models.SecretState(found, body.made, {entry: body.written(entry) for entry in found})
+
+    def _secret(self, namespace: str, name: str) -> SecretBody:
         path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
-        made = self._get(path, raw.SecretBody, f"Secret {namespace}/{name}").metadata.created
-        return None if made is None else int(made.timestamp())
+        return self._get(path, SecretBody, f"Secret {namespace}/{name}")
 
     def config_map_data(self, namespace: str, name: str) -> dict[str, str]:
         """The texts of a ConfigMap, by entry. :raises KubeNotFound: no such ConfigMap."""

@@ -132,3 +132,13 @@ class Scaler:
     minimum: int
     maximum: int
     paused: bool
+
+
+@dataclass(frozen=True)
+class SecretState:
+    """A Secret. Times are seconds since 1970, None where the API server doesn't say."""
+
+    data: Mapping[str, bytes] = field(repr=False)
+    made: int | None
+    written: Mapping[str, int | None]
+    """By entry, the last change of whoever owns it: an entry that is changed in place is at least as old."""

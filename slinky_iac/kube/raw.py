@@ -226,17 +226,6 @@ class RestApiBody(_Raw):
         )
 
 
-class _Created(_Raw):
-    created: AwareDatetime | None = Field(None, alias="creationTimestamp")
-
-
-class SecretBody(_Raw):
-    """A Secret's entries, still in base64 (pydantic's own decoding would skip bytes that don't belong); not in ``repr``."""
-
-    metadata: _Created = _Created()
-    data: dict[str, str] = Field(default_factory=dict, repr=False)
-
-
 class VersionBody(_Raw):
     """GET /version: what the API server is."""
 

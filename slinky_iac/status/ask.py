@@ -6,20 +6,24 @@ import socket
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
 from functools import partial
 from typing import Final, TypeVar
 
-from slinky_iac import keys, stack_config, stack_state
+from slinky_iac import keys, names, stack_config, stack_state
 from slinky_iac.config.fields import address_of
-from slinky_iac.config.stack import FIRST_SECRETS
+from slinky_iac.config.values import settings_of
 from slinky_iac.drain.progress import Severity
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings
-from slinky_iac.errors import KubeNotFound, SlinkyError
+from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
+from slinky_iac.slurmrest.models import NodesAnswer, Pings
 from slinky_iac.status.build import status
-from slinky_iac.status.facts import OPERATOR, Facts, KeyPlace, facts
+from slinky_iac.status.facts import OPERATOR, Facts, facts
+from slinky_iac.status.key_changes import MARKS
+from slinky_iac.status.key_places import TOKEN_KEY, KeyPlace, public_kids
 from slinky_iac.status.model import Answer, Status
-from slinky_iac.status.seen import NOT_ASKED, Seen, SeenKey, SeenNodeSet
+from slinky_iac.status.seen import NOT_ASKED, Configured, Seen, SeenKey, SeenNodeSet
 
 BUDGET_S: Final = 10.0
 """Longest wait for any one question: whoever asks for a status waits for it."""
@@ -31,8 +35,6 @@ SLURMCTLD_S: Final = 15.0
 CONNECT_S: Final = 3.0
 ENTRIES: Final = 10
 """Entries of the stack's history that are looked through for an update."""
-_OF_SLURM: Final = ("token", "served", "nodes", "jobs", "slurmdbd")
-"""Questions that slurmrestd answers, after the first."""
 Found = TypeVar("Found")
 
 
@@ -40,13 +42,17 @@ def look(stack: str | None) -> Status:
     """Ask everything once. Raises :class:`StateError` where the stack's state can't be read; nothing else is an error."""
     with ThreadPoolExecutor(2) as pool:
         history = pool.submit(lambda: ask(lambda: stack_state.history(stack, ENTRIES)))
-        configured = pool.submit(lambda: ask(lambda: _users_url(stack)))
+        configured = pool.submit(lambda: ask(lambda: _configured(stack)))
         found = facts(stack or "", stack_state.export(stack))
-        seen = _cluster(found) if found.reach is not None else {}
-        url = configured.result() if found.reach is not None else Answer("")
-        users: Answer[str] = Answer(trouble=url.trouble) if url.trouble else _users_slurmrestd(url.value or "")
-    answers = Seen(now=int(time.time()), **seen, users_url=url.value or "", users_slurmrestd=users, history=history.result())  # type: ignore[arg-type]
-    return status(found, answers)
+        seen = Seen(now=0)
+        if found.reach is not None:
+            with open_session(found.reach, "", budget_s=BUDGET_S, report=_silent) as session:
+                seen = _cluster(session, found, seen)
+        if found.resources:
+            seen = replace(seen, configured=configured.result())
+        if found.reach is not None and seen.configured.known:
+            seen = replace(seen, users_slurmrestd=_users_slurmrestd(seen.users_url))
+    return status(found, replace(seen, now=int(time.time()), history=history.result()))
 
 
 def ask(question: Callable[[], Found]) -> Answer[Found]:
@@ -71,27 +77,37 @@ def _silent(message: str, *, severity: Severity = "info", keep: bool = False) ->
     """A status tells what it found once, on its screen."""
 
 
-def _cluster(found: Facts) -> dict[str, object]:
-    assert found.reach is not None
-    with open_session(found.reach, "", budget_s=BUDGET_S, report=_silent) as session:
-        kube = ask(partial(_release, session))
-        if kube.known:
-            kube = ask(partial(_release, session))  # again: the first has read a kubeconfig and shaken hands
-        if not kube.known:
-            why = "the Kubernetes API server doesn't answer"
-            return {
-                "kube": kube,
-                **{each: _closed(why) for each in ("slurmrestd", *_OF_SLURM, "operator")},
-                "nodesets": {name: _closed(why) for name in found.gates},
-                "keys": {place.name: _closed(why) for place in found.keys},
-            }
-        return {
-            "kube": kube,
-            "nodesets": {name: ask(partial(_nodeset, session, gate)) for name, gate in found.gates.items()},
-            "operator": _operator(session, found),
-            "keys": {place.name: ask(partial(_key, session, place)) for place in found.keys},
-            **_slurm(session, found),
-        }
+def _cluster(session: Session, found: Facts, seen: Seen) -> Seen:
+    """``seen`` with what Kubernetes and Slurm answer."""
+    kube = ask(partial(_release, session))
+    if kube.known:
+        kube = ask(partial(_release, session))  # again: the first has read a kubeconfig and shaken hands
+    if not kube.known:
+        return _kube_closed(found, replace(seen, kube=kube), "the Kubernetes API server doesn't answer")
+    asked = replace(
+        seen,
+        kube=kube,
+        nodesets={name: ask(partial(_nodeset, session, gate)) for name, gate in found.gates.items()},
+        operator=_operator(session, found),
+        keys={place.name: ask(partial(_key, session, place)) for place in found.keys},
+    )
+    return _slurm(session, found, asked)
+
+
+def _kube_closed(found: Facts, seen: Seen, why: str) -> Seen:
+    closed = replace(
+        seen,
+        slurmrestd=_closed(why),
+        token=_closed(why),
+        operator=_closed(why),
+        nodesets={name: _closed(why) for name in found.gates},
+        keys={place.name: _closed(why) for place in found.keys},
+    )
+    return _slurmctld_closed(closed, why)
+
+
+def _slurmctld_closed(seen: Seen, why: str) -> Seen:
+    return replace(seen, served=_closed(why), nodes=_closed(why), jobs=_closed(why), slurmdbd=_closed(why))
 
 
 def _release(session: Session) -> str:
@@ -102,25 +118,32 @@ def _version(session: Session) -> str:
     return session.slurm.version(budget_s=SLURMRESTD_S)
 
 
-def _slurm(session: Session, found: Facts) -> dict[str, object]:
+def _slurm(session: Session, found: Facts, seen: Seen) -> Seen:
     version = ask(partial(_version, session))
     if not version.known:
         why = "slurmrestd doesn't answer"
-        return {"slurmrestd": Answer(ms=version.ms, trouble=version.trouble), **{each: _closed(why) for each in _OF_SLURM}}
+        silent: Answer[Pings] = Answer(ms=version.ms, trouble=version.trouble)
+        return _slurmctld_closed(replace(seen, slurmrestd=silent, token=_closed(why)), why)
     slurm = session.slurm
     pings = ask(lambda: slurm.ping(budget_s=SLURMRESTD_S))
     token = ask(lambda: slurm.diag(budget_s=SLURMCTLD_S))
-    answers: dict[str, object] = {"slurmrestd": pings, "token": token}
+    asked = replace(seen, slurmrestd=pings, token=token)
     if not token.known:
-        why = "slurmctld gives no answer to our token"
-        return answers | {each: _closed(why) for each in ("served", "nodes", "jobs", "slurmdbd")}
-    return answers | {
+        return _slurmctld_closed(asked, "slurmctld gives no answer to our token")
+    return replace(
+        asked,
         # A ping for each version: where slurmctld hangs, each would wait for it.
-        "served": ask(slurm.served),
-        "nodes": ask(lambda: slurm.nodes(allow_none=True)),
-        "jobs": ask(slurm.jobs),
-        "slurmdbd": ask(slurm.clusters) if found.has_slurmdbd else _closed("the stack has no accounting"),
-    }
+        served=ask(slurm.served),
+        nodes=ask(partial(_nodes, session)),
+        jobs=ask(slurm.jobs),
+        slurmdbd=ask(slurm.clusters) if found.has_slurmdbd else _closed("the stack has no accounting"),
+    )
+
+
+def _nodes(session: Session) -> NodesAnswer:
+    found = session.slurm.nodes(allow_none=True)
+    assert found is not None, "unchanged is an answer only to who has said since when"
+    return found
 
 
 def _nodeset(session: Session, settings: GateSettings) -> SeenNodeSet:
@@ -136,15 +159,50 @@ def _operator(session: Session, found: Facts) -> Answer[tuple[str, ...]]:
 
 def _key(session: Session, place: KeyPlace) -> SeenKey:
     try:
-        raw = session.kube.secret_entry(place.namespace, place.secret, place.entry)
+        secret = session.kube.secret(place.namespace, place.secret)
     except KubeNotFound:
         return SeenKey("", None)
-    return SeenKey(keys.fingerprint(raw), session.kube.secret_made_at(place.namespace, place.secret))
+    raw = secret.data.get(place.entry)
+    if raw is None:
+        return SeenKey("", None)
+    if place.name == TOKEN_KEY:
+        return _token_key(session, place, raw, secret.written.get(place.entry))
+    own = keys.fingerprint(raw)
+    others = _of_pods(session, place) if place.beside else []
+    others += [secret.data[each] for each in (place.entry + keys.NEXT_SUFFIX,) if each in secret.data]
+    prints = (keys.fingerprint(other) for other in others)
+    return SeenKey(own, secret.made, tuple(sorted({each for each in prints if each != own})))
 
 
-def _users_url(stack: str | None) -> str:
-    outside = stack_config.configured(stack, taken_for_set=FIRST_SECRETS).config.external.slurmrestd
-    return "" if outside is None else outside.url
+def _of_pods(session: Session, place: KeyPlace) -> list[bytes]:
+    """The keys in slurm.jwks, as slurmd's pods have it."""
+    try:
+        document = session.kube.secret_entry(place.namespace, place.beside, names.SLURM_JWKS_FILE)
+    except KubeNotFound:
+        return []
+    return keys.of_jwks(document)
+
+
+def _token_key(session: Session, place: KeyPlace, raw: bytes, written: int | None) -> SeenKey:
+    from slinky_iac.token_keys import parse  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
+
+    own = parse(f"Secret {place.namespace}/{place.secret}: {place.entry}", raw).kid
+    try:
+        document = session.kube.config_map_data(place.namespace, place.beside).get(names.JWKS_FILE, "")
+    except KubeNotFound:
+        document = ""
+    public = public_kids(document)
+    lacks = "" if own in public else f"ConfigMap {place.namespace}/{place.beside} has not its public half"
+    return SeenKey(f"kid {own}", written, tuple(f"kid {kid}" for kid in sorted(public - {own})), lacks)
+
+
+def _configured(stack: str | None) -> Configured:
+    own, _ = stack_config.texts(stack)
+    marks = frozenset(own) & {name for each in MARKS.values() for name in each}
+    try:
+        return Configured(marks, settings_of(own))
+    except ConfigError as error:
+        return Configured(marks, fault=str(error))
 
 
 def _users_slurmrestd(url: str) -> Answer[str]:

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Final
 
+from slinky_iac import names
 from slinky_iac.slurm_release import of_protocol
-from slinky_iac.status.facts import Facts, KeyPlace
+from slinky_iac.status.facts import Facts
 from slinky_iac.status.history import last_up
+from slinky_iac.status.key_changes import key_changes
+from slinky_iac.status.key_places import JWT_KEY, TOKEN_KEY, KeyPlace
 from slinky_iac.status.model import Answer, Endpoint, Key, Reachable, Status, Version
 from slinky_iac.status.nodes import drains, groups
 from slinky_iac.status.seen import NOT_ASKED, Seen
@@ -27,9 +31,10 @@ def status(found: Facts, seen: Seen) -> Status:
         versions=tuple(_versions(found, seen)),
         groups=groups(found, seen),
         drains=drains(found, seen) if found.reach is not None else (),
-        keys=tuple(_key(place, seen) for place in found.keys),
+        keys=tuple(replace(_key(place, seen), signs=_signs(place, found, seen)) for place in found.keys),
         last=last_up(seen.history.value) if seen.history.value is not None else None,
         unknown=seen.troubles(),
+        key_changes=key_changes(found, seen),
     )
 
 
@@ -139,13 +144,35 @@ def _key(place: KeyPlace, seen: Seen) -> Key:
     known = place.fingerprint if place.fingerprint.startswith("SHA256:") else ""
     if answer is None or answer.value is None:
         text = "the Secret could not be read" if answer is not None else ""
-        return Key(place.name, where, known or UNKNOWN, place.made, "unknown", text)
+        return Key(place.name, where, known or _only(place), place.made, "unknown", text)
     live = answer.value
     made = live.made if live.made is not None else place.made
     if not live.fingerprint:
-        return Key(place.name, where, known or UNKNOWN, place.made, "differs", f"there is no Secret with {place.entry}")
+        return Key(place.name, where, known or _only(place), place.made, "differs", f"there is no Secret with {place.entry}")
+    if place.name == TOKEN_KEY:
+        agrees = live.fingerprint.removeprefix("kid ") in place.public
+        text = live.text or ("" if agrees else "the stack has published another")
+        return Key(place.name, where, live.fingerprint, made, "differs" if text else "same", text)
     if not known:
         return Key(place.name, where, live.fingerprint, made, "unknown", "made outside this stack: as the Secret has it now")
     if live.fingerprint == known:
         return Key(place.name, where, known, made, "same")
     return Key(place.name, where, known, made, "differs", f"the Secret holds {live.fingerprint}")
+
+
+def _only(place: KeyPlace) -> str:
+    """The token key by what is public, where that names one; while it is being replaced two are, and nobody tells which."""
+    return f"kid {min(place.public)}" if len(place.public) == 1 else UNKNOWN
+
+
+def _signs(place: KeyPlace, found: Facts, seen: Seen) -> tuple[str, ...]:
+    """Whose tokens a key signs. The operator's are always the JWT key's."""
+    configured = seen.configured.value
+    config = None if configured is None else configured.config
+    signing = found.signing
+    if not signing and config is not None:  # a stack without a gate: its commands go by the configuration
+        signing = TOKEN_KEY if config.keys.tokens == names.RS256 else JWT_KEY
+    own = ("this stack",) if place.name == signing else ()
+    if place.name == JWT_KEY:
+        return ("operator", *own)
+    return own or (("unknown",) if place.name == TOKEN_KEY and not signing else ())

@@ -2,35 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
 from typing import Any, Final
 
 from slinky_iac import names, stack_state
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, Reach
+from slinky_iac.key_lifecycle.planned_stop import Holder, daemons, holders
+from slinky_iac.status.exported import Resources, inputs, metadata, spec
+from slinky_iac.status.key_places import JWT_KEY, SLURM_KEY, KeyPlace, jwt_reference, key_places, signing
 
-Resources = Sequence[Mapping[str, Any]]
-_SLINKY: Final = f"kubernetes:{names.API_VERSION}:"
-_SECRET: Final = "kubernetes:core/v1:Secret"
 _RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 _PROVIDER: Final = "pulumi:providers:kubernetes"
-_STACK: Final = "pulumi:pulumi:Stack"
 OPERATOR: Final = "slurm-operator"
 """Name of the operator's release and Deployment."""
-
-
-@dataclass(frozen=True)
-class KeyPlace:
-    """Where a key is, and what the stack says about it."""
-
-    name: str
-    namespace: str
-    secret: str
-    entry: str
-    fingerprint: str
-    """``SHA256:…``; something else where the stack doesn't know it."""
-    made: int | None
 
 
 @dataclass(frozen=True)
@@ -53,14 +38,21 @@ class Facts:
     gates: Mapping[str, GateSettings] = field(default_factory=dict)
     hosts: OutsideSettings | None = None
     keys: tuple[KeyPlace, ...] = ()
+    signing: str = ""
+    """Name of the key that signs this stack's tokens; empty where the state doesn't tell."""
+    holders: Mapping[str, tuple[Holder, ...]] = field(default_factory=dict)
+    """What each daemons' key is held in, by its name; see :func:`slinky_iac.key_lifecycle.planned_stop.holders`."""
+    daemons: tuple[Holder, ...] = ()
+    """Custom resources whose pods read keys when they start."""
 
 
 def facts(stack: str, resources: Resources) -> Facts:
     """What the state says. ``stack``: its name where known, else read from the resources."""
     gates, hosts = stack_state.gates(resources), stack_state.outside_hosts(resources)
-    controller, accounting = _spec(resources, "Controller"), _spec(resources, "Accounting")
+    controller, accounting = spec(resources, "Controller"), spec(resources, "Accounting")
     reach = next(iter([*(each.reach for each in gates.values()), *([hosts.reach] if hosts else [])]), None)
-    release = next((each for each in _inputs(resources, _RELEASE) if each.get("name") == OPERATOR), {})
+    keys = tuple(key_places(resources, controller))
+    release = next((each for each in inputs(resources, _RELEASE) if each.get("name") == OPERATOR), {})
     versions = [str(settings.version) for settings in gates.values()]
     return Facts(
         stack=stack or next(iter(_stack_names(resources)), ""),
@@ -75,26 +67,11 @@ def facts(stack: str, resources: Resources) -> Facts:
         reach=reach or _reach(resources, controller),
         gates=gates,
         hosts=hosts,
-        keys=tuple(_keys(resources, controller)),
+        keys=keys,
+        signing=signing(reach, keys),
+        holders={SLURM_KEY: holders(resources, "slurm"), JWT_KEY: holders(resources, "jwt")},
+        daemons=daemons(resources),
     )
-
-
-def _inputs(resources: Resources, kind: str) -> Iterable[Mapping[str, Any]]:
-    return [each.get("inputs") or {} for each in resources if each.get("type") == kind]
-
-
-def _spec(resources: Resources, kind: str) -> Mapping[str, Any]:
-    return _part(resources, kind, "spec")
-
-
-def _metadata(resources: Resources, kind: str) -> Mapping[str, Any]:
-    return _part(resources, kind, "metadata")
-
-
-def _part(resources: Resources, kind: str, part: str) -> Mapping[str, Any]:
-    """A part of the first custom resource of the kind; empty where there is none."""
-    found = next(iter(_inputs(resources, f"{_SLINKY}{kind}")), {}).get(part)
-    return found if isinstance(found, dict) else {}
 
 
 def _stack_names(resources: Resources) -> Iterable[str]:
@@ -119,10 +96,10 @@ def _address(spec: Mapping[str, Any]) -> str:
 
 def _reach(resources: Resources, controller: Mapping[str, Any]) -> Reach | None:
     """For a stack without any NodeSet or host: what its gates would have said."""
-    restapi, jwt = _metadata(resources, "RestApi"), _jwt_reference(controller)
+    restapi, jwt = metadata(resources, "RestApi"), jwt_reference(controller)
     if not restapi or not jwt:
         return None
-    provider = next(iter(_inputs(resources, _PROVIDER)), {})
+    provider = next(iter(inputs(resources, _PROVIDER)), {})
     return Reach(
         namespace=str(restapi.get("namespace") or ""),
         restapi_service=names.restapi_service(str(restapi.get("name") or "")),
@@ -135,46 +112,3 @@ def _reach(resources: Resources, controller: Mapping[str, Any]) -> Reach | None:
 
 def _text(value: object) -> str | None:
     return value if isinstance(value, str) and value else None
-
-
-def _jwt_reference(controller: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = controller.get("jwtKeyRef") or controller.get("jwtHs256KeyRef")
-    return found if isinstance(found, dict) else {}
-
-
-def _keys(resources: Resources, controller: Mapping[str, Any]) -> Iterable[KeyPlace]:
-    outputs = next((each.get("outputs") or {} for each in resources if each.get("type") == _STACK), {})
-    namespace = str(_metadata(resources, "Controller").get("namespace") or "")
-    slurm = controller.get("slurmKeyRef")
-    places = (
-        ("slurm.key", slurm if isinstance(slurm, dict) else {}, "slurmKeyFingerprint"),
-        ("JWT key", _jwt_reference(controller), "jwtKeyFingerprint"),
-    )
-    for name, reference, output in places:
-        if reference:
-            secret = str(reference.get("name") or "")
-            said = outputs.get(output)
-            fingerprint = said if isinstance(said, str) else ""
-            made = _made(resources, secret)
-            yield KeyPlace(name, namespace, secret, str(reference.get("key") or ""), fingerprint, made)
-
-
-def _made(resources: Resources, secret: str) -> int | None:
-    for each in resources:
-        metadata = (each.get("inputs") or {}).get("metadata") if each.get("type") == _SECRET else None
-        if isinstance(metadata, dict) and metadata.get("name") == secret:
-            return seconds(each.get("created"))
-    return None
-
-
-def seconds(text: object) -> int | None:
-    """Seconds since 1970 of an RFC 3339 text, fractions of any length cut off; None for anything else."""
-    if not isinstance(text, str):
-        return None
-    head, dot, tail = text.partition(".")
-    zone = tail.lstrip("0123456789") if dot else ""
-    try:
-        moment = datetime.fromisoformat(f"{head}{zone}")
-    except ValueError:
-        return None
-    return int(moment.timestamp()) if moment.tzinfo is not None else None

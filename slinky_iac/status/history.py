@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slinky_iac.status.facts import seconds
+from slinky_iac.status.exported import seconds
 from slinky_iac.status.model import LastUp
 
 NOBODY = "unknown: the backend records no user"

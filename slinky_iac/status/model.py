@@ -86,11 +86,28 @@ class Key:
     secret: str
     """``namespace/name`` of its Secret."""
     fingerprint: str
+    """``SHA256:…``, or of an RSA key ``kid …``."""
     made: int | None
-    """When its Secret was made."""
+    """When its Secret was made; of the token key, whose Secret is changed in place, when it was last written."""
     cluster: Literal["same", "differs", "unknown"]
     """Whether the Secret in the cluster holds what the stack says."""
     text: str = ""
+    signs: tuple[str, ...] = ()
+    """Whose tokens it signs: ``operator``, ``this stack``, or ``unknown`` where nobody tells if this stack's."""
+
+
+@dataclass(frozen=True)
+class KeyChange:
+    """A key that is being replaced."""
+
+    key: str
+    how: Literal["under running jobs", "planned stop", "unknown"]
+    signs: tuple[str, ...]
+    """What tells that it is, in words."""
+    besides: tuple[str, ...]
+    """Fingerprints of the keys that are handed out beside the one in use; which of them comes or goes isn't told by them."""
+    command: str
+    """Shows all steps, and the one that is due."""
 
 
 @dataclass(frozen=True)
@@ -127,3 +144,5 @@ class Status:
     """None where there was none, or it couldn't be asked (then ``unknown`` says so)."""
     unknown: tuple[str, ...] = ()
     """What could not be asked, with the reason, each cause once."""
+    key_changes: tuple[KeyChange, ...] | None = ()
+    """None where nothing tells of any, and the configuration, which would, couldn't be read."""

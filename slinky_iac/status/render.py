@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Final
 
 from slinky_iac.change_order.escape import plain
 from slinky_iac.change_order.times import full, span
-from slinky_iac.status.model import Drained, Endpoint, Group, Key, LastUp, Status, Version
+from slinky_iac.status.model import Drained, Endpoint, Group, KeyChange, LastUp, Status, Version
 from slinky_iac.status.nodes import UNREGISTERED
 from slinky_iac.terminal import Paint, clipped, columns
 
@@ -31,7 +32,7 @@ def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
     """The screen for people, ending with a line break; without ``colour`` it is plain text."""
     paint = Paint(colour)
     head = f"{plain(status.stack) or 'the selected stack'}: cluster {plain(status.cluster) or 'unknown'}"
-    lines = [paint(f"{head}, {full(status.taken_at)}", "bold"), *_summary(status)]
+    lines = [paint(f"{head}, {full(status.taken_at)}", "bold"), *_summary(status, width)]
     if not status.endpoints:
         what = "holds no Slurm to ask" if status.holds else "holds nothing: `pulumi up` has not run, or all was destroyed"
         lines.append(f"  the stack {what}")
@@ -40,14 +41,16 @@ def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
         lines += _section("Versions", _versions(status.versions, paint, width), paint)
         lines += _section("Nodes", _groups(status.groups, paint, width), paint)
         lines += _section("Drains", _drains(status.drains, paint, width), paint)
-        lines += _section("Keys", _keys(status.keys, status.taken_at, paint, width), paint)
+        lines += _section("Keys", _keys(status, paint, width), paint)
+    if status.key_changes != ():
+        lines += _section("Keys being replaced", _changes(status.key_changes, paint, width), paint)
     lines += _section("Last up", _last(status.last, status, paint), paint)
     if status.unknown:
         lines += ["", paint("Not known", "bold"), *(paint(f"  ! {plain(each, 600)}", "yellow") for each in status.unknown)]
     return "\n".join(lines) + "\n"
 
 
-def _summary(status: Status) -> list[str]:
+def _summary(status: Status, width: int) -> list[str]:
     if not status.endpoints:
         return []
     up = sum(each.state == "up" for each in status.endpoints)
@@ -61,7 +64,9 @@ def _summary(status: Status) -> list[str]:
         words.append(f"{sum(bool(each.owner) for each in status.drains)} drained")
     if any(each.cluster == "differs" for each in status.keys):
         words.append("a key differs")
-    return [f"{', '.join(words)}{'; not all could be asked' if status.unknown else ''}"]
+    if status.key_changes:
+        words.append(f"{' and '.join(each.key for each in status.key_changes)} being replaced")
+    return textwrap.wrap(f"{', '.join(words)}{'; not all could be asked' if status.unknown else ''}", width)
 
 
 def _section(title: str, lines: Iterable[str], paint: Paint) -> list[str]:
@@ -144,17 +149,31 @@ def _drains(found: tuple[Drained, ...] | None, paint: Paint, width: int) -> Iter
         yield from columns(_fitted(rows, width), paint, _DRAIN_SHADES)
 
 
-def _keys(found: tuple[Key, ...], now: int, paint: Paint, width: int) -> Iterable[str]:
-    rows = [["", "AGE", "SECRET", "FINGERPRINT", "CLUSTER"]]
+def _keys(status: Status, paint: Paint, width: int) -> Iterable[str]:
+    found = status.keys
+    rows = [["", "AGE", "SECRET", "SIGNS", "FINGERPRINT", "CLUSTER"]]
     for each in found:
-        age = "unknown" if each.made is None else span(now - each.made)
-        cluster = each.cluster if not each.text else f"{each.cluster}: {plain(each.text)}"
-        rows.append([each.name, age, plain(each.secret), plain(each.fingerprint), cluster])
-    if sum(max(len(row[at]) for row in rows) + 2 for at in range(4)) + 10 > width:  # the fingerprint is there to be compared
-        wide = [f"  {row[0]}: {row[3]}" for row in rows[1:]]
-        narrow = [[row[0], row[1], row[2], row[4]] for row in rows]
-        return [*columns(_fitted(narrow, width), paint, _SHADES), *wide]
-    return columns(_fitted(rows, width), paint, _SHADES)
+        age = "unknown" if each.made is None else span(status.taken_at - each.made)
+        rows.append([each.name, age, plain(each.secret), ", ".join(each.signs), plain(each.fingerprint), each.cluster])
+    said = (f"{each.name}: {plain(each.text)}" for each in found if each.text)
+    notes = [line for each in said for line in textwrap.wrap(each, width, initial_indent="  ", subsequent_indent="    ")]
+    if sum(max(len(row[at]) for row in rows) + 2 for at in range(5)) + 10 > width:  # the fingerprint is there to be compared
+        wide = [f"  {row[0]}: {row[4]}" for row in rows[1:]]
+        narrow = [[*row[:4], row[5]] for row in rows]
+        return [*columns(_fitted(narrow, width), paint, _SHADES), *wide, *notes]
+    return [*columns(_fitted(rows, width), paint, _SHADES), *notes]
+
+
+def _changes(found: tuple[KeyChange, ...] | None, paint: Paint, width: int) -> Iterable[str]:
+    if found is None:
+        yield "  " + paint("unknown", "yellow")
+        return
+    for each in found:
+        how = {"planned stop": ", in a planned stop", "unknown": ""}.get(each.how, f", {each.how}")
+        yield f"  {paint(each.key, 'yellow')}{how}"
+        yield from textwrap.wrap("; ".join(each.signs), width, initial_indent="    ", subsequent_indent="    ")
+        yield from (f"    besides: {plain(other)}" for other in each.besides)
+        yield f"    where it stands: {each.command}"
 
 
 def _last(last: LastUp | None, status: Status, paint: Paint) -> Iterable[str]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.slurmrest.models import Cluster, Diag, JobsAnswer, NodesAnswer, Pings
 from slinky_iac.status.model import Answer
@@ -27,7 +28,30 @@ class SeenKey:
     """The Secret of a key in the cluster."""
 
     fingerprint: str
+    """Empty where there is no such Secret, or no such entry in it."""
     made: int | None
+    """When the Secret was made; of one that is changed in place, when the key was written to it at the latest."""
+    besides: tuple[str, ...] = ()
+    """Other keys that are handed out beside it, by their fingerprints: one of them comes or goes."""
+    text: str = ""
+    """What is wrong with how it is handed out."""
+
+
+@dataclass(frozen=True)
+class Configured:
+    """The stack's configuration, which may be ahead of its state, or between two steps of a rotation."""
+
+    marks: frozenset[str] = frozenset()
+    """Names of those secrets that are set only while a key is being replaced."""
+    config: StackConfig | None = None
+    fault: str = ""
+    """Why there is no ``config``."""
+
+    @property
+    def users_url(self) -> str:
+        """Address of the slurmrestd for users, outside Kubernetes; empty where there is none, or it isn't known."""
+        outside = None if self.config is None else self.config.external.slurmrestd
+        return "" if outside is None else outside.url
 
 
 def _nothing() -> Answer[Any]:
@@ -49,10 +73,14 @@ class Seen:
     nodesets: Mapping[str, Answer[SeenNodeSet]] = field(default_factory=dict)
     operator: Answer[tuple[str, ...]] = field(default_factory=_nothing)
     keys: Mapping[str, Answer[SeenKey]] = field(default_factory=dict)
-    users_url: str = ""
-    """Address of the slurmrestd for users, outside Kubernetes."""
+    configured: Answer[Configured] = field(default_factory=_nothing)
     users_slurmrestd: Answer[str] = field(default_factory=_nothing)
     history: Answer[Sequence[Mapping[str, Any]]] = field(default_factory=_nothing)
+
+    @property
+    def users_url(self) -> str:
+        """As :attr:`Configured.users_url`."""
+        return "" if self.configured.value is None else self.configured.value.users_url
 
     def troubles(self) -> tuple[str, ...]:
         """What could not be asked, each cause once."""
@@ -67,7 +95,8 @@ class Seen:
             ("slurm-operator", self.operator),
             *((f"NodeSet {name}", answer) for name, answer in self.nodesets.items()),
             *((name, answer) for name, answer in self.keys.items()),
-            ("configuration", self.users_slurmrestd) if not self.users_url else ("", Answer("")),
+            ("configuration", self.configured),
+            ("configuration", Answer(trouble=self.configured.value.fault if self.configured.value else "")),
             ("history", self.history),
         ]
         told: dict[str, str] = {}

@@ -103,6 +103,7 @@ def test_a_jwks_signs_with_one_key_and_takes_tokens_of_all() -> None:
 def test_the_same_keys_make_the_same_file_so_that_hashes_can_be_compared(one: bytes, other: bytes) -> None:
     assert keys.jwks(one, other) == keys.jwks(one, other, one)
     assert (keys.jwks(one, other) == keys.jwks(other, one)) == (one == other)
+    assert sorted(keys.of_jwks(keys.jwks(one, other))) == sorted({one, other})
     assert len(json.loads(keys.jwks(one, other))["keys"]) == (1 if one == other else 2), "kids must be unique"
 
 
@@ -110,3 +111,12 @@ def test_the_same_keys_make_the_same_file_so_that_hashes_can_be_compared(one: by
 def test_a_kid_shows_nothing_of_the_key(raw: bytes) -> None:
     assert len(keys.kid(raw)) == len("sha256-") + 16
     assert encoded(raw)[:16] not in keys.kid(raw)
+
+
+@pytest.mark.parametrize(
+    "document", [b"", b"{}", b'{"keys": [{"kid": "a"}]}', b'{"keys": [{"k": "secret-not-base64!"}]}', b"\xff"]
+)
+def test_a_slurm_jwks_that_can_not_be_read_is_quoted_nowhere(document: bytes) -> None:
+    with pytest.raises(ValueError, match="no set of keys") as error:
+        keys.of_jwks(document)
+    assert "secret" not in str(error.value)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import httpx
 import pytest
 
-from slinky_iac.errors import KubeNotFound
+from slinky_iac.errors import KubeError, KubeNotFound
 from tests.unit.kube.test_client import EPOCH, NOW, always, client_of, status
 
 
@@ -26,3 +28,24 @@ def test_when_a_secret_was_made_without_reading_it() -> None:
     body = {"metadata": {"name": "keys", "creationTimestamp": NOW}, "data": {"slurm.key": "%%%"}}
     assert client_of(always(httpx.Response(200, json=body))).secret_made_at("slurm", "keys") == EPOCH
     assert client_of(always(httpx.Response(200, json={"data": {}}))).secret_made_at("slurm", "keys") is None
+
+
+def test_a_secret_in_one_question_with_when_each_entry_was_written() -> None:
+    """An entry is as old as its owner's last change, whoever else wrote to the Secret since."""
+
+    def manager(time: str, *entries: str) -> dict[str, Any]:
+        return {"manager": "x", "time": time, "fieldsV1": {"f:data": {".": {}, **{f"f:{each}": {} for each in entries}}}}
+
+    labels = {"manager": "y", "time": "2031-01-01T00:00:00Z", "fieldsV1": {"f:metadata": {"f:labels": {}}}}
+    managers = [manager(NOW, "token.pem"), manager("2030-01-01T00:00:00Z", "other"), labels, {"manager": "no time"}]
+    meta = {"creationTimestamp": "2020-01-01T00:00:00Z", "managedFields": managers}
+    body = {"metadata": meta, "data": {"token.pem": "cGVt", "lost": ""}}
+    found = client_of(always(httpx.Response(200, json=body))).secret("slurm", "keys")
+    assert (found.data, found.written) == ({"token.pem": b"pem", "lost": b""}, {"token.pem": EPOCH, "lost": None})
+    assert found.made == 1_577_836_800
+    assert "pem" not in repr(found).replace("token.pem", "")
+
+
+def test_a_secret_whose_entry_is_no_base64_is_not_used() -> None:
+    with pytest.raises(KubeError, match=r"entry 'k' isn't base64"):
+        client_of(always(httpx.Response(200, json={"data": {"k": "%%%"}}))).secret("slurm", "keys")

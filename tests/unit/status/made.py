@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 from slinky_iac import names
+from slinky_iac.config.load import load
 from slinky_iac.kube.models import NodeSetState, Pod, Ref
 from slinky_iac.slurmrest.models import Cluster, Diag, Job, JobsAnswer, Node, NodesAnswer, Ping, Pings
 from slinky_iac.status.facts import Facts, facts
 from slinky_iac.status.model import Answer
-from slinky_iac.status.seen import Seen, SeenKey, SeenNodeSet
+from slinky_iac.status.seen import Configured, Seen, SeenKey, SeenNodeSet
 
 NOW = 1_800_000_000
 HOUR = 3600
@@ -35,15 +37,33 @@ def gate(nodeset: str, replicas: int, **more: Any) -> dict[str, Any]:
 
 def custom(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
     meta = {"name": "slurm", "namespace": "slurm"}
-    return {"type": f"kubernetes:{names.API_VERSION}:{kind}", "inputs": {"metadata": meta, "spec": spec}}
+    kind = f"kubernetes:{names.API_VERSION}:{kind}"
+    return {"type": kind, "urn": urn(f"{kind}::slurm"), "inputs": {"metadata": meta, "spec": spec}}
 
 
-def secret(name: str) -> dict[str, Any]:
+def urn(tail: str) -> str:
+    return f"urn:pulumi:prod::slinky-iac::slinky:slurm:HybridCluster${tail}"
+
+
+def of_keys(kind: str, logical: str, name: str, **more: Any) -> dict[str, Any]:
+    """An object of the component that holds the keys, as the state has it; ``more``: its other inputs."""
     return {
-        "type": "kubernetes:core/v1:Secret",
-        "inputs": {"metadata": {"name": name, "namespace": "slurm"}},
+        "type": f"kubernetes:core/v1:{kind}",
+        "urn": urn(f"slinky:slurm:AuthKeys$kubernetes:core/v1:{kind}::slurm-{logical}"),
+        "inputs": {"metadata": {"name": name, "namespace": "slurm"}, **more},
         "created": "2027-01-05T08:00:00.123456789Z",
+        "modified": "2027-01-14T08:00:00Z",
+        "protect": kind == "Secret",
     }
+
+
+def token_objects(*kids: str) -> list[dict[str, Any]]:
+    """What a stack with a token key has besides."""
+    public = json.dumps({"keys": [{"kid": kid} for kid in kids]})
+    return [
+        of_keys("Secret", "token-key-secret", "slurm-token-key"),
+        of_keys("ConfigMap", "token-jwks", "slurm-token-jwks", data={"jwks.json": public}),
+    ]
 
 
 def resources() -> list[dict[str, Any]]:
@@ -73,9 +93,21 @@ def resources() -> list[dict[str, Any]]:
         custom("Controller", {"clusterName": "atlas", **outside, **keys}),
         custom("Accounting", {"external": True, "externalConfig": {"host": "dbd.example.org", "port": 6819}}),
         custom("RestApi", {"replicas": 1}),
-        secret("slurm-auth-slurm"),
-        secret("slurm-auth-jwths256"),
+        of_keys("Secret", "slurm-key-secret", "slurm-auth-slurm"),
+        of_keys("Secret", "jwt-key-secret", "slurm-auth-jwths256"),
     ]  # fmt: skip
+
+
+def configured(*marks: str, **keys: Any) -> Configured:
+    """The configuration of that stack as status reads it; ``keys``: its section of that name."""
+    sections = {
+        "cluster": {"name": "atlas"},
+        "keys": {"source": "imported", **keys},
+        "controller": {"external": {"host": "ctl.example.org"}},
+        "accounting": {"external": {"host": "dbd.example.org"}},
+        "external": {"slurmrestd": {"url": "https://rest.example.org:6820"}},
+    }
+    return Configured(frozenset(marks), load(sections))
 
 
 def known_facts() -> Facts:
@@ -175,7 +207,7 @@ def answers(**more: Any) -> Seen:
             "slurm.key": Answer(SeenKey(PRINTS[0], NOW - 10 * 24 * HOUR), 8),
             "JWT key": Answer(SeenKey(PRINTS[1], NOW - 10 * 24 * HOUR), 8),
         },
-        users_url="https://rest.example.org:6820",
+        configured=Answer(configured(), 300),
         users_slurmrestd=Answer("takes connections from here", 3),
         history=Answer(history, 200),
     )

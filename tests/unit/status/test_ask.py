@@ -6,11 +6,12 @@ import json
 import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from slinky_iac import stack_state
+from slinky_iac import stack_config, stack_state
 from slinky_iac.cli import main
 from slinky_iac.errors import (
     KubeForbidden,
@@ -20,10 +21,16 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     StateError,
 )
+from slinky_iac.keys import fingerprint
+from slinky_iac.keys import jwks as slurm_jwks
+from slinky_iac.kube.models import SecretState
 from slinky_iac.slurmrest.models import Ping, Pings
 from slinky_iac.status import ask
+from slinky_iac.status.key_places import KeyPlace
 from slinky_iac.status.model import Answer
-from slinky_iac.status.seen import NOT_ASKED
+from slinky_iac.status.seen import NOT_ASKED, Configured, SeenKey
+from slinky_iac.token_keys import jwks
+from tests.rsa_keys import pem, token_key
 from tests.unit.status.made import PRINTS, answers, resources
 
 WRITES = {
@@ -37,6 +44,10 @@ WRITES = {
     "cancel_jobs",
     "requeue_jobs",
 }
+
+
+ENTRIES = ("slurm.key", "jwt_hs256.key")
+SECRET = SecretState({name: b"raw bytes of a key" for name in ENTRIES}, 1_799_000_000, {})
 
 
 class Asked:
@@ -64,7 +75,7 @@ class Asked:
         whole = {
             "release": good.kube.value, "version": "v0.0.45", "ping": good.slurmrestd.value, "diag": good.token.value,
             "served": good.served.value, "nodes": good.nodes.value, "jobs": good.jobs.value, "clusters": good.slurmdbd.value,
-            "deployment_images": good.operator.value, "secret_entry": b"raw bytes of a key", "secret_made_at": 1_799_000_000,
+            "deployment_images": good.operator.value, "secret": SECRET,
         }  # fmt: skip
         if name == "pods_of":
             return next(
@@ -96,7 +107,7 @@ def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, Exception]:
     monkeypatch.setattr(ask, "open_session", opened)
     monkeypatch.setattr(ask.stack_state, "export", lambda _stack: resources())
     monkeypatch.setattr(ask.stack_state, "history", lambda _stack, _entries: answers().history.value)
-    monkeypatch.setattr(ask, "_users_url", lambda _stack: "")
+    monkeypatch.setattr(ask, "_configured", lambda _stack: Configured())
     return fails
 
 
@@ -168,7 +179,7 @@ def test_slurmrestd_has_the_time_that_it_waits_for_a_slurmctld_that_hangs(
 
 
 def test_rights_that_are_missing_hide_one_thing_only(world: dict[str, Exception]) -> None:
-    world["secret_entry"] = KubeForbidden("Secret: this user may not")
+    world["secret"] = KubeForbidden("Secret: this user may not")
     world["deployment_images"] = KubeForbidden("Deployment: this user may not")
     shown = ask.look("prod")
     assert set(shown.unknown) == {"slurm.key: Secret: this user may not", "slurm-operator: Deployment: this user may not"}
@@ -177,7 +188,7 @@ def test_rights_that_are_missing_hide_one_thing_only(world: dict[str, Exception]
 
 
 def test_a_secret_that_is_gone_is_no_silence(world: dict[str, Exception]) -> None:
-    world["secret_entry"] = KubeNotFound("Secret: it isn't there")
+    world["secret"] = KubeNotFound("Secret: it isn't there")
     shown = ask.look("prod")
     assert shown.unknown == ()
     assert {each.cluster for each in shown.keys} == {"differs"}
@@ -226,3 +237,73 @@ def test_the_history_is_a_list_or_an_error() -> None:
     for bad in (runner("{}"), runner("not json"), runner("[]", 255)):
         with pytest.raises(StateError, match="pulumi stack history"):
             stack_state.history("prod", 3, bad)
+
+
+class Kube:
+    """Secrets and ConfigMaps by name."""
+
+    def __init__(self, secrets: dict[str, dict[str, bytes]], maps: dict[str, dict[str, str]]) -> None:
+        self.secrets, self.maps = secrets, maps
+
+    def secret(self, _namespace: str, name: str) -> SecretState:
+        if name not in self.secrets:
+            raise KubeNotFound(f"Secret {name}: it isn't there")
+        return SecretState(self.secrets[name], 1_000, dict.fromkeys(self.secrets[name], 2_000))
+
+    def secret_entry(self, namespace: str, name: str, entry: str) -> bytes:
+        return self.secret(namespace, name).data[entry]
+
+    def config_map_data(self, _namespace: str, name: str) -> dict[str, str]:
+        if name not in self.maps:
+            raise KubeNotFound(f"ConfigMap {name}: it isn't there")
+        return self.maps[name]
+
+
+def key_of(place: KeyPlace, secrets: dict[str, dict[str, bytes]], maps: dict[str, dict[str, str]] | None = None) -> SeenKey:
+    session: Any = SimpleNamespace(kube=Kube(secrets, maps or {}))
+    return ask._key(session, place)
+
+
+TOKEN = KeyPlace("token key", "slurm", "tokens", "token.pem", "", None, "public")
+OLD, NEW = b"o" * 64, b"n" * 64
+
+
+def test_the_token_key_is_seen_by_its_kid_and_since_when_it_is_in_its_secret() -> None:
+    old, new = token_key("old"), token_key("new")
+    public = {"public": {"jwks.json": jwks([old, new]).decode()}}
+    assert key_of(TOKEN, {"tokens": {"token.pem": pem("old")}}, public) == SeenKey(
+        f"kid {old.kid}", 2_000, (f"kid {new.kid}",)
+    )
+    unpublished = key_of(TOKEN, {"tokens": {"token.pem": pem("old")}})
+    assert (unpublished.besides, unpublished.text) == ((), "ConfigMap slurm/public has not its public half")
+
+
+def test_a_token_secret_without_a_key_is_a_trouble_that_quotes_nothing_of_it() -> None:
+    answer = ask.ask(lambda: key_of(TOKEN, {"tokens": {"token.pem": b"not a key at all"}}))
+    assert answer.value is None
+    assert "Secret slurm/tokens: token.pem" in answer.trouble
+    assert "not a key at all" not in answer.trouble
+
+
+def test_keys_that_are_handed_out_beside_the_one_in_use_are_seen() -> None:
+    own, other = fingerprint(OLD), fingerprint(NEW)
+    jwt = KeyPlace("JWT key", "slurm", "jwt", "hs", "", None)
+    assert key_of(jwt, {"jwt": {"hs": OLD}}) == SeenKey(own, 1_000)
+    assert key_of(jwt, {"jwt": {"hs": OLD, "hs.next": NEW}}).besides == (other,)
+    slurm = KeyPlace("slurm.key", "slurm", "auth", "slurm.key", "", None, "pods")
+    assert key_of(slurm, {"auth": {"slurm.key": OLD}}).besides == (), "not made yet"
+    for document, besides in ((slurm_jwks(OLD), ()), (slurm_jwks(OLD, NEW), (other,)), (slurm_jwks(NEW, OLD), (other,))):
+        assert key_of(slurm, {"auth": {"slurm.key": OLD}, "pods": {"slurm.jwks": document}}).besides == besides
+
+
+def test_the_configuration_is_read_as_it_is_also_between_two_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two marks at a time are no sound configuration, and just then somebody looks."""
+    texts = {"cluster": '{"name": "atlas"}', "tokenKeyNext": "", "tokenKeyPrevious": "", "slurmKey": ""}
+    monkeypatch.setattr(stack_config, "texts", lambda _stack: (texts, frozenset(texts) - {"cluster"}))
+    found = ask._configured("prod")
+    assert (found.marks, found.fault) == (frozenset({"tokenKeyNext", "tokenKeyPrevious"}), "")
+    assert found.config is not None
+    texts["cluster"] = "7"
+    found = ask._configured("prod")
+    assert (found.marks, found.config) == (frozenset({"tokenKeyNext", "tokenKeyPrevious"}), None)
+    assert "cluster" in found.fault

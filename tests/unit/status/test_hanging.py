@@ -41,12 +41,9 @@ def test_slurmrestd_is_up_slurmctld_down_and_the_screen_there_in_time() -> None:
     began = slurm.ticks.now
     with slurm.client(budget_s=ask.BUDGET_S) as client:
         session: Any = SimpleNamespace(slurm=client)
-        found = ask._slurm(session, known_facts())
+        found = ask._slurm(session, known_facts(), answers())
     took = slurm.ticks.now - began
-    rest = {
-        name: getattr(answers(), name) for name in ("kube", "nodesets", "keys", "operator", "history", "users_slurmrestd")
-    }
-    shown = status(known_facts(), Seen(now=NOW, **rest, **found))  # type: ignore[arg-type]
+    shown = status(known_facts(), found)
     states = {each.name: each.state for each in shown.endpoints}
     assert (states["slurmrestd"], states["slurmctld"], states["slurmdbd"]) == ("up", "down", "unknown")
     (why,) = [each for each in shown.unknown if each.startswith("slurmctld: ")]
@@ -61,5 +58,5 @@ def test_a_budget_of_one_answer_would_blame_slurmrestd(monkeypatch: pytest.Monke
     slurm = Hanging()
     with slurm.client(budget_s=ask.BUDGET_S) as client:
         session: Any = SimpleNamespace(slurm=client)
-        found: Any = ask._slurm(session, known_facts())
-    assert not found["slurmrestd"].known
+        found = ask._slurm(session, known_facts(), Seen(now=NOW))
+    assert not found.slurmrestd.known

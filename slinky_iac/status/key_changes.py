@@ -1,0 +1,83 @@
+"""Which keys are being replaced, from what can be seen without decrypting the configuration. Pure.
+
+Three things tell: secrets that are set only meanwhile, keys that are handed out beside the one in use, and, in a planned
+stop, what of the stack's state is gone or has lost its protection. They tell that a key is being replaced, and not always at
+which step: `keys rotate … --plan` looks at everything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, Literal
+
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.key_lifecycle.model import Which
+from slinky_iac.key_lifecycle.planned_stop import REMOVE, UP, StopFacts, planned_stop, reason
+from slinky_iac.status.facts import Facts
+from slinky_iac.status.key_places import JWT_KEY, SLURM_KEY, TOKEN_KEY
+from slinky_iac.status.model import KeyChange
+from slinky_iac.status.seen import Seen
+
+_WHICH: Final[Mapping[str, Which]] = {SLURM_KEY: "slurm", JWT_KEY: "jwt", TOKEN_KEY: "tokens"}
+MARKS: Final[Mapping[str, tuple[str, ...]]] = {
+    SLURM_KEY: ("slurmKeyNext", "slurmKeyPrevious"),
+    JWT_KEY: ("jwtKeyNext",),
+    TOKEN_KEY: ("tokenKeyNext", "tokenKeyPrevious"),
+}
+"""Secrets of the configuration that `keys rotate` sets and removes, by the key's name."""
+_HANDED: Final[Mapping[str, str]] = {
+    SLURM_KEY: "slurm.jwks of the pods has another key",
+    JWT_KEY: "its Secret holds another key",
+    TOKEN_KEY: "the public set has another key",
+}
+_GENERATED: Final[Mapping[str, str]] = {
+    REMOVE: "it isn't protected, as keys.protect wants: a stop has begun, or the next `pulumi up` sets it",
+    UP: "the state has no such key: the next `pulumi up` makes one",
+}
+"""What the steps that can be due leave in the state, where the key is generated."""
+
+
+def key_changes(found: Facts, seen: Seen) -> tuple[KeyChange, ...] | None:
+    """All keys that are being replaced; None where nothing tells of any and the configuration is unknown."""
+    changes = tuple(change for key in _WHICH if (change := _change(key, found, seen)) is not None)
+    return None if not changes and not seen.configured.known and found.resources else changes
+
+
+def _change(key: str, found: Facts, seen: Seen) -> KeyChange | None:
+    configured = seen.configured.value
+    config = None if configured is None else configured.config
+    marks = () if configured is None else tuple(mark for mark in MARKS[key] if mark in configured.marks)
+    answer = seen.keys.get(key)
+    besides = answer.value.besides if answer is not None and answer.value is not None else ()
+    how = _how(key, config)
+    signs = [f"{mark} is set" for mark in marks]
+    if besides:
+        signs.append(_HANDED[key])
+    if how == "planned stop" and config is not None:
+        signs += _stopped(key, config, found, marked=bool(marks))
+    if not signs:
+        return None
+    stack = f" --stack {found.stack}" if found.stack else ""
+    return KeyChange(key, how, tuple(signs), besides, f"python -m slinky_iac keys rotate {_WHICH[key]} --plan{stack}")
+
+
+def _how(key: str, config: StackConfig | None) -> Literal["under running jobs", "planned stop", "unknown"]:
+    if key == TOKEN_KEY:
+        return "under running jobs"
+    if config is None:
+        return "unknown"
+    return "under running jobs" if reason(config, _WHICH[key]) is None else "planned stop"
+
+
+def _stopped(key: str, config: StackConfig, found: Facts, *, marked: bool) -> Iterator[str]:
+    """What the state tells about a planned stop."""
+    holders = found.holders.get(key, ())
+    if config.keys.auth != "auth/slurm":
+        return
+    if config.keys.source == "generated":
+        plan = planned_stop(_WHICH[key], StopFacts(config, holders, found.daemons, blank=not found.resources))
+        if plan.under_way and plan.due is not None:
+            yield _GENERATED[plan.due.name]
+    elif marked:
+        there = bool(holders or found.daemons)
+        yield "its Secret and the daemons' resources are there" if there else "its Secret and all that reads it are removed"
