@@ -95,14 +95,15 @@ class Wait:
 class Requeue:
     """Requeue jobs, as the policy says at the deadline."""
 
-    jobs: tuple[int, ...]
+    jobs: tuple[int | str, ...]
+    """Each by its handle (:attr:`slinky_iac.drain.view.JobView.handle`), here and below."""
 
 
 @dataclass(frozen=True)
 class Signal:
     """Send the policy's signal to jobs, then set ``marks`` (the time of the signal), in this order."""
 
-    jobs: tuple[int, ...]
+    jobs: tuple[int | str, ...]
     signal: str
     marks: tuple[Mark, ...]
 
@@ -111,7 +112,7 @@ class Signal:
 class Cancel:
     """Cancel jobs whose grace period after the signal is over, as the policy says."""
 
-    jobs: tuple[int, ...]
+    jobs: tuple[int | str, ...]
 
 
 @dataclass(frozen=True)

@@ -51,7 +51,7 @@ def _requeue(scene: Scene) -> Step:
     goal = scene.goal
     jobs = _distinct(scene)
     working = [job for job in jobs if "COMPLETING" not in job.states]
-    movable = tuple(job.job_id for job in working if job.requeueable)
+    movable = tuple(job.handle for job in working if job.requeueable)
     if scene.seen.now >= goal.ends_at:
         return _gave_up(scene, "jobs are still there though they were requeued")
     if movable:
@@ -63,7 +63,7 @@ def _requeue(scene: Scene) -> Step:
 
 def _signal_then_cancel(scene: Scene) -> Step:
     goal = scene.goal
-    unwarned: list[tuple[Candidate, int]] = []
+    unwarned: list[tuple[Candidate, JobView]] = []
     warned_at = goal.deadline_at
     for each, job in scene.held_jobs:
         at = _signalled_at(each, goal)
@@ -72,17 +72,18 @@ def _signal_then_cancel(scene: Scene) -> Step:
         if job.start is not None and at is not None and job.start < at:
             warned_at = max(warned_at, at)
             continue
-        unwarned.append((each, job.job_id))
+        unwarned.append((each, job))
     if unwarned:
         marks = {each.pod.name: signalled(each.pod, goal.owner, scene.seen.now) for each, _ in unwarned}
-        jobs = sorted({job for _, job in unwarned})
-        return Signal(tuple(jobs), goal.policy.signal, tuple(mark for mark in marks.values() if mark is not None))
+        jobs = {job.job_id: job.handle for _, job in unwarned}
+        handles = tuple(handle for _, handle in sorted(jobs.items()))
+        return Signal(handles, goal.policy.signal, tuple(mark for mark in marks.values() if mark is not None))
     cancel_at = warned_at + goal.policy.grace_s
     if scene.seen.now < cancel_at:
         return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", scene.progress())
     if scene.seen.now >= cancel_at + LAST_RESORT_S:
         return _gave_up(scene, "jobs are still there though they were cancelled")
-    working = tuple(job.job_id for job in _distinct(scene) if "COMPLETING" not in job.states)
+    working = tuple(job.handle for job in _distinct(scene) if "COMPLETING" not in job.states)
     return Cancel(working) if working else Wait("cancelled jobs are leaving their nodes", scene.progress())
 
 

@@ -176,6 +176,7 @@ def job_view(job: Job) -> JobView:
         user=job.user,
         partition=job.partition,
         label=job.label,
+        task=job.task,
         name=job.name,
         start=job.start,
         end=job.end if job.time_limit_min is not None else None,

@@ -121,6 +121,8 @@ class JobView:
     partition: str = ""
     label: str = ""
     """The id that users know: ``12``, ``12_3`` for an array task, ``12+1`` for a het component."""
+    task: str = ""
+    """``12_3`` for a task of an array, ``""`` for any other job."""
     name: str = ""
     start: int | None = None
     end: int | None = None
@@ -132,6 +134,15 @@ class JobView:
     def shown(self) -> str:
         """The label, or the bare id."""
         return self.label or str(self.job_id)
+
+    @property
+    def handle(self) -> int | str:
+        """By what Slurm is told to act on this job and no other.
+
+        The last task that leaves an array keeps the array's id, and slurmctld takes a bare array id for every task of it:
+        those that wait and those on other nodes (job_mgr.c: foreach_job_by_id, job_requeue2).
+        """
+        return self.task or self.job_id
 
     @property
     def active(self) -> bool:

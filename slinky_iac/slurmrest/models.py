@@ -81,8 +81,13 @@ class Job:
         if self.het_job_id is not None:
             return f"{self.het_job_id}+{self.het_offset or 0}"
         if self.array_job_id is not None:
-            return f"{self.array_job_id}_{'[…]' if self.array_task_id is None else self.array_task_id}"
+            return self.task or f"{self.array_job_id}_[…]"
         return str(self.job_id)
+
+    @property
+    def task(self) -> str:
+        """``12_3`` for a task of an array, ``""`` for any other job."""
+        return f"{self.array_job_id}_{self.array_task_id}" if self.array_task_id is not None else ""
 
 
 @dataclass(frozen=True, slots=True)

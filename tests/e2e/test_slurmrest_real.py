@@ -172,6 +172,30 @@ def test_cancel_and_requeue_touch_the_jobs_named_and_no_other(client: SlurmrestC
         assert job(client, untouched).restarts == 0
 
 
+def test_a_task_of_an_array_is_requeued_and_cancelled_by_its_own_name_and_the_others_run_on(
+    client: SlurmrestClient, own: Slurm
+) -> None:
+    """One of the tasks has the array's own id, and that bare id stands for all of them."""
+    array = metal(own, "--array=0-2", "-t5")
+
+    def tasks() -> dict[int, tuple[frozenset[str], int]]:
+        return {j.array_task_id: (j.states, j.restarts) for j in client.jobs().jobs if j.array_job_id == array and j.task}
+
+    running = (frozenset({"RUNNING"}), 0)
+    await_true("all tasks run", lambda: list(tasks().values()) == [running] * 3, 60)
+    (last,) = [j for j in client.jobs().jobs if j.job_id == array]
+    handle = job_view(last).handle
+    assert handle == f"{array}_{last.array_task_id}"
+    (word,) = client.requeue_jobs([handle])
+    assert word.done
+    await_true("that task waits again", lambda: tasks()[last.array_task_id][1] == 1, 30)
+    (word,) = client.cancel_jobs([handle])
+    assert word.done
+    found = tasks()
+    assert "CANCELLED" in found.pop(last.array_task_id)[0]
+    assert list(found.values()) == [running] * 2
+
+
 def test_a_signal_reaches_the_batch_script_itself(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
     """Without FULL_JOB a signal goes to the steps only, and a plain batch script would never hear of its end."""
     mark = f"/tmp/trap-{time.monotonic_ns()}"

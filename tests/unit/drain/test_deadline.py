@@ -163,3 +163,16 @@ def test_waiting_for_anything_but_jobs_ends_at_the_deadline_too():
     found = next_step(look, goal(3, 1, deadline_at=NOW))
     assert isinstance(found, Stop)
     assert "connection refused" in found.why
+
+
+@pytest.mark.parametrize("policy", ["requeue", "cancel"])
+def test_only_the_task_on_a_given_up_node_is_touched_and_never_its_array(policy):
+    """Task 3 of array 12 has the id 12, and slurmctld takes the bare 12 for all tasks: those on kept nodes too."""
+    there = job(12, 2, requeueable=True, label="12_3", task="12_3")
+    elsewhere = job(13, 0, requeueable=True, label="12_0", task="12_0")
+    pods = [pod(0), given_up(1), told(2, NOW)]
+    step = at_deadline(policy, there, elsewhere, pods=pods, over=60, grace_s=0)
+    assert step.jobs == ("12_3",)
+    if policy == "cancel":
+        first = at_deadline(policy, there, elsewhere, over=60, grace_s=0)
+        assert (type(first), first.jobs) == (Signal, ("12_3",))
