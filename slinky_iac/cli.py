@@ -1,7 +1,7 @@
 """The command line beside `pulumi`: what a person or a CI job asks for outside an update.
 
-Exit codes: 0 done, 1 a fault that the message explains, 2 the command line itself is wrong; a command that has more says so
-in its help.
+Exit codes: 0 done, 1 a fault that the message explains, 2 the command line itself is wrong, 130 interrupted; a command that
+has more says so in its help.
 """
 
 from __future__ import annotations
@@ -24,6 +24,9 @@ from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.preflight import cli as preflight
 from slinky_iac.slurm_drift import cli as slurm_drift
 from slinky_iac.status import cli as status
+
+INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C, as a shell's own."""
 
 
 class Command(Protocol):
@@ -62,7 +65,15 @@ def parser(prog: str = "python -m slinky_iac") -> argparse.ArgumentParser:
     pages.add_argument("page", nargs="?", choices=("configuration", "cli"), default="configuration")
     shells = commands.add_parser("completion", help=shell_completion.HELP, epilog=shell_completion.CODES)
     shells.add_argument("shell", choices=shell_completion.SHELLS)
+    _describe(top)
     return top
+
+
+def _describe(parser: argparse.ArgumentParser) -> None:
+    """Let every command's own `--help` begin with what it is for, which argparse shows only one level above."""
+    for text, below in command_page.commands(parser).values():
+        below.description = text.replace("%%", "%")
+        _describe(below)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -80,4 +91,7 @@ def main(argv: Sequence[str]) -> int:
     except (SlinkyError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print("interrupted. A command that changes something goes on where it was: run it again", file=sys.stderr)
+        return INTERRUPTED
     return 0

@@ -20,6 +20,8 @@ This page is made by `venv/bin/python -m slinky_iac reference cli`.
 
 """
 TAIL: Final = """
+Any of them ends with 130 after Ctrl-C. `venv/bin/python -m slinky_iac keys rotate --help` and its kin list all options.
+
 ## JSON
 
 `--json` prints one object with `"schema": 1` where a command has more to say than a list; the number changes when a field

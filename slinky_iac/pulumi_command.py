@@ -51,7 +51,8 @@ def printed(run: Runner, arguments: Sequence[str], advice: str = "") -> str:
         ) from None
     if done.returncode != 0:
         said = done.stderr.strip() or ("" if "--show-secrets" in arguments else done.stdout.strip())
-        raise StateError(f"{_shown(arguments)} ended with {done.returncode}: {said[-QUOTED:]} {advice}".rstrip())
+        stop = "." if advice and said[-1:].isalnum() else ""
+        raise StateError(f"{_shown(arguments)} ended with {done.returncode}: {said[-QUOTED:]}{stop} {advice}".rstrip())
     return done.stdout
 
 

@@ -47,7 +47,7 @@ class Verdict:
 
 def judge(order: ChangeOrder, limits: Limits) -> Verdict:
     """Failed before exceeded before unknown before ok, with every reason."""
-    failed = ("the preview ended with an error, so there is nothing to approve",) if order.failed else ()
+    failed = ("the preview ended with an error; what it says of the rest may be incomplete",) if order.failed else ()
     exceeded = tuple(_exceeded(order, limits))
     unknown = tuple(_unknown(order, limits))
     for code, reasons in ((Exit.FAULT, failed), (Exit.EXCEEDED, exceeded), (Exit.UNKNOWN, unknown)):

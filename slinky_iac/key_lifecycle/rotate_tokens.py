@@ -132,7 +132,7 @@ def refuse_unsigned(found: Material) -> None:
     if found.config.keys.tokens != names.RS256:
         raise RotationError(
             f"keys.tokens is {found.config.keys.tokens}: no RSA key signs this stack's tokens, so there is none to replace"
-            " (docs/keys.md says how to change over). `keys rotate jwt` replaces the JWT key. Nothing was changed"
+            " (docs/token-keys.md says how to change over). `keys rotate jwt` replaces the JWT key. Nothing was changed"
         )
     if "tokenKey" not in found.tokens:
         raise RotationError(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import subprocess
 from pathlib import Path
@@ -31,6 +32,26 @@ def test_every_module_of_a_command_is_listed() -> None:
 def test_the_page_of_the_commands_is_current() -> None:
     made = (ROOT / "docs" / "cli.md").read_text()
     assert made == page(cli.parser()), "run `venv/bin/python -m slinky_iac reference cli > docs/cli.md`"
+
+
+def test_every_command_says_what_it_is_for_in_its_own_help() -> None:
+    for name, (said, parser) in COMMANDS.items():
+        assert (parser.description or "") == said.replace("%%", "%"), name
+        for act, (text, below) in commands(parser).items():
+            assert below.description == text, (name, act)
+
+
+def test_ctrl_c_ends_a_command_with_130_and_no_traceback(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_: argparse.Namespace) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli.COMMANDS["status"], "run", interrupted)
+    assert cli.main(["status"]) == 130
+    said = capsys.readouterr().err
+    assert said.startswith("interrupted. ")
+    assert "run it again" in said
 
 
 def test_wrong_arguments_end_with_2() -> None:

@@ -175,3 +175,17 @@ def test_no_chart_crd_or_binary_is_vendored() -> None:
     crds = [name(p) for p, text in TEXTS.items() if p.suffix == ".yaml" and "kind: CustomResourceDefinition" in text]
     assert crds == []
     assert [name(path) for path in tracked() if path.name == "Chart.yaml" or path.stat().st_size > 1_000_000] == []
+
+
+def test_files_that_documents_tell_to_write_into_the_project_are_not_committed_by_accident() -> None:
+    """Some hold keys; all are of one site, of one moment."""
+    written = {hit for page in PAGES for hit in re.findall(r"(?:--out|--file|[^-]>) ([\w./-]+)", shell_blocks(TEXTS[page]))}
+    kept = {"docs/cli.md", "docs/configuration.md", "docs/stack.schema.json"}
+    ours = sorted(path for path in written - kept if not path.startswith("/"))
+    done = subprocess.run(["git", "check-ignore", "--", *ours], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert "slurm.key" in ours
+    assert sorted(done.stdout.split()) == ours
+
+
+def shell_blocks(text: str) -> str:
+    return "\n".join(re.findall(r"^```sh\n(.*?)^```", text, flags=re.MULTILINE | re.DOTALL))

@@ -37,7 +37,7 @@ def count(found: Any) -> int:
     [
         (raising(FileNotFoundError("pulumi")), r"could not be run to its end \(FileNotFoundError\); is pulumi on PATH\?$"),
         (raising(subprocess.TimeoutExpired("pulumi", 120)), r"could not be run to its end \(TimeoutExpired\)"),
-        (saying("{}", 255), f"ended with 255: error: no such stack {ADVICE}$"),
+        (saying("{}", 255), rf"ended with 255: error: no such stack\. {ADVICE}$"),
         (saying(""), "printed something else than a count$"),
         (saying("[]"), "printed something else than a count$"),
         (saying("{}"), "printed something else than a count$"),
