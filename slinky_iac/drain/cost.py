@@ -65,7 +65,7 @@ class Kind(IntEnum):
     ENDLESS = 8
     """A job without a known end is on it: no time limit, or suspended."""
     BLOCKED = 9
-    """Its state isn't understood, or a person took it out without draining it: can't be made free by us."""
+    """Nobody can say whether it is free, or a person took it out without draining it: can't be made free by us."""
 
 
 Key = tuple[int, bool, int, int]
@@ -88,7 +88,7 @@ class Candidate:
     record: NodeView | None = None
     reservations: tuple[str, ...] = ()
     trouble: str = ""
-    """Why it is BLOCKED."""
+    """Why it is BLOCKED, or OURS and not understood."""
 
     @property
     def key(self) -> Key:
@@ -108,7 +108,10 @@ def assess(pods: Iterable[PodView], cluster: ClusterView, now: int, owner: Owner
         if reservation.end > now and reservation.start <= now + RESERVATION_HORIZON_S:
             for node in reservation.nodes:
                 reserved.setdefault(node, []).append(reservation.name)
-    return tuple(_candidate(pod, cluster, reserved, owner) for pod in pods)
+    members = tuple(pods)
+    unfound = any(pod.node not in cluster.nodes for pod in members)
+    aliases = {_alias(name): name for name in cluster.nodes} if unfound else {}
+    return tuple(_candidate(pod, cluster, reserved, owner, aliases) for pod in members)
 
 
 def choose(candidates: Sequence[Candidate], target: int) -> tuple[Candidate, ...]:
@@ -151,11 +154,20 @@ def drainable(record: NodeView, owner: Owner) -> bool:
     )
 
 
-def _candidate(pod: PodView, cluster: ClusterView, reserved: Mapping[str, list[str]], owner: Owner) -> Candidate:
+def _candidate(
+    pod: PodView,
+    cluster: ClusterView,
+    reserved: Mapping[str, list[str]],
+    owner: Owner,
+    aliases: Mapping[str, str],
+) -> Candidate:
     record = cluster.nodes.get(pod.node)
     jobs = cluster.jobs(pod.node)
     reservations = tuple(reserved.get(pod.node, ()))
     trouble = _trouble(record, jobs, owner)
+    alias = aliases.get(_alias(pod.node)) if record is None and pod.node else None
+    if alias is not None and not trouble:
+        trouble = _named_otherwise(pod.node, alias)
     end, holder = _last(jobs)
     if pod.terminating:
         kind = Kind.LEAVING
@@ -203,6 +215,34 @@ def _trouble(record: NodeView | None, jobs: Sequence[JobView], owner: Owner) -> 
     if not record.drained_flag and not drainable(record, owner):
         return f"{record.reason_user or 'somebody'} marked it without draining it: {record.reason!r}"
     return ""
+
+
+def _alias(name: str) -> str:
+    """What two names of one host have in common: its first label, in small letters."""
+    return name.partition(".")[0].casefold()
+
+
+def seen_elsewhere(each: Candidate) -> str:
+    """Why a missing record doesn't prove that no job is there, ``""`` where nothing speaks against it.
+
+    The operator strips its Slurm conditions from a pod whose node is not in its Slurm (updateNodeSetPodConditions), within
+    a sync; what it goes on seeing and we don't is in another Slurm than the one we asked.
+    """
+    if each.record is not None or not each.pod.operator_states:
+        return ""
+    return (
+        f"slurm-operator sees {each.pod.node} in Slurm as {'+'.join(sorted(each.pod.operator_states))}, and the slurmrestd"
+        " asked here has no record of it. If this lasts for over a minute, it is another cluster's: check slurmrest.url"
+    )
+
+
+def _named_otherwise(node: str, record: str) -> str:
+    """A pod in the host's network is known to Kubernetes and to the operator by its node's name, to slurmctld by
+    `hostname -s`: no record under the one name says nothing about the host."""
+    return (
+        f"slurmctld has no record of {node}, and one of {record}, which may be the same host: jobs there would not be seen."
+        " Kubernetes node names must be those of `hostname -s`"
+    )
 
 
 def _kind(record: NodeView | None, *, busy: bool, endless: bool) -> Kind:

@@ -13,7 +13,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.drain import mark
-from slinky_iac.drain.cost import Candidate, Key, Kind, assess, choose, stated_cost
+from slinky_iac.drain.cost import Candidate, Key, Kind, assess, choose, seen_elsewhere, stated_cost
 from slinky_iac.drain.limits import limit_findings
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
@@ -226,6 +226,9 @@ def warnings_about(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> It
     unregistered = [candidate.pod for candidate in chosen if candidate.kind is Kind.UNREGISTERED]
     if unregistered:
         yield Finding("unregistered", f"{_pods(unregistered)}: slurmctld has no record of them, so they can't be drained")
+    for candidate in chosen:
+        if candidate.kind is Kind.UNREGISTERED and (why := seen_elsewhere(candidate)):
+            yield Finding("seen-elsewhere", f"{candidate.pod.node} is not called free: {why}")
     for part, members in (("given up", chosen), ("kept", kept)):
         yield from _foreign_holds(part, members)
     for candidate in kept:

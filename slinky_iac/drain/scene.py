@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable
+from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, seen_elsewhere
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.ranking import overrides_reasons
@@ -150,4 +150,7 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int) -> Verdict:
     pod = each.pod
     if each.record is None and pod.healthy and now - (pod.ready_since or 0) < REGISTER_GRACE_S:
         return NotHeld("its pod is ready and may register with slurmctld any moment")
+    elsewhere = seen_elsewhere(each)
+    if elsewhere:
+        return Unknown(elsewhere)
     return verdict(pod.node, cluster, now)

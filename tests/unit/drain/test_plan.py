@@ -128,11 +128,17 @@ def test_drain_without_a_name_is_somebodys():
 
 
 def test_forced_and_unregistered_pods_are_told():
-    pods = [pod(0), pod(1), pod(2, ready=False), pod(3)]
+    pods = [pod(0), pod(1), pod(2, ready=False), pod(3, operator_states=frozenset())]
     found = plan(pods, [node(0), node(1), node(2)], target=2)
     assert [each.pod.name for each in found.chosen] == [NAME(2), NAME(3)]
     assert codes(found.warnings) == ["forced", "unregistered"]
     assert [is_forced(each.pod) for each in found.chosen] == [True, False]
+
+
+def test_a_node_that_only_the_operator_sees_is_told():
+    found = plan([pod(0), pod(1)], [node(0)], target=1)
+    assert codes(found.warnings) == ["unregistered", "seen-elsewhere"]
+    assert "check slurmrest.url" in found.warnings[1].text
 
 
 def test_many_pods_are_told_in_short():

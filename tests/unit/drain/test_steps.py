@@ -11,6 +11,7 @@ from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scene import scene
 from slinky_iac.drain.steps import _hand_over, last_look, next_step
+from slinky_iac.drain.view import JobView, NodeView
 from tests.unit.drain.made import (
     NOW,
     OURS,
@@ -130,6 +131,27 @@ def test_ready_pod_that_may_register_any_moment_is_waited_for():
 def test_ready_pod_that_never_registered_is_free():
     look = seen([pod(0), given_up(1), given_up(2, operator_states=frozenset())], [node(0), held(1)])
     assert step(look) == Done((NAME(1), NAME(2)))
+
+
+@pytest.mark.parametrize("teardown", [False, True])
+def test_a_slurmrestd_of_another_cluster_frees_no_node(teardown):
+    """A slip in slurmrest.url: none of our nodes is in that list, and jobs run on all of them."""
+    pods = [given_up(number, operator_states=frozenset({"MIXED"})) for number in range(3)]
+    found = step(seen(pods, [NodeView("other-0", frozenset({"IDLE"}))]), target=0, teardown=teardown)
+    assert isinstance(found, Wait)
+    assert "another cluster's: check slurmrest.url" in found.progress[0]
+
+
+@pytest.mark.parametrize("record", ["ip-10-0-0-1", "IP-10-0-0-1", "ip-10-0-0-1.other"])
+@pytest.mark.parametrize("teardown", [False, True])
+def test_a_host_network_pod_that_slurm_knows_by_another_name_is_not_free(record, teardown):
+    """slurmd registers as `hostname -s`, so the node's full name is in no list, whatever runs there."""
+    there = given_up(0, node="ip-10-0-0-1.ec2.internal", operator_states=frozenset())
+    busy = NodeView(record, frozenset({"MIXED"}))
+    jobs = [JobView(1, frozenset({"RUNNING"}), (record,))]
+    found = step(seen([there], [busy], jobs), current=1, target=0, teardown=teardown)
+    assert isinstance(found, Wait)
+    assert f"one of {record}, which may be the same host" in found.progress[0]
 
 
 # -- strangers -------------------------------------------------------------------------------------------------------------
@@ -264,7 +286,7 @@ def test_operator_without_a_slurm_client_is_not_trusted_even_if_only_unscheduled
 
 
 def test_without_kept_healthy_pods_a_blind_operator_can_harm_nobody():
-    waiting = {"scheduled": False, "phase": "Pending", "ready": False, "created": NOW - 900}
+    waiting = {"scheduled": False, "phase": "Pending", "ready": False, "created": NOW - 900, "operator_states": frozenset()}
     look = seen([given_up(0, **waiting), given_up(1, **waiting)], [])
     assert step(look, current=2, target=0) == Done((NAME(1), NAME(0)))
 
