@@ -26,6 +26,7 @@ from components.rest_api import RestApi, RestApiArgs
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.reader import StackSettings
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.endpoints import host_port
 from slinky_iac.manifests.shared import labels
 from slinky_iac.slurmconf import outside_slurm_conf
 
@@ -174,7 +175,7 @@ class HybridCluster(pulumi.ComponentResource):
     def _outputs(
         self, config: StackConfig, keys: AuthKeys, controller: Controller, restapi: RestApi, settings: StackSettings
     ) -> None:
-        join = pulumi.Output.format("{0}:{1}", controller.join_host, controller.join_port)
+        join = pulumi.Output.all(controller.join_host, controller.join_port).apply(lambda found: host_port(*found))
         self.slurmrestd_url = restapi.url
         self.slurmd_join = pulumi.Output.concat("/usr/sbin/slurmd --conf-server ", join)
         self.sackd_join = pulumi.Output.concat("/usr/sbin/sackd --conf-server ", join)

@@ -15,10 +15,11 @@ from slinky_iac.operator_version import OperatorVersion
 
 _SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _CLUSTER_NAME = re.compile(r"[0-9A-Za-z$_]+")
-_QUANTITY = re.compile(r"\d+(\.\d+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
+_QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
-_NODE_VALUE = re.compile(r"[^\s=,'\"#]+(,[^\s=,'\"#]+)*")
-_PARTITION_VALUE = re.compile(r"[^\s#]+")
+_NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
+_PARTITION_VALUE = re.compile(r"[^\s#\\]+")
+_DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
 _CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -60,17 +61,24 @@ def _cluster_name(value: str) -> str:
 
 
 def _host(value: str) -> str:
-    try:
-        ip_address(value)
-    except ValueError:
-        labels = value.removesuffix(".").split(".")
-        # A last label of digits only is a mistyped address (RFC 3696, section 2), which no DNS would ever answer.
-        if len(value) <= 253 and all(is_dns_label(label) for label in labels) and not labels[-1].isdigit():
-            return value
+    labels = value.removesuffix(".").split(".")
+    # A last label of digits only is a mistyped address (RFC 3696, section 2), which no DNS would ever answer.
+    is_name = len(value) <= 253 and all(is_dns_label(label) for label in labels) and not labels[-1].isdigit()
+    if not is_name and not is_address(value):
         raise ValueError(
-            f"got {value!r}; a host is an IP address or a DNS name in lower case, without scheme, port or path"
-        ) from None
+            f"got {value!r}; a host is an IP address or a DNS name in lower case, without scheme, port, path or zone"
+        )
     return value
+
+
+def is_address(host: str) -> bool:
+    """Whether ``host`` is an IP address that holds anywhere. One with a zone is none: Python takes any text behind the
+    ``%``, line breaks too, and it means something on one machine only."""
+    try:
+        ip_address(host)
+    except ValueError:
+        return False
+    return "%" not in host
 
 
 def _quantity(value: str) -> str:
@@ -102,6 +110,30 @@ def address_of(url: str) -> tuple[str, int]:
     return parts.hostname or "", parts.port or (443 if parts.scheme == "https" else 80)
 
 
+def _url(value: str) -> str:
+    """An http or https address that stands in scripts, messages and the state: no text of others may hide in it."""
+    form = "an address is http://HOST:PORT or https://HOST:PORT, and a path where it has one"
+    try:
+        host, _ = address_of(value)
+        _host(host)
+    except ValueError:
+        raise ValueError(f"its host is no IP address and no DNS name, or its port is none; {form}") from None
+    if "@" in urlsplit(value).netloc:
+        raise ValueError(f"it names a user, and all that stands here is shown in previews and states; {form}")
+    if not value.isprintable():
+        raise ValueError(f"it holds characters that don't show; {form}")
+    return value
+
+
+def _database_user(value: str) -> str:
+    if _DATABASE_USER.fullmatch(value) is None:
+        raise ValueError(
+            "it may hold letters, digits, '_', '.', '@', '+' and '-' only, since the operator writes it into slurmdbd.conf"
+            " as it is"
+        )
+    return value
+
+
 def _duration(value: object) -> object:
     return parse_duration(value) if isinstance(value, str) else value
 
@@ -119,9 +151,9 @@ def _conf_keys(value: dict[str, str]) -> None:
 def _node_conf(value: dict[str, str]) -> dict[str, str]:
     _conf_keys(value)
     for key, text in value.items():
-        if _NODE_VALUE.fullmatch(text) is None:
+        if _NODE_VALUE.fullmatch(text) is None or not text.isprintable():
             raise ValueError(
-                f"{key}: the value may hold no space, '=', quote or '#', since the operator splits the line at these"
+                f"{key}: the value may hold no space, '=', quote, '\\' or '#', since the operator splits the line at these"
                 " (an item it can't split makes it panic)"
             )
     return value
@@ -130,8 +162,11 @@ def _node_conf(value: dict[str, str]) -> dict[str, str]:
 def _partition_conf(value: dict[str, str]) -> dict[str, str]:
     _conf_keys(value)
     for key, text in value.items():
-        if _PARTITION_VALUE.fullmatch(text) is None:
-            raise ValueError(f"{key}: the value may hold no white space or '#': it stands on a PartitionName= line")
+        if _PARTITION_VALUE.fullmatch(text) is None or not text.isprintable():
+            raise ValueError(
+                f"{key}: the value may hold no white space, '#' or '\\': it stands on a line of slurm.conf, where '#' begins"
+                " a comment and '\\' leads on to the next line"
+            )
     return value
 
 
@@ -175,6 +210,9 @@ Seconds = Annotated[
 ]
 """Seconds; a text such as ``30m`` is accepted."""
 Port = Annotated[int, Field(ge=1, le=65535)]
+Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$"), _checked(_url)]
+"""An http or https address: a host, a port where it isn't the scheme's own, a path where there is one; no user."""
+DatabaseUser = Annotated[str, _checked(_database_user)]
 NodeConf = Annotated[dict[str, str], BeforeValidator(_text_map), AfterValidator(_node_conf), WithJsonSchema(_TEXTS)]
 """Node parameters of slurmd's ``--conf``; numbers and booleans become text (true is YES)."""
 PartitionConf = Annotated[

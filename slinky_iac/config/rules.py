@@ -26,6 +26,8 @@ _CONFIG_FILES = frozenset(
     | {"topology.conf", "topology.yaml"}
 )
 _OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
+_PARTITION_KEYS = frozenset({"partitionname", "nodes"})
+"""Parameters of a PartitionName= line that are there already: Slurm takes the last one of a line, and says so in its log."""
 
 
 def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
@@ -199,10 +201,29 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             )
         if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
             yield error(f"{path}.volumes", "has two volumes of one name; Kubernetes refuses such a pod")
+    for index, host in enumerate(config.external.slurmd_hosts):
+        taken = {"nodename", *(["nodeaddr"] if host.address is not None else [])}
+        for key in host.config:
+            if key.lower() in taken:
+                yield error(
+                    f"external.slurmdHosts.{index}.config.{key}",
+                    "is what name and address say already; of two on one line Slurm takes the last, so the node would be"
+                    " another than this stack drains. Set name or address",
+                )
 
 
 def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = {name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled}
+    lines = [(f"nodesets.{name}.partition", nodeset.partition.config) for name, nodeset in config.nodesets.items()]
+    lines += [(f"partitions.{name}", partition.config) for name, partition in config.partitions.items()]
+    for path, parameters in lines:
+        for key in parameters:
+            if key.lower() in _PARTITION_KEYS:
+                yield error(
+                    f"{path}.config.{key}",
+                    "stands on the line already; of two Slurm takes the last, so the partition would be another than this"
+                    " stack says. Name its members in partitions.<name>.nodesets",
+                )
     members = {*config.nodesets, *(host.name for host in config.external.slurmd_hosts)}
     for name, partition in config.partitions.items():
         if name in own:

@@ -62,6 +62,11 @@ def entry_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     named += [(f"controller.prolog.{name}", name) for name in controller.prolog]
     named += [(f"controller.epilog.{name}", name) for name in controller.epilog]
     named += [("keys.slurmKeyEntry", keys.slurm_key_entry), ("keys.jwtKeyEntry", keys.jwt_key_entry)]
+    named += [("munge.keyEntry", config.munge.key_entry)]
+    named += [
+        (f"nodesets.{name}.ssh.sssdConfEntry", nodeset.ssh.sssd_conf_entry) for name, nodeset in config.nodesets.items()
+    ]
+    named += [(f"logins.{name}.sssdConfEntry", login.sssd_conf_entry) for name, login in config.logins.items()]
     for path, name in named:
         if _ENTRY.fullmatch(name) is None or name in {".", ".."}:
             yield error(path, f"got {name!r}; a file's name here is letters, digits, '-', '_' and '.', without a folder")

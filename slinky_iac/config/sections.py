@@ -13,6 +13,7 @@ from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import (
     ClusterName,
+    DatabaseUser,
     DnsLabel,
     Host,
     Image,
@@ -59,7 +60,7 @@ class Cluster(Section):
     resource_name: DnsLabel = "slurm"
     """Name of the Controller, RestApi and Accounting resources; Services are `<this>-restapi` and so on. With slurm-operator
     1.0 give every Slurm cluster in one Kubernetes a name of its own: it mixes up equal names of two namespaces."""
-    slurm_version: str | None = Field(default=None, pattern=r"^\d\d\.\d\d$")
+    slurm_version: str | None = Field(default=None, pattern=r"^[0-9]{2}\.[0-9]{2}$")
     """Slurm release of the outside daemons, e.g. 26.05; by default the release of Slinky's images."""
     max_node_count: int = Field(default=1024, ge=1, le=65533)
     """MaxNodeCount of slurm.conf: the sum of all NodeSets' replicas may not exceed it."""
@@ -287,7 +288,7 @@ class Database(Section):
     """Port of the server."""
     name: str = Field(default="slurm_acct_db", pattern=r"^[0-9A-Za-z_]+$")
     """Database."""
-    username: str = Field(default="slurm", min_length=1)
+    username: DatabaseUser = "slurm"
     """User. The password is the secret configuration value databasePassword."""
 
 

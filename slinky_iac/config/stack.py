@@ -7,6 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from slinky_iac.config.base import Section
+from slinky_iac.config.fields import Url
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator, RestApi
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSets, Partitions
 from slinky_iac.operator_version import OperatorVersion
@@ -26,7 +27,7 @@ SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword", "mungeKey", *COMING_KEY
 class Access(Section):
     """How drains reach slurmrestd from where `pulumi` runs."""
 
-    url: str | None = Field(default=None, pattern=r"^https?://[^\s/]+(/\S*)?$")
+    url: Url | None = None
     """A direct address of slurmrestd. By default the Kubernetes API server's service proxy, so a kubeconfig is enough."""
     ca_file: str | None = None
     """Certificate authority of a direct https address, as a file."""

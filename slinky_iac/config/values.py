@@ -7,6 +7,7 @@ settings are shown in previews, pod specs and messages.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from slinky_iac.token_keys import TokenKey
 
 Key = TypeVar("Key")
+_PASSWORD = re.compile(r'(?!")[^\s#\\]+')
 
 
 @dataclass(frozen=True)
@@ -84,6 +86,7 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
     coming = secret & frozenset(COMING_KEYS)
     if not with_keys:
         return Values(config, found, being_replaced=coming)
+    _require_readable_password(config, own)
     if config.keys.auth == "auth/munge":
         wanted = ("mungeKey",) if config.keys.source == "imported" else ()
         return Values(config, found, munge_key=_decoded(config, own, wanted).get("mungeKey"))
@@ -101,6 +104,24 @@ def _parsed(name: str, text: str) -> object:
         return json.loads(text)
     except (ValueError, RecursionError):  # also numbers of over 4,300 digits, and nesting that no person writes
         raise ConfigError((f"{name}: is a single value; it must be a mapping of settings",)) from None
+
+
+def _require_readable_password(config: StackConfig, own: Mapping[str, str]) -> None:
+    """Raises :class:`ConfigError` for a password of the database that slurmdbd would read otherwise than it was set.
+
+    The operator writes it into slurmdbd.conf as it is (``accounting_config.go``); there a ``#`` begins a comment, a ``\\``
+    goes, and the value ends at a space (Slurm ``parse_config.c``).
+    """
+    given = own.get("databasePassword")
+    if config.accounting.database is None or given is None:
+        return
+    if _PASSWORD.fullmatch(given) is None or not given.isprintable():
+        raise ConfigError(
+            (
+                "databasePassword: is empty, begins with a quote, or holds a space, '#' or '\\'. The operator writes it into"
+                " slurmdbd.conf as it is, and slurmdbd would read another one. Give the database's user another password",
+            )
+        )
 
 
 def _imported(config: StackConfig, own: Mapping[str, str]) -> tuple[bytes, bytes] | None:

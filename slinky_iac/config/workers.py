@@ -18,6 +18,7 @@ from slinky_iac.config.fields import (
     Quantity,
     Seconds,
     SlurmName,
+    Url,
 )
 from slinky_iac.config.sections import PodSettings, Service
 
@@ -220,7 +221,7 @@ class LoginHost(Section):
 class ExternalSlurmrestd(Section):
     """A slurmrestd outside Kubernetes, for users; the operator always uses the one inside."""
 
-    url: str = Field(pattern=r"^https?://[^\s/]+(/\S*)?$")
+    url: Url
     """Base address, e.g. https://slurmrestd.example.org:6820."""
     ca_file: str | None = None
     """Certificate authority of an https address, as a file."""

@@ -7,11 +7,11 @@ import json
 from pathlib import Path
 from typing import Final
 
+from slinky_iac.config.fields import is_address
 from slinky_iac.errors import HandoffError
 from slinky_iac.handoff import ansible, cloud_init, folder
 from slinky_iac.handoff.known import held_keys, known
 from slinky_iac.handoff.model import Handoff, Rendered, Role
-from slinky_iac.handoff.network import is_address
 from slinky_iac.handoff.sheets import handoff
 from slinky_iac.handoff.write import write
 from slinky_iac.stack_config import configured

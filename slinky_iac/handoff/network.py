@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ipaddress import ip_address
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.fields import address_of
+from slinky_iac.config.fields import address_of, is_address
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.handoff.model import HostLine, Port, Role
 from slinky_iac.manifests.endpoints import join_target
@@ -74,15 +73,6 @@ def accounting_note(config: StackConfig) -> tuple[str, ...]:
     if outside.port != names.SLURMDBD_PORT:
         return (f"{asked}; slurmdbd listens on {outside.port}, so they work in pods only.",)
     return (f"{asked}: let the name lead to {outside.host}.",)
-
-
-def is_address(host: str) -> bool:
-    """Whether ``host`` is an IP address."""
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def page(config: StackConfig) -> str:

@@ -21,6 +21,15 @@ class Target:
     host: str
     port: int
 
+    def __str__(self) -> str:
+        return host_port(self.host, self.port)
+
+
+def host_port(host: str, port: int | str) -> str:
+    """``host:port`` as daemons take it after ``--conf-server``: an IPv6 address is in brackets there (watched with 26.05;
+    without them Slurm takes what is before the first colon for the host)."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
 
 @dataclass(frozen=True)
 class Endpoint:

@@ -116,6 +116,11 @@ def test_the_next_person_is_told_all_they_need() -> None:
     assert any("external.slurmdHosts" in text for text in told["findings"])  # type: ignore[attr-defined]
 
 
+def test_an_ipv6_address_is_joined_in_brackets_and_not_taken_for_a_port() -> None:
+    recording = recorded("controller-outside", controller={"external": {"host": "2001:db8::1"}})
+    assert outputs(recording)["slurmd_join"] == "/usr/sbin/slurmd --conf-server [2001:db8::1]:6817"
+
+
 def test_a_slurmctld_on_another_port_is_joined_there_and_reached_through_the_shim() -> None:
     recording = recorded("controller-outside", controller={"external": {"host": "192.0.2.1", "port": 7000}})
     assert outputs(recording)["slurmd_join"] == "/usr/sbin/slurmd --conf-server 192.0.2.1:7000"

@@ -7,6 +7,38 @@ from tests.unit.config.rule_cases import GPU, KEYS, METAL, Case, nodeset
 
 WORKERS = [
     Case(
+        "a NodeSet's partition that names other nodes",
+        nodeset(partition={"config": {"nodes": "ALL"}}),
+        "error",
+        "nodesets.gpu.partition.config.nodes",
+        ("takes the last",),
+        {"nodesets": {"gpu": {"partition": {"config": {"nodes": None}}}}},
+    ),
+    Case(
+        "a partition that gets another name",
+        minimal(nodesets={"gpu": GPU}, partitions={"both": {"nodesets": ["gpu"], "config": {"PartitionName": "x"}}}),
+        "error",
+        "partitions.both.config.PartitionName",
+        ("takes the last",),
+        {"partitions": {"both": {"config": {"PartitionName": None}}}},
+    ),
+    Case(
+        "a host that gets another address",
+        minimal(external={"slurmdHosts": [{"name": "metal-1", "address": "192.0.2.1", "config": {"NodeAddr": "x"}}]}),
+        "error",
+        "external.slurmdHosts.0.config.NodeAddr",
+        ("takes the last",),
+        {"external": {"slurmdHosts": [{"name": "metal-1", "config": {"NodeAddr": "x"}}]}},
+    ),
+    Case(
+        "an entry of a Secret that is no file's name",
+        nodeset(ssh={"enabled": True, "sssdConfSecret": "sssd", "sssdConfEntry": "../sssd.conf"}),
+        "error",
+        "nodesets.gpu.ssh.sssdConfEntry",
+        ("without a folder",),
+        {"nodesets": {"gpu": {"ssh": {"sssdConfEntry": "sssd.conf"}}}},
+    ),
+    Case(
         "ssh in workers before 1.1",
         nodeset(ssh={"enabled": True, "sssdConfSecret": "sssd"}) | {"operator": {"version": "1.0.1"}},
         "error",

@@ -32,9 +32,36 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
     (
         fields.Host,
         ["ctl", "ctl.example.org", "ctl.example.org.", "192.0.2.1", "2001:db8::1", "a" * 63],
-        ["", "CTL", "http://ctl", "ctl:6817", "ctl/x", "a_b", "10.99.0.300", "1.2.3", "ctl..", ".ctl", "a b", "a" * 64],
+        [
+            *("", "CTL", "http://ctl", "ctl:6817", "ctl/x", "a_b", "10.99.0.300", "1.2.3", "ctl..", ".ctl", "a b", "a" * 64),
+            *("fe80::1%eth0", "2001:db8::1%x\nExecStartPre=reboot", "2001:db8::1%$(reboot)"),
+        ],
     ),
-    (fields.Quantity, ["500m", "4", "16Gi", "1.5", 4, 0.5, "2T"], ["", "4 Gi", "Gi", "-1", "1e3", "4GB", [], None]),
+    (
+        fields.Url,
+        ["http://ctl:6820", "https://slurm.example.org/rest", "http://192.0.2.1:6820/", "http://[2001:db8::1]:6820"],
+        [
+            *(
+                "ctl:6820",
+                "ftp://ctl",
+                "http://ctl:99999",
+                "http://ctl:x",
+                "http://[::1",
+                "http://{{lookup('pipe','id')}}:1",
+            ),
+            *("http://user:password@ctl:6820", "http://token@ctl", "http://ctl/\x1b[2J", "http://$(reboot)", "http://a b"),
+        ],
+    ),
+    (
+        fields.DatabaseUser,
+        ["slurm", "slurm-dbd", "a.b@c"],
+        ["", "a b", "a#b", "a\nStoragePass=x", "a\\", "a=b", "'a'", "é"],
+    ),
+    (
+        fields.Quantity,
+        ["500m", "4", "16Gi", "1.5", 4, 0.5, "2T"],
+        ["", "4 Gi", "Gi", "-1", "\u0661Gi", "1e3", "4GB", None],
+    ),
     (
         fields.Image,
         ["r/slurmd:26.05", "slurmd@sha256:abc", "host:5000/slurmd:1"],
@@ -61,6 +88,8 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
             {"Weight": ""},
             {"Weight": "'"},
             {"Weight": "#"},
+            {"Weight": "1\\"},
+            {"Weight": "1\x00"},
             {"We ight": "1"},
             {"": "1"},
         ],
@@ -68,7 +97,18 @@ TABLE: list[tuple[Any, list[object], list[object]]] = [
     (
         fields.PartitionConf,
         [{"MaxTime": "UNLIMITED"}, {"Default": True}, {"TRESBillingWeights": "CPU=1.0,Mem=0.25G"}],
-        [{"MaxTime": "a b"}, {"MaxTime": "a\nPartitionName=evil"}, {"MaxTime": "#"}, {"MaxTime": ""}, {"A=B": "1"}, [], "x"],
+        [
+            *(
+                {"MaxTime": "a b"},
+                {"MaxTime": "a\nPartitionName=evil"},
+                {"MaxTime": "#"},
+                {"MaxTime": ""},
+                {"A=B": "1"},
+                [],
+                "x",
+            ),
+            *({"MaxTime": "1\\"}, {"MaxTime": "1\x00"}, {"MaxTime": "\x1b[2J"}, []),
+        ],
     ),
 ]
 GOOD = [(kind, value) for kind, good, _ in TABLE for value in good]

@@ -95,6 +95,20 @@ async def test_the_database_password_is_a_secret_output() -> None:
     assert await secret_value(read_stack().database_password) == SENTINEL
 
 
+@pytest.mark.parametrize("password", ["", "a b", "a#b", "a\\b", '"a"', "a\nDebugLevel=debug5", "a\x00"])
+def test_a_password_that_slurmdbd_would_read_otherwise_is_refused_without_being_shown(password: str) -> None:
+    configure(minimal(accounting={"database": {"host": "db"}}), {"databasePassword": password})
+    message = refused()
+    assert "databasePassword: " in message
+    assert "slurmdbd.conf as it is" in message
+    assert password == "" or password not in message
+
+
+def test_a_password_that_nobody_uses_is_nobody_s_business() -> None:
+    configure(minimal(), {"databasePassword": "a b"})
+    assert outcome() is None
+
+
 def test_keys_that_are_given_and_not_imported_never_leave_the_reader() -> None:
     configure(minimal(), KEYS)
     read = read_stack()
