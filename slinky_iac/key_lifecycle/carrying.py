@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -11,7 +12,7 @@ from slinky_iac.errors import RotationError
 from slinky_iac.key_lifecycle import scripts
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.hosts import Via, hosts_of
-from slinky_iac.key_lifecycle.look import Look, opened
+from slinky_iac.key_lifecycle.look import AT_ONCE, Look, opened
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import START, Host, Rotation, Step, Turn
 from slinky_iac.kube.wire import Clock
@@ -55,6 +56,24 @@ class Means:
             wrong = [file.name for file in files if said.get(file.name) != scripts.Seen(file.digest, read=True)]
             if wrong:
                 raise RotationError(f"host {host.name}: {', '.join(wrong)} isn't what was sent. {advice}")
+
+    def behind(self, hosts: Sequence[Host], file: scripts.File) -> tuple[Host, ...]:
+        """Those of ``hosts`` that don't have ``file``, or where a script was cut short before the daemons had read it.
+
+        One that no script has come to, and that has it, has read it when it started. Raises :class:`RotationError` where a
+        host can't be asked; none of them can where there is no ``via``, and none is behind then.
+        """
+        via = self.via
+        if via is None or not hosts:
+            return ()
+        text = scripts.look([file.name], folder=self.folder)
+        with ThreadPoolExecutor(AT_ONCE) as pool:
+            found = pool.map(lambda host: scripts.told(via.script(host, text)).get(file.name), hosts)
+            return tuple(
+                host
+                for host, seen in zip(hosts, found, strict=True)
+                if seen is None or seen.digest != file.digest or seen.cut
+            )
 
     def swap(self, name: str, values: Mapping[str, bytes]) -> None:
         """``nameNext`` becomes ``name``, and that ``namePrevious``; at every cut both keys and a plan that goes on are left.

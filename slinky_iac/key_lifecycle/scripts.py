@@ -22,6 +22,8 @@ MARK = "slinky-iac:"
 
 READ = ".read"
 """Behind a file's name: a file with the digest of what the host's daemons have read. No secret."""
+NEVER = "never"
+"""In a digest's place: no script of ours has come to a file."""
 _RESTARTED = {Role.LOGIN: "sackd", Role.SLURMD: "slurmd"}
 _UNITS = {
     Role.SLURMDBD: "slurmdbd",
@@ -88,12 +90,14 @@ def replaced(host: Host, file: File, *, folder: str = FOLDER) -> str:
 
     A slurm.jwks that an earlier rotation left goes: beside it no daemon looks at slurm.key (auth/slurm ``internal.c``).
     """
-    lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}", *_place(file)]
+    read = shlex.quote(file.name + READ)
+    # Marked before the file changes: cut short between file and restart, a host would else look done.
+    lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}", f"echo begun > {read}", *_place(file)]
     if file.name == "slurm.key":
         lines.append(f"rm -f slurm.jwks slurm.jwks{READ}")
     units = dict.fromkeys(unit for role, unit in _UNITS.items() if role in host.roles)
     lines += [f"systemctl restart {unit}" for unit in units]
-    lines.append(f"echo {file.digest} > {shlex.quote(file.name + READ)}")
+    lines.append(f"echo {file.digest} > {read}")
     return "\n".join([*lines, *_tell([file])]) + "\n"
 
 
@@ -103,7 +107,7 @@ def look(names: Iterable[str], *, folder: str = FOLDER) -> str:
     for name in names:
         quoted, read = shlex.quote(name), shlex.quote(name + READ)
         digest = f'$(sha256sum < {quoted} | cut -d" " -f1)'
-        lines.append(f'[ -f {quoted} ] && echo "{MARK} {name} {digest} $(cat {read} 2>/dev/null || echo never)"')
+        lines.append(f'[ -f {quoted} ] && echo "{MARK} {name} {digest} $(cat {read} 2>/dev/null || echo {NEVER})"')
     return "\n".join([*lines, "true"]) + "\n"
 
 
@@ -114,12 +118,18 @@ class Seen:
     digest: str
     read: bool
     """Whether a script of ours has let the host's daemons read exactly this file."""
+    cut: bool = False
+    """Whether one has come to this host and this isn't the file that its daemons have read since."""
 
 
 def told(output: str) -> dict[str, Seen]:
     """Files by name, from what a script said."""
     words = (line.split() for line in output.splitlines() if line.startswith(MARK))
-    return {line[1]: Seen(line[2], line[2] == line[3]) for line in words if len(line) == 4}
+    return {line[1]: _seen(*line[2:]) for line in words if len(line) == 4}
+
+
+def _seen(digest: str, read: str) -> Seen:
+    return Seen(digest, read=read == digest, cut=read not in (digest, NEVER))
 
 
 def _place(file: File) -> list[str]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from slinky_iac import names
@@ -16,7 +16,7 @@ from slinky_iac.errors import RotationError
 from slinky_iac.key_lifecycle import material, model, planned_stop, scripts
 from slinky_iac.key_lifecycle.carrying import Means
 from slinky_iac.key_lifecycle.material import Material
-from slinky_iac.key_lifecycle.model import Rotation, Step, Turn, Which
+from slinky_iac.key_lifecycle.model import Host, Rotation, Step, Turn, Which
 from slinky_iac.key_lifecycle.planned_stop import StopFacts, awaiting, daemons, holders, reason
 from slinky_iac.key_lifecycle.planned_stop import planned_stop as plan_of
 
@@ -35,8 +35,14 @@ class Stopping:
     kubectl: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
 
     def plan(self) -> Rotation:
-        """All steps, and where the stop stands. Changes nothing. Raises what reading the stack raises."""
-        return plan_of(self.which, self._facts(material.read(self.means.engine), self.confirmed))
+        """All steps, and where the stop stands; with ``via`` hosts are asked, too. Changes nothing.
+
+        Raises what reading the stack raises, and :class:`RotationError` where a host can't be asked.
+        """
+        found = material.read(self.means.engine)
+        facts = self._facts(found, self.confirmed)
+        plan = plan_of(self.which, facts)
+        return planned_stop.under_way(plan, planned_stop.MEMBERS) if self._behind(plan, facts, found) else plan
 
     def script(self, name: str) -> str:
         """The script that brings the new key to the host ``name``; it holds the key.
@@ -70,8 +76,8 @@ class Stopping:
             self._refuse(found, asked=asked)
             facts = self._facts(found, confirmed)
             plan = plan_of(self.which, facts)
-            if done == planned_stop.UP:
-                return self._ended(plan, found)
+            if done == planned_stop.UP or self._last_is_left(plan, facts, found):
+                return self._ended(plan, facts, found)
             step = plan.due
             if step is None or step.name == done:
                 raise RotationError(f"step {done} was done and doesn't show in the stack. Run this again")
@@ -173,7 +179,23 @@ class Stopping:
             advice="Mend the host, then run this again",
         )
 
-    def _ended(self, plan: Rotation, found: Material) -> Rotation:
+    def _last_is_left(self, plan: Rotation, facts: StopFacts, found: Material) -> bool:
+        """Whether this run has to do with the last step alone: it is confirmed, or an earlier run was cut short in it.
+
+        Nothing in the stack tells: to begin would be to drain every node, and make yet another key.
+        """
+        if plan.under_way or not facts.daemons:
+            return False
+        return self.confirmed == planned_stop.MEMBERS or bool(self._behind(plan, facts, found))
+
+    def _behind(self, plan: Rotation, facts: StopFacts, found: Material) -> tuple[Host, ...]:
+        """Hosts that start after `pulumi up` and don't have the key that the stack has; only ``via`` tells of any."""
+        last = plan.steps[-1]
+        if plan.under_way or last.name != planned_stop.MEMBERS or not facts.daemons or self.means.via is None:
+            return ()
+        return self.means.behind(last.hosts, self._file(found))
+
+    def _ended(self, plan: Rotation, facts: StopFacts, found: Material) -> Rotation:
         """The plan at rest, once hosts that start after `pulumi up` have the key; without ``via`` these are shown as due."""
         last = plan.steps[-1]
         if last.name != planned_stop.MEMBERS or self.confirmed == last.name:
@@ -181,7 +203,7 @@ class Stopping:
         if self.means.via is None:
             return planned_stop.under_way(plan, last.name)
         self.means.say(f"{last.name}: {last.title}")
-        self._on_hosts(last, found)
+        self._on_hosts(replace(last, hosts=self._behind(plan, facts, found)), found)
         return plan
 
     # -- the key -------------------------------------------------------------------------------------------------

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,10 +14,11 @@ import pytest
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
-from slinky_iac.key_lifecycle import scripts, stopping
+from slinky_iac.key_lifecycle import carrying, scripts, stopping
 from slinky_iac.key_lifecycle.carrying import Means
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Host
+from slinky_iac.key_lifecycle.planned_stop import MEMBERS
 from slinky_iac.key_lifecycle.stopping import Stopping
 from tests.stacks import minimal
 from tests.unit.key_lifecycle.test_planned_stop import GENERATOR, INSIDE, NO_JWKS, SECRET, SLURMDBD_OUTSIDE, resources
@@ -41,9 +44,16 @@ class World:
     secret: bytes | None = OLD
     pods: dict[str, bytes] = field(default_factory=lambda: dict.fromkeys(PODS, OLD))
     hosts: dict[str, bytes] = field(default_factory=dict)
+    """Files of hosts, once a script has placed them."""
+    read: dict[str, bytes] = field(default_factory=dict)
+    """What their daemons have read since."""
     stack: str | None = None
     kubectl_fails: bool = False
+    deaf: str | None = None
+    """A host that can't be reached."""
     made: int = 0
+    used: list[bytes] = field(default_factory=list)
+    """Keys that the Secret has had, after the old one."""
     order: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -99,6 +109,7 @@ class World:
         self.operate("up: keys")
         if self.secret is None:
             self.secret = self.set.get("slurmKey") or self.new()
+            self.used.append(self.secret)
         self.state = [dict(each) for each in self.whole if "slinky.slurm.net" not in each["type"]]
         self.operate("up: daemons")
         self.state = [dict(each) for each in self.whole]
@@ -117,14 +128,28 @@ class World:
         return subprocess.CompletedProcess(command, 0, "", "")
 
     def script(self, host: Host, text: str) -> str:
-        assert "systemctl restart" in text
-        self.operate(f"host {host.name}")
-        self.hosts[host.name] = self.set.get("slurmKey") or self.secret or b""
-        file = scripts.File("slurm.key", self.hosts[host.name])
-        return f"{scripts.MARK} {file.name} {file.digest} {file.digest}\n"
+        """A host carries out a script: it is cut before the file is placed, or before its daemons have read it."""
+        if host.name == self.deaf:
+            raise RotationError(f"host {host.name}: ended with 255")
+        if "systemctl restart" in text:
+            self.operate(f"host {host.name}")
+            self.hosts[host.name] = self.set.get("slurmKey") or self.secret or b""
+            self.read.pop(host.name, None)
+            self.operate(f"restart on {host.name}")
+            self.read[host.name] = self.hosts[host.name]
+        file = scripts.File("slurm.key", self.hosts.get(host.name, OLD))
+        read = self.read.get(host.name) == file.content
+        said = file.digest if read else "begun" if host.name in self.hosts else scripts.NEVER
+        return f"{scripts.MARK} {file.name} {file.digest} {said}\n"
 
     def material(self) -> Material:
         return Material(self.config, dict(self.set))
+
+    @contextmanager
+    def opened(self, *_: object) -> Iterator[SimpleNamespace]:
+        """A look at the Secret, where the key is a generated one."""
+        held = {} if self.secret is None else {"slurm.key": self.secret}
+        yield SimpleNamespace(place=lambda _which: ("slurm", "slurm.key"), secret=lambda _name: held)
 
 
 def stop(
@@ -132,6 +157,7 @@ def stop(
 ) -> Stopping:
     monkeypatch.setattr(stopping.material, "read", lambda _engine: world.material())
     monkeypatch.setattr(stopping.material, "generate", world.new)
+    monkeypatch.setattr(carrying, "opened", world.opened)
     means = Means(world, lambda _line: None, via)  # type: ignore[arg-type]
     return Stopping("slurm", means, confirmed, kubectl=world.kubectl)
 
@@ -148,6 +174,7 @@ STACKS = {
     "imported": INSIDE,
     "slurmctld outside": NO_JWKS,
     "slurmdbd outside": SLURMDBD_OUTSIDE,
+    "generated, metal outside": minimal(external={"slurmdHosts": [{"name": "metal-1"}]}),
 }
 every_stack = pytest.mark.parametrize("name", STACKS)
 
@@ -178,9 +205,15 @@ def test_a_stop_that_is_cut_at_any_operation_goes_on_from_there(name: str, monke
         world.cut = None
         try:
             stop(world, monkeypatch, via=world).run(asked=True)
-        except Unsettled:  # an `up` that was cut short is `pulumi up`'s to end
+        except Unsettled:  # an `up` that was cut short is `pulumi up`'s to end; then the hosts are left
             world.up()
+            if stop(world, monkeypatch).plan().steps[-1].name == MEMBERS:
+                stop(world, monkeypatch, via=world).run(asked=True)
         assert replaced(world), f"cut at {cut}: {world.order}"
+        assert world.used[-1] == world.secret
+        unseen = not world.config.keys.protect  # a generated key's only mark
+        assert unseen or len(set(world.used)) == 1, f"cut at {cut}, another stop was begun: {world.order}"
+        assert world.read == whole.read | dict.fromkeys(whole.read, world.secret), f"cut at {cut}: {world.order}"
 
 
 @every_stack
@@ -228,6 +261,35 @@ def test_without_via_hosts_are_waited_for_and_confirmed(monkeypatch: pytest.Monk
     assert replaced(world)
     assert set(world.hosts.values()) == {world.secret}
     assert not stop(world, monkeypatch).plan().under_way
+
+
+def test_a_confirmed_last_step_ends_the_stop_and_begins_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = world_of("slurmdbd outside")
+    plan = stop(world, monkeypatch, confirmed="daemons").run(asked=True)
+    assert plan.due is not None
+    assert (plan.due.name, plan.under_way) == ("members", True)
+    before = world.operations
+    plan = stop(world, monkeypatch, confirmed="members").run(asked=True)
+    assert (plan.under_way, world.operations) == (False, before), "every node would be drained again"
+
+
+def test_hosts_without_the_key_show_in_a_plan_that_can_ask_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = world_of("slurmdbd outside")
+    assert not stop(world, monkeypatch, via=world).plan().under_way
+    stop(world, monkeypatch, confirmed="daemons").run(asked=True)
+    due = stop(world, monkeypatch, via=world).plan().due
+    assert due is not None
+    assert due.name == "members"
+    stop(world, monkeypatch, via=world).run(asked=True)
+    assert not stop(world, monkeypatch, via=world).plan().under_way
+
+
+def test_a_host_that_cannot_be_asked_stops_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = world_of("slurmdbd outside")
+    world.deaf = "metal-1"
+    with pytest.raises(RotationError, match="metal-1"):
+        stop(world, monkeypatch, via=world).run(asked=True)
+    assert world.operations == 0
 
 
 def test_a_hosts_script_takes_an_old_jwks_away_and_restarts_its_daemons(monkeypatch: pytest.MonkeyPatch) -> None:
