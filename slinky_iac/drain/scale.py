@@ -79,15 +79,18 @@ def give_back(session: Session, settings: GateSettings) -> int:
     """Undo our drains and annotations on this NodeSet and nothing else; returns how many steps it took."""
     taken = 0
     for _ in range(UNDO_ROUNDS):
-        steps = undo_steps(session.observe(settings), settings.owner)
-        if not steps:
-            return taken
-        step = steps[0]
-        if isinstance(step, Wait):
-            session.report(step.why)
-        else:
-            session.act(step, settings)
-            taken += 1
+        try:
+            steps = undo_steps(session.observe(settings), settings.owner)
+            if not steps:
+                return taken
+            step = steps[0]
+            if isinstance(step, Wait):
+                session.report(step.why)
+            else:
+                session.act(step, settings)
+                taken += 1
+        except _PASSING as error:
+            session.report(f"{error}", severity="warning")
         session.pause(settings.policy.poll_s)
     raise DrainBlocked(
         f"{settings.owner.text}: after {UNDO_ROUNDS} looks something of ours is still there; `python -m slinky_iac drain"

@@ -42,16 +42,22 @@ WITHOUT_SLURMRESTD = "docs/operations.md, 'Without slurmrestd', says how to remo
 
 def next_step(seen: Observation, goal: Goal) -> Step:
     """The next act towards ``goal``. Stateless: the same look and goal give the same step."""
+    if seen.nodeset is None and seen.cluster is None:  # nobody asks Slurm about a NodeSet that isn't there
+        return Done(()) if goal.teardown else _gone()
     if seen.cluster is None:
         why = f"Slurm could not be asked: {seen.problem}"
         return _wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
     if goal.teardown:
         return _teardown_step(seen, goal, seen.cluster)
     if seen.nodeset is None:
-        return Stop("the NodeSet is not there: nothing was drained. Run `pulumi refresh`, then `pulumi up`", "blocked")
+        return _gone()
     if goal.target >= goal.current:
         return _release_step(seen, goal, ())
     return _scale_in_step(seen, goal, seen.cluster, seen.nodeset)
+
+
+def _gone() -> Stop:
+    return Stop("the NodeSet is not there, or not any more. Run `pulumi refresh`, then `pulumi up`", "blocked")
 
 
 def last_look(seen: Observation, goal: Goal, pods: frozenset[str]) -> str:

@@ -46,6 +46,8 @@ def release_steps(
     unmarks = tuple(_unmark(pod, tag, seen.cluster) for pod, tag in marked if pod.name not in doomed)
     if unmarks:
         steps.append(Release(unmarks))
+    if seen.cluster is None and seen.nodeset is None and not seen.pods:
+        return ()  # no NodeSet, so nobody asked: its pods took the marks with them, and nothing is behind its nodes
     if seen.cluster is None:
         return (*steps, Wait(f"Slurm could not be asked which drains are ours: {seen.problem}"))
     doomed_nodes = {pod.node for pod in seen.pods if pod.name in doomed}

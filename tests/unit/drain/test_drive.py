@@ -324,6 +324,24 @@ def test_cancel_gives_back_ours_and_nothing_else():
     assert scale.give_back(session, settings(0)) == 0
 
 
+def test_a_cancel_goes_on_after_a_write_of_the_operators_came_between():
+    """Each change of a node's state makes the operator write the pod, which is just what a cancel makes of it."""
+    session = ModelSession(with_job(end=None))
+    with pytest.raises(DrainDeadline):
+        scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=30, poll_s=10)))
+    act, troubles = session.act, [SlurmrestUnreachable("refused"), KubeConflict("409")]
+
+    def colliding(step, wanted):
+        if troubles:
+            raise troubles.pop()
+        act(step, wanted)
+
+    session.act = colliding
+    assert scale.give_back(session, settings(0)) == 2
+    assert {"refused", "409"} <= set(session.said)
+    assert not any(node.drain for node in session.w.nodes.values())
+
+
 def test_cancel_after_the_write_waits_for_the_pods_and_says_so():
     w = world("1.1.0", 2)
     session = ModelSession(w)

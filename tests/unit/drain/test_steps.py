@@ -7,6 +7,7 @@ import pytest
 
 from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, Release, RenewHold, SetCosts, Stop, Undrain, Wait
 from slinky_iac.drain.mark import BASE_COST, Mark, Tag
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scene import scene
@@ -240,6 +241,12 @@ def test_pod_that_stays_unready_goes_first_and_the_surplus_is_given_back():
 
 def test_missing_nodeset_stops_the_run():
     says("not there", step(free_look(nodeset=None)), Stop)
+
+
+def test_a_nodeset_that_goes_in_the_middle_ends_the_run_at_once_and_no_silence_of_slurm_is_told():
+    gone = Observation(NOW, V121)
+    says("not there", step(gone), Stop)
+    assert step(gone, target=0, teardown=True) == Done(()), "what was to be removed is gone"
 
 
 def test_pods_that_are_gone_already_leave_nothing_to_do():

@@ -4,8 +4,9 @@ from dataclasses import replace
 
 from slinky_iac.drain.actions import Release, Reword, Undrain, Wait
 from slinky_iac.drain.mark import BASE_COST, Tag, Unmark
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.undo import RELEASED_REASON, undo_steps
-from tests.unit.drain.made import OURS, OWNER, given_up, held, node, nodeset, pod, seen
+from tests.unit.drain.made import NOW, OURS, OWNER, V110, given_up, held, node, nodeset, pod, seen
 
 NAME = "hpc-worker-gpu-{}".format
 
@@ -74,6 +75,11 @@ def test_without_a_nodeset_only_terminating_pods_are_left_alone():
     assert [each.pod for each in release.pods] == [NAME(0)]
     assert undrain == Undrain(("gpu-0",))
     assert isinstance(wait, Wait)
+
+
+def test_of_a_nodeset_that_is_not_there_nothing_is_left_to_give_back():
+    """`drain cancel` of a whole stack must come to the other NodeSets."""
+    assert undo_steps(Observation(NOW, V110), OWNER) == ()
 
 
 def test_nothing_is_given_back_while_the_operator_has_not_seen_the_newest_spec():
