@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
@@ -27,6 +28,8 @@ from slinky_iac.status import cli as status
 
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C, as a shell's own."""
+UNREAD: Final = 141
+"""Exit code where nobody reads the answer to its end: as a shell's own, after SIGPIPE."""
 
 
 class Command(Protocol):
@@ -79,6 +82,7 @@ def _describe(parser: argparse.ArgumentParser) -> None:
 def main(argv: Sequence[str]) -> int:
     """Carry out one command; returns the exit code."""
     arguments = parser().parse_args(argv)
+    code = 0
     try:
         if arguments.command == "schema":
             print(json.dumps(json_schema(), indent=2))
@@ -87,11 +91,16 @@ def main(argv: Sequence[str]) -> int:
         elif arguments.command == "completion":
             print(shell_completion.script(parser(shell_completion.NAME), arguments.shell), end="")
         else:
-            return COMMANDS[arguments.command].run(arguments)
+            code = COMMANDS[arguments.command].run(arguments)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read has seen enough, as `| head` does. What is left in the buffer would be a traceback at the end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return UNREAD
     except (SlinkyError, ValueError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted. A command that changes something goes on where it was: run it again", file=sys.stderr)
         return INTERRUPTED
-    return 0
+    return code

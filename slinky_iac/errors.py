@@ -62,6 +62,10 @@ class HandoffError(SlinkyError):
     """A hand-off for outside hosts can't be made as asked, or not be written where it should go."""
 
 
+class DiagramError(SlinkyError):
+    """A diagram can't be drawn of what was named, or not be written where it should go."""
+
+
 class RotationError(SlinkyError):
     """A key can't be replaced now, or not this way. The message says what was changed so far: mostly nothing."""
 

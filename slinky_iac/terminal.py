@@ -5,12 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+NARROWEST: Final = 80
+WIDEST: Final = 140
 _COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36, "bold": 1, "dim": 2}
 
 
 def wants_colour(env: Mapping[str, str], *, tty: bool) -> bool:
     """Whether marks help: a terminal that knows them, and nobody who set NO_COLOR (https://no-color.org)."""
     return tty and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
+
+
+def seen_width(columns: int, *, tty: bool, otherwise: int) -> int:
+    """How wide text may be: as wide as a terminal of ``columns``, between what tables need and what eyes follow;
+    ``otherwise`` where nobody sees it."""
+    return min(max(columns, NARROWEST), WIDEST) if tty else otherwise
 
 
 class Paint:

@@ -15,7 +15,7 @@ from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackCo
 from slinky_iac.diagram.build import picture
 from slinky_iac.diagram.mermaid import mermaid
 from slinky_iac.diagram.svg import svg
-from slinky_iac.errors import ConfigError
+from slinky_iac.errors import DiagramError
 
 HELP = "draw the hybrid cluster: what is inside Kubernetes and what outside, ports, arrows, keys by name"
 CODES = (
@@ -36,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """Read and draw. Raises ConfigError and StateError; returns the exit code."""
+    """Read and draw. Raises ConfigError, DiagramError and StateError; returns the exit code."""
     config = read_file(Path(arguments.config)) if arguments.config else _of_stack(arguments.stack)
     shown = picture(config, arguments.title)
     text = svg(shown) if arguments.format == "svg" else mermaid(shown)
@@ -44,7 +44,7 @@ def run(arguments: argparse.Namespace) -> int:
         try:
             Path(arguments.out).write_text(text, encoding="utf-8")
         except OSError as error:
-            raise ConfigError((f"--out: {arguments.out} can't be written ({type(error).__name__})",)) from None
+            raise DiagramError(f"--out {arguments.out}: can't be written ({error.strerror}); nothing was drawn") from None
     else:
         sys.stdout.write(text)
     return 0
@@ -55,14 +55,19 @@ def _of_stack(stack: str | None) -> StackConfig:
 
 
 def read_file(file: Path) -> StackConfig:
-    """The configuration of a stack file. Secrets needn't be set for a picture. Raises :class:`ConfigError`."""
+    """The configuration of a stack file. Secrets needn't be set for a picture. Raises :class:`ConfigError`, and
+    :class:`DiagramError` where it is none."""
     try:
         whole = yaml.safe_load(file.read_text(encoding="utf-8"))
         config = whole["config"]
         own = {str(key).partition(":")[2]: value for key, value in config.items() if str(key).startswith(f"{PROJECT}:")}
-    except (OSError, UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError) as error:
-        why = type(error).__name__
-        raise ConfigError((f"--config: {file} is no stack file with a mapping `config:` ({why})",)) from None
+    except OSError as error:
+        raise DiagramError(f"--config {file}: can't be read ({error.strerror}); name a Pulumi.<stack>.yaml") from None
+    except (UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError):
+        raise DiagramError(
+            f"--config {file}: is no stack file, which is YAML with a mapping `config:`; name a Pulumi.<stack>.yaml, or one"
+            " of examples/"
+        ) from None
     secret = {name for name, value in own.items() if name in SECRET_KEYS and _encrypted(value)}
     found = load({name: value for name, value in own.items() if name not in secret})
     require_sound(findings(found, frozenset(secret | FIRST_SECRETS)))

@@ -17,9 +17,20 @@ def write(out: Path, files: Sequence[Rendered], *, with_keys: bool) -> None:
     """Write ``files`` below ``out``, which is made where it isn't there.
 
     With keys the folder gets mode 700 and all is private to its owner. Raises :class:`HandoffError` for a folder that holds
-    something else, for a symbolic link, and with keys for an existing folder that others can read; nothing is written then.
+    something else, for a symbolic link, and with keys for an existing folder that others can read, where nothing is written;
+    and where the disk refuses, of which the message says what to think of the folder then.
     """
     _refuse_foreign(out, with_keys=with_keys)
+    try:
+        _replace(out, files, with_keys=with_keys)
+    except OSError as error:
+        raise HandoffError(
+            f"--out {out}: {error.filename or out} can't be written ({error.strerror}). What is in the folder may be of two"
+            " hand-offs: use none of it, name a folder that you may write, and run this again"
+        ) from None
+
+
+def _replace(out: Path, files: Sequence[Rendered], *, with_keys: bool) -> None:
     out.mkdir(parents=True, exist_ok=True, mode=0o700 if with_keys else 0o755)
     ours = [Path(str(each.path)) for each in files]
     for stale in sorted((path for path in out.rglob("*") if path.is_symlink() or not path.is_dir()), reverse=True):

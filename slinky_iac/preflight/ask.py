@@ -65,10 +65,10 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
         facts = replace(facts, kube=kube_facts)
         if not scope.daemons:
             return replace(facts, pod=PodFacts(trouble="only connections from here were asked for", skipped=True))
-        if kube is None or kube_facts.trouble:
-            facts = replace(facts, pod=PodFacts(trouble="the API server could not be asked"))
-        elif not scope.pod:
+        if not scope.pod:
             facts = replace(facts, pod=PodFacts(trouble="--no-pod was given", skipped=True))
+        elif kube is None or kube_facts.trouble:
+            facts = replace(facts, pod=PodFacts(trouble="the API server could not be asked"))
         else:
             made = bool(kube_facts.restapi_pods)
             seen = ask_pods(kube, config, inside_places(config, outside, made=made), clock=clock)

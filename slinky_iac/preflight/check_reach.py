@@ -44,13 +44,14 @@ def from_pods(_: StackConfig, facts: Facts) -> Iterator[Check]:
             yield _from_pod(seen, report)
     if facts.pod.reports:
         return
+    again = "Run it again without --no-pod" if facts.pod.skipped else "Run it again once that is mended"
     for seen in facts.here:
         yield unknown(
             "connect",
             _shown(seen.place),
             "a pod",
             "not asked: " + (facts.pod.trouble or "no pod was made"),
-            "Run it again without --no-pod, or try from a pod",
+            f"{again}, or try from a pod",
             f"timeout 5 bash -c '</dev/tcp/{seen.place.host}/{seen.place.port}' && echo open",
             at="in any pod of the cluster",
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import signal
 import sys
 from collections.abc import Iterator
@@ -17,8 +18,8 @@ from slinky_iac.errors import StateError
 from slinky_iac.preflight.ask import Scope, ask
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
-from slinky_iac.preflight.report import as_json, as_text
-from slinky_iac.terminal import wants_colour
+from slinky_iac.preflight.report import WIDTH, as_json, as_text
+from slinky_iac.terminal import seen_width, wants_colour
 
 HELP = "do both halves fit? names, ports, versions, keys, slurm.conf, clocks; from here and from a pod; changes nothing"
 FOUND: Final = 6
@@ -42,23 +43,25 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Ask and tell. Raises what reading the configuration raises; returns the exit code."""
     values, keys_trouble = _values(arguments.stack, with_keys=not arguments.from_here_only)
-    if sys.stderr.isatty():
+    scope = Scope(pod=not (arguments.no_pod or arguments.from_here_only), daemons=not arguments.from_here_only)
+    if sys.stderr.isatty() and scope.pod:
         print(
             "preflight: asking; a short-lived pod takes some seconds, or minutes where its image is fetched", file=sys.stderr
         )
-    scope = Scope(pod=not (arguments.no_pod or arguments.from_here_only), daemons=not arguments.from_here_only)
     try:
         with _ending_in_order():
             facts = ask(values, scope, env=os.environ, keys_trouble=keys_trouble)
     except KeyboardInterrupt:
-        print("preflight: interrupted; the short-lived pod was deleted", file=sys.stderr)
+        print(f"preflight: interrupted{'; the short-lived pod was deleted' if scope.pod else ''}", file=sys.stderr)
         return INTERRUPTED
     found = checks(values.config, facts, from_here_only=arguments.from_here_only)
     cluster = values.config.cluster.name
     if arguments.json:
         sys.stdout.write(as_json(arguments.stack or "", cluster, found))
     else:
-        sys.stdout.write(as_text(cluster, found, colour=wants_colour(os.environ, tty=sys.stdout.isatty())))
+        tty = sys.stdout.isatty()
+        width = seen_width(shutil.get_terminal_size((WIDTH, 24)).columns, tty=tty, otherwise=WIDTH)
+        sys.stdout.write(as_text(cluster, found, colour=wants_colour(os.environ, tty=tty), width=width))
     return exit_code(found, strict=arguments.strict)
 
 

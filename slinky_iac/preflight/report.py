@@ -1,6 +1,7 @@
 """What a preflight found, for a terminal and for programs. Pure.
 
-Tables fit 100 columns; lines to paste are printed as they are, however long. Texts of others are made harmless.
+Tables fit the width given, or 100 columns; lines to paste are printed as they are, however long. Texts of others are made
+harmless.
 """
 
 from __future__ import annotations
@@ -34,14 +35,13 @@ def headline(cluster: str, checks: Sequence[Check]) -> str:
     return f"preflight of {plain(cluster)}: {', '.join(words) or 'nothing to check'}"
 
 
-def as_text(cluster: str, checks: Sequence[Check], *, colour: bool = False) -> str:
+def as_text(cluster: str, checks: Sequence[Check], *, colour: bool = False, width: int = WIDTH) -> str:
     """All checks as a table, the worst first, ending with a line break."""
     paint = Paint(colour)
     lines = [paint(headline(cluster, checks), "bold")]
     if checks:
-        columns = _Columns(
-            max(len(each.name) for each in checks), min(max(len(plain(each.source)) for each in checks), _WIDEST_SOURCE)
-        )
+        source = min(max(len(plain(each.source)) for each in checks), _WIDEST_SOURCE)
+        columns = _Columns(max(len(each.name) for each in checks), source, width)
         lines += ["", paint(columns.row("VERDICT", "CHECK", "FROM", "WHAT CAME BACK"), "dim")]
         for each in checks:
             lines += _lines(each, columns, paint)
@@ -54,10 +54,11 @@ class _Columns:
 
     name: int
     source: int
+    width: int
 
     @property
     def text(self) -> int:
-        return WIDTH - len(self.row("", "", "", "|")) + 1
+        return self.width - len(self.row("", "", "", "|")) + 1
 
     def row(self, verdict: str, name: str, source: str, text: str) -> str:
         return f"{verdict:<8}  {name:<{self.name}}  {clipped(source, self.source):<{self.source}}  {text}"
@@ -72,7 +73,7 @@ def _lines(check: Check, columns: _Columns, paint: Paint) -> Iterator[str]:
     if check.change:
         place = f", {check.at}" if check.paste and check.at else ""
         end = ":" if check.paste else "."
-        advice = _wrapped(f"{check.change.rstrip('.:')}{place}{end}", WIDTH - len(_INDENT) - 3)
+        advice = _wrapped(f"{check.change.rstrip('.:')}{place}{end}", columns.width - len(_INDENT) - 3)
         yield from (f"{_INDENT}{'-> ' if at == 0 else '   '}{line}" for at, line in enumerate(advice))
     for line in check.paste:
         yield from (f"{_INDENT}       {part}" for part in _harmless(line))

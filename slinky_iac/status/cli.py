@@ -9,7 +9,7 @@ import sys
 
 from slinky_iac.status import ask
 from slinky_iac.status.render import WIDTH, as_json, screen
-from slinky_iac.terminal import wants_colour
+from slinky_iac.terminal import seen_width, wants_colour
 
 HELP = "one screen: endpoints, versions, nodes, drains and whose they are, keys' fingerprints, the last `up`"
 CODES = (
@@ -33,6 +33,6 @@ def run(arguments: argparse.Namespace) -> int:
         print(as_json(found))
     else:
         tty = sys.stdout.isatty()
-        width = max(shutil.get_terminal_size((WIDTH, 24)).columns, 80) if tty else WIDTH
+        width = seen_width(shutil.get_terminal_size((WIDTH, 24)).columns, tty=tty, otherwise=WIDTH)
         sys.stdout.write(screen(found, colour=wants_colour(os.environ, tty=tty), width=width))
     return PARTLY_UNKNOWN if found.unknown else 0

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -52,6 +53,17 @@ def test_ctrl_c_ends_a_command_with_130_and_no_traceback(
     said = capsys.readouterr().err
     assert said.startswith("interrupted. ")
     assert "run it again" in said
+
+
+def test_an_answer_that_nobody_reads_to_its_end_ends_without_a_traceback() -> None:
+    """As `| head` does: the reader goes while there is more to say than a pipe holds."""
+    command = [sys.executable, "-m", "slinky_iac", "schema"]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        running.stdout.close()
+        assert running.stderr is not None
+        said = running.stderr.read()
+    assert (running.returncode, said) == (cli.UNREAD, b"")
 
 
 def test_wrong_arguments_end_with_2() -> None:

@@ -85,6 +85,9 @@ def test_without_a_kubeconfig_only_connections_and_fingerprints_are_known(tmp_pa
     facts = ask(values(), Scope(), env={"KUBECONFIG": str(tmp_path / "none")})
     assert "no kubeconfig" in facts.kube.trouble
     assert facts.pod.trouble == "the API server could not be asked"
+    assert not facts.pod.skipped
+    without = ask(values(), Scope(pod=False), env={"KUBECONFIG": str(tmp_path / "none")}).pod
+    assert (without.trouble, without.skipped) == ("--no-pod was given", True), "nobody wanted a pod"
     assert facts.keys == {"slurm.key": fingerprint(SLURM), "jwt": fingerprint(JWT)}
     assert [each.trouble for each in facts.here] == ["connection refused"]
     assert "there is none to ask yet" in facts.slurm.trouble

@@ -190,6 +190,9 @@ def test_unreachable_from_here_is_nothing_where_pods_reach_it() -> None:
     assert "pods reach it" in found("connect", facts)[0].got
     alone = replace(facts, pod=PodFacts(trouble="--no-pod was given", skipped=True))
     assert verdicts("connect", alone) == [WARNING, UNKNOWN]
+    assert "without --no-pod" in found("connect", alone)[1].change
+    closed = replace(facts, pod=PodFacts(trouble="the API server could not be asked"))
+    assert "--no-pod" not in found("connect", closed)[1].change, "nobody gave it"
     neither = replace(facts, pod=PodFacts((replace(POD, tried=(Tried(CTL, REFUSED),)),)))
     assert verdicts("connect", neither) == [PROBLEM, WARNING]
 

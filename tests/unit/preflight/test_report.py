@@ -16,11 +16,14 @@ LINE = "PartitionName=gpu Nodes=gpu " + "MaxTime=UNLIMITED " * 6 + "State=UP"
 BAD = problem("partitions", "partition gpu", "slurmctld", "isn't there", "Add", LINE, at="in slurm.conf")
 
 
+@pytest.mark.parametrize("width", [80, WIDTH, 140])
 @pytest.mark.parametrize("facts", [FACTS, UNASKED, slurm(partitions=(), nodes=(), clusters=())])
-def test_no_line_is_wider_than_100_columns_but_those_to_paste(facts: object) -> None:
+def test_no_line_is_wider_than_the_screen_but_those_to_paste(facts: object, width: int) -> None:
     found = checks(stack(), facts)  # type: ignore[arg-type]
     pasted = {line for each in found for text in each.paste for line in text.split("\n")}
-    wide = [line for line in as_text("lab", found).splitlines() if len(line) > WIDTH and line.strip() not in pasted]
+    wide = [
+        line for line in as_text("lab", found, width=width).splitlines() if len(line) > width and line.strip() not in pasted
+    ]
     assert wide == []
 
 
