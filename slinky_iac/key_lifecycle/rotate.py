@@ -27,6 +27,8 @@ NODES_S: Final = 180
 """Longest wait for slurmd to be back after a reconfiguration; at SlurmdTimeout, 300 s by default, jobs would be lost."""
 EVERY_S: Final = 1.0
 LOST: Final = frozenset({"DOWN", "NOT_RESPONDING"})
+AWAY: Final = frozenset({"DOWN", "POWERED_DOWN", "POWERING_DOWN", "FUTURE"})
+"""States of nodes without a slurmd: slurmctld sends them no configuration, and the step can't wait for them."""
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,7 @@ class Rotating:
     def _on_hosts(self, look: Look, step: Step) -> None:
         """Run the step's scripts, slurmctld's host last, and see that they took effect."""
         files = _files(look.material, step.name)
-        before = _started(look)
+        before = _started(look, without=AWAY)  # one that is silent may run jobs, and would be lost at the change
         self.means.place(
             self._not_done(look, step),
             lambda host: scripts.change(host, files, folder=self.means.folder),
@@ -228,10 +230,12 @@ def _files(found: Material, step: str) -> list[scripts.File]:
     return [*files, scripts.File(names.SLURM_KEY_FILE, found.keys["slurmKey"])] if step == slurm.CHANGE_HOSTS else files
 
 
-def _started(look: Look) -> dict[str, int | None]:
-    """When slurmd started, by node, without nodes that are down or silent. Raises what asking slurmrestd raises."""
+def _started(look: Look, without: frozenset[str] = LOST) -> dict[str, int | None]:
+    """When slurmd started, by node, ``without`` nodes in these states. Raises what asking slurmrestd raises."""
     answer = look.session.slurm.nodes(allow_none=True)
-    return {node.name: node.slurmd_started for node in answer.nodes if not node.state & LOST} if answer is not None else {}
+    return (
+        {node.name: node.slurmd_started for node in answer.nodes if not node.state & without} if answer is not None else {}
+    )
 
 
 def _require_all_respond(look: Look) -> None:

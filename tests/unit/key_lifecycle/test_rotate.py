@@ -168,7 +168,7 @@ def test_without_slurmctlds_word_on_its_nodes_no_host_is_touched(monkeypatch: py
     world = World()
     rotation = rotating(world, monkeypatch, "slurm")
 
-    def silent(_look: object) -> None:
+    def silent(_look: object, **_: object) -> None:
         raise SlurmrestUnreachable("no answer")
 
     monkeypatch.setattr(rotate, "_started", silent)
@@ -180,7 +180,29 @@ def test_without_slurmctlds_word_on_its_nodes_no_host_is_touched(monkeypatch: py
 def test_a_node_that_does_not_come_back_stops_the_rotation_before_the_change(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     rotation = rotating(world, monkeypatch, "slurm")
-    monkeypatch.setattr(rotate, "_started", lambda _look: {"metal-1": 1, "gpu-0": world.started})
+    monkeypatch.setattr(rotate, "_started", lambda _look, **_: {"metal-1": 1, "gpu-0": world.started})
     with pytest.raises(RotationError, match="haven't come back: metal-1"):
         rotation.run(start=True)
     assert world.set["slurmKey"] == OLD
+
+
+@pytest.mark.parametrize(
+    ("state", "awaited"),
+    [
+        ({"ALLOCATED", "NOT_RESPONDING"}, True),
+        ({"DOWN", "NOT_RESPONDING"}, False),
+        ({"IDLE", "CLOUD", "POWERED_DOWN"}, False),
+    ],
+)
+def test_a_silent_node_is_awaited_and_one_without_a_slurmd_is_not(
+    monkeypatch: pytest.MonkeyPatch, state: set[str], awaited: bool
+) -> None:
+    """A slurmd that is busy for a moment runs jobs, and hasn't read the file: at the change they would be lost."""
+    world = World(nodes={"metal-2": frozenset(state)})
+    rotation = rotating(world, monkeypatch, "slurm")
+    if awaited:
+        with pytest.raises(RotationError, match="haven't come back: metal-2"):
+            rotation.run(start=True)
+        assert world.set["slurmKey"] == OLD
+    else:
+        assert not rotation.run(start=True).under_way

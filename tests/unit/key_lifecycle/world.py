@@ -62,6 +62,8 @@ class World:
     read: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """Files of hosts as of the end of the last script."""
     started: int = 1
+    nodes: dict[str, frozenset[str]] = field(default_factory=dict)
+    """States of further nodes, whose slurmd reads nothing."""
     made: int = 0
 
     def __post_init__(self) -> None:
@@ -208,8 +210,9 @@ def rotating(world: World, monkeypatch: pytest.MonkeyPatch, which: Any, **more: 
             material=found, session=None, wanted=document, jwt=world.jwt, slurm=lambda: world.slurm(asked=asked)
         )
 
-    def started(_look: object) -> Mapping[str, int | None]:
-        return dict.fromkeys((*PODS, "metal-1"), world.started)
+    def started(_look: object, without: frozenset[str] = rotate.LOST) -> Mapping[str, int | None]:
+        further: dict[str, int | None] = {node: 1 for node, state in world.nodes.items() if not state & without}
+        return dict.fromkeys((*PODS, "metal-1"), world.started) | further
 
     def generate() -> bytes:
         world.made += 1
