@@ -15,6 +15,8 @@ ACTS = (
     ("plan", "show which nodes and whose jobs a removal or a destroy would wait for"),
     ("cancel", "undo this stack's drains and pod annotations, and nothing else"),
 )
+WHOSE = {"ours": "this stack", "operator": "slurm-operator"}
+"""Owners of a drain as people call them; others are called what they are."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,7 +38,7 @@ def run(arguments: argparse.Namespace) -> int:
         _plan(arguments)
     else:
         taken = cli.cancel(arguments.stack, arguments.nodeset)
-        print(json.dumps({"steps": taken}) if arguments.json else f"given back in {taken} step(s)")
+        print(json.dumps({"steps": taken}) if arguments.json else _given_back(taken))
     return 0
 
 
@@ -45,8 +47,10 @@ def _plan(arguments: argparse.Namespace) -> None:
     if arguments.json:
         print(json.dumps([plan_props(plan) for plan in plans], indent=2))
         return
+    if not plans:
+        print("no NodeSet of this stack is up, so a removal waits for nobody")
     for plan in plans:
-        print(f"{plan.nodeset}: {plan.give_up} node(s)")
+        print(f"{plan.nodeset}: {_counted(plan.give_up, 'node')}")
         for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
             print(f"    {line}")
 
@@ -61,7 +65,15 @@ def _status(arguments: argparse.Namespace) -> None:
     for row in rows:
         jobs = row["jobs"] or ()
         until = f", returned by slurmctld at {row['returns']}" if row["returns"] else ""
-        whose = row["owner"] or "nobody"
-        print(f"{row['nodeset']}: {row['node']} {row['states']}, drained by {whose}{until}: {row['reason']!r}")
+        whose = f"drained by {WHOSE.get(str(row['owner']), row['owner'])}" if row["owner"] else "marked, not drained"
+        print(f"{row['nodeset']}: {row['node']} {row['states']}, {whose}{until}: {row['reason']!r}")
         for job in jobs if isinstance(jobs, list | tuple) else ():
             print(f"    job {job}")
+
+
+def _given_back(taken: int) -> str:
+    return f"given back, in {_counted(taken, 'step')}" if taken else "nothing of this stack's was left to give back"
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"

@@ -1,0 +1,51 @@
+"""What `drain status`, `plan` and `cancel` print for people: whose drain it is, and a word where there is nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slinky_iac import cli
+from slinky_iac.drain import cli as asking
+
+ROW: dict[str, Any] = {
+    "nodeset": "gpu", "node": "gpu-2", "states": "ALLOCATED+DRAIN", "reason": "slinky-iac:prod/gpu: scale-in 3->2",
+    "returns": "2027-01-15T12:00:00Z", "marked": True, "jobs": ["7 alice"],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("owner", "said"),
+    [
+        ("ours", "drained by this stack, "),
+        ("operator", "drained by slurm-operator, "),
+        ("somebody else", "drained by somebody else, "),
+        ("", "marked, not drained, "),
+    ],
+)
+def test_status_says_whose_drain_it_is(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], owner: str, said: str
+) -> None:
+    monkeypatch.setattr(asking, "status", lambda *_: [ROW | {"owner": owner}])
+    assert cli.main(["drain", "status"]) == 0
+    shown = capsys.readouterr().out
+    assert said in shown
+    assert "    job 7 alice" in shown
+
+
+@pytest.mark.parametrize(
+    ("taken", "said"), [(0, "nothing of this stack's was left"), (2, "given back, in 2 steps"), (1, "in 1 step\n")]
+)
+def test_cancel_says_whether_there_was_anything(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], taken: int, said: str
+) -> None:
+    monkeypatch.setattr(asking, "cancel", lambda *_: taken)
+    assert cli.main(["drain", "cancel"]) == 0
+    assert said in capsys.readouterr().out
+
+
+def test_a_plan_of_nothing_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr(asking, "plans", lambda *_: [])
+    assert cli.main(["drain", "plan"]) == 0
+    assert "no NodeSet" in capsys.readouterr().out
