@@ -29,6 +29,8 @@ PAGE = 500
 PASSING = frozenset({429, 500, 502, 503, 504})
 DONE = {"POST": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
 """What says success to a write: created, and accepted for a deletion that goes on. For all else it is 200 alone."""
+NO_SUCH_API = b"404 page not found"
+"""The API server's whole answer where it has no such API at all; of an object that isn't there it says so in a Status."""
 Body = TypeVar("Body", bound=BaseModel)
 
 
@@ -246,7 +248,7 @@ class KubeClient:
                 path,
                 budget_s=self._budget_s,
                 repeatable=method in ("GET", "DELETE"),
-                again=lambda answer: answer.status_code in PASSING,
+                again=_is_passing,
                 params=params,
                 json=json,
                 headers=headers,
@@ -263,12 +265,14 @@ class KubeClient:
     def _refusal(self, response: httpx.Response, what: str) -> KubeError:
         """The error for anything but success, by status; Kubernetes' own words where there are any."""
         code = response.status_code
-        try:
-            status = _Status.model_validate_json(response.content)
-        except ValueError:
-            status = _Status()
+        status = _status(response)
         said = quote(status.message) if status.kind == "Status" else ""
         text = f"{what}: HTTP {code} from {self._access.server}" + (f": {said}" if said else "")
+        if code == 404 and status.kind != "Status" and not self._without_api(response):
+            return KubeUnreachable(
+                f"{text}: not Kubernetes' own words, so a proxy before it may have lost the way. Nothing is taken for gone",
+                status=code,
+            )
         if code == 404:
             return KubeNotFound(f"{text}: it isn't there", status=code)
         if code == 409:
@@ -281,6 +285,35 @@ class KubeClient:
                 f"{text}: the API server or a proxy before it is in trouble. Look again later", status=code
             )
         return KubeError(f"{text}: not an answer that may be used", status=code)
+
+    def _without_api(self, response: httpx.Response) -> bool:
+        """Whether a 404 without a Status is the API server's: it says so of a whole API that it hasn't (no CRD, no KEDA).
+
+        Other servers use the same text, so it must say which Kubernetes it is as well: a gate lets go what is gone.
+        """
+        if response.content.strip() != NO_SUCH_API:
+            return False
+        try:
+            found = self._sender.send("GET", "/version", budget_s=self._budget_s, repeatable=True, again=_is_passing)
+        except NoAnswer:
+            return False
+        if found.status_code != 200:  # who may not ask for the release is told so in the API server's own form
+            return _status(found).kind == "Status"
+        try:
+            return bool(raw.read(found.content, raw.VersionBody, "version").git_version)
+        except KubeError:
+            return False
+
+
+def _status(response: httpx.Response) -> _Status:
+    try:
+        return _Status.model_validate_json(response.content)
+    except ValueError:
+        return _Status()
+
+
+def _is_passing(answer: httpx.Response) -> bool:
+    return answer.status_code in PASSING
 
 
 def _custom(namespace: str, plural: str) -> str:

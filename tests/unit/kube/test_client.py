@@ -228,9 +228,9 @@ def test_who_else_scales_a_nodeset() -> None:
 def test_no_keda_is_no_scaler_but_not_being_allowed_to_look_is_an_error() -> None:
     def handle(request: httpx.Request) -> httpx.Response:
         return (
-            httpx.Response(404, text="404 page not found")
+            httpx.Response(404, text="404 page not found\n")
             if "keda" in request.url.path
-            else httpx.Response(200, json={"items": []})
+            else httpx.Response(200, json={"items": [], "gitVersion": "v1.35.0"})
         )
 
     assert client_of(handle).scalers_of("slurm", "lab-worker-gpu") == ()
@@ -306,6 +306,25 @@ def test_each_refusal_is_an_error_of_its_own_with_kubernetes_words(code: int, ki
     assert type(refused.value) is kind
     assert refused.value.status == code
     assert "the API server's words" in str(refused.value)
+
+
+@pytest.mark.parametrize("text", ["404 page not found", "<html>no such cluster</html>", "", "{}", '{"kind": "Error"}'])
+def test_a_404_of_a_proxy_takes_nothing_for_gone(text: str) -> None:
+    """A gate that finds its NodeSet gone lets it go undrained; a proxy that has lost its way says 404 to everything."""
+    with pytest.raises(KubeUnreachable, match="Nothing is taken for gone") as refused:
+        client_of(always(httpx.Response(404, text=text))).nodeset("slurm", "gpu")
+    assert refused.value.status == 404
+
+
+@pytest.mark.parametrize("version", [httpx.Response(200, json={"gitVersion": "v1.35.0"}), status(403, "forbidden")])
+def test_an_api_server_that_has_no_such_api_has_none_of_its_objects(version: httpx.Response) -> None:
+    def handle(request: httpx.Request) -> httpx.Response:
+        if request.url.path == "/version":
+            return version
+        return httpx.Response(404, text="404 page not found\n")
+
+    with pytest.raises(KubeNotFound):
+        client_of(handle).nodeset("slurm", "gpu")
 
 
 def test_trouble_that_passes_is_waited_out() -> None:
