@@ -44,17 +44,17 @@ class Means:
     def place(
         self, hosts: Iterable[Host], script: Callable[[Host], str], files: Sequence[scripts.File], *, advice: str
     ) -> None:
-        """Run ``script`` of each host on it, one after the other, and see that its daemons read just these ``files``.
+        """Run ``script`` of each host on it, one after the other, and see that it has just these ``files`` then.
 
-        Raises :class:`RotationError` with ``advice`` where they didn't; the hosts after that one are left alone.
+        Raises :class:`RotationError` with ``advice`` where it hasn't; the hosts after that one are left alone.
         """
         via = self.via
         assert via is not None
         for host in hosts:
             self.say(f"  {host.name} ({', '.join(host.roles)})")
             said = scripts.told(via.script(host, script(host)))
-            wrong = [file.name for file in files if said.get(file.name) != scripts.Seen(file.digest, read=True)]
-            if wrong:
+            has = {name: seen.digest for name, seen in said.items()}
+            if wrong := [file.name for file in files if has.get(file.name) != file.digest]:
                 raise RotationError(f"host {host.name}: {', '.join(wrong)} isn't what was sent. {advice}")
 
     def behind(self, hosts: Sequence[Host], file: scripts.File) -> tuple[Host, ...]:

@@ -18,7 +18,7 @@ from slinky_iac.key_lifecycle.carrying import Means, next_step
 from slinky_iac.key_lifecycle.hosts import host_in_turn
 from slinky_iac.key_lifecycle.look import Look
 from slinky_iac.key_lifecycle.material import Material
-from slinky_iac.key_lifecycle.model import START, Host, Rotation, Step, Turn, Which, staged
+from slinky_iac.key_lifecycle.model import START, Host, Role, Rotation, Step, Turn, Which, staged
 from slinky_iac.key_lifecycle.planned_stop import reason
 
 PODS_S: Final = 300
@@ -163,19 +163,24 @@ class Rotating:
     # -- the hosts' steps ----------------------------------------------------------------------------------------
 
     def _on_hosts(self, look: Look, step: Step) -> None:
-        """Run the step's scripts, slurmctld's host last, and see that they took effect."""
-        files = _files(look.material, step.name)
+        """Run the step's scripts, slurmctld's host last, and see that they took effect.
+
+        That host counts as done only when every node has read the file: a run that ended before is repeated with it.
+        """
+        files, folder = _files(look.material, step.name), self.means.folder
         before = _started(look, without=AWAY)  # one that is silent may run jobs, and would be lost at the change
-        self.means.place(
-            self._not_done(look, step),
-            lambda host: scripts.change(host, files, folder=self.means.folder),
-            files,
-            advice="Its daemons may have read it: mend the host and run this again at once",
-        )
-        if self.which == "slurm":
-            self._await_nodes(look, before)
-        else:
+        hosts = self._not_done(look, step)
+        advice = "Its daemons may have read it: mend the host and run this again at once"
+        if self.which == "jwt":
+            self.means.place(hosts, lambda host: scripts.change(host, files, folder=folder), files, advice=advice)
             self._await_change(look)
+            return
+        last = [host for host in hosts if Role.SLURMCTLD in host.roles]
+        self.means.place(
+            hosts, lambda host: scripts.change(host, files, folder=folder, marked=host not in last), files, advice=advice
+        )
+        self._await_nodes(look, before)
+        self.means.place(last, lambda _: scripts.mark(files, folder=folder), files, advice=advice)
 
     def _not_done(self, look: Look, step: Step) -> tuple[Host, ...]:
         """The step's hosts without those that an earlier run, cut short, has done. slurmctld's is the last of them."""

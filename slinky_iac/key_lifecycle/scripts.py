@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import base64
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
@@ -61,8 +61,10 @@ class File:
         return sha256(self.content).hexdigest()
 
 
-def change(host: Host, files: Iterable[File], *, folder: str = FOLDER) -> str:
+def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: bool = True) -> str:
     """The script that places ``files`` and lets this host's daemons read them; says what the files are then.
+
+    ``marked``: whether it marks them as read at its end; else :func:`mark` does, once that was seen.
 
     slurmd and sackd read at slurmctld's reconfiguration, without a gap. Those without a configuration of their own that
     began with slurm.key would go on with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; 26.05):
@@ -81,8 +83,18 @@ def change(host: Host, files: Iterable[File], *, folder: str = FOLDER) -> str:
     if Role.SLURMCTLD in host.roles:
         lines.append("scontrol reconfigure")
     # Only now: a script that was cut short before would else look done, with a file in place that no daemon has read.
-    lines += [f"echo {file.digest} > {shlex.quote(file.name + READ)}" for file in files]
+    lines += _marks(files) if marked else []
     return "\n".join([*lines, *_tell(files)]) + "\n"
+
+
+def mark(files: Sequence[File], *, folder: str = FOLDER) -> str:
+    """The script that marks ``files`` as read by the host's daemons; says what the files are. It holds no key."""
+    lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}", *_marks(files)]
+    return "\n".join([*lines, *_tell(files)]) + "\n"
+
+
+def _marks(files: Iterable[File]) -> list[str]:
+    return [f"echo {file.digest} > {shlex.quote(file.name + READ)}" for file in files]
 
 
 def replaced(host: Host, file: File, *, folder: str = FOLDER) -> str:
