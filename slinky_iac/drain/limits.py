@@ -9,14 +9,19 @@ from slinky_iac.drain.policy import Limits
 from slinky_iac.drain.text import jobs_in_words
 
 
-def limit_findings(chosen: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[tuple[str, str]]:
-    """Code and text of each limit that ``chosen`` exceeds. A job whose start isn't known is older than any limit."""
-    if limits.max_share is not None and current > 0 and len(chosen) / current > limits.max_share:
+def share_findings(given_up: int, current: int, limits: Limits) -> Iterable[tuple[str, str]]:
+    """The limit that needs no word of Slurm's: how many pods of how many."""
+    if limits.max_share is not None and current > 0 and given_up / current > limits.max_share:
         yield (
             "limit-share",
-            f"{len(chosen)} of {current} pods would be given up, more than the share {limits.max_share:g} that "
+            f"{given_up} of {current} pods would be given up, more than the share {limits.max_share:g} that "
             "drain.limits allows: go in smaller steps, or raise maxShare on purpose",
         )
+
+
+def limit_findings(chosen: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[tuple[str, str]]:
+    """Code and text of each limit that ``chosen`` exceeds. A job whose start isn't known is older than any limit."""
+    yield from share_findings(len(chosen), current, limits)
     if limits.max_jobs is None and limits.max_job_age_s is None:
         return
     jobs = sorted({job.job_id: job for each in chosen for job in each.jobs}.values(), key=lambda job: job.job_id)

@@ -14,7 +14,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.drain import mark
 from slinky_iac.drain.cost import Candidate, Key, Kind, assess, choose, seen_elsewhere, stated_cost
-from slinky_iac.drain.limits import limit_findings
+from slinky_iac.drain.limits import limit_findings, share_findings
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.ranking import Prediction, class_of, predicted_victims
@@ -98,6 +98,7 @@ def plan_scale_in(
     blocks = list(state_blocks(pods, state, owner))
     warnings = [*_count_warnings(pods, state, target)]
     if cluster is None:
+        blocks += [Finding(*each) for each in share_findings(give_up, state.replicas, policy.limits)]
         warnings.append(
             Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not in this plan: {problem}")
         )

@@ -29,7 +29,8 @@ from __future__ import annotations
 from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, RenewHold, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.deadline import deadline_step, late
-from slinky_iac.drain.mark import cost_below, is_marked, just_nudged, mark, nudged
+from slinky_iac.drain.limits import limit_findings
+from slinky_iac.drain.mark import cost_below, is_marked, just_nudged, mark, nudged, tag_of
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
@@ -81,7 +82,19 @@ def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: N
     stage = scene(seen, goal, cluster)
     if not stage.chosen:
         return _release_step(seen, goal, ())
-    return _prepare(stage) or _wait_for_jobs(stage) or _hand_over(stage)
+    return _over_limits(stage, state) or _prepare(stage) or _wait_for_jobs(stage) or _hand_over(stage)
+
+
+def _over_limits(stage: Scene, state: NodeSetView) -> Step | None:
+    """The end of a run that would touch more than the site allows: a preview that got no answer has judged no limit.
+
+    Judged before the first mark only: jobs that are waited for grow older meanwhile, and what is begun goes on.
+    """
+    goal = stage.goal
+    if any(each.kind is Kind.OURS or tag_of(each.pod, goal.owner) is not None for each in stage.chosen):
+        return None
+    found = [text for _, text in limit_findings(stage.chosen, state.replicas, goal.policy.limits, stage.seen.now)]
+    return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
 
 
 def _obstacle(seen: Observation, goal: Goal, state: NodeSetView) -> Step | None:

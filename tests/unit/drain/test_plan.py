@@ -191,6 +191,12 @@ def test_limit_that_is_exceeded_blocks_and_one_that_is_just_met_does_not(limits,
     assert workers(*jobs, limits=enough).blocks == ()
 
 
+def test_the_share_is_judged_without_slurm_too():
+    found = plan([pod(n) for n in range(4)], None, target=1, limits=Limits(max_share=0.5))
+    assert codes(found.blocks) == ["limit-share"]
+    assert "3 of 4 pods" in found.blocks[0].text
+
+
 def test_job_of_unknown_start_is_older_than_any_limit():
     assert codes(workers(job(1, 2, 1, 0, start=None), limits=Limits(max_job_age_s=10**6)).blocks) == ["limit-age"]
 

@@ -8,7 +8,7 @@ import pytest
 from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, Release, RenewHold, SetCosts, Stop, Undrain, Wait
 from slinky_iac.drain.mark import BASE_COST, Mark, Tag
 from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scene import scene
 from slinky_iac.drain.steps import _hand_over, last_look, next_step
@@ -153,6 +153,17 @@ def test_a_host_network_pod_that_slurm_knows_by_another_name_is_not_free(record,
     found = step(seen([there], [busy], jobs), current=1, target=0, teardown=teardown)
     assert isinstance(found, Wait)
     assert f"one of {record}, which may be the same host" in found.progress[0]
+
+
+@pytest.mark.parametrize("limits", [Limits(max_share=0.5), Limits(max_jobs=0), Limits(max_job_age_s=60)])
+def test_limits_hold_in_an_update_whose_preview_could_not_ask(limits):
+    pods, nodes, jobs = [pod(n) for n in range(3)], [node(n, "MIXED") for n in range(3)], [job(n + 1, n) for n in range(3)]
+    allowed = DrainPolicy(limits=limits)
+    found = step(seen(pods, nodes, jobs), policy=allowed)
+    assert "drain.limits allows" in says("nothing was drained", found, Stop).why
+    marked = [pods[0], given_up(1), given_up(2)]
+    begun = step(seen(marked, [nodes[0], held(1, "MIXED+DRAIN"), held(2, "MIXED+DRAIN")], jobs), policy=allowed)
+    assert isinstance(begun, Wait), "what is begun goes on: its jobs grow older while they are waited for"
 
 
 # -- strangers -------------------------------------------------------------------------------------------------------------
