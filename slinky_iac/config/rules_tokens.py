@@ -57,6 +57,14 @@ def _daemons(config: StackConfig) -> Iterator[Finding]:
             f" {config.operator.version} can't give it jwks.json (jwksKeyRef), so every such token would be refused. Update"
             " operator.version first, or leave keys.tokens: hs256",
         )
+    elif inside and config.keys.tokens == "prepared":
+        pods = "their pods begin" if len(inside) > 1 else "its pod begins"
+        yield info(
+            "keys.tokens",
+            f"prepared: slurm-operator gives {' and '.join(inside)} the set, for which {pods} anew, once. Running jobs go on"
+            " (where slurmctld has a volume), a step that starts in that half minute may fail. Then `python -m slinky_iac"
+            " preflight` says when tokens of the key are taken",
+        )
     if len(inside) < len(outside):
         files = [f"{daemon}.conf" if daemon == "slurmdbd" else "slurm.conf" for daemon in outside if daemon not in inside]
         yield info(

@@ -121,7 +121,7 @@ class World:
         draft = paths.STATE / "projects" / f"{name}.draft.yaml"
         draft.parent.mkdir(parents=True, exist_ok=True)
         draft.write_text(yaml.safe_dump({"config": settings}))
-        stack.init(draft, charts.chart_dir(settings["slinky-iac:operator"]["version"]), secrets)
+        stack.init(draft, charts.chart_dir(), secrets)
         self._given[stack.config_file] = (secrets, encrypted(stack))
         return stack
 
