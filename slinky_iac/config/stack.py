@@ -16,7 +16,7 @@ PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
 COMING_KEYS = ("slurmKeyNext", "slurmKeyPrevious", "jwtKeyNext")
 """Keys beside slurmKey and jwtKey while one is being rotated; `keys rotate` sets and removes them."""
-FIRST_SECRETS = frozenset({"slurmKey", "jwtKey", "databasePassword", "mungeKey"})
+FIRST_SECRETS = frozenset({"slurmKey", "jwtKey", "databasePassword", "mungeKey", "tokenKey"})
 """Secrets that a stack may need from its first `pulumi up` on."""
 TOKEN_KEYS = ("tokenKey", "tokenKeyNext", "tokenKeyPrevious")
 """RSA keys of this program's tokens (`keys.tokens`): the one in use, and beside it the one that comes or goes."""

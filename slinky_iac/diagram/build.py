@@ -44,7 +44,8 @@ def _boxes(config: StackConfig) -> Iterator[Box]:
     if config.keys.auth == "auth/munge":
         yield from _munge(config)
         return
-    yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", ("jwt",), 0, 2)
+    signs = {"hs256": ("jwt",), "prepared": ("jwt", "tokens"), "rs256": ("tokens",)}[config.keys.tokens]
+    yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", signs, 0, 2)
     replicas = config.restapi.replicas
     pods = f"{replicas} pod{'s' if replicas > 1 else ''}, always there"
     yield Box("rest", "slurmrestd", (pods, f":{names.SLURMRESTD_PORT}"), "kubernetes", "control", BOTH, 1, 0)
@@ -85,13 +86,13 @@ def _slurmctld(config: StackConfig) -> Iterator[Box]:
             f"queue in {config.controller.persistence.size}" if config.controller.persistence.enabled else "queue not kept"
         )
         lines = (names.controller_service(config.cluster.resource_name), f":{names.SLURMCTLD_PORT}, {service}", kept)
-        yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", BOTH, 2, 0)
+        yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", _judges(config), 2, 0)
         return
     shim = None if config.keys.auth == "auth/munge" else slurmctld_endpoint(config)
     if shim is not None:
         shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{outside.port}")
         yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
-    yield Box("ctl", "slurmctld", (outside.host, f":{outside.port}"), "outside", "daemon", _held(config), 3, 0)
+    yield Box("ctl", "slurmctld", (outside.host, f":{outside.port}"), "outside", "daemon", _judges(config), 3, 0)
 
 
 def _slurmdbd(config: StackConfig) -> Iterator[Box]:
@@ -101,7 +102,7 @@ def _slurmdbd(config: StackConfig) -> Iterator[Box]:
     outside, service = accounting.external, names.accounting_service(config.cluster.resource_name)
     if outside is None:
         lines = (service, f":{names.SLURMDBD_PORT}, {accounting.service.type}")
-        yield Box("dbd", "slurmdbd", lines, "kubernetes", "daemon", BOTH, 2, 1)
+        yield Box("dbd", "slurmdbd", lines, "kubernetes", "daemon", _judges(config), 2, 1)
         if accounting.database is not None:
             where = (accounting.database.host, f":{accounting.database.port}, {accounting.database.name}")
             yield Box("database", "MariaDB or MySQL", where, "outside", "database", (), 3, 1)
@@ -111,7 +112,7 @@ def _slurmdbd(config: StackConfig) -> Iterator[Box]:
         how = "ExternalName" if endpoint.slice is None else f"leads to :{outside.port}"
         lines = (service, f":{names.SLURMDBD_PORT}, {how}")
         yield Box("dbd-service", "Service", lines, "kubernetes", "service", (), 2, 1)
-    yield Box("dbd", "slurmdbd", (outside.host, f":{outside.port}"), "outside", "daemon", _held(config), 3, 1)
+    yield Box("dbd", "slurmdbd", (outside.host, f":{outside.port}"), "outside", "daemon", _judges(config), 3, 1)
 
 
 def _workers(config: StackConfig, row: int) -> Iterator[Box]:
@@ -180,8 +181,14 @@ def _outside(config: StackConfig) -> Iterator[Box]:
         yield _outside_box("users-rest", "slurmrestd for users", (outside.slurmrestd.url,), "daemon", _held(config), row)
 
 
+def _judges(config: StackConfig) -> tuple[str, ...]:
+    """Keys of slurmctld and slurmdbd, which take tokens or refuse them."""
+    own = ("public",) if config.keys.has_token_keys and config.keys.auth != "auth/munge" else ()
+    return (*_held(config), *own)
+
+
 def _held(config: StackConfig) -> tuple[str, ...]:
-    """Keys of slurmctld and slurmdbd outside."""
+    """Keys of a daemon outside."""
     return ("munge",) if config.keys.auth == "auth/munge" else BOTH
 
 
@@ -248,7 +255,18 @@ def _keys(config: StackConfig) -> Iterator[Key]:
     slurm, jwt = references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]
     how = source[config.keys.source]
     yield Key("slurm", "slurm.key", f"Secret {namespace}/{slurm['name']}, {how}: every daemon proves itself with it")
-    yield Key("jwt", "JWT key", f"Secret {namespace}/{jwt['name']}, {how}: signs the tokens for slurmrestd")
+    rs256 = config.keys.tokens == names.RS256
+    signs = "the operator's tokens for slurmrestd" if rs256 else "the tokens for slurmrestd"
+    yield Key("jwt", "JWT key", f"Secret {namespace}/{jwt['name']}, {how}: signs {signs}")
+    if not config.keys.has_token_keys:
+        return
+    base = config.cluster.resource_name
+    what = "signs this stack's own tokens" if rs256 else "will sign this stack's own tokens, and signs nothing yet"
+    yield Key("tokens", "token key", f"Secret {namespace}/{names.token_key_secret(base)}, RSA, no daemon has it: {what}")
+    where = f"ConfigMap {namespace}/{names.token_key_set(base)}"
+    yield Key(
+        "public", names.JWKS_FILE, f"{where}, outside by the hand-off: the token key's public half, which signs nothing"
+    )
 
 
 def _description(config: StackConfig) -> str:

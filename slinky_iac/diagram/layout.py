@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from slinky_iac.diagram.model import Arrow, Box, Picture
+from slinky_iac.diagram.model import Arrow, Box, Key, Picture
 from slinky_iac.diagram.words import width, wrapped
 
 Point = tuple[float, float]
@@ -36,6 +36,8 @@ SMALL: Final = 11.5
 SMALL_LINE: Final = 14.0
 LINE: Final = 17.0
 TAG: Final = 19.0
+TAG_GAP: Final = 6.0
+TAG_ROW: Final = TAG + 4
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,8 @@ class Placed:
     h: float
     title: tuple[str, ...]
     lines: tuple[str, ...]
+    tags: tuple[tuple[Key, ...], ...] = ()
+    """The keys that it holds, row by row."""
 
     @property
     def middle(self) -> Point:
@@ -113,7 +117,7 @@ class Drawing:
 def lay_out(picture: Picture) -> Drawing:
     """Place everything."""
     rows = sorted({box.row for box in picture.boxes})
-    sized = [_sized(box) for box in picture.boxes]
+    sized = [_sized(box, picture.keys) for box in picture.boxes]
     tops: dict[int, float] = {}
     y = TOP + CAPTION + 6
     for row in rows:
@@ -129,13 +133,30 @@ def lay_out(picture: Picture) -> Drawing:
     return Drawing(picture, heading, TOTAL, height, boxes, tuple(_areas(picture, boxes, end)), lines, legend, end + 26)
 
 
-def _sized(box: Box) -> Placed:
+def _sized(box: Box, keys: tuple[Key, ...]) -> Placed:
     wide = WIDTHS[box.column]
     room = wide - 26
     title = wrapped(box.title, TITLE, room, 2, bold=True)
     lines = tuple(line for text in box.lines for line in wrapped(text, TEXT, room, 2))
-    high = 14 + len(title) * 18 + len(lines) * LINE + (TAG + 7 if box.keys else 0) + 8
-    return Placed(box, LEFTS[box.column], 0, wide, high, title, lines)
+    tags = _rows(tuple(key for key in keys if key.id in box.keys), wide - 20)
+    high = 14 + len(title) * 18 + len(lines) * LINE + (len(tags) * TAG_ROW + 3 if tags else 0) + 8
+    return Placed(box, LEFTS[box.column], 0, wide, high, title, lines, tags)
+
+
+def _rows(keys: tuple[Key, ...], room: float) -> tuple[tuple[Key, ...], ...]:
+    """As many to a row as fit."""
+    rows: list[tuple[Key, ...]] = []
+    for key in keys:
+        if rows and sum(tag_width(each) + TAG_GAP for each in rows[-1]) + tag_width(key) <= room:
+            rows[-1] = (*rows[-1], key)
+        else:
+            rows.append((key,))
+    return tuple(rows)
+
+
+def tag_width(key: Key) -> float:
+    """How wide the sign of a key is."""
+    return width(key.name, 11, bold=True) + 14
 
 
 def _areas(picture: Picture, boxes: tuple[Placed, ...], end: float) -> Iterator[Area]:

@@ -15,6 +15,8 @@ from slinky_iac.diagram.layout import (
     SMALL,
     SMALL_LINE,
     TAG,
+    TAG_GAP,
+    TAG_ROW,
     TEXT,
     TITLE,
     Area,
@@ -24,28 +26,30 @@ from slinky_iac.diagram.layout import (
     Placed,
     crosses_bus,
     lay_out,
+    tag_width,
 )
-from slinky_iac.diagram.model import Picture
-from slinky_iac.diagram.words import width
+from slinky_iac.diagram.model import Key, Picture
 
 _FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','DejaVu Sans',sans-serif"
 _CSS: Final = (
     "svg{--bg:#f5f6f8;--card:#fff;--ink:#12161d;--soft:#566070;--edge:#c9d0db;--wire:#5b6778;--kube:#eaeffc;--out:#f3efe6;"
     "--kubeedge:#b9c7f0;--outedge:#dccfb2;--control:#3457d5;--daemon:#9a3fb5;--nodes:#0b6b3a;--login:#00786f;"
-    "--service:#566273;--database:#b3530b;--desk:#12161d;--k1:#8a5300;--k1bg:#fff0d2;--k2:#5b21b6;--k2bg:#efe6ff}"
+    "--service:#566273;--database:#b3530b;--desk:#12161d;--k1:#8a5300;--k1bg:#fff0d2;--k2:#5b21b6;--k2bg:#efe6ff;"
+    "--k3:#9d174d;--k3bg:#fde4ee;--k4:#0c5a69;--k4bg:#dcf3f7}"
     "@media (prefers-color-scheme:dark){svg{--bg:#0d1117;--card:#151b24;--ink:#e8ecf2;--soft:#9aa5b5;--edge:#334055;"
     "--wire:#8e9bb0;--kube:#111a30;--out:#1c1810;--kubeedge:#2b3d70;--outedge:#4a3f26;--control:#7d9bff;--daemon:#d291e8;"
     "--nodes:#6fd79b;--login:#4fd0c5;--service:#9aa5b5;--database:#f0a060;--desk:#e8ecf2;--k1:#f5c469;--k1bg:#33260d;"
-    "--k2:#c9b3ff;--k2bg:#261a45}}"
+    "--k2:#c9b3ff;--k2bg:#261a45;--k3:#f5a3c0;--k3bg:#3a1022;--k4:#7fd6e6;--k4bg:#0d2a31}}"
     f"text{{font-family:{_FONT};fill:var(--ink)}}"
     f".h{{font-size:{HEADING}px;font-weight:650}}.t{{font-size:{TITLE}px;font-weight:650}}.l{{font-size:{TEXT}px;fill:var(--soft)}}"
     f".s{{font-size:{SMALL}px;fill:var(--soft)}}.c{{font-size:{CAPTION_TEXT}px;font-weight:650;fill:var(--soft)}}"
     ".card{fill:var(--card);stroke:var(--edge)}.wire{fill:none;stroke:var(--wire);stroke-width:1.6}"
     ".halo{fill:none;stroke:var(--bg);stroke-width:7}.dash{stroke-dasharray:6 4}.tip{fill:var(--wire)}"
     ".k1{fill:var(--k1bg)}.k2{fill:var(--k2bg)}.n1{fill:var(--k1);font-size:11px;font-weight:600}"
-    ".n2{fill:var(--k2);font-size:11px;font-weight:600}"
+    ".n2{fill:var(--k2);font-size:11px;font-weight:600}.k3{fill:var(--k3bg)}.k4{fill:var(--k4bg)}"
+    ".n3{fill:var(--k3);font-size:11px;font-weight:600}.n4{fill:var(--k4);font-size:11px;font-weight:600}"
 )
-_KEY_CLASS: Final = {"slurm": "1", "jwt": "2"}
+_KEY_CLASS: Final = {"slurm": "1", "jwt": "2", "tokens": "3", "public": "4"}
 
 
 def svg(picture: Picture) -> str:
@@ -73,7 +77,7 @@ def _document(drawing: Drawing) -> Iterator[str]:
     for line in drawing.lines:
         yield from _line(line)
     for placed in drawing.boxes:
-        yield from _box(placed, drawing)
+        yield from _box(placed)
     for line in drawing.lines:
         if line.label is not None:
             yield from _label(line.label)
@@ -123,7 +127,7 @@ def _toward(point: tuple[float, float], other: tuple[float, float], by: float) -
     return point[0] + (other[0] - point[0]) / far * by, point[1] + (other[1] - point[1]) / far * by
 
 
-def _box(placed: Placed, drawing: Drawing) -> Iterator[str]:
+def _box(placed: Placed) -> Iterator[str]:
     box, x, y = placed.box, placed.x, placed.y
     yield f'<g id="{page(box.id)}"><title>{page(". ".join((box.title, *box.lines)))}</title>'
     dash = ' stroke-dasharray="5 4"' if box.kind == "service" else ""
@@ -136,22 +140,19 @@ def _box(placed: Placed, drawing: Drawing) -> Iterator[str]:
     for text in placed.lines:
         yield f'<text class="l" x="{_n(x + 14)}" y="{_n(at)}">{page(text)}</text>'
         at += LINE
-    left = x + 14
-    for key in drawing.picture.keys:
-        if key.id in box.keys:
-            yield from _tag(key.id, key.name, left, at - 8)
-            left += _tag_width(key.name) + 6
+    for row in placed.tags:
+        left = x + 14
+        for key in row:
+            yield from _tag(key, left, at - 8)
+            left += tag_width(key) + TAG_GAP
+        at += TAG_ROW
     yield "</g>"
 
 
-def _tag_width(name: str) -> float:
-    return width(name, 11, bold=True) + 14
-
-
-def _tag(key: str, name: str, x: float, y: float) -> Iterator[str]:
-    which = _KEY_CLASS.get(key, "1")
-    yield f'<rect class="k{which}" x="{_n(x)}" y="{_n(y)}" width="{_n(_tag_width(name))}" height="{_n(TAG)}" rx="9.5"/>'
-    yield f'<text class="n{which}" x="{_n(x + 7)}" y="{_n(y + 13.5)}">{page(name)}</text>'
+def _tag(key: Key, x: float, y: float) -> Iterator[str]:
+    which = _KEY_CLASS.get(key.id, "1")
+    yield f'<rect class="k{which}" x="{_n(x)}" y="{_n(y)}" width="{_n(tag_width(key))}" height="{_n(TAG)}" rx="9.5"/>'
+    yield f'<text class="n{which}" x="{_n(x + 7)}" y="{_n(y + 13.5)}">{page(key.name)}</text>'
 
 
 def _label(label: Label) -> Iterator[str]:
@@ -162,9 +163,9 @@ def _label(label: Label) -> Iterator[str]:
 
 def _legend(drawing: Drawing) -> Iterator[str]:
     y = drawing.legend_y
-    names = {key.id: key.name for key in drawing.picture.keys}
+    keys = {key.id: key for key in drawing.picture.keys}
     for key, lines in drawing.legend:
-        yield from _tag(key, names[key], MARGIN, y - 13)
+        yield from _tag(keys[key], MARGIN, y - 13)
         for text in lines:
             yield f'<text class="l" x="{_n(MARGIN + 110)}" y="{_n(y)}">{page(text)}</text>'
             y += LINE

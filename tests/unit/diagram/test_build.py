@@ -125,6 +125,21 @@ def test_who_holds_which_key() -> None:
     assert "Secret slurm/slurm-auth-slurm" in next(key.text for key in shown.keys if key.id == "slurm")
 
 
+@pytest.mark.parametrize(("tokens", "desk"), [("prepared", ("jwt", "tokens")), ("rs256", ("tokens",))])
+def test_the_token_key_stays_with_pulumi_and_its_public_half_is_with_who_judges_tokens(
+    tokens: str, desk: tuple[str, ...]
+) -> None:
+    shown = drawn("all-outside", keys={"tokens": tokens})
+    held = {box.id: box.keys for box in shown.boxes}
+    assert held["desk"] == desk
+    assert {name for name, keys in held.items() if "tokens" in keys} == {"desk"}
+    assert {name for name, keys in held.items() if "public" in keys} == {"ctl", "dbd"}
+    texts = {key.id: key.text for key in shown.keys}
+    assert ("signs nothing yet" in texts["tokens"]) is (tokens == "prepared")
+    assert ("signs the operator's tokens" in texts["jwt"]) is (tokens == "rs256")
+    assert "ConfigMap slurm/slurm-token-jwks" in texts["public"]
+
+
 def test_an_operator_of_another_stack_and_no_accounting_are_told() -> None:
     config: StackConfig = load(outside(operator={"install": False, "version": "1.1.1"}, nodesets={"a": {"replicas": 1}}))
     shown = picture(config)

@@ -70,3 +70,13 @@ def test_a_place_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.C
     assert main(["diagram", "--config", str(EXAMPLE), "--out", str(tmp_path / "no" / "a.svg")]) == 1
     assert "a.svg: can't be written (No such file or directory)" in capsys.readouterr().err
     assert main(["diagram", "--config", str(tmp_path / "absent.yaml")]) == 1
+
+
+@pytest.mark.parametrize("tokens", ["prepared", "rs256"])
+def test_a_file_with_a_token_key_is_drawn_before_the_key_is_there(
+    tokens: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = EXAMPLE.read_text().replace("slinky-iac:keys:", f"slinky-iac:keys:\n    tokens: {tokens}")
+    (tmp_path / "s.yaml").write_text(text)
+    assert main(["diagram", "--config", str(tmp_path / "s.yaml")]) == 0, capsys.readouterr().err
+    assert "token key" in capsys.readouterr().out

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
 from slinky_iac.diagram.build import picture
-from slinky_iac.diagram.layout import MARGIN, Drawing, Placed, lay_out
+from slinky_iac.diagram.layout import MARGIN, TAG_GAP, Drawing, Placed, lay_out, tag_width
 from slinky_iac.diagram.mermaid import mermaid
 from slinky_iac.diagram.model import Picture
 from slinky_iac.diagram.svg import svg
@@ -41,7 +41,13 @@ def hard() -> Picture:
     return picture(load(data))
 
 
-PICTURES = {**{name: picture(form(name)) for name in FORMS}, "munge": picture(load(stack_sections(MUNGE))), "hard": hard()}
+PICTURES = {
+    **{name: picture(form(name)) for name in FORMS},
+    "munge": picture(load(stack_sections(MUNGE))),
+    "hard": hard(),
+    "prepared": picture(form("all-outside", keys={"tokens": "prepared"})),
+    "rs256": picture(form("controller-outside", keys={"tokens": "rs256"})),
+}
 every_picture = pytest.mark.parametrize("name", PICTURES)
 
 
@@ -67,6 +73,14 @@ def test_no_two_boxes_overlap_and_all_are_inside_their_area(name: str) -> None:
             assert each.x + each.w < area.x + area.w
             assert area.y < each.y
             assert each.y + each.h < area.y + area.h
+
+
+@every_picture
+def test_the_signs_of_the_keys_fit_their_boxes_and_none_is_left_out(name: str) -> None:
+    for each in drawing(name).boxes:
+        assert sorted(key.id for row in each.tags for key in row) == sorted(each.box.keys)
+        for row in each.tags:
+            assert sum(map(tag_width, row)) + TAG_GAP * (len(row) - 1) <= each.w - 20
 
 
 @every_picture
