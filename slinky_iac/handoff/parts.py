@@ -87,12 +87,14 @@ def parameters(conf: str, wanted: Mapping[str, str], known: Known) -> Iterable[C
             yield ("check_parameter", conf, key, value, *how)
 
 
-def slurm_key_checks(known: Known) -> tuple[Check, ...]:
-    """Checks of slurm.key and, while it is being replaced under running jobs, of slurm.jwks beside it."""
-    checks: list[Check] = [("check_key", SLURM_KEY, known.fingerprints[0] or "")]
-    if known.slurm_jwks is not None:
-        checks.append(("check_key", SLURM_JWKS, known.slurm_jwks))
-    return tuple(checks)
+def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check, ...]:
+    """Checks of slurm.key and, while it is being replaced under running jobs, of slurm.jwks beside it.
+
+    ``runs_as_root``: the daemon, so that the files may be root's; the others run as slurm and couldn't read them.
+    """
+    files = {SLURM_KEY: known.fingerprints[0] or "", SLURM_JWKS: known.slurm_jwks}
+    owner = () if runs_as_root else ("slurm",)
+    return tuple(("check_key", path, wanted, *owner) for path, wanted in files.items() if wanted is not None)
 
 
 def keys(config: StackConfig, known: Known, *, jwt: bool) -> tuple[KeyPlace, ...]:
@@ -119,6 +121,15 @@ def _fetch(config: StackConfig, reference: Mapping[str, str], path: str) -> str:
     entry = reference["key"].replace(".", "\\.")
     secret, jsonpath = shlex.quote(reference["name"]), shlex.quote(f"{{.data.{entry}}}")
     return f"kubectl -n {config.cluster.namespace} get secret {secret} -o jsonpath={jsonpath} | base64 -d | {put}"
+
+
+def looks_for_jwks(config: StackConfig) -> tuple[str, ...]:
+    """Lines of a unit's [Service] by which its daemon finds a slurm.jwks that comes later, at any reconfiguration.
+
+    Without them one that began with slurm.key goes on with it (``fetch_config.c``), so its first rotation of slurm.key has
+    to restart it. As long as the file isn't there, slurm.key is read as ever (auth/slurm ``internal.c``, 26.05).
+    """
+    return (f"Environment=SLURM_SACK_JWKS={SLURM_JWKS}",) if config.keys.jwks else ()
 
 
 def drop_in(service: str, command: str, *, key: str | None, kind: str = "notify", more: Sequence[str] = ()) -> Placed:

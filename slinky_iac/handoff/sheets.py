@@ -16,6 +16,7 @@ from slinky_iac.errors import HandoffError
 from slinky_iac.handoff import network, parts
 from slinky_iac.handoff.model import Handoff, Host, Placed, Role, Sheet
 from slinky_iac.handoff.parts import JWT_KEY, SLURM_KEY, Check, Known
+from slinky_iac.manifests.endpoints import join_target
 from slinky_iac.slurmconf import auth_alt_parameters, outside_lines, outside_parameters, outside_slurm_conf
 
 
@@ -104,7 +105,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     checks = [
         *parts.common(config, "/usr/sbin/slurmctld"),
         *parts.slurm_key_checks(known),
-        ("check_key", JWT_KEY, known.fingerprints[1] or ""),
+        ("check_key", JWT_KEY, known.fingerprints[1] or "", "slurm"),
         *parts.parameters(conf, parameters, known),
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
@@ -149,7 +150,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
     checks = [
         *parts.common(config, "/usr/sbin/slurmdbd"),
         *parts.slurm_key_checks(known),
-        ("check_key", JWT_KEY, known.fingerprints[1] or ""),
+        ("check_key", JWT_KEY, known.fingerprints[1] or "", "slurm"),
         *parts.parameters(conf, parameters, known),
         ("check_running", "slurmdbd"),
         ("check_tcp", "127.0.0.1", str(outside.port), "slurmdbd"),
@@ -293,17 +294,19 @@ def _configless(
     ``first`` and ``last``: the role's own checks, before the way to slurmctld is tried and after the daemon runs.
     """
     daemon = "sackd" if role is Role.LOGIN else "slurmd"
-    command = f"/usr/sbin/{daemon} --systemd --conf-server {':'.join(parts.target(config))}"
-    unit = parts.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=in_unit, key=SLURM_KEY)
+    server = f"--conf-server {join_target(config)}"
+    command = f"/usr/sbin/{daemon} --systemd {server}"
+    more = (*in_unit, *parts.looks_for_jwks(config))
+    unit = parts.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=more, key=SLURM_KEY)
     checks = [
         *parts.common(config, f"/usr/sbin/{daemon}", *telling_release),
-        *parts.slurm_key_checks(known),
+        *parts.slurm_key_checks(known, runs_as_root=role is Role.SLURMD),
         ("check_file", unit.path),
         *first,
         *parts.resolved(config),
         ("check_tcp", *parts.target(config), "slurmctld"),
         ("check_unit", daemon, command),
-        ("check_running", daemon),
+        ("check_running", daemon, server),
         *last,
         ("check_ping",),
     ]

@@ -84,10 +84,10 @@ class Rotated:
     def unharmed(self) -> dict[str, int]:
         """Steps that each job has run; fails where a job has ended or one of its steps has failed."""
         states = {node: self.slurm.job_state(job) for node, job in self.jobs.items()}
-        assert states == dict.fromkeys(NODES, frozenset({"RUNNING"}))
+        assert states == dict.fromkeys(self.jobs, frozenset({"RUNNING"}))
         restarts = {self.slurm.jobs()[job]["restart_cnt"] for job in self.jobs.values()}
         assert restarts == {0}
-        logs = {node: self.log(node) for node in NODES}
+        logs = {node: self.log(node) for node in self.jobs}
         strange = {node: [line for line in lines if line != node] for node, lines in logs.items()}
         assert not any(strange.values()), f"steps failed: {strange}"
         return {node: len(lines) for node, lines in logs.items()}

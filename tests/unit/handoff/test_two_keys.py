@@ -22,6 +22,7 @@ from tests.unit.handoff.made import FORMS, texts
 
 NEW = b"the slurm.key that comes, long enough for it"
 DATA = merged(sections(ROOT / "examples" / "Pulumi.controller-outside.yaml"), {"keys": {"jwks": True}, "logins": None})
+LOOKS = "Environment=SLURM_SACK_JWKS=/etc/slurm/slurm.jwks"
 BOTH = keys.jwks(RAW_KEYS[0], NEW)
 
 
@@ -75,4 +76,13 @@ def test_at_rest_and_before_a_planned_stop_slurm_key_is_all() -> None:
     stopping = values(data=merged(DATA, {"keys": {"jwks": False}}), slurmKeyNext=NEW)
     for found in (values(), values(jwtKeyNext=NEW), stopping):
         files = texts(FORMS["folder"](handed(found), held_keys(found)))
-        assert not [path for path, text in files.items() if "slurm.jwks" in path + text]
+        assert not [path for path, text in files.items() if "slurm.jwks" in path + text.replace(LOOKS, "")]
+
+
+@pytest.mark.parametrize("jwks", [True, False])
+def test_a_daemon_that_may_live_through_a_rotation_looks_for_the_file_from_its_first_start(jwks: bool) -> None:
+    """Else the first rotation restarts it, and for a second each srun on its host fails."""
+    files = texts(FORMS["folder"](handed(values(data=merged(DATA, {"keys": {"jwks": jwks}}))), None))
+    units = {path: text for path, text in files.items() if path.endswith("10-slinky-iac.conf")}
+    looking = {path.split("/")[0] for path, text in units.items() if LOOKS in text.partition("[Service]")[2].splitlines()}
+    assert looking == ({"slurmd", "login"} if jwks else set())
