@@ -6,6 +6,7 @@ Only modules of ansible.builtin. Files are copied, not templated: nothing in the
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -78,9 +79,10 @@ def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
             | {"mode": "0755"},
             "loop": sorted({path.rsplit("/", 1)[0] for path in paths}),
         },
-        *(_file(each, sheet) for each in sheet.files),
+        # Keys before files: where one is lacking the play ends, and what it had placed would never be followed by a restart.
         *(task for key in sheet.keys for task in _key(key, notify)),
-        *(_hosts_line(f"{line.address} {' '.join(line.names)}") for line in sheet.host_lines if line.address),
+        *(_file(each, sheet) for each in sheet.files),
+        *(_hosts_line(line.address, " ".join(line.names)) for line in sheet.host_lines if line.address),
         *(_edit(sheet) if sheet.edits else _service(sheet)),
         _check(sheet),
     ]
@@ -143,8 +145,10 @@ def _hex(fingerprint: str) -> str:
     return base64.b64decode(text + "=" * (-len(text) % 4)).hex()
 
 
-def _hosts_line(line: str) -> Task:
-    edit = {"path": "/etc/hosts", "line": line, "owner": "root", "group": "root", "mode": "0644", "create": True}
+def _hosts_line(address: str, names: str) -> Task:
+    """A line of /etc/hosts, in the place of one with the same names and an older address, which would win."""
+    edit: Task = {"path": "/etc/hosts", "regexp": rf"^[^#\s]+\s+{re.escape(names)}$", "line": f"{address} {names}"}
+    edit |= {"owner": "root", "group": "root", "mode": "0644", "create": True}
     # Written in place: /etc/hosts is a bind mount in containers, which can't be replaced.
     return {"name": "Name slurmctld and slurmdbd", "ansible.builtin.lineinfile": edit | {"unsafe_writes": True}}
 

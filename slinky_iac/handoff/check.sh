@@ -15,7 +15,7 @@ missing() { # LINE FILE: a line to add
 }
 systemd_runs() { [ -z "$root" ] && [ -d /run/systemd/system ]; }
 
-check_key() { # PATH FINGERPRINT: there, the cluster's own, and nobody else's to read
+check_key() { # PATH FINGERPRINT [OWNER]: there, the cluster's own, and nobody's to read but the daemon's, which runs as OWNER
     local path=$root$1 got mode owner
     if [ ! -s "$path" ]; then
         tell bad "$1 is not there: this host can speak to no daemon of the cluster. See \"Keys\" in README.md"
@@ -27,7 +27,8 @@ check_key() { # PATH FINGERPRINT: there, the cluster's own, and nobody else's to
         *) tell bad "$1 has mode $mode; daemons refuse a key that others may read: chmod 600 $1" ;;
     esac
     case $owner in
-        slurm | root) tell ok "$1 belongs to $owner" ;;
+        slurm | "${3:-root}") tell ok "$1 belongs to $owner" ;;
+        root) tell bad "$1 belongs to root; the daemon runs as slurm and can't read it: chown slurm: $1" ;;
         *) tell bad "$1 belongs to $owner; it must be slurm's: chown slurm: $1" ;;
     esac
     got=SHA256:$(openssl dgst -sha256 -binary "$path" | base64 | tr -d '=')
@@ -108,13 +109,16 @@ check_unit() { # SERVICE WORDS: what systemd would start
     fi
 }
 
-check_running() { # NAME: the daemon runs, and by its absolute path
+check_running() { # NAME [WORDS]: the daemon runs, by its absolute path, and with WORDS in its command line
     local pid first
     if [ -n "$root" ]; then
         tell unknown "whether $1 runs: only files are looked at"
         return
-    elif ! pid=$(pgrep -o -x "$1"); then
+    elif ! pid=$(pgrep -o -x --ns $$ --nslist pid "$1"); then # not one of a container on this host
         tell bad "$1 does not run here"
+        return
+    elif [ -n "${2:-}" ] && ! tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF -- " $2 "; then
+        tell bad "$1 runs without $2, since before its unit was placed: systemctl restart $1"
         return
     fi
     first=$(tr '\0' '\n' <"/proc/$pid/cmdline" | head -n 1)
@@ -129,7 +133,7 @@ check_registered() { # the node that slurmctld has under this host's name
     state=$(timeout 30 scontrol show node "$(hostname -s)" 2>/dev/null | sed -n 's/.*State=\([^ ]*\).*/\1/p')
     case $state in
         '') tell bad "slurmctld knows no node $(hostname -s): add its NodeName= line (role slurmctld), scontrol reconfigure" ;;
-        *DOWN* | *NOT_RESPONDING* | *UNKNOWN* | *\** | *INVAL*)
+        *DOWN* | *NOT_RESPONDING* | *UNKNOWN* | *FUTURE* | *\** | *INVAL*)
             tell bad "slurmctld has $(hostname -s) as $state; see: scontrol show node $(hostname -s), journalctl -u slurmd"
             ;;
         *) tell ok "slurmctld has $(hostname -s) as $state" ;;
@@ -209,12 +213,19 @@ check_parameter() { # FILE KEY VALUE [list|least]: the last one counts, as in Sl
     done
 }
 
-check_jwt_key() { # FILE KEY [LINE]: AuthAltParameters names the JWT key; where there is none, LINE is to be added
-    local path
+alt_parameters() { # what AuthAltParameters says: the last line counts, and no other
+    sed -n 's/^[[:space:]]*AuthAltParameters[[:space:]]*=[[:space:]]*"\{0,1\}\([^"[:space:]]*\).*/\1/Ip' <<<"$conf_text" | tail -n 1
+}
+
+check_jwt_key() { # FILE KEY [LINE]: AuthAltParameters names the JWT key; where there is no such line, LINE is to be added
+    local line path
     load_conf "$1"
-    path=$(sed -n 's/^[[:space:]]*[Aa]uth[Aa]lt[Pp]arameters[[:space:]]*=.*jwt_key=\([^,[:space:]]*\).*/\1/p' <<<"$conf_text" | tail -n 1)
-    if [ -z "$path" ]; then
+    line=$(alt_parameters)
+    path=$(tr ',' '\n' <<<"$line" | sed -n 's/^jwt_key=//p' | tail -n 1)
+    if [ -z "$line" ]; then
         missing "AuthAltParameters=${3:-jwt_key=$2}" "$1"
+    elif [ -z "$path" ]; then # a second line would put the first out of force, with all that it forbids
+        tell bad "$1 has AuthAltParameters=$line; add ,jwt_key=$2 to it, else tokens signed with the JWT key are refused"
     elif [ "$path" = "$2" ]; then
         tell ok "AuthAltParameters names $path"
     else
@@ -226,7 +237,7 @@ check_jwks() { # FILE SET KID...: AuthAltParameters names the set of public keys
     local conf=$1 set=$2 line kid
     shift 2
     load_conf "$conf"
-    line=$(sed -n 's/^[[:space:]]*[Aa]uth[Aa]lt[Pp]arameters[[:space:]]*=[[:space:]]*\([^[:space:]]*\).*/\1/p' <<<"$conf_text" | tail -n 1)
+    line=$(alt_parameters)
     case ,$line, in
         *",jwks=$set,"*) tell ok "AuthAltParameters names $set" ;;
         ,,) ;; # check_jwt_key says what is missing

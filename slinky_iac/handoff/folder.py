@@ -41,8 +41,8 @@ def key_files(sheet: Sheet, keys: Mapping[str, bytes] | None, below: str) -> Ite
 
 def install_script(sheet: Sheet, cluster: str) -> str:
     """install.sh of a role: idempotent, and it never edits a file that is the admin's without being told to."""
+    keys = "".join(f"key {k.name} {k.path} {k.owner} {k.mode:o} {shlex.quote(k.fetch)}\n" for k in sheet.keys)
     puts = "".join(f"put {shlex.quote(f.below)} {f.mode:o} {f.owner}\n" for f in sheet.files)
-    puts += "".join(f"key {k.name} {k.path} {k.owner} {k.mode:o} {shlex.quote(k.fetch)}\n" for k in sheet.keys)
     puts += "".join(
         f"hosts_line {line.address} {shlex.quote(' '.join(line.names))}\n" for line in sheet.host_lines if line.address
     )
@@ -51,7 +51,7 @@ def install_script(sheet: Sheet, cluster: str) -> str:
         if sheet.edits
         else _START.format(service=sheet.service, check=sheet.check_path)
     )
-    return _INSTALL.format(role=sheet.role, cluster=cluster, puts=puts, tail=tail, check=sheet.check_path)
+    return _INSTALL.format(role=sheet.role, cluster=cluster, keys=keys, puts=puts, tail=tail, check=sheet.check_path)
 
 
 _INSTALL = """\
@@ -88,21 +88,25 @@ key() {{ # NAME PLACE OWNER MODE COMMAND
 hosts_line() {{ # ADDRESS NAMES: in /etc/hosts, once
     if grep -qxF "$1 $2" /etc/hosts; then
         echo "unchanged /etc/hosts: $1 $2"
-    else
+    else # a line with the same names and an older address would win: it goes
+        if kept=$(awk -v new="$2" '{{ old = $0; sub(/^[^#[:space:]]+[[:space:]]+/, "", old) }} old != new' /etc/hosts); then
+            printf '%s\\n' "$kept" >/etc/hosts # in place: it may be a bind mount
+        fi
         printf '%s %s\\n' "$1" "$2" >>/etc/hosts
         echo "added to /etc/hosts: $1 $2"
     fi
 }}
 
+{keys}
+if [ "$lacking" = 1 ]; then # before all else: what is placed now would count as unchanged then, and nothing be restarted
+    echo "nothing else was placed and nothing started: run this again when the key is in its place" >&2
+    exit 1
+fi
 {puts}
 {tail}
 exec {check}
 """
 _START = """\
-if [ "$lacking" = 1 ]; then
-    echo "{service} is not started: run this again when the key is in its place" >&2
-    exit 1
-fi
 if [ -d /run/systemd/system ]; then
     systemctl daemon-reload
     systemctl enable {service}
@@ -117,7 +121,6 @@ for _ in 1 2 3 4 5 6 7 8 9 10; do # slurmctld hears of it within seconds
 done
 """
 _EDIT = """\
-if [ "$lacking" = 1 ]; then exit 1; fi
 if [ ! -e {edits} ]; then
     echo "there is no {edits}: set the daemon up first, this adds to its file" >&2
     exit 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
@@ -9,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from slinky_iac import keys
-from slinky_iac.handoff.script import LIBRARY, functions_for, words
+from slinky_iac.handoff.script import LIBRARY, functions_for
+from slinky_iac.handoff.script import words as script_words
 
 KEY = b"k" * 64
 SLURM_CONF = """\
@@ -40,12 +42,12 @@ class Tree:
 
     root: Path
 
-    def check(self, *call: str, missing: bool = False) -> Said:
+    def check(self, *call: str, missing: bool = False, path: str = "") -> Said:
         """Run one function of the library."""
-        script = f'set -uf\n{functions_for([call[0]])}\n{words(call)}\nexit "$wrong"\n'
+        script = f'set -uf\n{functions_for([call[0]])}\n{script_words(call)}\nexit "$wrong"\n'
         done = subprocess.run(
             ["bash", "-s", "--", *(["--missing"] if missing else [])],
-            input=script, env={"SLINKY_ROOT": str(self.root), "PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+            input=script, env={"SLINKY_ROOT": str(self.root), "PATH": f"{path}:/usr/sbin:/usr/bin:/sbin:/bin"},
             capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.stderr == ""
@@ -116,6 +118,51 @@ def test_with_missing_only_the_lines_to_add_are_printed(tree: Tree) -> None:
     assert tree.check("check_parameter", CONF, "ClusterName", "other", missing=True) == Said(1, [])
 
 
+@pytest.mark.parametrize("own", ["disable_token_creation", "jwks=/etc/slurm/own.json", '"max_token_lifespan=60"'])
+def test_a_line_that_forbids_something_is_never_put_out_of_force_by_another(tree: Tree, own: str) -> None:
+    """Of two AuthAltParameters lines Slurm takes the last."""
+    (tree.root / "etc/slurm/slurm.conf").write_text(f"ClusterName=atlas\nauthaltparameters = {own}\n")
+    call = ("check_jwt_key", CONF, "/etc/slurm/jwt_hs256.key")
+    assert tree.check(*call, missing=True) == Said(1, [])
+    (line,) = tree.check(*call).lines
+    assert line.startswith("bad")
+    assert "add ,jwt_key=/etc/slurm/jwt_hs256.key to it" in line
+
+
+@pytest.mark.parametrize(
+    ("state", "kind"),
+    [("IDLE", "ok"), ("MIXED+DRAIN", "ok"), ("FUTURE", "bad"), ("IDLE*", "bad"), ("DOWN", "bad"), ("", "bad")],
+)
+def test_a_node_that_never_registered_is_not_fine(tree: Tree, state: str, kind: str) -> None:
+    tool = tree.root / "scontrol"
+    tool.write_text(f"#!/bin/sh\necho 'NodeName=x Arch=x86_64'\necho '   State={state} ThreadsPerCore=1'\n")
+    tool.chmod(0o755)
+    assert [line.split()[0] for line in tree.check("check_registered", path=str(tree.root)).lines] == [kind]
+
+
+@pytest.mark.parametrize(
+    ("words", "kind"),
+    [
+        ((), "ok"),
+        (("--conf-server ctl:6817",), "ok"),
+        (("--conf-server ctl:68",), "bad"),
+        (("--conf-server old:6817",), "bad"),
+    ],
+)
+def test_a_daemon_is_judged_by_the_words_that_it_runs_with(tmp_path: Path, words: tuple[str, ...], kind: str) -> None:
+    """A unit that was placed since tells what would run, not what does."""
+    daemon = tmp_path / f"d{os.getpid()}"  # a process is called after the file that it runs
+    daemon.symlink_to("/bin/bash")
+    script = f"set -uf\n{functions_for(['check_running'])}\n{script_words(('check_running', daemon.name, *words))}\n"
+    argv = [str(daemon), "-c", "echo up; read -r", "--systemd", "--conf-server", "ctl:6817", "more"]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == "up\n"
+        said = subprocess.run(["bash", "-s"], input=script, capture_output=True, text=True, check=True).stdout
+        process.communicate("\n")
+    assert said.split()[0] == kind, said
+
+
 def test_the_last_line_counts_without_a_line_break_too(tree: Tree) -> None:
     (tree.root / "etc/slurm/slurm.conf").write_text(SLURM_CONF + "PartitionName=last Nodes=ALL")
     assert tree.check("check_line", CONF, "PartitionName=last Nodes=ALL").status == 0
@@ -146,6 +193,18 @@ def test_a_key_is_judged_by_mode_and_fingerprint_and_never_shown(
     judged = [line for line in said.lines if "belongs to" not in line]
     assert {line.split()[0] for line in judged} == kinds
     assert KEY.decode() not in "".join(said.lines)
+
+
+@pytest.mark.parametrize(
+    ("owner", "daemon", "kind"),
+    [("slurm", "slurm", "ok"), ("root", "slurm", "bad"), ("root", "", "ok"), ("slurm", "", "ok"), ("eve", "", "bad")],
+)
+def test_a_key_of_root_is_fine_only_where_the_daemon_is_root_s_too(tree: Tree, owner: str, daemon: str, kind: str) -> None:
+    tool = tree.root / "stat"
+    tool.write_text(f'#!/bin/sh\n[ "$2" = %a ] && echo 600 || echo {owner}\n')
+    tool.chmod(0o755)
+    said = tree.check("check_key", "/etc/slurm/slurm.key", "", *([daemon] if daemon else []), path=str(tree.root))
+    assert [line.split()[0] for line in said.lines if "belongs to" in line] == [kind]
 
 
 def test_a_key_that_is_not_there_is_bad(tree: Tree) -> None:

@@ -136,3 +136,14 @@ def test_the_admin_s_own_files_are_never_written_by_user_data() -> None:
         if path in {"slurmctld.yaml", "slurmdbd.yaml"}:
             written = {each["path"] for each in yaml.safe_load(text)["write_files"]}
             assert written & {"/etc/slurm/slurm.conf", "/etc/slurm/slurmdbd.conf"} == set()
+
+
+@each_example
+def test_a_playbook_places_nothing_on_a_host_that_lacks_a_key(example: Path) -> None:
+    """What was placed before the play ended would be unchanged in the next one, and nobody would restart the daemon."""
+    for play in yaml.safe_load(texts(FORMS["ansible"](made(example), None))["handoff.yaml"]):
+        named = [task["name"] for task in play["tasks"]]
+        stops = [at for at, name in enumerate(named) if name.startswith("Stop unless ")]
+        files = [at for at, name in enumerate(named) if name.startswith("Place ") and not name.endswith(".key")]
+        assert files
+        assert max(stops, default=0) < min(files)

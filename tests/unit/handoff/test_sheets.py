@@ -72,6 +72,15 @@ def test_every_daemon_starts_by_its_absolute_path(example: Path) -> None:
 def test_slurmd_and_sackd_fetch_their_configuration_where_slurmctld_is_reached(name: str, target: str) -> None:
     for role, option in ((Role.SLURMD, "$SLURMD_OPTIONS"), (Role.LOGIN, "$SACKD_OPTIONS")):
         assert f" --conf-server {target} {option}\n" in sheet(name, role).files[0].text
+        (running,) = (call for call in sheet(name, role).checks if call[0] == "check_running")
+        assert running[2] == f"--conf-server {target}"
+
+
+def test_an_ipv6_address_of_slurmctld_is_in_brackets_where_a_port_follows() -> None:
+    for role in (Role.SLURMD, Role.LOGIN):
+        config = form("controller-outside", controller={"external": {"host": "2001:db8::1"}})
+        unit = handoff(config, KNOWN, [role]).sheets[0].files[0]
+        assert " --conf-server [2001:db8::1]:6817 " in unit.text
 
 
 def test_slurmctld_s_check_asks_for_every_line_and_parameter_that_the_stack_needs() -> None:
