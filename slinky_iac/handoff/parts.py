@@ -123,6 +123,15 @@ def _fetch(config: StackConfig, reference: Mapping[str, str], path: str) -> str:
     return f"kubectl -n {config.cluster.namespace} get secret {secret} -o jsonpath={jsonpath} | base64 -d | {put}"
 
 
+def looks_for_jwks(config: StackConfig) -> tuple[str, ...]:
+    """Lines of a unit's [Service] by which its daemon finds a slurm.jwks that comes later, at any reconfiguration.
+
+    Without them one that began with slurm.key goes on with it (``fetch_config.c``), so its first rotation of slurm.key has
+    to restart it. As long as the file isn't there, slurm.key is read as ever (auth/slurm ``internal.c``, 26.05).
+    """
+    return (f"Environment=SLURM_SACK_JWKS={SLURM_JWKS}",) if config.keys.jwks else ()
+
+
 def drop_in(service: str, command: str, *, key: str | None, kind: str = "notify", more: Sequence[str] = ()) -> Placed:
     """A systemd drop-in over the package's own unit, whose ExecStart it replaces."""
     unit = "" if key is None else f"[Unit]\n# Without its key it would start, and be refused.\nAssertPathExists={key}\n\n"

@@ -296,7 +296,8 @@ def _configless(
     daemon = "sackd" if role is Role.LOGIN else "slurmd"
     server = f"--conf-server {join_target(config)}"
     command = f"/usr/sbin/{daemon} --systemd {server}"
-    unit = parts.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=in_unit, key=SLURM_KEY)
+    more = (*in_unit, *parts.looks_for_jwks(config))
+    unit = parts.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=more, key=SLURM_KEY)
     checks = [
         *parts.common(config, f"/usr/sbin/{daemon}", *telling_release),
         *parts.slurm_key_checks(known, runs_as_root=role is Role.SLURMD),
