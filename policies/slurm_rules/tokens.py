@@ -18,8 +18,8 @@ from slurm_rules.slurm_conf import seconds
 def token_lifetimes(token: Resource, _: Stack, options: Options) -> Iterator[str]:
     """Tokens live no longer than the site allows.
 
-    Why: Slurm has no list of revoked tokens. One that has leaked is good until it expires, or until the JWT key is changed
-    on every host in a stop of the cluster.
+    Why: Slurm has no list of revoked tokens. One that has leaked is good until it expires, or until the JWT key is replaced
+    on every host.
 
     Source: scontrol(1) token lifespan; slurm-operator api/v1beta1/token_types.go (15 minutes by default); slurm-bridge's
     guide asks for 8760h, since it doesn't read a token again.
