@@ -26,6 +26,8 @@ seconds between the last look and the operator's next one):
 
 from __future__ import annotations
 
+from typing import Final
+
 from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, RenewHold, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.deadline import deadline_step, late
@@ -38,6 +40,8 @@ from slinky_iac.drain.scene import Scene, scene, unsettled
 from slinky_iac.drain.undo import release_steps
 from slinky_iac.drain.view import ClusterView, NodeSetView
 
+REMOVAL_HOLD_S: Final = 30 * 24 * 3600
+"""How long nodes stay drained once their NodeSet may be removed, unless somebody gives them back."""
 WITHOUT_SLURMRESTD = "docs/operations.md, 'Without slurmrestd', says how to remove NodeSets that nobody can be asked about"
 
 
@@ -147,8 +151,30 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
     if why:
         return _wait(seen, goal, why)
     stage = scene(seen, goal, cluster)
-    step = _prepare(stage) or _wait_for_jobs(stage)
+    step = _prepare(stage) or _wait_for_jobs(stage) or _hold_on(stage)
     return step or Done(tuple(each.pod.name for each in stage.chosen))
+
+
+def _hold_on(stage: Scene) -> Step | None:
+    """A long hold before the NodeSet goes, None where it is set.
+
+    With the end of this run the gate is out of the state. If the NodeSet's own deletion then fails, whoever repeats the
+    destroy, hours later, deletes it with no gate before it: the nodes must not have been returned by then.
+    """
+    ending = _ours_until(stage, stage.seen.now + REMOVAL_HOLD_S // 2)
+    return RenewHold(ending, REMOVAL_HOLD_S) if ending else None
+
+
+def _ours_until(stage: Scene, moment: int) -> tuple[str, ...]:
+    """Nodes under our drain that slurmctld would return before ``moment``."""
+    return tuple(
+        each.pod.node
+        for each in stage.chosen
+        if each.kind is Kind.OURS
+        and each.record is not None
+        and each.record.resume_after is not None
+        and each.record.resume_after < moment
+    )
 
 
 def _release_step(seen: Observation, goal: Goal, doomed: tuple[str, ...]) -> Step:
@@ -179,14 +205,7 @@ def _prepare(stage: Scene) -> Step | None:
         nodes = tuple(each.pod.node for each in stage.to_drain)
         return Drain(nodes, goal.owner.reason(goal.why), goal.policy.hold_s)
     hold = goal.policy.hold_s or goal.policy.min_hold_s
-    ending = tuple(
-        each.pod.node
-        for each in stage.chosen
-        if each.kind is Kind.OURS
-        and each.record is not None
-        and each.record.resume_after is not None
-        and each.record.resume_after < seen.now + hold // 2
-    )
+    ending = _ours_until(stage, seen.now + hold // 2)
     if ending:
         return RenewHold(ending, hold)
     return None if goal.teardown else _cordon(stage)

@@ -11,7 +11,7 @@ from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scene import scene
-from slinky_iac.drain.steps import _hand_over, last_look, next_step
+from slinky_iac.drain.steps import REMOVAL_HOLD_S, _hand_over, last_look, next_step
 from slinky_iac.drain.view import JobView, NodeView
 from tests.unit.drain.made import (
     NOW,
@@ -401,7 +401,7 @@ def test_run_after_the_write_gives_back_what_is_left_on_kept_pods():
 
 def test_teardown_needs_every_node_free_and_neither_cordon_nor_the_operator():
     plain = {"cordon": False, "operator_states": frozenset()}
-    look = seen([given_up(n, **plain) for n in range(2)], [held(0), held(1)])
+    look = seen([given_up(n, **plain) for n in range(2)], [held(0, resume_after=None), held(1, resume_after=None)])
     assert step(look, 2, 0, teardown=True) == Done((NAME(1), NAME(0)))
     assert step(replace(look, nodeset=None), 2, 0, teardown=True) == Done((NAME(1), NAME(0)))
 
@@ -423,8 +423,18 @@ def test_teardown_is_refused_while_another_gate_holds_a_pod():
     says("another gate", step(look, 2, 0, teardown=True), Stop)
 
 
+def test_nodes_of_a_removed_nodeset_are_held_until_a_destroy_is_repeated_days_later():
+    """Its gate is out of the state by then: if the NodeSet's own deletion failed, the next one has no gate before it."""
+    soon = step(seen([given_up(0)], [held(0)]), 1, 0, teardown=True)
+    assert soon == RenewHold(("gpu-0",), REMOVAL_HOLD_S)
+    held_on = seen([given_up(0)], [held(0, resume_after=NOW + REMOVAL_HOLD_S - 5)])
+    assert step(held_on, 1, 0, teardown=True) == Done((NAME(0),))
+    busy = seen([given_up(0)], [held(0, "MIXED+DRAIN")], [job(1, 0)])
+    assert isinstance(step(busy, 1, 0, teardown=True), Wait), "who waits for jobs keeps the short dead man's switch"
+
+
 def test_teardown_of_a_nodeset_that_an_autoscaler_owns_goes_on():
-    look = seen([given_up(0)], [held(0)], nodeset=nodeset(1, autoscalers=("ScaledObject/gpu",)))
+    look = seen([given_up(0)], [held(0, resume_after=None)], nodeset=nodeset(1, autoscalers=("ScaledObject/gpu",)))
     assert step(look, 1, 0, teardown=True) == Done((NAME(0),))
 
 
