@@ -29,6 +29,7 @@ import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from lab.paths import REPO
 from slinky_iac.drain.cost import stated_cost
@@ -181,7 +182,7 @@ READERS: dict[str, Callable[[bytes], object]] = {"ours": read_ours, "whole": rea
 
 def reading(content: bytes, rounds: int) -> Samples:
     """All readers in turns."""
-    return in_turns({name: lambda read=read: clocked(lambda: read(content)) for name, read in READERS.items()}, rounds)
+    return in_turns({name: partial(clocked, partial(read, content)) for name, read in READERS.items()}, rounds)
 
 
 def read_memory(content: bytes) -> dict[str, float]:
