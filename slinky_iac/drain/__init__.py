@@ -5,5 +5,5 @@ Pure, and written to be read in this order: ``view`` (what is looked at) ← ``r
 will be done) ← ``scene``, ``steps``, ``deadline``, ``undo`` (the next act of the protocol, as a value of ``actions``).
 
 With connections: ``observe`` (answers to views), ``session`` (acts to calls), ``scale``, ``membership``, ``maintenance``
-(the loops), ``preview``, ``gates`` (Pulumi's side), ``cli``.
+(the loops; ``steady`` keeps their deadlines from a clock that is set), ``preview``, ``gates`` (Pulumi's side), ``cli``.
 """

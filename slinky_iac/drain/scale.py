@@ -6,13 +6,15 @@ point, also by SIGKILL, and the next one goes on.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain.actions import Done, Step, Stop, Wait
+from slinky_iac.drain.actions import Done, Signal, Step, Stop, Wait
 from slinky_iac.drain.deadline import NEXT_STEP, touched
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.steady import Clocks
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.undo import undo_steps
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
@@ -105,9 +107,14 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
     time, and a job that is being requeued needs no second word.
     """
     bound_at = session.now() + settings.policy.bound_s
+    clocks = Clocks(session.now(), session.steady())
     last: Step | None = None
     while True:
         soon = False
+        jump = clocks.jumped(session.now(), session.steady())
+        if jump:
+            goal, bound_at = replace(goal, deadline_at=goal.deadline_at + jump), bound_at + jump
+            session.report(f"the clock was set by {jump} s; the wait is as long as before", severity="warning")
         try:
             step = _next(session, settings, goal)
             if isinstance(step, Done):
@@ -117,8 +124,8 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
             if not isinstance(step, Wait):
                 session.report(_in_words(step))
                 session.act(step, settings)
-                if step != last:
-                    last = step
+                if _untimed(step) != last:
+                    last = _untimed(step)
                     continue
             else:
                 soon = step.soon
@@ -136,6 +143,11 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
                 f" drained. {NEXT_STEP}"
             )
         _rest(session, settings, goal, soon=soon)
+
+
+def _untimed(step: Step) -> Step:
+    """The step without the moment in it: a signal to the same jobs is the same act a second later."""
+    return replace(step, marks=()) if isinstance(step, Signal) else step
 
 
 def _next(session: Session, settings: GateSettings, goal: Goal) -> Step:

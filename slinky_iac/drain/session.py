@@ -51,6 +51,10 @@ class Session:
         """Whole seconds since the epoch."""
         return int(self._clock.wall())
 
+    def steady(self) -> float:
+        """Seconds by a clock that nobody sets."""
+        return self._clock.monotonic()
+
     def pause(self, seconds: float) -> bool:
         """Wait; returns whether the engine has asked to stop."""
         return plugin_process.pause(seconds)

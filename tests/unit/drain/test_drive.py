@@ -27,11 +27,15 @@ class ModelSession:
         self.rests = []
         self.interrupted_at = None
         self.alive = True
+        self.clock_set_by = 0
         self.stale = None
         """What every glance shows, as of a slurmctld that wrongly says that nothing changed."""
 
     def now(self):
         return self.w.now
+
+    def steady(self):
+        return self.w.now - self.clock_set_by
 
     def pause(self, seconds):
         self.pauses += 1
@@ -199,6 +203,43 @@ def test_jobs_are_signalled_then_cancelled_as_the_policy_says():
     scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=100, poll_s=10, grace_s=30, on_deadline="cancel")))
     assert [act for act in session.acts if act in {"Signal", "Cancel"}] == ["Signal", "Cancel"]
     assert w.jobs == {}
+
+
+@pytest.mark.parametrize("jump", [86_400, -3600])
+def test_a_clock_that_is_put_right_cancels_no_job_before_its_time(jump):
+    session = ModelSession(with_job(node="gpu-0", end=None))
+    waited = []
+
+    def set_clock(w):
+        w.now += jump
+        session.clock_set_by += jump
+        w.jobs[1] = replace(w.jobs[1], start=w.jobs[1].start + jump)
+
+    patient = DrainPolicy(deadline_s=100, poll_s=10, grace_s=30, on_deadline="cancel")
+    session.meanwhile = [nothing, set_clock]
+    act = session.act
+
+    def noting(step, wanted):
+        if type(step).__name__ in {"Signal", "Cancel"}:
+            waited.append(session.steady() - begun)
+        act(step, wanted)
+
+    session.act, begun = noting, session.steady()
+    scale.settle(session, settings(0, policy=patient))
+    signalled, cancelled = waited
+    assert 100 <= signalled <= 120
+    assert 130 <= cancelled <= 160
+    assert f"the clock was set by {jump} s; the wait is as long as before" in session.said
+
+
+def test_a_job_that_began_in_the_future_is_signalled_again_after_a_pause_only():
+    """slurmctld's clock may be ahead of ours by minutes; until then nobody can say whether the job has heard the signal."""
+    w = with_job(node="gpu-0", end=None)
+    w.jobs[1] = replace(w.jobs[1], start=w.now + 200)
+    session = ModelSession(w)
+    scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=50, poll_s=10, grace_s=30, on_deadline="cancel")))
+    assert w.jobs == {}
+    assert session.acts.count("Signal") <= 200 // 10
 
 
 @pytest.mark.parametrize("policy", ["requeue", "cancel"])
