@@ -18,9 +18,8 @@ UP_S: Final = 3600
 _SECRET: Final = "kubernetes:core/v1:Secret"
 _MADE: Final = frozenset({_SECRET, "kubernetes:core/v1:ConfigMap"})
 _NOTED: Final = frozenset(f"kubernetes:{names.API_VERSION}:{kind}" for kind in ("Controller", "Accounting"))
-_MAY_CHANGE: Final = _MADE | _NOTED | {"pulumi:pulumi:Stack"}
-"""Types that an update of a rotation may touch: the keys' Secrets and public set, annotations of the Controller and of the
-Accounting, the stack's outputs."""
+"""Types of which an update of a rotation changes :data:`_NOTES` and nothing else."""
+_NOTES: Final = frozenset({names.ANNOTATION_JWT_KEY, names.ANNOTATION_TOKEN_KEYS})
 
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
 
@@ -106,15 +105,35 @@ class Engine:
 
 
 def others_that_change(preview: str) -> list[str]:
-    """Logical names of resources that a `preview --json` changes and that are no keys'. Raises :class:`StateError`."""
+    """Logical names of resources that a `preview --json` changes and that are no keys', or are changed in more than the
+    annotations that tell of a key. Raises :class:`StateError`."""
     try:
         steps: Sequence[Mapping[str, Any]] = json.loads(preview).get("steps") or []
-        changed = [str(step["urn"]) for step in steps if step["op"] not in ("same", "read", "refresh")]
-    except (ValueError, KeyError, TypeError, AttributeError):
+        changed = [step for step in steps if step["op"] not in ("same", "read", "refresh")]
+        return [str(step["urn"]).rsplit("::", 1)[-1] for step in changed if not _of_a_rotation(step)]
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
         raise StateError("`pulumi preview --json` printed something else than a preview: nothing was updated") from None
-    return [urn.rsplit("::", 1)[-1] for urn in changed if not _of_keys(urn)]
+
+
+def _of_a_rotation(step: Mapping[str, Any]) -> bool:
+    urn = str(step["urn"])
+    kind = _kind(urn)
+    if kind in _NOTED:
+        return step["op"] == "update" and _without_notes(step["oldState"]) == _without_notes(step["newState"])
+    return kind == "pulumi:pulumi:Stack" or _of_keys(urn)
+
+
+def _without_notes(state: Mapping[str, Any]) -> dict[str, Any]:
+    """A resource's inputs but for the annotations that tell of a key."""
+    inputs = dict(state["inputs"])
+    metadata = dict(inputs.get("metadata") or {})
+    notes = {name: text for name, text in (metadata.get("annotations") or {}).items() if name not in _NOTES}
+    return inputs | {"metadata": metadata | {"annotations": notes}}
 
 
 def _of_keys(urn: str) -> bool:
-    kind = urn.split("::")[2].rsplit("$", 1)[-1]
-    return kind in _MAY_CHANGE and (kind not in _MADE or "AuthKeys$" in urn)
+    return _kind(urn) in _MADE and "AuthKeys$" in urn
+
+
+def _kind(urn: str) -> str:
+    return urn.split("::")[2].rsplit("$", 1)[-1]

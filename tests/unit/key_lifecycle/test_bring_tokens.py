@@ -105,7 +105,11 @@ def test_an_update_of_this_rotation_may_touch_the_public_set_and_no_other_map() 
     mine = urn.format("slinky:slurm:AuthKeys$kubernetes:core/v1:ConfigMap", "lab-keys-token-jwks")
     noted = urn.format("slinky:slurm:Accounting$kubernetes:slinky.slurm.net/v1beta1:Accounting", "slurm-slurm-accounting")
     other = urn.format("slinky:slurm:Controller$kubernetes:core/v1:ConfigMap", "lab-controller-slurm-prolog")
-    steps = [{"urn": each, "op": "update"} for each in (mine, noted, other)]
+    states = {
+        "oldState": {"inputs": {}},
+        "newState": {"inputs": {"metadata": {"annotations": {"slinky-iac/token-keys": "x"}}}},
+    }
+    steps = [{"urn": each, "op": "update", **states} for each in (mine, noted, other)]
     assert others_that_change(json.dumps({"steps": steps})) == ["lab-controller-slurm-prolog"]
 
 

@@ -39,8 +39,18 @@ class Pulumi:
         return subprocess.CompletedProcess(command, 1 if bad else 0, self.answers.get(command[1], ""), "it says why")
 
 
-def preview(*steps: tuple[str, str]) -> str:
-    return json.dumps({"steps": [{"op": op, "urn": HEAD + urn} for op, urn in steps]})
+def controller(**more: Any) -> dict[str, Any]:
+    """A Controller's inputs, as a preview has them."""
+    found = {"metadata": {"name": "slurm", "annotations": {"slinky-iac/jwt-key": "old"}}, "spec": {"clusterName": "lab"}}
+    return {"inputs": found | more}
+
+
+NOTED = controller(metadata={"name": "slurm", "annotations": {"slinky-iac/jwt-key": "new"}})
+
+
+def preview(*steps: tuple[str, str], new: dict[str, Any] = NOTED) -> str:
+    states = {"oldState": controller(), "newState": new}
+    return json.dumps({"steps": [{"op": op, "urn": HEAD + urn, **states} for op, urn in steps]})
 
 
 def config(**secrets: bytes) -> str:
@@ -70,6 +80,36 @@ def test_an_update_of_keys_alone_is_applied() -> None:
 @pytest.mark.parametrize("op", ["update", "create", "delete", "replace"])
 def test_an_update_that_would_touch_more_is_refused(other: str, op: str) -> None:
     assert others_that_change(preview(("replace", KEYS), (op, other))) == [other.rsplit("::", 1)[1]]
+
+
+@pytest.mark.parametrize(
+    "new",
+    [
+        controller(spec={"clusterName": "lab", "slurmctld": {"image": "another"}}),
+        controller(spec=None),
+        controller(metadata={"name": "other", "annotations": {"slinky-iac/jwt-key": "new"}}),
+        controller(metadata={"name": "slurm", "annotations": {"slinky-iac/jwt-key": "new", "another": "too"}}),
+    ],
+)
+def test_a_controller_that_changes_in_more_than_its_note_of_the_key_is_no_business_of_a_rotation(
+    new: dict[str, Any],
+) -> None:
+    assert others_that_change(preview(("update", CONTROLLER), new=new)) == ["slurm-slurm-controller"]
+
+
+@pytest.mark.parametrize("op", ["create", "delete", "replace", "create-replacement", "delete-replaced"])
+def test_a_controller_that_goes_or_comes_is_no_business_of_a_rotation(op: str) -> None:
+    assert others_that_change(preview((op, CONTROLLER))) == ["slurm-slurm-controller"]
+
+
+def test_a_note_that_comes_for_the_first_time_is_of_keys() -> None:
+    before = {
+        "op": "update",
+        "urn": HEAD + CONTROLLER,
+        "oldState": controller(metadata={"name": "slurm"}),
+        "newState": NOTED,
+    }
+    assert others_that_change(json.dumps({"steps": [before]})) == []
 
 
 def test_nothing_is_applied_where_more_than_keys_would_change(monkeypatch: pytest.MonkeyPatch) -> None:
