@@ -24,9 +24,10 @@ def write(out: Path, files: Sequence[Rendered], *, with_keys: bool) -> None:
     try:
         _replace(out, files, with_keys=with_keys)
     except OSError as error:
+        left = "What is in the folder may be of two hand-offs: use none of it" if out.exists() else "Nothing was written"
         raise HandoffError(
-            f"--out {out}: {error.filename or out} can't be written ({error.strerror}). What is in the folder may be of two"
-            " hand-offs: use none of it, name a folder that you may write, and run this again"
+            f"--out {out}: {error.filename or out} can't be written ({error.strerror}). {left}. Name a folder that you may"
+            " write, and run this again"
         ) from None
 
 

@@ -197,5 +197,5 @@ def test_an_address_that_is_none_is_refused_before_anything_is_asked(
 def test_a_folder_that_the_disk_refuses_is_told_with_what_to_think_of_it(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     for out in (tmp_path / "file" / "hand", Path("/proc/no-such-folder")):
-        with pytest.raises(HandoffError, match=r"can't be written \(.+\)\. .*name a folder that you may write"):
+        with pytest.raises(HandoffError, match=r"can't be written \(.+\)\. Nothing was written\. Name a folder"):
             write(out, FILES, with_keys=False)
