@@ -105,7 +105,7 @@ def _due(facts: SlurmFacts) -> str:
     of_pods, of_hosts, then = _stage(facts)
     if not _pods_have(facts):
         return of_pods
-    if of_hosts == FORGET_HOSTS and not any(facts.confirmed.values()):
+    if of_hosts == FORGET_HOSTS and not facts.confirmed:
         return then  # nobody can be asked: a stack at rest looks just so
     return then if _hosts_have(facts) else of_hosts
 

@@ -90,6 +90,8 @@ UNASKED: dict[str, str | None] = {}
         (replace(CALM, current=NEW, previous=OLD, key_held=NEW), slurm.FORGET_PODS),
         (replace(CALM, current=NEW, key_held=NEW, held="older"), slurm.FORGET_PODS),
         (replace(CALM, current=NEW, key_held=NEW, confirmed={"metal-1": "older"}), slurm.FORGET_HOSTS),
+        # The only host was asked, and its script cut short between the file and the daemons: they know the old key yet.
+        (replace(CALM, current=NEW, key_held=NEW, confirmed={"ctl": None}, hosts=(CTL,)), slurm.FORGET_HOSTS),
     ],
 )
 def test_the_rotation_of_slurm_key_goes_on_from_every_cut(facts: SlurmFacts, step: str) -> None:
