@@ -125,19 +125,19 @@ class OutsideHostsProvider(_Gate):
         if _unknown(news):
             return CheckResult(news, [])
         try:
-            settings = OutsideSettings.from_props(news)
+            settings = OutsideSettings.from_props(news, _olds)
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("policy", str(fault))])
         return CheckResult({**news, "plan": preview.outside_hosts(settings, _olds)}, [])
 
     def create(self, props: Props) -> CreateResult:
         """Bring the hosts into the state that is asked for."""
-        _maintain(props)
+        _maintain(props, {})
         return super().create(props)
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
-        """The same."""
-        _maintain(_news)
+        """The same; hosts that are no longer in the configuration are returned."""
+        _maintain(_news, _olds)
         return UpdateResult(_own(_news))
 
     def delete(self, _id: str, _props: Props) -> None:
@@ -161,12 +161,12 @@ def _await_members(props: Props) -> None:
         membership.await_members(session, settings)
 
 
-def _maintain(props: Props) -> None:
+def _maintain(props: Props, olds: Props) -> None:
     from slinky_iac.drain import maintenance
     from slinky_iac.drain.session import open_session
 
     prepare()
-    settings = OutsideSettings.from_props(props)
+    settings = OutsideSettings.from_props(props, olds)
     with open_session(settings.reach, settings.urn) as session:
         maintenance.maintain(session, settings)
 

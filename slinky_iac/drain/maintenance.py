@@ -1,7 +1,7 @@
 """Bare-metal slurmd hosts: drained, held and returned by `pulumi up`, by the same rules as pods.
 
-Only hosts that the configuration names are looked at, and only drains of ours are lifted. A host that somebody else
-drains counts as held.
+Only hosts that the configuration names, or named until now, are looked at, and only drains of ours are lifted. A host that
+somebody else drains counts as held.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ def release(session: Session, settings: OutsideSettings) -> None:
         left = "no bare-metal host was held by this stack, so none was returned; `scontrol show nodes` shows a drain that an"
         session.report(f"{error} {left} update cut short may have left", severity="warning", keep=True)
         return
-    found = plan_hosts((), (*settings.held, *settings.active), cluster, settings.owner, session.now())
+    found = plan_hosts((), (), cluster, settings.owner, session.now(), (*settings.held, *settings.active))
     session.undrain_hosts(found.returns, settings.owner)
 
 
@@ -87,4 +87,4 @@ def _round(session: Session, settings: OutsideSettings) -> tuple[str, ...]:
 
 
 def _decided(session: Session, settings: OutsideSettings, cluster: ClusterView) -> HostsPlan:
-    return plan_hosts(settings.held, settings.active, cluster, settings.owner, session.now())
+    return plan_hosts(settings.held, settings.active, cluster, settings.owner, session.now(), settings.dropped)

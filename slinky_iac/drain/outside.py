@@ -24,7 +24,7 @@ class HostsPlan:
     drains: tuple[str, ...] = ()
     """Held hosts without a drain, and without anybody's words on them."""
     returns: tuple[str, ...] = ()
-    """Active hosts whose drain is ours."""
+    """Active hosts whose drain is ours, and such that the configuration has dropped."""
     waiting: tuple[str, ...] = ()
     """A sentence for each held host that isn't free yet."""
     refused: tuple[str, ...] = ()
@@ -38,8 +38,15 @@ class HostsPlan:
         return not (self.drains or self.returns or self.waiting or self.refused)
 
 
-def plan_hosts(held: Iterable[str], active: Iterable[str], cluster: ClusterView, owner: Owner, now: int) -> HostsPlan:
-    """Decide for hosts by name. A host that slurmctld doesn't know is refused."""
+def plan_hosts(
+    held: Iterable[str],
+    active: Iterable[str],
+    cluster: ClusterView,
+    owner: Owner,
+    now: int,
+    dropped: Iterable[str] = (),
+) -> HostsPlan:
+    """Decide for hosts by name. A host that slurmctld doesn't know is refused, unless it was dropped."""
     drains: list[str] = []
     returns: list[str] = []
     waiting: list[str] = []
@@ -64,6 +71,10 @@ def plan_hosts(held: Iterable[str], active: Iterable[str], cluster: ClusterView,
             returns.append(host)
         elif record.drained_flag:
             notices.append(f"{host} stays out of service by {_who(record)}'s drain: {record.reason!r}")
+    for host in dropped:
+        record = cluster.nodes.get(host)
+        if record is not None and record.drained_flag and owner.owns(record.reason):
+            returns.append(host)
     return HostsPlan(tuple(drains), tuple(returns), tuple(waiting), tuple(refused), tuple(notices))
 
 

@@ -89,12 +89,18 @@ class OutsideSettings:
     policy: DrainPolicy
     reach: Reach
     urn: str
+    dropped: tuple[str, ...] = ()
+    """No longer in the configuration: what we hold of them is returned, and nothing else is wanted of them."""
 
     @classmethod
-    def from_props(cls, props: Mapping[str, Any]) -> OutsideSettings:
-        """Read props, from a program or from a state file. Raises ValueError as :meth:`GateSettings.from_props` does."""
+    def from_props(cls, props: Mapping[str, Any], olds: Mapping[str, Any] | None = None) -> OutsideSettings:
+        """Read props, from a program or from a state file; ``olds``, the state's, tell which hosts have been dropped.
+
+        Raises ValueError as :meth:`GateSettings.from_props` does.
+        """
         _known_schema(props)
         hosts = {str(name): str(state) for name, state in dict(props["hosts"]).items()}
+        before = {str(name) for name in (olds or {}).get("hosts") or ()}
         return cls(
             owner=Owner(stack=str(props["stack"]), nodeset=OUTSIDE),
             held=tuple(sorted(name for name, state in hosts.items() if state == "drained")),
@@ -102,6 +108,7 @@ class OutsideSettings:
             policy=parse_policy(props["policy"]),
             reach=reach_from(props),
             urn=str(props.get("urn", "")),
+            dropped=tuple(sorted(before - hosts.keys())),
         )
 
 

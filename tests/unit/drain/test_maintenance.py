@@ -6,7 +6,7 @@ from slinky_iac import names
 from slinky_iac.drain import maintenance
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import OUTSIDE, OutsideSettings, Reach
+from slinky_iac.drain.settings import OUTSIDE, OutsideSettings, Reach, reach_props
 from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
 from tests.unit.drain.made import NOW
 from tests.unit.slurmrest.fake import FakeSlurm, node
@@ -65,3 +65,10 @@ def test_a_silent_slurmrestd_stops_the_end_of_a_stack_only_where_it_holds_a_host
 def test_a_refused_token_always_stops():
     with pytest.raises(SlurmrestAuthError):
         maintenance.release(HostSession(error=SlurmrestAuthError("1007")), settings(active=("metal-1",)))
+
+
+def test_hosts_that_a_new_configuration_leaves_out_are_known_from_the_state():
+    props = {"schema": 1, "stack": "prod", "policy": {}, **reach_props(settings().reach)}
+    now = OutsideSettings.from_props({**props, "hosts": {"metal-2": "active"}}, {"hosts": {"metal-1": "drained"}})
+    assert (now.held, now.active, now.dropped) == ((), ("metal-2",), ("metal-1",))
+    assert OutsideSettings.from_props({**props, "hosts": {"metal-2": "active"}}, {}).dropped == ()

@@ -11,8 +11,8 @@ METAL = Owner("dev", "outside-hosts")
 OURS = METAL.reason("maintenance")
 
 
-def hosts(*records, held=(), active=(), jobs=()):
-    return plan_hosts(held, active, ClusterView.of(records, jobs), METAL, NOW)
+def hosts(*records, held=(), active=(), jobs=(), dropped=()):
+    return plan_hosts(held, active, ClusterView.of(records, jobs), METAL, NOW, dropped)
 
 
 def test_nothing_wanted_is_nothing_done():
@@ -78,3 +78,10 @@ def test_only_drains_of_ours_are_returned():
     assert found.returns == ("gpu-0",)
     assert [notice.split()[0] for notice in found.notices] == ["gpu-1", "gpu-2"]
     assert "somebody's drain: 'bad DIMM'" in found.notices[0]
+
+
+def test_a_host_taken_out_of_the_configuration_is_given_back_and_nothing_else_is_wanted_of_it():
+    """Our drains of hosts have no end of their own: nobody would ever look at it again."""
+    records = [node(0, "MIXED+DRAIN", OURS), node(1, "IDLE+DRAIN", "bad DIMM"), node(2)]
+    found = hosts(*records, dropped=["gpu-0", "gpu-1", "gpu-2", "gpu-9"])
+    assert found == HostsPlan(returns=("gpu-0",))
