@@ -1,0 +1,197 @@
+"""Stacks on slurm-operator 1.1.0, which the lab has when a test asks for it: lab/later_operator.py says what mix that is."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import yaml
+
+from lab import charts, later_operator
+from lab.kubernetes import layout, machine
+from lab.kubernetes.cluster import LAB as KUBERNETES
+from lab.slurm import cluster, daemons, keys, site
+from lab.stacks import Stack
+from tests.e2e.slurm import await_true
+from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
+from tests.e2e.world import Settings, World, dev_settings, ready
+
+DATABASE = "slurm_acct_db_inside"
+NODE = layout.NODES[0]
+STATE = "/srv/slurmctld-on-later-operator"
+VOLUME = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolume",
+    "metadata": {"name": "later-operator"},
+    "spec": {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "hostPath": {"path": STATE},
+        "nodeAffinity": {
+            "required": {
+                "nodeSelectorTerms": [
+                    {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NODE.name]}]}
+                ]
+            }
+        },
+    },
+}
+"""slurmctld's queue; the lab has no provisioner."""
+SSSD = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "sssd", "namespace": INSIDE},
+    "stringData": {"sssd.conf": "[sssd]\n"},
+}
+
+
+def on_later_operator(found: Settings) -> None:
+    """The stack's own operator is 1.1.0, from its own charts."""
+    operator = found["slinky-iac:operator"]
+    operator["version"] = later_operator.VERSION
+    operator["chart"] = {"path": str(charts.chart_dir(later_operator.VERSION))}
+    operator["values"]["operator"]["image"] = {"repository": later_operator.REPOSITORY, "tag": later_operator.VERSION}
+
+
+def all_inside(tokens: str, replicas: int = 3) -> Settings:
+    """All daemons in Kubernetes, slurmdbd too, whose database is in the lab's MariaDB; slurmctld's queue is in a volume."""
+
+    def edit(found: Settings) -> None:
+        operator = found["slinky-iac:operator"]
+        inside(found)
+        found["slinky-iac:operator"] = operator
+        on_later_operator(found)
+        found["slinky-iac:cluster"]["images"] |= {"slurmdbd": IMAGE, "login": IMAGE, "sidecar": IMAGE}
+        found["slinky-iac:keys"] = {"source": "generated", "protect": False, "tokens": tokens}
+        found["slinky-iac:controller"]["persistence"] = {"enabled": True, "size": "1Gi"}
+        found["slinky-iac:accounting"] = {
+            "database": {"host": "dbd", "name": DATABASE, "username": "slurm"},
+            "pod": GRACE,
+        }
+        found["slinky-iac:nodesets"]["solo"]["replicas"] = replicas
+        found["slinky-iac:logins"] = {"main": {"sssdConfSecret": "sssd", "pod": GRACE}}
+
+    return dev_settings(edit)
+
+
+@dataclass
+class Inside:
+    """A cluster that is wholly in Kubernetes, and what commands about it said."""
+
+    world: World
+    stack: Stack
+    said: list[str] = field(default_factory=list)
+
+    def started(self, *arguments: str) -> subprocess.Popen[str]:
+        """`python -m slinky_iac` in the project's folder, in a process group of its own."""
+        return subprocess.Popen(
+            [sys.executable, "-m", "slinky_iac", *arguments],
+            cwd=self.stack.folder,
+            env={**os.environ, **self.stack.env},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            start_new_session=True,
+        )
+
+    def program(self, *arguments: str, check: bool = True) -> str:
+        """What `python -m slinky_iac` prints; fails where it does, unless told otherwise."""
+        with self.started(*arguments) as run:
+            out, err = run.communicate(timeout=900)
+        self.said += [out, err]
+        assert run.returncode == 0 or not check, out + err
+        return out
+
+    def set(self, path: str, value: str) -> None:
+        """A setting of the stack; nothing is applied."""
+        self.stack.pulumi("config", "set", "--path", f"slinky-iac:{path}", value)
+
+    def slurm(self, *argv: str) -> str:
+        """A command beside slurmctld."""
+        return exec_in(self.world, *argv)
+
+    def submit(self, node: str, script: str, *options: str) -> str:
+        """Submit a batch job to a node; its number."""
+        place = ["-w", node, "-n1", "-D", "/tmp", "-o", "/dev/null", *options]
+        return self.slurm("sbatch", "--parsable", *place, f"--wrap={script}").strip()
+
+    def job(self, number: str) -> dict[str, str]:
+        """A job, as slurmctld tells it."""
+        words = self.slurm("scontrol", "-o", "show", "job", number).split()
+        return {name: value for name, _, value in (word.partition("=") for word in words)}
+
+    def await_running(self, *jobs: str) -> None:
+        """Wait until all these jobs run."""
+        await_true(f"jobs {jobs} run", lambda: all(self.job(job)["JobState"] == "RUNNING" for job in jobs), 60)
+
+    def on(self, node: str, *argv: str) -> str:
+        """A command in the worker pod of a node."""
+        pod = f"inside-worker-{node}"
+        return self.world.kubectl("exec", "-n", INSIDE, pod, "-c", "slurmd", "--", *argv).stdout
+
+    def uids(self) -> dict[str, str]:
+        """UID of each pod of the cluster, by name."""
+        return {pod["metadata"]["name"]: pod["metadata"]["uid"] for pod in self.world.objects("pods", INSIDE)}
+
+    def workers(self) -> list[str]:
+        """Slurm nodes of the worker pods that are there to stay."""
+        labelled = [
+            pod for pod in self.world.objects("pods", INSIDE) if pod["metadata"]["name"].startswith("inside-worker-")
+        ]
+        return sorted(pod["spec"]["hostname"] for pod in labelled if "deletionTimestamp" not in pod["metadata"])
+
+    def plan(self) -> dict[str, Any]:
+        """The gate's plan in a preview of the settings that are written."""
+        report = json.loads(self.stack.pulumi("preview", "--json").stdout)
+        (found,) = [step["newState"]["inputs"]["plan"] for step in report["steps"] if step["urn"].endswith("-scale-in")]
+        return dict(found)
+
+    def await_login(self) -> None:
+        """Wait until the login pod is ready."""
+
+        def there() -> bool:
+            pods = [pod for pod in self.world.objects("pods", INSIDE) if "login-main" in pod["metadata"]["name"]]
+            return len(pods) == 1 and ready(pods[0])
+
+        await_true("the login pod is ready", there, 120)
+
+
+@contextmanager
+def lived(world: World) -> Iterator[Inside]:
+    """Three worker pods, slurmctld with its queue in a volume, slurmdbd, slurmrestd and a login pod; gone in the end."""
+    later_operator.load(KUBERNETES)
+    world.vacate()
+    world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(VOLUME))
+    on_node(["install", "-d", "-o", "401", "-g", "401", STATE])
+    sql(f"CREATE DATABASE {DATABASE};")  # slurmdbd's own attempt ends it: see lab/slurm/cluster.py
+    try:
+        found = Inside(world, world.stack("later-inside", all_inside("hs256")))
+        found.stack.pulumi("config", "set", "--secret", "databasePassword", stdin=keys.ensure(site.LAB.keys).database)
+        found.stack.up()
+        world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(SSSD))
+        found.await_login()
+        yield found
+        found.slurm("scancel", "-u", "slurm")  # a destroy waits for jobs
+    finally:
+        world.vacate()
+        world.kubectl("delete", "persistentvolume", "later-operator")
+        on_node(["rm", "-rf", STATE])
+        sql(f"DROP DATABASE {DATABASE};")
+
+
+def on_node(argv: list[str]) -> None:
+    """Run a command on the Kubernetes node that has slurmctld's volume."""
+    subprocess.run(machine.entered(KUBERNETES.home, NODE, argv), check=True, cwd="/", timeout=60)
+
+
+def sql(statement: str) -> None:
+    """Run a statement as root of the lab's MariaDB."""
+    cluster.LAB.hosts.run(daemons.MARIADB.host, ["mariadb", f"--socket={daemons.SOCKET}"], stdin=statement)
