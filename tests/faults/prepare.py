@@ -1,10 +1,11 @@
-"""`python -m tests.faults.prepare`: what fault tests take from Debian and Go, before lanes without a network begin."""
+"""`python -m tests.faults.prepare`: what fault tests take from Debian, PyPI and Go, before lanes without a network begin."""
 
 from __future__ import annotations
 
 from lab import later_operator
-from lab.slurm import munge
+from lab.slurm import jupyter, munge
 
 if __name__ == "__main__":
     munge.image()
+    jupyter.image()
     later_operator.image()

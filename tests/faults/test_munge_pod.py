@@ -8,37 +8,25 @@ from __future__ import annotations
 
 import secrets
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
 import pytest
 import yaml
 
-from lab import charts, engine, images, paths
+from lab import engine
 from lab.kubernetes import layout
-from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import munge
 from lab.slurm.munge import CTL, METAL, UID
 from lab.stacks import Stack
 from tests.e2e.slurm import await_true
 from tests.e2e.world import World, ready
+from tests.faults import munge_site
+from tests.faults.munge_site import EXAMPLE, HELD, NAMESPACE, holds, site
 from tests.integration import leaks
 
-NAMESPACE, POD = "jupyter", "jupyter-alice"
-EXAMPLE = paths.REPO / "examples" / "jupyter"
-HELD = "trap 'exit 0' TERM; while :; do sleep 0.2; done"
-"""A job that runs until it is cancelled."""
-
-
-def settings() -> dict[str, Any]:
-    """The example's, with the lab's addresses, release and image."""
-    found: dict[str, Any] = yaml.safe_load((EXAMPLE / "Pulumi.munge.yaml").read_text())["config"]
-    found["slinky-iac:cluster"]["slurmVersion"] = "26.05"
-    found["slinky-iac:munge"]["image"] = munge.IMAGE
-    for daemon in ("controller", "accounting"):
-        found[f"slinky-iac:{daemon}"]["external"]["host"] = munge.LAB.address(CTL)
-    return found
+POD = "jupyter-alice"
 
 
 def pod() -> dict[str, Any]:
@@ -59,12 +47,7 @@ class Jupyter:
 
     def up(self, key: bytes) -> None:
         """`pulumi up` with this munge.key, and alice's pod started anew."""
-        draft = paths.STATE / "projects" / "munge.draft.yaml"
-        draft.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(yaml.safe_dump({"config": settings()}))
-        self.stack.init(draft, charts.chart_dir(), {"mungeKey": key})
-        self.stack.pulumi("state", "unprotect", "--all", "--yes", check=False)  # docs/munge.md: a new key
-        self.stack.up()
+        munge_site.up(self.stack, munge.IMAGE, key)
         self.world.kubectl("delete", "pod", "-n", NAMESPACE, POD, "--ignore-not-found")
         self.world.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(pod()))
         await_true("alice's pod is ready", lambda: ready(self.live()), 60)
@@ -102,19 +85,13 @@ class Jupyter:
 @pytest.fixture(scope="module")
 def jupyter(world: World) -> Iterator[Jupyter]:
     """The munge cluster, the stack with its key, and a pod that is ready."""
-    image = munge.image()
-    for node in layout.NODES:
-        images.import_into(KUBERNETES.home.socket(node), image)
-    jupyter = Jupyter(world, Stack("munge", paths.STATE / "projects" / "munge", world.env))
-    try:
-        munge.LAB.up()
-        jupyter.up(munge.LAB.key())
-        yield jupyter
-    finally:
-        world.kubectl("delete", "pod", "-n", NAMESPACE, POD, "--ignore-not-found")
-        jupyter.stack.pulumi("state", "unprotect", "--all", "--yes", check=False)
-        jupyter.stack.destroy()
-        munge.LAB.down()
+    with site(world, munge.image(), layout.NODES) as stack:
+        jupyter = Jupyter(world, stack)
+        try:
+            jupyter.up(munge.LAB.key())
+            yield jupyter
+        finally:
+            world.kubectl("delete", "pod", "-n", NAMESPACE, POD, "--ignore-not-found")
 
 
 def test_a_job_that_a_notebook_submits_runs_as_the_person_on_the_munge_cluster(jupyter: Jupyter) -> None:
@@ -194,12 +171,3 @@ def test_with_another_munge_key_everything_is_refused_and_the_user_is_told(jupyt
         assert "Protocol authentication error" in refused.stderr
     jupyter.up(munge.LAB.key())
     assert jupyter.ended(jupyter.submit("true")) == "COMPLETED"
-
-
-def holds(live: Any, piece: Any) -> bool:
-    """Whether what the API server has says all that a piece says; it may say more, since it fills in defaults."""
-    if isinstance(piece, Mapping):
-        return all(name in live and holds(live[name], value) for name, value in piece.items())
-    if isinstance(piece, list):
-        return len(live) == len(piece) and all(holds(there, said) for there, said in zip(live, piece, strict=True))
-    return bool(live == piece)

@@ -156,6 +156,13 @@ def test_an_image_over_another_has_its_very_layer_so_that_stores_share_it(over: 
     assert more["config"] == base["config"]
 
 
+def test_an_image_over_another_starts_what_it_is_told(over: tuple[Image, Image], tmp_path: Path) -> None:
+    start = Start(entrypoint=("/sbin/tini",), env=("PATH=/opt/bin",))
+    told = pack_over(over[0], tmp_path / "upper", ("usr",), "told:1", tmp_path / "told.tar", start=start)
+    config = json.loads(member(told.archive, manifest(told.archive)["Config"]))["config"]
+    assert config == {"Env": ["PATH=/opt/bin"], "Entrypoint": ["/sbin/tini"]}
+
+
 def test_an_image_over_another_has_the_parts_that_were_asked_for_and_no_more(
     over: tuple[Image, Image], tmp_path: Path
 ) -> None:
