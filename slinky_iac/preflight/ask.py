@@ -20,10 +20,12 @@ from slinky_iac.kube.kubeconfig import load
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.kube_access import kube_source
+from slinky_iac.manifests.munge_clients import key_secret
 from slinky_iac.manifests.shared import key_references
 from slinky_iac.preflight.ask_pods import ask_pods
 from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET, JWT, SLURM_KEY
+from slinky_iac.preflight.check_munge import MUNGE_KEY
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
 from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts
 from slinky_iac.preflight.pod import inside_places
@@ -73,11 +75,19 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
             made = bool(kube_facts.restapi_pods)
             seen = ask_pods(kube, config, inside_places(config, outside, made=made), clock=clock)
             facts = replace(facts, pod=seen)
+        if _is_munge(config):
+            return facts
         found = _signing_keys(values, kube if not kube_facts.trouble else None)
         return replace(facts, slurm=ask_slurm(_ways(config, kube_facts), found, clock=clock))
 
 
+def _is_munge(config: StackConfig) -> bool:
+    return config.keys.auth == "auth/munge"
+
+
 def _prints(values: Values) -> dict[str, str]:
+    if values.munge_key is not None:
+        return {MUNGE_KEY: keys.fingerprint(values.munge_key)}
     if values.keys is None:
         return {}
     return {SLURM_KEY: keys.fingerprint(values.keys[0]), JWT: keys.fingerprint(values.keys[1])}
@@ -85,6 +95,8 @@ def _prints(values: Values) -> dict[str, str]:
 
 def _places_of_keys(config: StackConfig) -> dict[str, tuple[str, str]]:
     """Secret and entry of each key."""
+    if _is_munge(config):
+        return {MUNGE_KEY: (key_secret(config), config.munge.key_entry)}
     found = key_references(config)
     slurm, jwt = found["slurmKeyRef"], found[config.operator_version.jwt_ref_field]
     return {SLURM_KEY: (slurm["name"], slurm["key"]), JWT: (jwt["name"], jwt["key"])}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight import check_conf, check_keys, check_lines, check_reach, check_tokens, check_versions
+from slinky_iac.preflight import check_conf, check_keys, check_lines, check_munge, check_reach, check_tokens, check_versions
 from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, Verdict, unknown
 from slinky_iac.preflight.facts import Facts
 
@@ -30,7 +30,8 @@ _INSIDE: Final = {SLURM_CONF: _WRITTEN, RESTARTED: _WRITTEN, ON_SLURMCTLD: "in s
 def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -> tuple[Check, ...]:
     """Everything that follows from the facts; the worst first, else in the order of the modules."""
     order = list(Verdict)
-    found = judged(FROM_HERE if from_here_only else CHECKS, config, facts)
+    all_of_them = check_munge.CHECKS if config.keys.auth == "auth/munge" else CHECKS
+    found = judged(FROM_HERE if from_here_only else all_of_them, config, facts)
     if config.controller.external is None and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
         found = _before_it_is_made(found)
     return tuple(sorted(found, key=lambda each: order.index(each.verdict)))

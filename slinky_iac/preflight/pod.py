@@ -63,13 +63,16 @@ class Placement:
 
 
 def placements(config: StackConfig) -> tuple[Placement, ...]:
-    """One for each distinct place that NodeSets run in; slurmrestd's where there is no NodeSet."""
+    """One for each distinct place that NodeSets run in; slurmrestd's where there is no NodeSet, and munged's image anywhere
+    where there is neither."""
     found: dict[str, Placement] = {}
     for name, nodeset in config.nodesets.items():
         pod = nodeset.pod
         image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
         where = repr((image, sorted(pod.node_selector.items()), pod.tolerations, pod.affinity, pod.host_network))
         found.setdefault(where, Placement(name, image, pod))
+    if not found and config.munge.image and config.keys.auth == "auth/munge":
+        return (Placement("", config.munge.image, PodSettings()),)
     if not found:
         image = config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")
         found[""] = Placement("", image, config.restapi.pod)
