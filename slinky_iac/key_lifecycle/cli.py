@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shlex
 import sys
 import textwrap
 import time
@@ -294,7 +295,8 @@ def _commands(plan: Rotation, step: Step, arguments: argparse.Namespace) -> list
     if plan.stop or not plan.under_way or step.state is not State.NOW or step.turn is not Turn.HOSTS:
         return list(step.commands)
     own = f"python -m slinky_iac keys rotate {plan.which}" + (f" --stack {arguments.stack}" if arguments.stack else "")
-    own += "".join(f" --backup {host}" for host in arguments.backup)
+    own += "".join(f" --backup {shlex.quote(host)}" for host in arguments.backup)
+    own += f" --folder {shlex.quote(arguments.folder)}" if arguments.folder != scripts.FOLDER else ""
     return [f"{own} --script {host.name} | ssh root@{host.name} sh -s" for host in step.hosts]
 
 

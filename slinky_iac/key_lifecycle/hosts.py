@@ -11,6 +11,7 @@ from typing import Final
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
 from slinky_iac.key_lifecycle.model import Host, Role, Step, Turn
+from slinky_iac.key_lifecycle.scripts import without_key
 
 TIMEOUT_S: Final = 180
 ORDER: Final = tuple(Role)
@@ -65,14 +66,14 @@ class Via:
         return [word.replace("{host}", host.name) for word in shlex.split(self.template)]
 
     def script(self, host: Host, text: str) -> str:
-        """Run a script; returns what it printed. Raises :class:`RotationError` where it fails; the script isn't quoted."""
+        """Run a script; returns what it printed. Raises :class:`RotationError` where it fails; no key is quoted."""
         shown = shlex.join(self.command(host))
         try:
             done = self.run(self.command(host), input=text, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RotationError(f"host {host.name}: `{shown}` did not end ({type(error).__name__}); {_AGAIN}") from None
         if done.returncode != 0:
-            said = done.stderr.strip()[-600:] or "nothing on stderr"
+            said = without_key(done.stderr, text).strip()[-600:] or "nothing on stderr"
             raise RotationError(f"host {host.name}: `{shown}` ended with {done.returncode}: {said}; {_AGAIN}")
         return done.stdout
 

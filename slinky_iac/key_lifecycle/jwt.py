@@ -17,6 +17,7 @@ from slinky_iac.key_lifecycle.model import START, Host, Role, Rotation, Step, Tu
 CARRY: Final = "carry"
 HOSTS: Final = "hosts"
 ADOPT: Final = "adopt"
+_TAKERS: Final = frozenset({Role.SLURMDBD, Role.BACKUP, Role.SLURMCTLD})
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,9 @@ class JwtFacts:
 
 def rotation(facts: JwtFacts) -> Rotation:
     """The plan, and where it stands."""
-    takers = tuple(h for h in facts.hosts if set(h.roles) & {Role.SLURMDBD, Role.BACKUP, Role.SLURMCTLD})
+    # Without their other roles: slurmd and sackd know nothing of this key, and need no restart.
+    found = [Host(host.name, tuple(role for role in host.roles if role in _TAKERS)) for host in facts.hosts]
+    takers = tuple(host for host in found if host.roles)
     steps = (
         Step(START, Turn.OURS, "make the new key: secret jwtKeyNext of this stack", "nothing uses it yet"),
         Step(

@@ -16,6 +16,7 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.key_lifecycle.model import START, Host, Role, Rotation, Step, Turn, Which, staged
+from slinky_iac.key_lifecycle.scripts import FOLDER
 
 REMOVE: Final = "remove"
 KEY: Final = "key"
@@ -82,6 +83,8 @@ class StopFacts:
     """The stack's name, where the commands have to name it."""
     backups: tuple[str, ...] = ()
     """Hosts of a backup slurmctld, which no configuration names."""
+    folder: str = FOLDER
+    """Slurm's folder on outside hosts."""
 
 
 def holders(resources: Iterable[Mapping[str, Any]], which: Which) -> tuple[Holder, ...]:
@@ -270,6 +273,7 @@ def awaiting(config: StackConfig) -> list[str]:
 
 def _scripts(which: Which, hosts: Iterable[Host], facts: StopFacts) -> tuple[str, ...]:
     own = [*_own(facts), *(f"--backup {shlex.quote(host)}" for host in facts.backups)]
+    own += [f"--folder {shlex.quote(facts.folder)}"] if facts.folder != FOLDER else []
     words = _line(f"python -m slinky_iac keys rotate {which}", own)
     return tuple(f"{words} --script {host.name} | ssh root@{host.name} sh -s" for host in hosts)
 

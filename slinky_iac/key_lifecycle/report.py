@@ -96,8 +96,9 @@ def slurm_agreements(facts: SlurmFacts, *, jwks: bool, silent: Sequence[str] | N
             }[seen]
             yield Agreement(f"slurm.jwks: pod {pod}", _verdict(seen), said)
     for host, file in sorted(facts.confirmed.items()):
-        agree_ = None if file is None else file == facts.wanted
-        yield Agreement(f"slurm.key: host {host}", _verdict(agree_), "has the configuration's" if agree_ else "has another")
+        same = None if file is None else file == facts.wanted
+        told = {True: "has the configuration's", False: "has another", None: "what its daemons have read isn't known"}[same]
+        yield Agreement(f"slurm.key: host {host}", _verdict(same), told)
     if silent is None:
         yield Agreement("slurm.key: nodes", "unknown", "slurmctld could not be asked which nodes respond")
     else:

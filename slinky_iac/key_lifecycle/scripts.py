@@ -8,6 +8,7 @@ it (SIGBUS; slurmrestd.md section 10). Safe to repeat.
 from __future__ import annotations
 
 import base64
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -20,6 +21,8 @@ MARK = "slinky-iac:"
 """Begins the lines that a script tells us; whatever else a login shell prints is left alone."""
 
 
+_PIECE = 8
+"""Letters of a key's base64 that never stand together by chance in what a host says."""
 READ = ".read"
 """Behind a file's name: a file with the digest of what the host's daemons have read. No secret."""
 NEVER = "never"
@@ -144,10 +147,21 @@ def _seen(digest: str, read: str) -> Seen:
     return Seen(digest, read=read == digest, cut=read not in (digest, NEVER))
 
 
+def without_key(said: str, script: str) -> str:
+    """``said`` without what it repeats of a key in ``script``: a shell that is none of ours may quote what it can't read."""
+    texts = re.findall(r"<<'KEY'\n(.*?)\nKEY\n", script, re.DOTALL)
+    pieces = {line[at : at + _PIECE] for text in texts for line in text.split("\n") for at in range(len(line) - _PIECE + 1)}
+    at = [at for at in range(len(said) - _PIECE + 1) if said[at : at + _PIECE] in pieces]
+    hidden = {place for begin in at for place in range(begin, begin + _PIECE)}
+    shown = "".join("\0" if place in hidden else letter for place, letter in enumerate(said))
+    return re.sub("\0+", "(of the key)", shown)
+
+
 def _place(file: File) -> list[str]:
     new = shlex.quote(f"{file.name}.new")
     text = base64.encodebytes(file.content).decode().rstrip("\n")
     return [
+        f"rm -f {new}",  # one that is there may be open to others, or lead elsewhere, and would stay so
         f"base64 -d > {new} <<'KEY'",
         text,
         "KEY",

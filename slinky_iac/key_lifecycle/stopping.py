@@ -124,6 +124,7 @@ class Stopping:
             hosts=self.means.hosts(found.config),
             stack=self.means.engine.stack,
             backups=self.means.backups,
+            folder=self.means.folder,
         )
 
     # -- steps ---------------------------------------------------------------------------------------------------

@@ -117,6 +117,14 @@ def test_a_stop_that_was_begun_by_a_command_is_ended_by_hand_and_the_other_way_r
     assert not [line for name in ("remove", "key", "up") for line in steps[name] if "key.new" in line]
 
 
+def test_the_hosts_commands_are_for_the_folder_that_was_named() -> None:
+    for folder, words in (("/etc/slurm", ""), ("/opt/slurm", " --folder /opt/slurm")):
+        plan = planned_stop("slurm", facts(NO_JWKS, folder=folder))
+        lines = [line for step in plan.steps for line in step.commands if "--script" in line]
+        assert lines
+        assert {line.split(" --script")[0] for line in lines} == {f"python -m slinky_iac keys rotate slurm{words}"}
+
+
 def test_commands_name_the_stack_where_it_was_named() -> None:
     for step in planned_stop("slurm", facts(NO_JWKS, stack="prod")).steps:
         for line in step.commands:

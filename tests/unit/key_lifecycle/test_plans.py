@@ -54,6 +54,13 @@ def test_the_new_jwt_key_is_adopted_only_when_both_daemons_certainly_take_it(ctl
     assert (due(jwt.rotation(facts)) == jwt.ADOPT) == (ctl is True and dbd is True)
 
 
+def test_a_jwt_key_is_no_business_of_slurmd_and_sackd_on_the_same_host() -> None:
+    """Restarted for it, they'd refuse each srun on that host for a second."""
+    hosts = (Host("login-1", (Role.LOGIN,)), Host("ctl", (Role.LOGIN, Role.SLURMD, Role.SLURMCTLD)))
+    step = next(each for each in jwt.rotation(replace(BOTH, hosts=hosts)).steps if each.name == jwt.HOSTS)
+    assert step.hosts == (Host("ctl", (Role.SLURMCTLD,)),)
+
+
 def test_a_daemon_that_still_takes_the_old_jwt_key_holds_the_rotation() -> None:
     facts = replace(BOTH, slurmctld={OLD: None, NEW: True}, slurmdbd=SWITCHED)
     assert due(jwt.rotation(facts)) == jwt.HOSTS

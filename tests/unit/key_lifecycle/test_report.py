@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import argparse
+import base64
 import json
+import secrets
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from slinky_iac import cli as top
-from slinky_iac.key_lifecycle import cli
+from slinky_iac.errors import RotationError
+from slinky_iac.key_lifecycle import cli, scripts
 from slinky_iac.key_lifecycle.hosts import Via, hosts_of
 from slinky_iac.key_lifecycle.jwt import rotation as jwt_rotation
 from slinky_iac.key_lifecycle.model import Host, Role
@@ -71,6 +75,13 @@ def test_a_slurm_key_that_differs_somewhere_is_told(facts: object, silent: objec
     assert verdicts(slurm_agreements(facts, jwks=True, silent=silent))[what] == verdict  # type: ignore[arg-type]
 
 
+def test_of_a_host_of_which_nothing_is_known_nothing_is_said() -> None:
+    rows = slurm_agreements(replace(CALM, confirmed={"ctl": None, "dbd": "older"}), jwks=True, silent=[])
+    texts = {row.what: row.text for row in rows}
+    assert "isn't known" in texts["slurm.key: host ctl"]
+    assert texts["slurm.key: host dbd"] == "has another"
+
+
 def test_hosts_are_changed_with_slurmctlds_at_the_end() -> None:
     hosts = hosts_of(form("controller-outside"), ["ctl-2"])
     assert hosts[-1].roles[-1] is Role.SLURMCTLD
@@ -87,6 +98,18 @@ def test_a_way_to_the_hosts_names_each() -> None:
         Via("ssh root@ctl sh -s").command(host)
 
 
+@pytest.mark.parametrize("shell", ["bash -v -s {host}", "python3 - {host}", "sh -c 'cat >&2; exit 1' {host}"])
+def test_a_shell_that_quotes_what_it_reads_shows_no_key(shell: str, tmp_path: Path) -> None:
+    """Such as one that isn't POSIX's: root's own on a host may be any."""
+    host, key = Host("metal-1", (Role.SLURMD,)), secrets.token_bytes(200)
+    script = scripts.change(host, [scripts.File("slurm.key", key)], folder=str(tmp_path / "none"))
+    with pytest.raises(RotationError) as caught:
+        Via(shell).script(host, script)
+    message, encoded = str(caught.value), base64.b64encode(key).decode()
+    assert [encoded[at : at + 8] for at in range(len(encoded) - 8) if encoded[at : at + 8] in message] == []
+    assert "ended with" in message
+
+
 @pytest.mark.parametrize(("seconds", "text"), [(None, "-"), (5, "5s"), (120, "2m"), (7200, "2h"), (86400 * 12, "12d")])
 def test_ages_are_in_the_largest_unit_that_fits(seconds: int | None, text: str) -> None:
     assert age(seconds) == text
@@ -101,6 +124,11 @@ def test_a_plan_shows_all_steps_and_the_hosts_commands_of_the_one_that_is_due() 
     assert [line[:3] for line in text.splitlines() if line[:1] == "["] == ["[x]", "[x]", "[>]", "[ ]"]
     assert "keys rotate jwt --stack prod --script dbd | ssh root@dbd sh -s" in text
     assert text.index("--script dbd") < text.index("--script ctl")
+
+
+def test_the_hosts_commands_are_for_the_folder_that_was_named() -> None:
+    text = cli._words(jwt_rotation(BOTH), arguments("jwt", "--folder", "/opt/my slurm"))
+    assert "keys rotate jwt --folder '/opt/my slurm' --script dbd | ssh root@dbd sh -s" in text
 
 
 def test_a_plan_fits_a_terminal_but_for_commands_which_are_copied_whole() -> None:

@@ -57,6 +57,19 @@ def test_a_key_arrives_byte_for_byte_and_for_its_owner_only(host: Path, raw: byt
     assert not list(folder.glob("*.new"))
 
 
+def test_a_file_that_somebody_left_or_opened_gets_no_byte_of_the_key(host: Path) -> None:
+    folder, elsewhere = host / "etc slurm", host / "elsewhere"
+    elsewhere.write_text("theirs")
+    (folder / "jwt_hs256.key.new").write_text("open to all")
+    (folder / "slurm.key.new").symlink_to(elsewhere)
+    with (folder / "jwt_hs256.key.new").open() as opened:
+        files = [File("jwt_hs256.key", b"j" * 64), File("slurm.key", b"s" * 64)]
+        assert run(host, change(Host("dbd", (Role.SLURMDBD,)), files, folder=str(folder))).returncode == 0
+        assert opened.read() == "open to all"
+    assert elsewhere.read_text() == "theirs"
+    assert (folder / "slurm.key").read_bytes() == b"s" * 64
+
+
 @pytest.mark.parametrize(
     ("roles", "expected"),
     [
