@@ -18,6 +18,7 @@ SCALE_IN: Final = "pulumi-python:dynamic/slurm:ScaleInGate"
 TEARDOWN: Final = "pulumi-python:dynamic/slurm:TeardownGate"
 HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
 NODESET: Final = "kubernetes:slinky.slurm.net/v1beta1:NodeSet"
+GOING: Final = ("delete", "delete-replaced", "replace")
 ASK_REMOVAL: Final = (
     "a preview doesn't say whose jobs a removal waits for: run `python -m slinky_iac drain plan --json` and give its"
     " output with --removals"
@@ -33,7 +34,7 @@ def drains(steps: Iterable[Step], removals: Mapping[str, Json], now: int) -> tup
         each = _of(step, removals, now)
         if each is not None:
             found.setdefault((each.kind, each.what), each)
-    for each in _ungated(steps, {what for kind, what in found if kind == "removal"}):
+    for each in _ungated(steps):
         found.setdefault((each.kind, each.what), each)
     return tuple(found.values())
 
@@ -44,7 +45,7 @@ def _of(step: Step, removals: Mapping[str, Json], now: int) -> Drain | None:
         return None
     if kind == SCALE_IN and step.new and op != "create":
         return _scale_in(inputs(step.old), inputs(step.new), now)
-    if kind == TEARDOWN and step.op in ("delete", "delete-replaced", "replace"):
+    if kind == TEARDOWN and step.op in GOING:
         return _removal(inputs(step.old), removals, now)
     if kind == HOSTS and step.new:
         return _hosts(inputs(step.old), inputs(step.new), now)
@@ -78,14 +79,15 @@ def _removal(old: Json, removals: Mapping[str, Json], now: int) -> Drain:
     return Drain("removal", name, known=False, before=before, deadline_at=deadline, on_deadline=act, warnings=(ASK_REMOVAL,))
 
 
-def _ungated(steps: Sequence[Step], gated: set[str]) -> Iterable[Drain]:
+def _ungated(steps: Sequence[Step]) -> Iterable[Drain]:
     """NodeSets that go with no teardown gate before them: nothing drains those."""
-    for step in steps:
-        going = step.op in ("delete", "delete-replaced", "replace")
-        if type_of(step.urn) != NODESET or not going:
+    going = [(type_of(step.urn), inputs(step.old)) for step in steps if step.op in GOING]
+    gated = {str(old.get("resource") or "") for kind, old in going if kind == TEARDOWN}
+    for kind, old in going:
+        if kind != NODESET:
             continue
-        name = str(dictionary(inputs(step.old).get("metadata")).get("name") or "")
-        if not any(name.endswith(f"-{nodeset}") for nodeset in gated):
+        name = str(dictionary(old.get("metadata")).get("name") or "")
+        if name not in gated:
             why = "it has no teardown gate in this preview: its pods go without a drain, and their jobs die"
             yield Drain("removal", name, known=False, blocks=(why,))
 

@@ -25,8 +25,8 @@ _UNDERSTOOD: Final = (
     | {"POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DRAIN", "POWER_DOWN", "POWER_UP"}
     | {"REBOOT_REQUESTED", "REBOOT_ISSUED", "REBOOT_CANCELED"}
 )
-_MOVING: Final = frozenset({"UNDRAIN", "RESUME", "REBOOT_ISSUED", "POWERING_UP"})
-"""The node is on its way back to work."""
+_MOVING: Final = frozenset({"UNDRAIN", "RESUME", "REBOOT_REQUESTED", "REBOOT_ISSUED", "POWERING_UP"})
+"""The node is on its way back to work; a reboot with nextstate=resume ends every drain."""
 
 
 @dataclass(frozen=True)

@@ -80,6 +80,8 @@ def _record_fault(pod: PodView, record: NodeView | None, owner: Owner) -> str:
         return f"{pod.node} is not registered with slurmctld, though its pod is ready"
     if owner.owns(record.reason) and record.drained_flag:
         return f"{pod.node} still carries our own drain"
+    if "INVALID_REG" in record.states:  # slurmctld drains such a node itself: nobody's decision
+        return f"{pod.node} registered as something else than it is configured to be: {record.reason or 'no reason given'}"
     if record.states & {"DOWN", "UNKNOWN", "NOT_RESPONDING"} and not record.drained_flag:
         return f"{pod.node} is {'+'.join(sorted(record.states))}: {record.reason or 'no reason given'}"
     return ""

@@ -85,13 +85,14 @@ def limits_exceeded(plan: ScaleInPlan) -> tuple[str, ...]:
 
 
 def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any], kept: Seen, why: str) -> Seen:
-    if int(olds["replicas"]) <= settings.replicas:
+    before = int(olds.get("maxReplicas") or 0) if settings.scaler == "autoscaler" else int(olds["replicas"])
+    if before <= settings.ceiling:
         _not_asked(session, why)
         return kept
     session.report(
         f"the plan is not known: {why} The update will ask again and stop if it gets no answer", severity="warning"
     )
-    return Seen(unknown_props(settings.owner.nodeset, int(olds["replicas"]), settings.replicas, why))
+    return Seen(unknown_props(settings.owner.nodeset, before, settings.ceiling, why))
 
 
 def _not_asked(session: Session, why: str) -> None:

@@ -78,6 +78,7 @@ def gate_inputs(
         "schema": 1,
         "stack": "prod",
         "nodeset": nodeset,
+        "resource": f"slurm-worker-{nodeset}",
         "replicas": replicas,
         "maxReplicas": replicas,
         "owner": "stack",

@@ -95,6 +95,13 @@ def test_a_nodeset_that_goes_without_its_teardown_gate_is_named() -> None:
     assert [each.blocks for each in order(teardown(), lone).drains] == [()]
 
 
+def test_the_gate_of_a_nodeset_is_no_gate_of_one_whose_name_ends_like_its_own() -> None:
+    lone = custom("delete", "NodeSet", "big-gpu", {"metadata": {"name": "slurm-worker-big-gpu"}})
+    gated, ungated = order(teardown(), lone).drains
+    assert (gated.what, ungated.what) == ("gpu", "slurm-worker-big-gpu")
+    assert "their jobs die" in ungated.blocks[0]
+
+
 def test_bare_metal_hosts_that_are_held_are_drains_too() -> None:
     old = {"hosts": {"metal-1": "active"}, "policy": {"deadline_s": HOUR}, "plan": {}}
     planned = {"drains": ["metal-1"], "returns": ["metal-2"], "jobs": [ALICE], "refused": ["no"], "notices": ["so"]}

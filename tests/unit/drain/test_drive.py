@@ -11,7 +11,7 @@ from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import GateSettings, Reach
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
 from slinky_iac.operator_version import OperatorVersion
-from tests.unit.drain.made import OWNER
+from tests.unit.drain.made import OWNER, node, pod, seen
 from tests.unit.drain.model import OURS, PERSON, Job, Node, Pod, world
 
 
@@ -469,3 +469,10 @@ def test_absent_nodeset_silent_slurm_and_dead_nodes_are_told():
     del w.nodes["gpu-1"]
     faults = membership.absent(w.observe(), settings(2))
     assert [fault.split()[0] for fault in faults] == ["gpu-0", "gpu-1"]
+
+
+def test_a_node_that_slurmctld_refuses_to_use_as_it_registered_is_told():
+    """slurmctld drains it with words of its own, which would pass for a person's decision."""
+    look = seen([pod(0)], [node(0, "IDLE+DRAIN+INVALID_REG", "gres/gpu count reported lower than configured (0 < 8)")])
+    (fault,) = membership.absent(look, settings(1))
+    assert fault.startswith("gpu-0 registered as something else than it is configured to be: gres/gpu count")

@@ -31,6 +31,7 @@ def judged(record, *jobs):
         ("IDLE+FAIL", NotHeld),
         ("IDLE+DRAIN+UNDRAIN", NotHeld),
         ("IDLE+DRAIN+REBOOT_ISSUED", NotHeld),
+        ("IDLE+DRAIN+REBOOT_REQUESTED", NotHeld),
         ("MIXED+DRAIN", Busy),
         ("ALLOCATED+DRAIN", Busy),
         ("IDLE+DRAIN+COMPLETING", Busy),
