@@ -16,7 +16,7 @@ from typing import Any, Final
 from slinky_iac import keys, token_keys
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import COMING_KEYS, PROJECT, SECRET_KEYS, TOKEN_KEYS, StackConfig
-from slinky_iac.errors import StateError
+from slinky_iac.errors import KeyMaterialError, StateError
 from slinky_iac.key_lifecycle.engine import Engine
 
 OWN: Final = ("slurmKey", "jwtKey", *COMING_KEYS)
@@ -46,13 +46,19 @@ class Material:
 
 
 def read(engine: Engine) -> Material:
-    """The keys and settings of a stack. Raises StateError, ConfigError, KeyMaterialError; no message holds a key."""
+    """The keys and settings of a stack. Raises StateError, ConfigError, KeyMaterialError (a munge cluster has none of
+    these keys, too); no message holds a key."""
     try:
         listed: Mapping[str, Any] = json.loads(engine.pulumi("config", "--json", "--show-secrets"))
         texts = {k.split(":", 1)[1]: str(v.get("value") or "") for k, v in listed.items() if k.startswith(f"{PROJECT}:")}
         config = load({name: json.loads(text) for name, text in texts.items() if name not in SECRET_KEYS})
     except (ValueError, TypeError, AttributeError):
         raise StateError("`pulumi config --json` printed something else than this project's configuration") from None
+    if config.keys.auth == "auth/munge":
+        raise KeyMaterialError(
+            "keys.auth is auth/munge: this stack has munge.key alone, neither slurm.key nor a JWT key. docs/munge.md says"
+            " how to set it and how to replace it. Nothing was changed"
+        )
     newline = config.keys.allow_trailing_newline
     return Material(
         config,

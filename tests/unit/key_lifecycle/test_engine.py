@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.errors import RotationError, StateError
+from slinky_iac.errors import KeyMaterialError, RotationError, StateError
 from slinky_iac.key_lifecycle.engine import Engine, others_that_change
 from slinky_iac.key_lifecycle.material import generate, read
 from slinky_iac.keys import GENERATED_LENGTH, fingerprint, jwks
@@ -190,3 +190,10 @@ def test_a_generated_key_is_text_of_the_right_length_that_nothing_changes_unseen
     assert len(one) == len(other) == GENERATED_LENGTH
     assert one.isalnum()
     assert one != other
+
+
+def test_a_munge_cluster_has_none_of_these_keys_and_gets_none() -> None:
+    """A plan or an import of slurm.key there would lead its admin to make one."""
+    munge = {"slinky-iac:cluster": {"value": '{"name": "lab"}'}, "slinky-iac:keys": {"value": '{"auth": "auth/munge"}'}}
+    with pytest.raises(KeyMaterialError, match=r"auth/munge.*docs/munge\.md.*Nothing was changed"):
+        read(Engine("prod", run=Pulumi(config=json.dumps(munge))))
