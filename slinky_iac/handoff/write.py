@@ -17,8 +17,8 @@ def write(out: Path, files: Sequence[Rendered], *, with_keys: bool) -> None:
     """Write ``files`` below ``out``, which is made where it isn't there.
 
     With keys the folder gets mode 700 and all is private to its owner. Raises :class:`HandoffError` for a folder that holds
-    something else, for a symbolic link, and with keys for an existing folder that others can read, where nothing is written;
-    and where the disk refuses, of which the message says what to think of the folder then.
+    something else, for a symbolic link, and with keys for an existing folder that others own or read, where nothing is
+    written; and where the disk refuses, of which the message says what to think of the folder then.
     """
     _refuse_foreign(out, with_keys=with_keys)
     try:
@@ -57,7 +57,13 @@ def _refuse_foreign(out: Path, *, with_keys: bool) -> None:
             f"--out {out}: holds files that are no hand-off ({MARKER} isn't there), and what isn't needed would be removed."
             " Name a new or an empty folder. Nothing was written"
         )
-    mode = out.stat().st_mode & 0o777
+    found = out.stat()
+    mode = found.st_mode & 0o777
+    if with_keys and found.st_uid != os.geteuid():
+        raise HandoffError(
+            f"--out {out}: belongs to another user, who may change what is in it: the keys, and scripts that root"
+            " runs. Name a folder that isn't there yet. Nothing was written"
+        )
     if with_keys and mode & 0o077:
         raise HandoffError(
             f"--out {out}: has mode {mode:o}, so others can read the keys that would be in it. Run `chmod 700 {out}`, or"

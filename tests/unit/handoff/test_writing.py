@@ -71,6 +71,15 @@ def test_keys_are_refused_a_folder_that_others_may_read(tmp_path: Path, mode: in
     assert list((tmp_path / "out").iterdir()) == []
 
 
+def test_keys_are_refused_a_folder_of_another_user_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who owns it may put another install.sh in it, which root then runs."""
+    (tmp_path / "out").mkdir(mode=0o700)
+    monkeypatch.setattr("os.geteuid", lambda: (tmp_path / "out").stat().st_uid + 1)
+    with pytest.raises(HandoffError, match="belongs to another user"):
+        write(tmp_path / "out", (KEY_FILE,), with_keys=True)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
     (tmp_path / "precious").write_text("mine")
     with pytest.raises(HandoffError, match="holds files that are no hand-off"):
