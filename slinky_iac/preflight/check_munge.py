@@ -64,7 +64,7 @@ def daemons(_: StackConfig, __: Facts) -> Iterator[Check]:
         "slurmctld and slurmdbd",
         "nobody",
         "not asked: with auth/munge this stack makes no slurmrestd to ask them through",
-        "Try it as the pods will, in one of them",
+        "Try it as a client does",
         "scontrol ping && sinfo && sacctmgr -n show cluster",
         at="in a pod with munged beside it",
     )

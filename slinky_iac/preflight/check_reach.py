@@ -128,7 +128,7 @@ def pods(_: StackConfig, facts: Facts) -> Iterator[Check]:
             "short-lived pod",
             "Kubernetes",
             facts.pod.trouble,
-            "NodeSet pods may fail for the same reason. Repair what is named, or look from here only with --no-pod",
+            "Pods of the cluster may fail for the same reason. Repair what is named, or look from here only with --no-pod",
         )
 
 
@@ -204,13 +204,14 @@ def metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Check]:
         yield problem(
             "metal-hosts", f"bare-metal hosts {names}", "slurmctld", "has no such node", "Add", *missing, at=SLURM_CONF
         )
-    lost = [known[name] for name in lines if name in known and known[name].states & {*LOST, "UNKNOWN"}]
+    there = [known[name] for name in lines if name in known]
+    lost = [node for node in there if node.states & {*LOST, "UNKNOWN", "FUTURE"} or not node.version]
     for node in lost:
         yield problem(
             "metal-hosts",
             f"bare-metal host {node.name}",
             "slurmctld",
-            f"is {_states(node)}",
+            f"is {_states(node)}" if node.version else f"is {_states(node)}, and no slurmd of it ever registered",
             "Start slurmd there and look at its log: key, address, network",
             "systemctl status slurmd",
             at=f"on {node.name}",
