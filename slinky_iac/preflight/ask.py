@@ -27,7 +27,7 @@ from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET, JWT, SLURM_KEY
 from slinky_iac.preflight.check_munge import MUNGE_KEY
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
-from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts
+from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts, UnreadyPod
 from slinky_iac.preflight.pod import inside_places
 from slinky_iac.preflight.reach import attempts, places
 from slinky_iac.preflight.ways import way_of_drains, way_of_users
@@ -63,7 +63,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
                 access, clock=clock, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=3)
             )
             kube = stack.enter_context(client)
-            kube_facts = _kube(kube, config, access.server, scope)
+            kube_facts = _kube(kube, config, access.server, scope, clock.wall())
         facts = replace(facts, kube=kube_facts)
         if not scope.daemons:
             return replace(facts, pod=PodFacts(trouble="only connections from here were asked for", skipped=True))
@@ -102,7 +102,7 @@ def _places_of_keys(config: StackConfig) -> dict[str, tuple[str, str]]:
     return {SLURM_KEY: (slurm["name"], slurm["key"]), JWT: (jwt["name"], jwt["key"])}
 
 
-def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope) -> KubeFacts:
+def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, now: float) -> KubeFacts:
     try:
         release = kube.release()
     except KubeError as error:
@@ -127,11 +127,11 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope) 
         restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
         keys=prints,
         keys_trouble=troubles,
-        nodesets=_nodesets(kube, config),
+        nodesets=_nodesets(kube, config, now),
     )
 
 
-def _nodesets(kube: ShortPodClient, config: StackConfig) -> dict[str, NodeSetFacts]:
+def _nodesets(kube: ShortPodClient, config: StackConfig, now: float) -> dict[str, NodeSetFacts]:
     found: dict[str, NodeSetFacts] = {}
     for name in config.nodesets:
         try:
@@ -140,7 +140,12 @@ def _nodesets(kube: ShortPodClient, config: StackConfig) -> dict[str, NodeSetFac
         except KubeError:
             continue  # before the first `up`, or unreadable: its nodes aren't known, and no check takes that for none
         ready = tuple(pod.slurm_node for pod in pods if pod.ready and not pod.terminating)
-        found[name] = NodeSetFacts(state.replicas_spec, ready)
+        unready = tuple(
+            UnreadyPod(pod.slurm_node, max(int(now) - (pod.ready_changed or pod.created), 0), pod.trouble)
+            for pod in pods
+            if pod.scheduled and not pod.ready and not pod.terminating
+        )
+        found[name] = NodeSetFacts(state.replicas_spec, ready, unready)
     return found
 
 

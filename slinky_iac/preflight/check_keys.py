@@ -9,13 +9,15 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.check_reach import LOST
-from slinky_iac.preflight.facts import Clock, Facts
+from slinky_iac.preflight.facts import Clock, Facts, UnreadyPod
 
 JWT: Final = "jwt"
 SLURM_KEY: Final = "slurm.key"
 IN_CONFIG, IN_SECRET = "configuration", "Secret"
 """Where a JWT key came from."""
 CLOCKS_AGREE_S: Final = 5
+REGISTERS_S: Final = 60
+"""A slurmd registers within seconds of its start."""
 CLOCKS_APART_S: Final = 60
 """auth/slurm credentials live a minute by default: daemons whose clocks are this far apart refuse each other."""
 
@@ -157,17 +159,28 @@ def slurm_key(config: StackConfig, facts: Facts) -> Iterator[Check]:
         some = ", ".join(talking[:6])
         yield fine("slurm-key", subject, "slurmctld", f"slurmd of {some} is registered with it, so slurmctld has the same")
         return
-    yield unknown(
-        "slurm-key",
-        subject,
-        "slurmctld",
-        "not known: only a registered slurmd proves it, and no pod's is registered yet",
+    compare = (
         f"The fingerprint there must be {mine}; this shows it"
         if mine
-        else "Compare with `pulumi stack output slurmKeyFingerprint`",
-        f"openssl dgst -sha256 -binary /etc/slurm/{names.SLURM_KEY_FILE} | base64",
-        at=EVERYWHERE,
+        else "Compare with `pulumi stack output slurmKeyFingerprint`"
     )
+    show = f"openssl dgst -sha256 -binary /etc/slurm/{names.SLURM_KEY_FILE} | base64"
+    kept_out = _kept_out(facts)
+    if kept_out is not None:
+        ends = f" ({kept_out.trouble})" if kept_out.trouble else ""
+        yield warning(
+            "slurm-key",
+            subject,
+            "slurmctld",
+            f"no pod's slurmd is registered, {kept_out.node}'s not after {kept_out.for_s} s{ends}; with another key on"
+            " slurmctld's side it looks like this",
+            f"See slurmd's log (`kubectl logs -n {config.cluster.namespace} POD -c slurmd`). {compare}",
+            show,
+            at=EVERYWHERE,
+        )
+    else:
+        why = "not known: only a registered slurmd proves it, and no pod's is registered yet"
+        yield unknown("slurm-key", subject, "slurmctld", why, compare, show, at=EVERYWHERE)
     if config.keys.allow_trailing_newline:
         yield warning(
             "slurm-key",
@@ -178,6 +191,16 @@ def slurm_key(config: StackConfig, facts: Facts) -> Iterator[Check]:
             f"wc -c /etc/slurm/{names.SLURM_KEY_FILE}",
             at=EVERYWHERE,
         )
+
+
+def _kept_out(facts: Facts) -> UnreadyPod | None:
+    """The pod that has had the most time to register and hasn't; None where there is none, or where slurmctld wasn't asked.
+    Pods whose image or volume Kubernetes still waits for don't count."""
+    if facts.slurm.nodes is None:
+        return None
+    found = (pod for each in facts.kube.nodesets.values() for pod in each.unready if pod.for_s >= REGISTERS_S)
+    slurmds = (pod for pod in found if not pod.trouble or ("slurmd:" in pod.trouble and "Image" not in pod.trouble))
+    return max(slurmds, key=lambda pod: pod.for_s, default=None)
 
 
 def clocks(config: StackConfig, facts: Facts) -> Iterator[Check]:

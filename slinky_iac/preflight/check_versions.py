@@ -7,7 +7,7 @@ v0.0.44.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
@@ -15,6 +15,7 @@ from slinky_iac.operator_version import MINIMUM_SLURM
 from slinky_iac.preflight.check import ON_SLURMCTLD, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.slurm_release import of_protocol, ordinal
+from slinky_iac.slurmrest.versions import OLDER
 
 OPERATOR_REST: Final = "v0.0.44"
 _THREE_SINCE: Final = 24 * 2 + 1
@@ -123,9 +124,15 @@ def slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Check]:
             "rest-version",
             "REST versions served",
             "slurmrestd",
-            f"{served}, without {OPERATOR_REST}",
+            f"{served}, without {OPERATOR_REST}{_release(slurm.served)}",
             "slurm-operator 1.x and this program speak nothing older: Slurm 25.11 or newer is needed",
         )
+
+
+def _release(served: Sequence[str]) -> str:
+    """Which Slurm serves no more than that, where it is known."""
+    newest = next((OLDER[each] for each in served if each in OLDER), "")
+    return f": it is Slurm {newest}" if newest else ""
 
 
 def slurmd(config: StackConfig, facts: Facts) -> Iterator[Check]:

@@ -83,12 +83,26 @@ class PodFacts:
 
 
 @dataclass(frozen=True)
+class UnreadyPod:
+    """A NodeSet's pod that is on a Kubernetes node, and isn't ready."""
+
+    node: str
+    """Slurm node that it would be."""
+    for_s: int
+    """Seconds since it was made, or was last ready."""
+    trouble: str
+    """Why it doesn't run, in Kubernetes' words; empty where it runs."""
+
+
+@dataclass(frozen=True)
 class NodeSetFacts:
     """One NodeSet in Kubernetes."""
 
     replicas: int
     nodes: tuple[str, ...]
     """Slurm node names of its pods that are ready."""
+    unready: tuple[UnreadyPod, ...] = ()
+    """Pods that are on a Kubernetes node and not ready."""
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from slinky_iac.preflight.facts import (
     Place,
     PodFacts,
     Tried,
+    UnreadyPod,
 )
 from tests.unit.preflight.made import (
     BY_HAND,
@@ -69,6 +70,11 @@ def test_what_is_wrong_says_what_to_change() -> None:
     for each in checks(stack(), wrong):
         if each.verdict in (PROBLEM, WARNING):
             assert each.change, each
+
+
+def unready(*pods: UnreadyPod) -> Facts:
+    """The NodeSet's pods are there, and none is ready."""
+    return kube(nodesets={"gpu": NodeSetFacts(2, (), pods)})
 
 
 CASES: list[tuple[str, Facts, Verdict, str]] = [
@@ -132,6 +138,10 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("key-secret", kube(keys={"slurm.key": OTHER_PRINT, "jwt": JWT_PRINT}), PROBLEM, "slurm.key"),
     ("key-secret", kube(keys={}, keys_trouble={"jwt": "HTTP 403"}), UNKNOWN, ""),
     ("slurm-key", kube(nodesets={"gpu": NodeSetFacts(2, ())}), UNKNOWN, "slurm.key"),
+    ("slurm-key", unready(UnreadyPod("gpu-0", 20, "")), UNKNOWN, "slurm.key"),
+    ("slurm-key", unready(UnreadyPod("gpu-0", 90, "slurmd: ImagePullBackOff (no such image)")), UNKNOWN, "slurm.key"),
+    ("slurm-key", unready(UnreadyPod("gpu-0", 90, "")), WARNING, "openssl dgst"),
+    ("slurm-key", unready(UnreadyPod("gpu-0", 90, "slurmd: CrashLoopBackOff (back-off 20s)")), WARNING, "openssl dgst"),
     ("slurm-key", slurm(nodes=(node("gpu-0", version=""), node("gpu-1", "DOWN", "NOT_RESPONDING"))), UNKNOWN, ""),
     ("clock", slurm(clock=Clock("slurmctld", NOW + 20, NOW, NOW)), WARNING, "timedatectl"),
     ("clock", slurm(clock=Clock("slurmctld", NOW - 400, NOW, NOW)), PROBLEM, "timedatectl"),
@@ -149,6 +159,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("version-slurmdbd", slurm(slurmdbd_answers=None, failed={"slurmdbd_answers": "502"}), UNKNOWN, "slurmdbd -V"),
     ("version-slurmdbd", slurm(release="25.11.0"), UNKNOWN, "slurmdbd -V"),
     ("rest-version", slurm(served=("v0.0.43",)), PROBLEM, ""),
+    ("rest-version", slurm(served=("v0.0.38",)), PROBLEM, ""),
     ("rest-version", slurm(served=None, failed={"served": "502"}), UNKNOWN, ""),
     ("slurmrestd", slurm(unanswered=(Asked("Service slurm/slurm-restapi", "503"),)), PROBLEM, ""),
     ("slurmrestd", kube(restapi_pods=0), PROBLEM, "describe pods"),
@@ -271,3 +282,8 @@ def test_a_nodeset_without_a_partition_of_its_own_can_not_be_seen() -> None:
     config = stack(nodesets={"gpu": {"partition": {"enabled": False}}}, partitions=None)
     told = found("nodeset-lines", slurm(partitions=()), config)
     assert [(each.verdict, each.paste) for each in told] == [(UNKNOWN, ("NodeSet=gpu Feature=gpu",))]
+
+
+def test_a_slurmrestd_that_is_too_old_is_told_by_its_release() -> None:
+    (old,) = [each for each in found("rest-version", slurm(served=("v0.0.42", "v0.0.41"))) if each.verdict is PROBLEM]
+    assert old.got == "v0.0.42, v0.0.41, without v0.0.44: it is Slurm 24.11"

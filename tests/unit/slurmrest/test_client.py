@@ -12,6 +12,7 @@ from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestUnrea
 from slinky_iac.kube.wire import Retry
 from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.models import Job
+from slinky_iac.slurmrest.versions import negotiate, served
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, job, node, number
 
 OURS = names.drain_reason("dev", "gpu", "scale-in 3->1")
@@ -41,6 +42,26 @@ def test_an_older_slurmrestd_is_refused_with_the_release_that_is_needed(served: 
 
 def test_all_versions_that_are_served_are_named_those_too_that_we_do_not_speak() -> None:
     assert FakeSlurm(served=("v0.0.41", "v0.0.44", "v0.0.99")).client().served() == ("v0.0.44", "v0.0.41")
+
+
+OLD_PING = {
+    "pings": [{"hostname": "ctl", "pinged": "UP", "latency": 1810, "mode": "primary"}],
+    "meta": {"plugin": {"data_parser": "data_parser/v0.0.41"}, "slurm": {"release": "24.11.5"}},
+    "errors": [],
+    "warnings": [],
+}
+"""As slurmrestd 24.11.5 answers v0.0.41 and v0.0.40: without ``responding`` and ``primary``, which came with v0.0.42."""
+
+
+def test_a_version_that_we_do_not_speak_is_served_whatever_its_ping_says() -> None:
+    def pinged(path: str) -> httpx.Response:
+        if "/v0.0.42/" in path or "/v0.0.41/" in path:
+            return httpx.Response(200, json=OLD_PING)
+        return httpx.Response(404, headers={"content-type": "text/plain"}, text="Unable find requested URL.")
+
+    assert served(pinged) == ("v0.0.42", "v0.0.41")
+    with pytest.raises(SlurmrestVersionError, match=r"serves v0\.0\.42 \(Slurm 24\.11\) at most"):
+        negotiate(pinged, "here")
 
 
 def test_a_node_as_slurm_tells_it() -> None:
