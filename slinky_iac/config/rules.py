@@ -18,6 +18,8 @@ from slinky_iac.errors import ConfigError
 from slinky_iac.operator_version import MINIMUM_SLURM
 from slinky_iac.slurmconf import OWNED, node_parameters
 
+REQUEUE_SINCE = (26, 5)
+"""First release whose slurmrestd has ``jobs/requeue`` (REST v0.0.45)."""
 Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
 
 _CONFIG_FILES = frozenset(
@@ -164,6 +166,12 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, nodeset in config.nodesets.items():
         path = f"nodesets.{name}"
         total += max(nodeset.replicas, nodeset.max_replicas or 0)
+        if config.drain_of(name).on_deadline == "requeue" and _release(config) < REQUEUE_SINCE:
+            yield warning(
+                f"{path}.drain.onDeadline",
+                f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"
+                " deadline the update would stop with nodes drained and jobs running. Use keep or cancel",
+            )
         if nodeset.ssh.enabled and not config.operator_version.has_ssh:
             yield error(f"{path}.ssh", f"needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}")
         if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_secret is None:
@@ -259,10 +267,14 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield error(f"{path}.name", f"{host} is what a pod of nodesets.{nodeset} is called; rename the host")
 
 
+def _release(config: StackConfig) -> tuple[int, ...]:
+    return tuple(int(part) for part in config.slurm_release.split("."))
+
+
 def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.keys.auth == "auth/munge":
         return  # no operator and no slurmrestd: clients are of the cluster's release, whichever that is
-    release = tuple(int(part) for part in config.slurm_release.split("."))
+    release = _release(config)
     if release < MINIMUM_SLURM:
         yield error(
             "cluster.slurmVersion",

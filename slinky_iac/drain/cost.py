@@ -29,7 +29,7 @@ from typing import Final
 
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.ranking import Class, class_of
-from slinky_iac.drain.view import CALM_BASES, ClusterView, JobView, NodeView, PodView
+from slinky_iac.drain.view import BUSY_STATES, CALM_BASES, ClusterView, JobView, NodeView, PodView
 
 RESERVATION_HORIZON_S: Final = 24 * 3600
 """A reservation that begins within this time counts as if it had begun."""
@@ -94,6 +94,14 @@ class Candidate:
     def key(self) -> Key:
         """The first part of the stated cost."""
         return int(self.kind), self.endless, self.end, len(self.jobs)
+
+    @property
+    def unforeseen(self) -> bool:
+        """Nobody can say when its node is free: a job without a known end, a state that no job explains, or no record of a
+        node that is there."""
+        record = self.record
+        unexplained = not self.jobs and record is not None and bool(record.states & BUSY_STATES or record.alloc_cpus)
+        return self.endless or self.kind is Kind.BLOCKED or unexplained or seen_elsewhere(self) != ""
 
     @property
     def foreign_hold(self) -> bool:

@@ -49,7 +49,7 @@ def node_props(each: Candidate) -> dict[str, Any]:
         "node": each.pod.node,
         "pod": each.pod.name,
         "kind": each.kind.name.lower(),
-        "free_at": "unknown" if each.endless else ("now" if not each.jobs else iso(each.end)),
+        "free_at": "unknown" if each.unforeseen else ("now" if not each.jobs else iso(each.end)),
         "jobs": [job.shown for job in each.jobs[:MAX_JOBS_OF_A_NODE]],
         "jobs_total": len(each.jobs),
     }
@@ -90,6 +90,7 @@ def lines(plan: ScaleInPlan) -> tuple[str, ...]:
     shown = []
     for each in plan.chosen:
         jobs = ", ".join(f"{job.shown} of {job.user or 'unknown'}" for job in each.jobs[:4]) or "no job"
-        until = "of no known end" if each.endless else (f"until {iso(each.end)}" if each.jobs else "free now")
+        known = f"until {iso(each.end)}" if each.jobs else "free now"
+        until = "of no known end" if each.unforeseen else known
         shown.append(f"{each.pod.node} ({each.kind.name.lower()}): {jobs}, {until}")
     return tuple(shown)

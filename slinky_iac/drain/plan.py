@@ -63,14 +63,14 @@ class ScaleInPlan:
         return tuple(job for _, job in sorted(distinct.items()))
 
     @property
-    def endless(self) -> bool:
-        """Whether a job on a chosen node has no known end."""
-        return any(candidate.endless for candidate in self.chosen)
+    def unforeseen(self) -> bool:
+        """Whether nobody can say of a chosen node when it is free."""
+        return any(candidate.unforeseen for candidate in self.chosen)
 
     @property
     def free_at(self) -> int | None:
-        """When all chosen nodes are expected to be free: None when a job has no known end, 0 when they are now."""
-        return None if self.endless else max((candidate.end for candidate in self.chosen), default=0)
+        """When all chosen nodes are expected to be free: None when nobody can say, 0 when they are now."""
+        return None if self.unforeseen else max((candidate.end for candidate in self.chosen), default=0)
 
     @property
     def cost(self) -> tuple[tuple[Key, ...], int]:

@@ -28,7 +28,7 @@ from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct, Endpoint, KubeProxy
-from slinky_iac.slurmrest.models import NodesAnswer
+from slinky_iac.slurmrest.models import JobWord, NodesAnswer
 from slinky_iac.slurmrest.signing import SigningKey, held
 
 
@@ -46,6 +46,7 @@ class Session:
         self._slurm: SlurmrestClient | None = None
         self._pods: dict[str, Pod] = {}
         self._nodes: NodesAnswer | None = None
+        self._told: set[tuple[str, str]] = set()
 
     def now(self) -> int:
         """Whole seconds since the epoch."""
@@ -151,15 +152,23 @@ class Session:
             case actions.Undrain() | actions.Resume() | actions.Reword():
                 self._give_back(step, _owner(settings))
             case actions.Requeue(jobs):
-                self.slurm.requeue_jobs(jobs)
+                self._tell(self.slurm.requeue_jobs(jobs), "requeued")
             case actions.Signal(jobs, signal, marks):
                 if jobs:
-                    self.slurm.cancel_jobs(jobs, signal)
+                    self._tell(self.slurm.cancel_jobs(jobs, signal), "signalled")
                 self._set_marks(marks)
             case actions.Cancel(jobs):
-                self.slurm.cancel_jobs(jobs)
+                self._tell(self.slurm.cancel_jobs(jobs), "cancelled")
             case _:
                 raise AssertionError(f"{type(step).__name__} is no act")
+
+    def _tell(self, words: Sequence[JobWord], what: str) -> None:
+        """Say once of each job that Slurm refuses, and why: the run would end with no more than that it is still there."""
+        for word in words:
+            if not word.done and not word.gone and (word.job, what) not in self._told:
+                self._told.add((word.job, what))
+                why = word.text or "Slurm says no more"
+                self.report(f"job {word.job} was not {what}: {why}", severity="warning", keep=True)
 
     def _give_back(self, step: actions.Undrain | actions.Resume | actions.Reword, owner: str) -> None:
         match step:

@@ -140,6 +140,14 @@ WORKERS = [
 
 TOLD = [
     Case(
+        "a requeue that slurmrestd can't do",
+        nodeset(drain={"onDeadline": "requeue"}) | {"operator": {"version": "1.1.1"}},
+        "warning",
+        "nodesets.gpu.drain.onDeadline",
+        ("25.11", "26.05", "Use keep or cancel"),
+        {"nodesets": {"gpu": {"drain": {"onDeadline": "cancel"}}}},
+    ),
+    Case(
         "state that a restart forgets",
         minimal(controller={"persistence": {"enabled": False}}),
         "warning",

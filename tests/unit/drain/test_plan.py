@@ -63,7 +63,7 @@ def test_idle_nodes_are_free_now_and_endless_jobs_leave_the_time_open():
     assert workers(target=2).free_at == 0
     endless = workers(job(1, 0, 1, 2, end=None))
     assert endless.free_at is None
-    assert endless.endless
+    assert endless.unforeseen
     assert "endless" in codes(endless.warnings)
 
 
@@ -306,3 +306,15 @@ def test_plan_of_the_same_views_is_the_same_plan():
     views = workers(job(1, 2))
     assert workers(job(1, 2)) == views
     assert replace(views) == views
+
+
+@pytest.mark.parametrize(
+    "record", [node(0, "IDLE+DRAIN+COMPLETING"), node(0, "MIXED+DRAIN"), node(0, "UNKNOWN"), node(0, "DOWN", "fan")]
+)
+def test_a_node_that_is_not_free_is_not_said_to_be_free_now(record):
+    """With no job of the list on it: an epilog that hangs, a state not understood, a person's mark."""
+    found = plan([pod(0)], [record], target=0)
+    assert found.free_at is None
+    props = plan_props(found)
+    assert (props["free_at"], props["nodes"][0]["free_at"]) == ("unknown", "unknown")
+    assert lines(found) == (f"gpu-0 ({found.chosen[0].kind.name.lower()}): no job, of no known end",)
