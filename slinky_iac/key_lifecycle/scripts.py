@@ -50,6 +50,13 @@ follows() {
     [ -f slurm.conf ]
 }"""
 
+_FOLLOWED = {
+    "slurmd": "follows slurmd || systemctl restart slurmd",
+    # slurmctld tells only a sackd that fetched its configuration from it, and once in vain forgets that one, too
+    # (sackd_mgr.c, agent.c; 26.05). At a reload (SIGHUP) it starts itself anew, and keeps its socket.
+    "sackd": "if follows sackd; then systemctl reload sackd; else systemctl restart sackd; fi",
+}
+
 
 @dataclass(frozen=True)
 class File:
@@ -69,8 +76,8 @@ def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: b
 
     ``marked``: whether it marks them as read at its end; else :func:`mark` does, once that was seen.
 
-    slurmd and sackd read at slurmctld's reconfiguration, without a gap. Those without a configuration of their own that
-    began with slurm.key would go on with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; 26.05):
+    slurmd reads at slurmctld's reconfiguration, sackd at a reload, without a gap. Those without a configuration of their own
+    that began with slurm.key would go on with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; 26.05):
     they are restarted, once in their life. Jobs survive that, but for a second `srun` and `sbatch` on that host fail.
     """
     lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}"]
@@ -78,7 +85,7 @@ def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: b
         lines += _place(file)
     units = [unit for role, unit in _RESTARTED.items() if role in host.roles]
     if units:
-        lines += [_FOLLOWS, *(f"follows {unit} || systemctl restart {unit}" for unit in units)]
+        lines += [_FOLLOWS, *(_FOLLOWED[unit] for unit in units)]
     if Role.SLURMDBD in host.roles:  # it reads keys only when it starts; slurmctld keeps what it has to say meanwhile
         lines.append("systemctl restart slurmdbd")
     if Role.BACKUP in host.roles:

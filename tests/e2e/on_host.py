@@ -1,6 +1,6 @@
 """`python -m tests.e2e.on_host HOST`: run the shell script on standard input on a host of the lab, as ssh would.
 
-The lab's hosts have no systemd, so there a `systemctl` only notes what it is asked, and the lab restarts it afterwards.
+The lab's hosts have no systemd, so there a `systemctl` only notes what it is asked, and the lab does it afterwards.
 """
 
 from __future__ import annotations
@@ -25,8 +25,13 @@ def run(host: str, script: str) -> int:
     wanted = asked.read_text().splitlines() if asked.exists() else []
     asked.unlink(missing_ok=True)
     for verb, _, daemon in (line.partition(" ") for line in wanted):
-        assert verb == "restart", verb
-        outside.daemon_restart(host, daemon)
+        match verb:
+            case "restart":
+                outside.daemon_restart(host, daemon)
+            case "reload":
+                hosts.run(host, ["pkill", "-HUP", "-x", daemon])
+            case _:
+                raise AssertionError(verb)
     sys.stdout.write(done.stdout)
     sys.stderr.write(done.stderr)
     return done.returncode

@@ -96,14 +96,16 @@ def test_a_daemon_that_follows_by_itself_is_not_restarted(host: Path) -> None:
     with subprocess.Popen([str(program), "60"], env=env) as running:
         assert run(host, script).returncode == 0
         running.kill()
-    assert calls(host) == []
+    assert calls(host) == ["systemctl reload sackd"]
 
 
-def test_a_daemon_that_has_its_own_configuration_is_not_restarted(host: Path) -> None:
+@pytest.mark.parametrize(("role", "expected"), [(Role.SLURMD, []), (Role.LOGIN, ["systemctl reload sackd"])])
+def test_a_daemon_that_has_its_own_configuration_is_not_restarted(host: Path, role: Role, expected: list[str]) -> None:
+    """slurmctld tells every slurmd, but no sackd that didn't fetch its configuration: that would go on with the old key."""
     (host / "etc slurm" / "slurm.conf").write_text("ClusterName=lab\n")
-    script = change(Host("h", (Role.SLURMD,)), [File("slurm.jwks", b"{}" * 20)], folder=str(host / "etc slurm"))
+    script = change(Host("h", (role,)), [File("slurm.jwks", b"{}" * 20)], folder=str(host / "etc slurm"))
     assert run(host, script).returncode == 0
-    assert calls(host) == []
+    assert calls(host) == expected
 
 
 def test_where_a_file_cannot_be_placed_no_daemon_is_touched(host: Path) -> None:
