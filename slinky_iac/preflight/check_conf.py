@@ -88,7 +88,13 @@ def auth(config: StackConfig, facts: Facts) -> Iterator[Check]:
             at=RESTARTED,
         )
     lines = ("AuthAltTypes=auth/jwt", f"AuthAltParameters={auth_alt_parameters(config)}")
-    if conf is None or conf.auth_alt_types is None:
+    if facts.slurm.hung_up:
+        said = (
+            "slurmctld ends the connection at a fresh token without a word (Slurm error 5005), as one without auth/jwt does"
+        )
+        advice = "Add what is missing, and restart both daemons"
+        yield problem("auth-jwt", "AuthAltTypes", "slurmctld", said, advice, *lines, at="in slurm.conf and slurmdbd.conf")
+    elif conf is None or conf.auth_alt_types is None:
         yield _unknown(facts, "auth-jwt", "AuthAltTypes", f"It must have {' and '.join(lines)}", "AuthAlt.*")
     elif "auth/jwt" in conf.auth_alt_types:
         yield fine("auth-jwt", "AuthAltTypes", "slurmctld", "has auth/jwt")

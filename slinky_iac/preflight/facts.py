@@ -221,6 +221,8 @@ class SlurmFacts:
     """The same of slurmdbd, for RSA keys: it has a set of public keys of its own."""
     silent: Mapping[str, str] = field(default_factory=dict)
     """``slurmctld`` and ``slurmdbd``, where slurmrestd answers and they don't: what came back."""
+    hung_up: str = ""
+    """slurmctld's word, by way of slurmrestd, where it ended the connection at a token; empty where it didn't."""
     conf: Conf | None = None
     partitions: tuple[PartitionFacts, ...] | None = None
     nodes: tuple[NodeFacts, ...] | None = None

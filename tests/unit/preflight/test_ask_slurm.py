@@ -100,6 +100,21 @@ def test_a_refused_token_leaves_all_else_unknown_with_the_reason() -> None:
     assert {seen.failed[field] for field in asked} == {"no token was taken"}
 
 
+def test_a_slurmctld_that_ends_the_connection_at_a_token_has_hung_up() -> None:
+    """As a real one without auth/jwt does (26.05.5); it is neither silent nor has it refused the key."""
+
+    class Without(Surveyed):
+        def serve(self, request: httpx.Request, rest: str, body: Json) -> httpx.Response:
+            if rest == "diag/":
+                return answer(502, [error(5005, "Zero Bytes were transmitted or received")])
+            return super().serve(request, rest, body)
+
+    seen = ask({"inside": Without()}, INSIDE)
+    assert (seen.tokens, seen.silent) == ({"configuration": "unknown"}, {})
+    assert "error 5005" in seen.hung_up
+    assert ask({"inside": Surveyed()}, INSIDE).hung_up == ""
+
+
 def test_the_key_that_is_taken_answers_the_rest() -> None:
     keys: dict[str, tuple[bytes, ...]] = {"configuration": (KEY,), "Secret": (OTHER_KEY,)}
     seen = ask({"inside": Surveyed(keys=(OTHER_KEY,))}, INSIDE, keys=keys)

@@ -159,6 +159,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("version-slurmdbd", slurm(slurmdbd_answers=None, failed={"slurmdbd_answers": "502"}), UNKNOWN, "slurmdbd -V"),
     ("version-slurmdbd", slurm(release="25.11.0"), UNKNOWN, "slurmdbd -V"),
     ("rest-version", slurm(served=("v0.0.43",)), PROBLEM, ""),
+    ("auth-jwt", slurm(conf=None, tokens={"configuration": "unknown"}, hung_up="5005"), PROBLEM, "AuthAltTypes=auth/jwt"),
     ("rest-version", slurm(served=("v0.0.38",)), PROBLEM, ""),
     ("rest-version", slurm(served=None, failed={"served": "502"}), UNKNOWN, ""),
     ("slurmrestd", slurm(unanswered=(Asked("Service slurm/slurm-restapi", "503"),)), PROBLEM, ""),
