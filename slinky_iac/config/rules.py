@@ -161,6 +161,20 @@ def _host_network(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
+def _limits(config: StackConfig, nodeset: str) -> Iterator[Finding]:
+    """Limits of the stack's that a NodeSet's own drain settings leave behind: they look as if they held."""
+    if config.drain is None or config.drain_of(nodeset) is config.drain:
+        return
+    own = config.drain_of(nodeset).limits.model_dump(exclude_none=True, by_alias=True)
+    left = config.drain.limits.model_dump(exclude_none=True, by_alias=True).keys() - own.keys()
+    if left:
+        yield warning(
+            f"nodesets.{nodeset}.drain.limits",
+            f"has no {', '.join(sorted(left))}: a NodeSet's drain settings stand in the place of the stack's, all of it, so"
+            " drain.limits doesn't hold for this one. Repeat there what shall hold",
+        )
+
+
 def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     total = 0
     for name, nodeset in config.nodesets.items():
@@ -172,6 +186,7 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"
                 " deadline the update would stop with nodes drained and jobs running. Use keep or cancel",
             )
+        yield from _limits(config, name)
         if nodeset.ssh.enabled and not config.operator_version.has_ssh:
             yield error(f"{path}.ssh", f"needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}")
         if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_secret is None:

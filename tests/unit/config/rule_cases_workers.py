@@ -140,6 +140,14 @@ WORKERS = [
 
 TOLD = [
     Case(
+        "a NodeSet's own drain that leaves the stack's limits behind",
+        nodeset(drain={"deadline": "1m"}) | {"drain": {"limits": {"maxShare": 0.5, "maxJobs": 9}}},
+        "warning",
+        "nodesets.gpu.drain.limits",
+        ("maxShare", "maxJobs", "in the place of"),
+        {"nodesets": {"gpu": {"drain": {"limits": {"maxShare": 1, "maxJobs": 9}}}}},
+    ),
+    Case(
         "a requeue that slurmrestd can't do",
         nodeset(drain={"onDeadline": "requeue"}) | {"operator": {"version": "1.1.1"}},
         "warning",
