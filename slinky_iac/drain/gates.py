@@ -15,6 +15,7 @@ what the methods work with (httpx, the clients, the planner: 130 ms) is imported
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from pulumi.dynamic import (
@@ -94,9 +95,11 @@ class TeardownGateProvider(_Gate):
     """Awaits the nodes of its NodeSet after it was made or raised; drains them all before it is removed."""
 
     def create(self, props: Props) -> CreateResult:
-        """Wait until the nodes are registered with slurmctld."""
-        _await_members(props)
-        return super().create(props)
+        """Wait until the nodes are registered with slurmctld.
+
+        Where they don't all come the gate is made all the same: those that came take jobs, and are drained by it only.
+        """
+        return _kept(props, _await_members)
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Wait until exactly the nodes that should be there are there."""
@@ -131,9 +134,9 @@ class OutsideHostsProvider(_Gate):
         return CheckResult({**news, "plan": preview.outside_hosts(settings, _olds)}, [])
 
     def create(self, props: Props) -> CreateResult:
-        """Bring the hosts into the state that is asked for."""
-        _maintain(props, {})
-        return super().create(props)
+        """Bring the hosts into the state that is asked for. Where that fails, those that are held are returned by this gate
+        only, so it is made all the same."""
+        return _kept(props, lambda props: _maintain(props, {}))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """The same; hosts that are no longer in the configuration are returned."""
@@ -149,6 +152,18 @@ class OutsideHostsProvider(_Gate):
         settings = OutsideSettings.from_props(_props)
         with open_session(settings.reach, settings.urn) as session:
             maintenance.release(session, settings)
+
+
+def _kept(props: Props, act: Callable[[Props], None]) -> CreateResult:
+    """The result of a creation that has something to wait for; the resource is in the state also where that fails."""
+    from slinky_iac.drain.plugin_process import keep_made
+
+    try:
+        act(props)
+    except Exception:
+        keep_made(_identity(props), _own(props), props)
+        raise
+    return CreateResult(_identity(props), _own(props))
 
 
 def _await_members(props: Props) -> None:

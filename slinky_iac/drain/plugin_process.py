@@ -1,10 +1,11 @@
 """What a gate can know and do about the process it runs in: Pulumi's dynamic provider plugin, one an engine phase.
 
-That process (``python -m pulumi.dynamic ENGINE_ADDRESS``) has four limits that matter to a drain which takes hours:
-it serves four calls at a time, its ``Cancel`` does nothing, its log calls have no engine, and it puts a traceback before
-every error. Each is met here by a small, guarded step into what SDK 3.272 leaves reachable; where a later SDK looks
-different, the step is not taken and the documented limit holds: four at a time, the deadline as the only bound, progress
-on stderr, the message as the last line of a traceback. A test with the real engine pins all four.
+That process (``python -m pulumi.dynamic ENGINE_ADDRESS``) has five limits that matter to a drain which takes hours: it
+serves four calls at a time, its ``Cancel`` does nothing, its log calls have no engine, it puts a traceback before every
+error, and it knows nothing of a resource that is half made. Each is met here by a small, guarded step into what SDK 3.272
+leaves reachable; where a later SDK looks different, the step is not taken and the documented limit holds: four at a time,
+the deadline as the only bound, progress on stderr, the message as the last line of a traceback, no gate in the state after
+a failed wait for its nodes. A test with the real engine pins all five.
 """
 
 from __future__ import annotations
@@ -14,14 +15,17 @@ import sys
 import threading
 import traceback
 import types
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Final
+from typing import Any, Final
 
 from slinky_iac.errors import SlinkyError
 
 _CANCELLED: Final = threading.Event()
 """Set when the engine tells the plugin to cancel (first Ctrl-C, SIGTERM to pulumi)."""
 
+UNKNOWN: Final = 2
+"""gRPC's status code with which the plugin ends a call that raised."""
 WORKERS: Final = 64
 """Calls served at once. Each is a thread that sleeps between two polls, so the number bounds nothing but NodeSets."""
 
@@ -108,6 +112,49 @@ class PlainErrors:
     def __getattr__(self, name: str) -> object:
         """All else is the module's."""
         return getattr(traceback, name)
+
+
+def keep_made(identity: str, outs: Mapping[str, Any], props: Mapping[str, Any]) -> None:
+    """Let the engine keep a resource although its creation fails; called while the error is being handled.
+
+    Else it would not be in the state, and nobody would call its provider's ``delete``. This is what the engine knows as a
+    resource that was created and failed to initialize (pulumirpc.ErrorResourceInitFailed, in the details of the gRPC
+    status): the next update calls ``update``. ``props`` are the inputs as the provider got them.
+    """
+    context = _context()
+    if engine_address() is None or context is None:
+        return
+    try:
+        details = _init_failed(identity, {**outs, "__provider": props["__provider"]})
+    except Exception as fault:  # another SDK: the error itself must be told all the same
+        print(f"a resource that is half made can't be kept in the state: {fault!r}", file=sys.stderr, flush=True)
+        return
+    context.set_trailing_metadata((("grpc-status-details-bin", details),))
+
+
+def _context() -> Any:  # noqa: ANN401 - gRPC's, which has no type of its own here
+    """The gRPC context of the call that this thread serves."""
+    frame: types.FrameType | None = sys._getframe()
+    while frame is not None:
+        found = frame.f_locals.get("context")
+        if hasattr(found, "set_trailing_metadata"):
+            return found
+        frame = frame.f_back
+    return None
+
+
+def _init_failed(identity: str, outs: Mapping[str, Any]) -> bytes:
+    import asyncio  # noqa: PLC0415 - only inside a plugin, where the SDK has all of these loaded anyway
+
+    from google.protobuf import any_pb2  # noqa: PLC0415
+    from pulumi.runtime import rpc  # noqa: PLC0415
+    from pulumi.runtime.proto import provider_pb2, status_pb2  # noqa: PLC0415
+
+    properties = asyncio.run(rpc.serialize_properties(outs, {}))
+    text = PlainErrors().format_exc()
+    detail = any_pb2.Any()
+    detail.Pack(provider_pb2.ErrorResourceInitFailed(id=identity, properties=properties, inputs=properties, reasons=[text]))
+    return status_pb2.Status(code=UNKNOWN, message=text, details=[detail]).SerializeToString()
 
 
 def _shorten_errors() -> None:

@@ -36,7 +36,7 @@ EXTRA = {
     "slinky_iac/shell_completion.py": {"shtab"},
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/progress.py": {"pulumi", "grpc"},
-    "slinky_iac/drain/plugin_process.py": {"google"},
+    "slinky_iac/drain/plugin_process.py": {"google", "pulumi"},
 }
 """The few modules that stand on the border to the engine."""
 LAYERS = {
@@ -65,6 +65,7 @@ LAYERS = {
     "slinky_iac/kube_access.py": {"config", "kube"},
     "slinky_iac/preflight/reach.py": {"preflight", "config", "kube", "kube_access", "errors"},
     "slinky_iac/preflight/neighbours.py": {"preflight", "config", "kube", "kube_access", "errors"},
+    "slinky_iac/preflight/older_pods.py": {"preflight", "config", "kube", "kube_access", "errors", "names"},
     "slinky_iac/preflight/": {
         "preflight",
         "kube_access",

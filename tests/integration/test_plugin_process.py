@@ -114,6 +114,56 @@ def test_an_error_of_ours_stands_alone_and_a_fault_of_the_program_keeps_its_trac
     assert ("Traceback" in failed.stdout + failed.stderr) is (raised != "ours"), failed.stdout
 
 
+HALF = f"""
+    import sys
+    from pathlib import Path
+    sys.path.insert(0, {str(REPO)!r})
+    from pulumi.dynamic import CreateResult, Resource, ResourceProvider, UpdateResult
+    from slinky_iac.drain import plugin_process
+    from slinky_iac.errors import DrainDeadline
+
+    HERE = Path(__file__).resolve().parent
+
+    class HalfProvider(ResourceProvider):
+        def create(self, props):
+            plugin_process.prepare()
+            try:
+                raise DrainDeadline("node gpu-1 did not come")
+            except Exception:
+                plugin_process.keep_made("half", {{"name": props["name"]}}, props)
+                raise
+
+        def update(self, id, olds, news):
+            (HERE / f"updated-{{id}}-{{olds['name']}}").touch()
+            return UpdateResult({{"name": news["name"]}})
+
+        def delete(self, id, props):
+            (HERE / f"deleted-{{id}}-{{props['name']}}").touch()
+
+    class Half(Resource, module="test", name="Half"):
+        def __init__(self, name):
+            super().__init__(HalfProvider(), name, {{"name": name}})
+"""
+
+
+@pytest.mark.parametrize("then", ["destroy", "up"])
+def test_a_resource_whose_creation_fails_is_kept_and_so_is_deleted_or_finished_by_its_provider(
+    project: Project, then: str
+) -> None:
+    """A NodeSet whose nodes don't all come has nodes that did, and they take jobs: its gate must drain them."""
+    project.write(half=HALF, main="from half import Half\nHalf('h')")
+    failed = project.up(ok=False)
+    assert failed.returncode != 0
+    assert "node gpu-1 did not come" in failed.stdout
+    assert "Traceback" not in failed.stdout + failed.stderr
+    if then == "up":
+        project.up()
+        assert (project.folder / "updated-half-h").exists()
+        project.preview("--expect-no-changes")
+    project.destroy()
+    assert (project.folder / "deleted-half-h").exists()
+
+
 def _await_begun(project: Project) -> None:
     _await_file(project, "begun-w0")
 
