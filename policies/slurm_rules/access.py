@@ -11,6 +11,8 @@ from slurm_rules.rule import Options, rule, slinky, typed, words
 _SYSTEM = ("default", "kube-system", "kube-public", "kube-node-lease")
 _EVERYBODY = ("system:authenticated", "system:unauthenticated", "system:anonymous", "system:serviceaccounts")
 _RBAC = ":rbac.authorization.k8s.io/v1:"
+_READERS = ("cluster-admin", "admin", "edit")
+"""Roles of every Kubernetes cluster that read all Secrets of a namespace."""
 
 
 @rule("own-namespace", slinky("Controller"))
@@ -41,11 +43,12 @@ def own_namespace(controller: Resource, stack: Stack, _: Options) -> Iterator[st
     options={"allowedRoles": words((), "Names of roles that may read all Secrets, e.g. a backup's.")},
 )
 def secrets_readable_by_few(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
-    """No role of the stack reads all Secrets, and none is bound to everybody or makes somebody cluster-admin.
+    """No role of the stack reads all Secrets, and none is bound to everybody or makes somebody an admin or editor.
 
     Why: who reads Secrets of the cluster's namespace has slurm.key and may run jobs as any user, root's prolog included.
 
-    Source: Kubernetes, "Role Based Access Control Good Practices" (secrets, wildcards, system:authenticated);
+    Source: Kubernetes, "Role Based Access Control Good Practices" (secrets, wildcards, system:authenticated), "User-facing
+    roles" (admin and edit read Secrets);
     slurm-operator config/rbac/role.yaml (the chart brings its own role).
 
     Do: name the Secrets in resourceNames, bind to single service accounts, or allow the role by name in the site file.
@@ -58,8 +61,9 @@ def secrets_readable_by_few(resource: Resource, _: Stack, options: Options) -> I
         reads = {"get", "list", "watch", "*"} & set(rule_.get("verbs") or ())
         if reads and {"secrets", "*"} & set(rule_.get("resources") or ()) and not rule_.get("resourceNames"):
             yield f"{resource.label} may {', '.join(sorted(reads))} all Secrets; name those it needs in resourceNames"
-    if resource.text("roleRef", "name") == "cluster-admin":
-        yield f"{resource.label} makes its subjects cluster-admin, who reads every Secret; bind a smaller role"
+    bound = resource.text("roleRef", "name")
+    if bound in _READERS and resource.text("roleRef", "kind") != "Role":
+        yield f"{resource.label} makes its subjects {bound}, who reads every Secret; bind a smaller role"
     for subject in resource.get("subjects") or ():
         if str(subject.get("name", "")).startswith(_EVERYBODY):
             yield f"{resource.label} binds {subject['name']}, which is everybody; bind single service accounts"

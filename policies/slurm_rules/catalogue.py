@@ -14,6 +14,7 @@ from slurm_rules import (
     outside,
     partitions,
     restapi,
+    sight,
     storage,
     tokens,
     updates,
@@ -21,6 +22,7 @@ from slurm_rules import (
 from slurm_rules.rule import Rule
 
 RULES: tuple[Rule, ...] = (
+    sight.cluster_in_sight,
     gates.replicas_from_scale_in_gate,
     gates.teardown_gate,
     gates.one_owner_of_replicas,

@@ -13,7 +13,11 @@ from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Sta
 from slurm_rules.rule import Options, rule, slinky, words
 
 _TOKEN = re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")
-_PRIVATE_KEY = re.compile(r"-----BEGIN [A-Z ]*PRIVATE KEY-----")
+_PRIVATE_KEY = re.compile(
+    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
+    r"|LS0tLS1CRUdJTi(?:BQUklWQVRFIEtFWS|BSU0EgUFJJVkFURSBLRVkt|BFQyBQUklWQVRFIEtFWS|BFTkNSWVBURUQgUFJJVkFURSBLRVkt)"
+)
+"""The second form is the first in base64, as Secrets and this program's own configuration have it."""
 _STORAGE_PASSWORD = re.compile(r"(?im)^\s*StoragePass\s*=\s*\S")
 _SECRET_NAME = re.compile(r"(?i)(^|_)(key|token|secret|password|passwd|jwt)$")
 SHORTEST_FORM = 8

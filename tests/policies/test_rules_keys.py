@@ -107,6 +107,19 @@ def test_an_environment_variable_from_a_secret_is_allowed() -> None:
     assert judged(clear_text.no_secrets_in_clear, change).violations == ()
 
 
+@pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "ENCRYPTED "])
+def test_a_private_key_is_found_in_base64_as_well_and_a_certificate_is_none(kind: str) -> None:
+    """So the RSA key of a stack's tokens stands in its configuration and its Secret."""
+
+    def said(of: str) -> str:
+        text = base64.b64encode(f"-----BEGIN {of}-----\nMIIB\n".encode()).decode()
+        change = {"resources": {"operator": {"properties": {"values": {"key": f"x {text}"}}}}}
+        return messages(judged(clear_text.no_secrets_in_clear, change))
+
+    assert "a private key in plain text" in said(f"{kind}PRIVATE KEY")
+    assert said("CERTIFICATE") == said("PUBLIC KEY") == ""
+
+
 def test_a_secret_in_a_chart_value_is_found() -> None:
     change = {"resources": {"operator": {"properties": {"values": {"key": "-----BEGIN RSA PRIVATE KEY-----"}}}}}
     assert "a private key in plain text" in messages(judged(clear_text.no_secrets_in_clear, change))
