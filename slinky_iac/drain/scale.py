@@ -17,7 +17,7 @@ from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steady import Clocks
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.undo import undo_steps
-from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
 
 UNDO_ROUNDS: Final = 30
 """Looks that giving back may take; each round acts on what is still there."""
@@ -181,9 +181,12 @@ def _rest(session: Session, settings: GateSettings, goal: Goal, *, soon: bool) -
 
 
 def _end(session: Session, settings: GateSettings, stop: Stop) -> None:
-    if stop.undo:
-        give_back(session, settings)
     kind = DrainDeadline if stop.cause == "deadline" else DrainBlocked
+    try:
+        if stop.undo:
+            give_back(session, settings)
+    except SlinkyError as left:
+        raise kind(f"{settings.owner.text}: {stop.why}\nThat was not done to its end: {left}") from left
     raise kind(f"{settings.owner.text}: {stop.why}")
 
 

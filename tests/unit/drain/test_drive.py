@@ -187,6 +187,15 @@ def test_undo_at_the_deadline_leaves_nothing_of_ours():
     assert not any("gate" in pod.annotations for pod in w.pods.values())
 
 
+def test_an_undo_that_fails_hides_neither_the_deadline_nor_what_is_left():
+    session = ModelSession(with_job(node="gpu-0", end=None))
+    session.meanwhile = [nothing, lambda w: setattr(w, "rest_up", False)]
+    with pytest.raises(
+        DrainDeadline, match=r"the deadline .* is over(?s:.)*not done to its end.*something of ours is still"
+    ):
+        scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=50, poll_s=10, on_deadline="undo")))
+
+
 def test_bound_of_a_call_never_brings_the_policys_kill_forward():
     w = with_job(node="gpu-0", end=None)
     patient = DrainPolicy(deadline_s=10_000, bound_s=100, poll_s=10, on_deadline="cancel")
