@@ -156,6 +156,9 @@ def test_every_command_in_the_documents_exists() -> None:
                 break
             assert word in below, (page, words)
             parser = below[word]
+        if not choices(parser):
+            options = {word.partition("=")[0] for word in rest if word.startswith("--")}
+            assert options <= set(parser._option_string_actions), (page, words)
     assert checked > 10
 
 
