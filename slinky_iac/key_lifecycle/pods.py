@@ -9,23 +9,43 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.session import Session
-from slinky_iac.errors import KubeConflict, KubeNotFound, RotationError
+from slinky_iac.errors import KubeConflict, KubeNotFound, RotationError, SlurmrestError
 from slinky_iac.kube.models import Pod
 
 FILE: Final = f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"
 ANNOTATION: Final = "slinky-iac/slurm-jwks"
 """Set by us on slurmd's pods: kubelet looks at a pod's volumes when the pod changes, else once a minute or so."""
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
+_SILENT: Final = frozenset({"DOWN", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "FUTURE"})
 
 
-def slurmd_pods(session: Session, config: StackConfig) -> tuple[Pod, ...]:
-    """Running pods of all NodeSets; one that starts now begins with the Secret as it is now."""
+def _of_nodesets(session: Session, config: StackConfig) -> tuple[Pod, ...]:
     found: list[Pod] = []
     for nodeset in config.nodesets:
         state = session.nodeset(names.nodeset_resource(config.cluster.resource_name, nodeset))
         if state is not None:
             found += session.kube.pods_of(config.cluster.namespace, state)
-    return tuple(pod for pod in found if pod.phase == "Running" and not pod.terminating)
+    return tuple(found)
+
+
+def strangers(session: Session, config: StackConfig) -> tuple[str, ...]:
+    """Nodes that answer slurmctld and are neither pods of this stack nor hosts that it names: nobody brings them a key.
+
+    None where slurmctld can't be asked, as before the first `pulumi up`.
+    """
+    try:
+        answer = session.slurm.nodes(allow_none=True)
+    except (SlurmrestError, KubeNotFound):
+        return ()
+    pods = [pod.slurm_node for pod in _of_nodesets(session, config)]
+    own = {*pods, *(name.partition(".")[0] for name in pods), *(host.name for host in config.external.slurmd_hosts)}
+    nodes = answer.nodes if answer is not None else ()
+    return tuple(sorted(node.name for node in nodes if node.name not in own and not node.state & _SILENT))
+
+
+def slurmd_pods(session: Session, config: StackConfig) -> tuple[Pod, ...]:
+    """Running pods of all NodeSets; one that starts now begins with the Secret as it is now."""
+    return tuple(pod for pod in _of_nodesets(session, config) if pod.phase == "Running" and not pod.terminating)
 
 
 def digests(session: Session, config: StackConfig, run: Run = subprocess.run) -> dict[str, str | None]:

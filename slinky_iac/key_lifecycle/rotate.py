@@ -134,6 +134,8 @@ class Rotating:
                     f"pods {', '.join(without[:6])} don't have this stack's slurm.jwks: after keys.jwks: true one `pulumi"
                     " up` replaces the pods of every NodeSet, drained; wait for its end. Nothing was changed"
                 )
+            if facts.strangers:
+                self.means.say(slurm.of_strangers(facts))
         self.means.engine.settled()
         self.means.engine.set_key(f"{self.which}KeyNext", material.generate())
 

@@ -1,0 +1,49 @@
+"""Whom a rotation of slurm.key doesn't reach: nodes that answer slurmctld, and of which this stack knows nothing."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from slinky_iac.config.load import load
+from slinky_iac.errors import KubeNotFound, SlurmrestUnreachable
+from slinky_iac.key_lifecycle.pods import strangers
+from tests.stacks import merged
+from tests.unit.key_lifecycle.world import CONFIG
+
+STACK = load(merged(CONFIG, {"nodesets": {"gpu": {"replicas": 1}}}))
+
+
+def session(*nodes: tuple[str, str], pods: tuple[str, ...] = ("gpu-0",), fails: Exception | None = None) -> Any:
+    """slurmctld has ``nodes`` (name and state), Kubernetes has ``pods``."""
+
+    def asked(**_: object) -> SimpleNamespace:
+        if fails is not None:
+            raise fails
+        return SimpleNamespace(
+            nodes=[SimpleNamespace(name=name, state=frozenset(state.split("+"))) for name, state in nodes]
+        )
+
+    kube = SimpleNamespace(pods_of=lambda *_: [SimpleNamespace(slurm_node=name) for name in pods])
+    return SimpleNamespace(slurm=SimpleNamespace(nodes=asked), kube=kube, nodeset=lambda _name: object())
+
+
+def test_a_node_that_answers_and_is_nobody_s_is_a_stranger() -> None:
+    world = session(("gpu-0", "IDLE"), ("metal-1", "ALLOCATED"), ("metal-2", "MIXED"), ("other-0", "IDLE+DRAIN"))
+    assert strangers(world, STACK) == ("metal-2", "other-0")
+
+
+@pytest.mark.parametrize("state", ["DOWN", "IDLE+NOT_RESPONDING", "FUTURE", "IDLE+CLOUD+POWERED_DOWN"])
+def test_a_node_without_a_slurmd_is_none(state: str) -> None:
+    assert strangers(session(("gpu-0", "IDLE"), ("metal-9", state)), STACK) == ()
+
+
+def test_a_pod_in_the_host_s_network_is_known_by_its_short_name() -> None:
+    assert strangers(session(("node-1", "IDLE"), pods=("node-1.example.org",)), STACK) == ()
+
+
+@pytest.mark.parametrize("fails", [SlurmrestUnreachable("none"), KubeNotFound("no key yet")])
+def test_where_nobody_can_be_asked_nobody_is_named(fails: Exception) -> None:
+    assert strangers(session(fails=fails), STACK) == ()
