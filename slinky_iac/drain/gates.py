@@ -73,7 +73,7 @@ class ScaleInGateProvider(_Gate):
         prepare()
         settings = GateSettings.from_props(_news)
         with open_session(settings.reach, settings.urn) as session:
-            scale.settle(session, settings)
+            scale.settle(session, settings, unchanged=settings.unchanged_since(_olds))
         return UpdateResult(_own(_news))
 
     def read(self, id_: str, props: Props) -> ReadResult:

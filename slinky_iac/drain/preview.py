@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from slinky_iac.drain import maintenance
+from slinky_iac.drain import maintenance, scale
 from slinky_iac.drain.describe import plan_props, unknown_props
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import ScaleInPlan, plan_scale_in
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
-from slinky_iac.drain.undo import undo_steps
+from slinky_iac.drain.undo import begun, undo_steps
 from slinky_iac.errors import SlinkyError
 
 BUDGET_S: Final = 20.0
@@ -53,7 +53,7 @@ def scale_in(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
     if seen.nodeset is None or (seen.cluster is None and not lowered):
         return kept
     if lowered:
-        return _planned(settings, seen)
+        return _planned(settings, seen, kept, session, olds)
     leftovers = undo_steps(seen, settings.owner)
     if leftovers and len(seen.pods) <= settings.ceiling:
         nodes = sorted({pod.node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen))
@@ -61,10 +61,13 @@ def scale_in(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
     return kept
 
 
-def _planned(settings: GateSettings, seen: Observation) -> Seen:
+def _planned(settings: GateSettings, seen: Observation, kept: Seen, session: Session, olds: Mapping[str, Any]) -> Seen:
     state = seen.nodeset
     if state is None:
         return Seen({})
+    if settings.unchanged_since(olds) and not begun(seen, settings.owner):
+        session.report(scale.by_hand(settings, state.replicas), severity="warning")
+        return kept
     plan = plan_scale_in(
         seen.pods,
         seen.cluster,

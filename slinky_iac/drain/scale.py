@@ -16,7 +16,7 @@ from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steady import Clocks
 from slinky_iac.drain.steps import next_step
-from slinky_iac.drain.undo import undo_steps
+from slinky_iac.drain.undo import begun, undo_steps
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
 
 UNDO_ROUNDS: Final = 30
@@ -27,15 +27,33 @@ _PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
 """Trouble that may be over at the next look: no answer, or somebody else's write came between."""
 
 
-def settle(session: Session, settings: GateSettings) -> None:
+def settle(session: Session, settings: GateSettings, *, unchanged: bool = False) -> None:
     """Bring the NodeSet to where lowering its replicas to the gate's number harms no job; give back what is left of an
     earlier run where it is there already.
+
+    ``unchanged``: the state has the gate's number already. Then more replicas are either an earlier run's, whose write of
+    the NodeSet failed and which has left its marks, or somebody's own: those the engine, which compares with its state,
+    won't write, so nothing is drained.
 
     Raises DrainBlocked, DrainDeadline, or what the clients raise; then nothing was killed that policy didn't name.
     """
     goal = scale_in_goal(session, settings)
-    if goal is not None:
-        drive(session, settings, goal)
+    if goal is None:
+        return
+    if unchanged and goal.target < goal.current:
+        seen = session.observe(settings)
+        if seen.nodeset is not None and seen.nodeset.replicas > goal.target and not begun(seen, settings.owner):
+            session.report(by_hand(settings, seen.nodeset.replicas), severity="warning", keep=True)
+            return
+    drive(session, settings, goal)
+
+
+def by_hand(settings: GateSettings, live: int) -> str:
+    """What is told where somebody has raised a NodeSet's replicas and the state doesn't know."""
+    return (
+        f"{settings.resource} has {live} replicas, and the stack and its state say {settings.replicas}: somebody scaled it,"
+        f" and this leaves it so. `pulumi up --refresh` comes back to {settings.replicas} and drains first"
+    )
 
 
 def scale_in_goal(session: Session, settings: GateSettings) -> Goal | None:
@@ -73,7 +91,7 @@ def last_look(session: Session, settings: GateSettings) -> None:
     why = step.why if isinstance(step, Wait | Stop) else f"{_in_words(step)} is needed again"
     raise DrainBlocked(
         f"{settings.owner.text}: replicas are not lowered to {goal.target}: {why}. Nothing was changed by this step; run"
-        " `pulumi up` again and the gate drains first"
+        " `pulumi up --refresh`, and the gate drains first"
     )
 
 

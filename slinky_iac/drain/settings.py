@@ -58,6 +58,12 @@ class GateSettings:
         """The number of replicas that nodes are drained down to."""
         return self.maximum if self.scaler == "autoscaler" else self.replicas
 
+    def unchanged_since(self, olds: Mapping[str, Any]) -> bool:
+        """Whether the state's gate has this very number of replicas, so that the NodeSet's own write may not follow."""
+        return (
+            self.scaler == "stack" and olds.get("owner") != "autoscaler" and int(olds.get("replicas", -1)) == self.replicas
+        )
+
     @classmethod
     def from_props(cls, props: Mapping[str, Any]) -> GateSettings:
         """Read props, from a program or from a state file. Numbers may have come as floats.

@@ -39,7 +39,9 @@ class World(Machinery):
     def observe(self) -> Observation:
         cluster = None
         if self.rest_up:
-            nodes = [NodeView(n.name, self.states(n), n.reason, n.user, n.resume_after) for n in self.nodes.values()]
+            nodes = [
+                NodeView(n.name, self.states(n), n.reason, n.user, resume_after=n.resume_after) for n in self.nodes.values()
+            ]
             jobs = [
                 JobView(
                     job_id=job.job_id,

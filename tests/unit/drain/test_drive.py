@@ -414,6 +414,20 @@ def test_autoscaler_below_its_maximum_is_left_alone_and_above_it_is_drained_down
     assert [node.name for node in session.w.nodes.values() if node.drain] == ["gpu-2"]
 
 
+def test_a_nodeset_that_somebody_raised_is_left_so_until_the_state_knows():
+    """The engine writes a NodeSet only where the stack differs from its state: a drain would be for nothing, and stay."""
+    session = ModelSession(world("1.1.0", 3))
+    scale.settle(session, settings(2), unchanged=True)
+    assert session.acts == []
+    assert "`pulumi up --refresh` comes back to 2 and drains first" in session.said[0]
+    scale.settle(session, settings(2))
+    assert "Drain" in session.acts
+    session.acts.clear()
+    session.w.nodes["gpu-2"].resume_after = session.w.now + 400
+    scale.settle(session, settings(2), unchanged=True)
+    assert session.acts == ["RenewHold"], "an earlier run's, whose write of the NodeSet failed, goes on"
+
+
 # -- members ---------------------------------------------------------------------------------------------------------------
 
 

@@ -6,6 +6,7 @@ import pytest
 
 from slinky_iac.drain import preview
 from slinky_iac.errors import KubeUnreachable
+from tests.unit.drain.model import world
 from tests.unit.drain.test_drive import settings
 
 
@@ -50,3 +51,11 @@ def test_an_unchanged_number_keeps_its_plan_and_says_that_nobody_was_asked(silen
     olds = {"replicas": 3.0, "plan": {"nodeset": "gpu"}}
     assert preview.scale_in(settings(3), olds).plan == olds["plan"]
     assert "No node is given up here" in silent.said[0]
+
+
+def test_a_nodeset_that_somebody_raised_is_told_and_nobody_is_given_up(silent):
+    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    olds = {"replicas": 2.0, "plan": {"nodeset": "gpu"}}
+    assert preview.scale_in(settings(2), olds).plan == olds["plan"]
+    assert "has 3 replicas, and the stack and its state say 2: somebody scaled it" in silent.said[0]
+    assert preview.scale_in(settings(2), {**olds, "replicas": 3.0}).plan["nodes"], "after a refresh"
