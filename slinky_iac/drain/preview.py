@@ -66,7 +66,7 @@ def _planned(settings: GateSettings, seen: Observation, kept: Seen, session: Ses
     if state is None:
         return Seen({})
     if settings.unchanged_since(olds) and not begun(seen, settings.owner):
-        session.report(scale.by_hand(settings, state.replicas), severity="warning")
+        session.report(scale.by_hand(settings, state.replicas), severity="warning", keep=True)
         return kept
     plan = plan_scale_in(
         seen.pods,
