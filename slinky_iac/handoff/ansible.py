@@ -53,10 +53,20 @@ def _files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Render
     yield from placed.values()
 
 
+def group(role: Role, handed: Handoff) -> str:
+    """Name of a role's group: its own, unless a host is called so. Ansible would take the one for the other, give its
+    address to all of the group, and leave the others out of the play."""
+    taken = {host.name for sheet in handed.sheets for host in sheet.hosts}
+    found = str(role)
+    while found in taken:
+        found += "_hosts"
+    return found
+
+
 def inventory(handed: Handoff) -> dict[str, Any]:
     """Groups by role, with the hosts that the configuration names."""
     return {
-        str(sheet.role): {
+        group(sheet.role, handed): {
             "hosts": {host.name: {"ansible_host": host.address} if host.address != host.name else {} for host in sheet.hosts}
         }
         for sheet in handed.sheets
@@ -93,7 +103,7 @@ def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
     }
     return {
         "name": f"Hosts of {handed.cluster} that are {sheet.role}",
-        "hosts": str(sheet.role),
+        "hosts": group(sheet.role, handed),
         "become": True,
         "gather_facts": True,
         "gather_subset": ["!all", "min"],

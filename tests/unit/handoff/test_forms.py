@@ -10,11 +10,13 @@ from pathlib import Path, PurePosixPath
 import pytest
 import yaml
 
+from slinky_iac.config.load import load
 from slinky_iac.handoff.cloud_init import LIMIT
 from slinky_iac.handoff.model import Rendered
 from slinky_iac.handoff.parts import Known
+from slinky_iac.handoff.sheets import handoff
 from tests.clusters import all_traces
-from tests.stacks import EXAMPLES
+from tests.stacks import EXAMPLES, merged, sections
 from tests.unit.handoff.made import FORMS, KEYS, made, texts
 
 each_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -89,6 +91,19 @@ def test_a_role_s_folder_holds_its_files_as_they_lie_on_the_host() -> None:
         "files/usr/local/sbin/slurm-check-login",
         "keys/slurm.key",
     }
+
+
+def test_no_group_of_the_inventory_is_called_as_a_host_is() -> None:
+    """Else Ansible gives that host's address to all of the group, and runs the play on it alone."""
+    logins = [{"name": "login", "address": "192.0.2.1"}, {"name": "login_hosts"}, {"name": "login-2"}]
+    over = {"external": {"loginHosts": logins}, "controller": {"external": {"host": "slurmctld"}}}
+    config = load(merged(sections(EXAMPLES[1]), over))
+    files = texts(FORMS["ansible"](handoff(config, Known()), None))
+    groups, plays = yaml.safe_load(files["inventory.yaml"]), yaml.safe_load(files["handoff.yaml"])
+    hosts = {host for group in groups.values() for host in group["hosts"]}
+    assert {"login", "login_hosts", "slurmctld"} <= hosts
+    assert not hosts & groups.keys()
+    assert [play["hosts"] for play in plays] == list(groups)
 
 
 @each_example
