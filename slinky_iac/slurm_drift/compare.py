@@ -184,7 +184,7 @@ def _missing_nodes(expected: Expected, seen: Seen) -> Iterable[Finding]:
 def _left_records(expected: Expected, seen: Seen) -> Iterable[Finding]:
     pods = {pod.node for each in seen.nodesets.values() for pod in each.pods}
     for node in seen.nodes.values():
-        ours = [name for name in expected.nodesets if name in node.features]
+        ours = [name for name in expected.nodesets if name in node.features and _is_pods_name(node.name, name)]
         if DYNAMIC in node.states and ours and node.name not in pods:
             yield Finding(
                 "record-left",
@@ -192,6 +192,12 @@ def _left_records(expected: Expected, seen: Seen) -> Iterable[Finding]:
                 f"slurmctld has a record of {node.name} (NodeSet {ours[0]}, {'+'.join(sorted(node.states))}), and no pod is"
                 f" behind it: jobs may be placed on it and wait. `scontrol delete nodename={node.name}` once it is idle",
             )
+
+
+def _is_pods_name(node: str, nodeset: str) -> bool:
+    """Whether a pod of the NodeSet would be called so. The feature alone doesn't tell: another stack's nodes may have it,
+    and nobody may be advised to delete those."""
+    return node.startswith(f"{nodeset}-") and node[len(nodeset) + 1 :].isdigit()
 
 
 def _left_drains(expected: Expected, seen: Seen) -> Iterable[Finding]:

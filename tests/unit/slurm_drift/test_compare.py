@@ -81,7 +81,8 @@ def test_a_record_without_a_pod_is_told_only_where_it_is_a_node_of_ours() -> Non
     assert kinds(seen(*left)) == [("record-left", "gpu-7")]
     other = replace(worker("gpu-7"), features=("cpu",))
     static = SeenNode("gpu-7", frozenset({"IDLE"}), features=("gpu",))
-    for stranger in (other, static):
+    theirs = replace(worker("gpu-7"), name="a100-0", features=("a100", "gpu"))
+    for stranger in (other, static, theirs):
         assert kinds(seen(*left[:2], stranger)) == []
 
 
