@@ -46,6 +46,8 @@ LABEL_INSTANCE = "app.kubernetes.io/instance"
 LABEL_COMPONENT = "app.kubernetes.io/component"
 LABEL_POD_INDEX = "nodeset.slinky.slurm.net/pod-index"
 """NOTE: set by the operator on NodeSet pods: the ordinal."""
+LABEL_SCALING_MODE = "nodeset.slinky.slurm.net/scaling-mode"
+"""NOTE: set on worker pods by operators from 1.1.0 on, which take a pod without it for another mode's (syncNodeSet)."""
 
 SLURMCTLD_PORT = 6817
 SLURMD_PORT = 6818

@@ -146,6 +146,13 @@ class KubeClient:
             if not proceed:
                 return tuple(sorted(pods, key=lambda p: (p.index if p.index is not None else 1 << 31, p.name)))
 
+    def pods_without(self, namespace: str, app: str, label: str) -> tuple[str, ...]:
+        """Names of an application's pods that lack a label, the first page of them."""
+        params = {"labelSelector": f"app.kubernetes.io/name={app},!{label}", "limit": str(PAGE)}
+        path = f"/api/v1/namespaces/{label_of(namespace)}/pods"
+        found = self._get(path, raw.PodList, f"{app} pods of {namespace}", params)
+        return tuple(sorted(each.metadata.name for each in found.items))
+
     def annotate_pod(self, namespace: str, pod: models.Pod, annotations: Mapping[str, str | None]) -> None:
         """Set (or with None remove) annotations on exactly the pod that was looked at.
 

@@ -17,6 +17,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlinkyError
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.neighbours import same_name
+from slinky_iac.preflight.older_pods import older_pods
 from slinky_iac.preflight.reach import kubernetes, unreachable
 
 TIMEOUT_S: Final = 3.0
@@ -29,7 +30,9 @@ def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Fi
     slurm = _Look(config, env, home)
     slurm.start()
     began = time.monotonic()
-    found = (*kubernetes(config, env, home), *unreachable(config), *same_name(config, env, home))
+    shut = kubernetes(config, env, home)
+    older = () if shut else older_pods(config, env, home)
+    found = (*shut, *unreachable(config), *same_name(config, env, home), *older)
     slurm.join(max(0.0, began + TIMEOUT_S - time.monotonic()))
     return (*found, *findings(slurm.found))
 

@@ -425,3 +425,15 @@ def test_controllers_of_all_namespaces_are_listed_with_their_places() -> None:
 
     assert client_of(handle).controllers() == (("slurm", "lab"), ("b", "lab"))
     assert asked == ["/apis/slinky.slurm.net/v1beta1/controllers"]
+
+
+def test_pods_without_a_label_are_asked_for_by_selector() -> None:
+    asked: list[str] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(f"{request.url.path} {request.url.params['labelSelector']}")
+        pod = {"metadata": meta("w-1"), "spec": {}}
+        return httpx.Response(200, json={"metadata": {}, "items": [pod | {"metadata": meta("w-2")}, pod]})
+
+    assert client_of(handle).pods_without("slurm", "slurmd", "x/y") == ("w-1", "w-2")
+    assert asked == ["/api/v1/namespaces/slurm/pods app.kubernetes.io/name=slurmd,!x/y"]

@@ -1,0 +1,44 @@
+"""Pods of slurm-operator 1.0 under a newer one: told before the update that would replace them all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slinky_iac.config.findings import Level
+from slinky_iac.config.load import load
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.preflight.older_pods import older_pods, replaced
+from tests.stacks import minimal
+
+
+def stack(version: str = "1.1.0") -> StackConfig:
+    return load(minimal(operator={"version": version}, nodesets={"gpu": {"replicas": 2}}))
+
+
+def test_pods_without_the_label_are_named_with_the_command_that_gives_it() -> None:
+    config = stack()
+    (found,) = replaced(config, ["w-0", "w-1", "w-2", "w-3", "w-4"])
+    assert (found.level, found.path) == (Level.WARNING, "operator.version")
+    assert "w-0, w-1, w-2 and 2 more were made by slurm-operator 1.0" in found.message
+    assert f"`kubectl label pods -n {config.cluster.namespace} -l app.kubernetes.io/name=slurmd " in found.message
+    assert " nodeset.slinky.slurm.net/scaling-mode=StatefulSet`" in found.message
+    assert replaced(config, []) == ()
+    (two,) = replaced(config, ["w-0", "w-1"])
+    assert "more" not in two.message.partition(" were ")[0]
+
+
+@pytest.mark.parametrize("version", ["1.0.1", "1.1.0"])
+def test_without_a_cluster_nothing_is_said(version: str, tmp_path: Path) -> None:
+    assert older_pods(stack(version), {"KUBECONFIG": str(tmp_path / "none")}, tmp_path) == ()
+
+
+def test_a_stack_that_stays_with_1_0_asks_nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(*_about: object) -> None:
+        raise AssertionError("its operator reads no such label")
+
+    monkeypatch.setattr("slinky_iac.preflight.older_pods.kube_source", asked)
+    assert older_pods(stack("1.0.5"), {}, tmp_path) == ()
+    with pytest.raises(AssertionError):
+        older_pods(stack("1.1.0"), {}, tmp_path)
