@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Final
 
@@ -54,6 +55,7 @@ def run(arguments: argparse.Namespace) -> int:
     keys = held_keys(values) if arguments.with_keys else None
     roles = [Role(role) for role in arguments.role or ()]
     seen = known(arguments.stack, values.config, address, keys, two_slurm_keys=values.has_two_slurm_keys)
+    seen = replace(seen, jwt_comes="jwtKeyNext" in values.being_replaced)
     handed = handoff(values.config, seen, roles)
     files = FORMS[arguments.format](handed, keys)
     write(arguments.out, files, with_keys=arguments.with_keys)

@@ -37,6 +37,8 @@ class Known:
     slurm_jwks: str | None = None
     """Fingerprint of slurm.jwks, which a host needs while slurm.key is being replaced under running jobs: with slurm.key
     alone it would be cut off at the change. Empty: not known; None: no such time."""
+    jwt_comes: bool = False
+    """The JWT key is being replaced: which of the two the daemons have now isn't known from here."""
     token_set: str | None = None
     """jwks.json with the public halves of the stack's token keys; None where it has none, or nobody could read it."""
 

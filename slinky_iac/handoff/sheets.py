@@ -86,6 +86,11 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
             " slurm`: it takes along those that it knows, and the others are cut off at the change. Without --with-keys the"
             " file is that of slurmctld's host, once step learn-hosts is done there"
         )
+    if known.jwt_comes:
+        yield (
+            "Which JWT key slurmctld and slurmdbd have: it is being replaced, and this is the old one. Place none of it on"
+            " their hosts, and render again when `keys rotate jwt` has ended; slurmd and login hosts need neither"
+        )
     if config.controller.external is None and known.slurmctld_address is None:
         yield (
             "The address of slurmctld's Service: give it by --slurmctld-address (a LoadBalancer's, or any node's with a"

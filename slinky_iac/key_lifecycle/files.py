@@ -21,8 +21,14 @@ def write_new(file: Path, raw: bytes) -> None:
         ) from None
     except OSError as error:
         raise KeyMaterialError(f"{file}: can't be made ({error.strerror}); no key was made") from None
-    with os.fdopen(handle, "wb") as opened:
-        opened.write(raw)
+    try:
+        with os.fdopen(handle, "wb") as opened:
+            opened.write(raw)
+            opened.flush()
+            os.fsync(handle)  # a key that is imported next may soon be nowhere else
+    except OSError as error:
+        file.unlink(missing_ok=True)
+        raise KeyMaterialError(f"{file}: can't be written ({error.strerror}); no part of a key was left there") from None
 
 
 def read(file: Path, *, allow_trailing_newline: bool) -> bytes:

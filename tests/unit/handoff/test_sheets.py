@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,13 @@ def test_names_of_kubernetes_are_given_an_address_only_where_slurmctld_is_there(
     assert line.address == "192.0.2.9"
     assert line.names == ("slurm-controller.slurm", "slurm-controller-0", "slurm-controller")
     assert sheet("all-outside", Role.LOGIN).host_lines == ()
+
+
+def test_a_jwt_key_that_is_being_replaced_is_no_key_to_place() -> None:
+    """Carried to slurmctld's host after its change, the old one would be read at the next reconfiguration."""
+    assert not handoff(form("controller-outside"), KNOWN).open_points
+    (said,) = handoff(form("controller-outside"), replace(KNOWN, jwt_comes=True)).open_points
+    assert "Place none of it" in said
 
 
 def test_what_is_not_known_yet_is_said_and_never_made_up() -> None:

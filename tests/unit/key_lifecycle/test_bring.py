@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -14,7 +16,7 @@ from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.key_lifecycle import bring, files
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.material import Material
-from tests.stacks import outside
+from tests.stacks import ROOT, outside
 from tests.unit.key_lifecycle.test_engine import JWT, KEY, NEXT, Pulumi
 
 
@@ -32,6 +34,24 @@ def test_a_generated_file_is_its_owners_alone(tmp_path: Path) -> None:
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
     assert shown == keys.fingerprint(file.read_bytes())
     assert not file.read_bytes().endswith(b"\n")
+
+
+def test_a_disk_that_is_full_leaves_no_part_of_a_key(tmp_path: Path) -> None:
+    script = """if True:
+        import resource, sys
+        from pathlib import Path
+        from slinky_iac.errors import KeyMaterialError
+        from slinky_iac.key_lifecycle.bring import generate
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+        try:
+            generate(Path(sys.argv[1]))
+        except KeyMaterialError as error:
+            print(error)
+    """
+    file = tmp_path / "slurm.key"
+    done = subprocess.run([sys.executable, "-c", script, str(file)], cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "can't be written" in done.stdout
+    assert not file.exists()
 
 
 def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
