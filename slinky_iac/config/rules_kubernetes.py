@@ -18,6 +18,19 @@ from slinky_iac.config.stack import StackConfig
 LONGEST_RESOURCE_NAME = 40
 """``<name>-controller-<10 characters>`` is a label of slurmctld's pod, and labels end at 63 characters."""
 
+_OPERATOR_VOLUMES = frozenset(
+    {
+        "slurm-etc",
+        "slurm-config",
+        "slurm-logfile",
+        "slurm-authsocket",
+        "slurm-jwks",
+        "ssh-config",
+        "ssh-host-keys",
+        "sssd-conf",
+    }
+)
+_OPERATOR_MOUNTS = frozenset({"/", "/etc", "/etc/slurm", "/run", "/var/log/slurm", names.SLURM_JWKS_FOLDER})
 _ENTRY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
 OUTSIDE_HOSTS = "outside-hosts"
 """Stands for the bare-metal hosts where a NodeSet's name stands in drain reasons (``drain/settings.py``)."""
@@ -130,6 +143,28 @@ def reserved_nodeset(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         )
 
 
+def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """The operator merges a pod's volumes by name and its mounts by path (worker_app.go): one of these would take the place
+    of slurm.key or of slurmd's log, and another mount of one path is refused."""
+    for name, nodeset in config.nodesets.items():
+        path, seen = f"nodesets.{name}.volumes", set[str]()
+        for volume in nodeset.volumes:
+            place = volume.mount_path.rstrip("/") or "/"
+            if volume.name in _OPERATOR_VOLUMES:
+                yield error(
+                    path, f"has {volume.name}, which is the operator's own in each slurmd pod, with its keys; rename it"
+                )
+            if place in _OPERATOR_MOUNTS:
+                yield error(
+                    path,
+                    f"{volume.name} is mounted at {place}, where the operator's own volumes are: slurmd would find no key"
+                    " or no log; mount it elsewhere",
+                )
+            if place in seen:
+                yield error(path, f"has two volumes at {place}; Kubernetes refuses such a pod")
+            seen.add(place)
+
+
 def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """What is set and has no effect is told, never passed over."""
     accounting = config.accounting
@@ -152,4 +187,14 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
             )
 
 
-RULES = (resource_name, key_secrets, entry_names, addresses, node_ports, configless, reserved_nodeset, unread_settings)
+RULES = (
+    resource_name,
+    key_secrets,
+    entry_names,
+    addresses,
+    node_ports,
+    configless,
+    reserved_nodeset,
+    reserved_volumes,
+    unread_settings,
+)

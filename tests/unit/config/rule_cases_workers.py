@@ -7,6 +7,30 @@ from tests.unit.config.rule_cases import GPU, KEYS, METAL, Case, nodeset
 
 WORKERS = [
     Case(
+        "a volume that is called as the operator's own",
+        nodeset(volumes=[{"name": "slurm-etc", "mountPath": "/a", "source": {}}]),
+        "error",
+        "nodesets.gpu.volumes",
+        ("slurm-etc", "rename"),
+        {"nodesets": {"gpu": {"volumes": [{"name": "own", "mountPath": "/a", "source": {}}]}}},
+    ),
+    Case(
+        "a volume over slurm.key",
+        nodeset(volumes=[{"name": "v", "mountPath": "/etc/slurm/", "source": {}}]),
+        "error",
+        "nodesets.gpu.volumes",
+        ("/etc/slurm", "no key"),
+        {"nodesets": {"gpu": {"volumes": [{"name": "v", "mountPath": "/etc/slurm.d", "source": {}}]}}},
+    ),
+    Case(
+        "two volumes at one path",
+        nodeset(volumes=[{"name": name, "mountPath": "/a", "source": {}} for name in ("v", "w")]),
+        "error",
+        "nodesets.gpu.volumes",
+        ("two volumes at /a",),
+        {"nodesets": {"gpu": {"volumes": [{"name": "v", "mountPath": "/a", "source": {}}]}}},
+    ),
+    Case(
         "a NodeSet's partition that names other nodes",
         nodeset(partition={"config": {"nodes": "ALL"}}),
         "error",
