@@ -93,8 +93,13 @@ install -d -m 755 /etc/slurm /var/spool/slurmd
 """
 
 
-def ensure(recipe: Recipe = RECIPE, *, say: Say = tell) -> Path:
-    """The root file system for `recipe`, built if it is not there. Raises LabError if Debian has not what is needed."""
+def _faults(root: Path) -> list[str]:
+    return needs.faults(needs.look(root))
+
+
+def ensure(recipe: Recipe = RECIPE, *, say: Say = tell, faults: Callable[[Path], list[str]] = _faults) -> Path:
+    """The root file system for `recipe`, built if it is not there. Raises LabError if Debian has not what is needed:
+    `faults` says what is missing in a root file system."""
     folder = paths.CACHE / "rootfs"
     ready = folder / recipe.key()
     if ready.is_dir():
@@ -106,9 +111,9 @@ def ensure(recipe: Recipe = RECIPE, *, say: Say = tell) -> Path:
         for leftover in folder.glob("*.part"):
             shutil.rmtree(leftover)
         part = folder / f"{recipe.key()}.part"
-        say("slurm: Debian sid with Slurm for the lab's hosts is being installed (about 3 minutes, 700 MB)")
+        say(f"slurm: Debian {recipe.suite} with Slurm for the lab's hosts is being installed (about 3 minutes, 700 MB)")
         _build(recipe, part, folder / f"{recipe.key()}.log")
-        found = needs.faults(needs.look(part))
+        found = faults(part)
         if found:
             raise LabError(
                 f"Debian {recipe.suite} has not what the lab needs: {'; '.join(found)}. It was built in {part}; "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from lab import later_operator
-from lab.slurm import jupyter, munge
+from lab.slurm import jupyter, munge, older
 
 if __name__ == "__main__":
     munge.image()
     jupyter.image()
     later_operator.image()
+    older.root()
