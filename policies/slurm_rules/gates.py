@@ -37,6 +37,9 @@ def replicas_from_scale_in_gate(nodeset: Resource, stack: Stack, _: Options) -> 
     if not gates:
         yield f"{nodeset.label} has no ScaleInGate: a lower spec.replicas reaches the operator undrained"
         return
+    if len(gates) > 1:
+        yield f"{nodeset.label} has {len(gates)} ScaleInGates, and each would drain for its own number; keep one"
+        return
     flows = stack.sources(nodeset, "spec")
     if not any(gate.urn in flows for gate in gates):
         yield f"{nodeset.label}: spec.replicas doesn't come from {gates[0].name}, so the gate can be passed by"

@@ -14,7 +14,7 @@ from slurm_rules.cluster import (
     operator_release,
     operator_versions,
 )
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import API_GROUP, Resource, Stack
 from slurm_rules.rule import Options, rule, slinky
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?-?")
@@ -28,6 +28,11 @@ def _is_operator(resource: Resource) -> bool:
 
 def _is_crds(resource: Resource) -> bool:
     return resource.type == HELM_RELEASE and chart_name(resource) == "slurm-operator-crds"
+
+
+def _is_crd(resource: Resource) -> bool:
+    kind = "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition"
+    return resource.type == kind and resource.in_cluster_name.endswith(f".{API_GROUP}")
 
 
 def _webhook(release: Resource) -> bool:
@@ -74,15 +79,16 @@ def webhook_not_cluster_wide(release: Resource, stack: Stack, _: Options) -> Ite
         yield f"{release.name}: slurm-operator 1.1.0 with its webhook can stop all scheduling; use 1.1.1 or turn it off"
 
 
-@rule("crds-protected", lambda release: _is_crds(release) or _is_operator(release), scope="resource")
+@rule("crds-protected", lambda found: _is_crds(found) or _is_operator(found) or _is_crd(found), scope="resource")
 def crds_protected(release: Resource, _: Stack, __: Options) -> Iterator[str]:
-    """The CRDs of slurm-operator are a release of their own and protected.
+    """The CRDs of slurm-operator are protected, and no part of its own release.
 
     Why: deleting a CRD deletes every NodeSet of every stack in that Kubernetes cluster, with no drain and no gate asked.
 
     Source: Kubernetes, "Custom resources" (deletion); slurm-operator helm/slurm-operator-crds.
 
-    Do: set operator.protectCrds: true. A Kubernetes cluster to throw away may switch the rule off in its site file.
+    Do: set operator.protectCrds: true, or protect on each CRD that the stack declares. A Kubernetes cluster to throw away
+    may switch the rule off in its site file.
 
     Level: mandatory, since the jobs of all stacks are lost.
     """

@@ -18,6 +18,10 @@ from slinky_iac.config.stack import StackConfig
 LONGEST_RESOURCE_NAME = 40
 """``<name>-controller-<10 characters>`` is a label of slurmctld's pod, and labels end at 63 characters."""
 
+_WRITTEN_ANNOTATIONS = frozenset(
+    {names.ANNOTATION_DELETION_COST, names.ANNOTATION_POD_CORDON, names.ANNOTATION_POD_DEADLINE, names.ANNOTATION_GATE}
+)
+_WRITTEN_LABELS = frozenset({names.LABEL_CLUSTER, names.LABEL_INSTANCE, names.LABEL_COMPONENT, names.LABEL_POD_INDEX})
 _OPERATOR_VOLUMES = frozenset(
     {
         "slurm-etc",
@@ -143,6 +147,22 @@ def reserved_nodeset(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         )
 
 
+def pod_marks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """By these the operator and the gates find pods, and say which go: set for all of a NodeSet, they say nothing or lie."""
+    for name, nodeset in config.nodesets.items():
+        for field, given, written in (
+            ("annotations", nodeset.pod.annotations, _WRITTEN_ANNOTATIONS),
+            ("labels", nodeset.pod.labels, _WRITTEN_LABELS),
+        ):
+            for key in given:
+                if key in written:
+                    yield error(
+                        f"nodesets.{name}.pod.{field}",
+                        f"sets {key}, which only the operator or a gate may write: pods would go that nobody drained, or not be"
+                        " found. Remove it",
+                    )
+
+
 def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """The operator merges a pod's volumes by name and its mounts by path (worker_app.go): one of these would take the place
     of slurm.key or of slurmd's log, and another mount of one path is refused."""
@@ -195,6 +215,7 @@ RULES = (
     node_ports,
     configless,
     reserved_nodeset,
+    pod_marks,
     reserved_volumes,
     unread_settings,
 )

@@ -123,6 +123,20 @@ def test_the_webhook_alone_is_enough_and_so_is_the_identity() -> None:
     assert judged(operator_chart.webhook_or_equivalent, base="outside").violations == ()
 
 
+@pytest.mark.parametrize(
+    ("name", "protect", "refused"),
+    [
+        ("nodesets.slinky.slurm.net", False, True),
+        ("nodesets.slinky.slurm.net", True, False),
+        ("x.example.org", False, False),
+    ],
+)
+def test_a_crd_that_the_stack_declares_itself_is_protected_too(name: str, protect: bool, refused: bool) -> None:
+    type_ = "kubernetes:apiextensions.k8s.io/v1:CustomResourceDefinition"
+    crd = Resource(type_, "crd", "urn:crd", {"metadata": {"name": name}}, protect=protect)
+    assert bool(one(operator_chart.crds_protected, Stack((crd,))).violations) is refused
+
+
 def test_crds_inside_the_operators_own_release_are_refused() -> None:
     change = {"resources": {"operator": {"properties": {"values": {"crds": {"enabled": True}}}}}}
     assert "brings the CRDs itself" in messages(judged(operator_chart.crds_protected, change))

@@ -12,6 +12,7 @@ from slurm_rules import (
     restapi,
     updates,
 )
+from slurm_rules.cluster import SCALE_IN_GATE
 from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack
 
 from tests.policies.in_memory import in_memory, one
@@ -63,6 +64,15 @@ def test_a_nodeset_in_daemonset_mode_has_no_number_to_take_from_a_gate() -> None
     change = spec("nodeset", scalingMode="DaemonSet", replicas=None)
     assert judged(gates.replicas_from_scale_in_gate, change).violations == ()
     assert judged(gates.teardown_gate, change).violations == ()
+
+
+def test_a_second_gate_does_not_excuse_a_number_that_is_typed_in() -> None:
+    """The first of them said whose number it is; the other is the one that the number comes from."""
+    stack = in_memory(plain_stack("inside", {"resources": {"nodeset": {"properties": {"spec": {"replicas": 2}}}}}))
+    gate = next(each for each in stack.resources if each.type == SCALE_IN_GATE)
+    idle = Resource(gate.type, "idle", "urn:idle", {**gate.props, "owner": "autoscaler"})
+    verdict = one(gates.replicas_from_scale_in_gate, Stack((idle, *stack.resources)))
+    assert "has 2 ScaleInGates" in messages(verdict)
 
 
 def test_a_gate_of_another_nodeset_guards_nothing() -> None:

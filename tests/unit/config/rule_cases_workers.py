@@ -7,6 +7,22 @@ from tests.unit.config.rule_cases import GPU, KEYS, METAL, Case, nodeset
 
 WORKERS = [
     Case(
+        "an annotation by which a gate says which pods go",
+        nodeset(pod={"annotations": {"nodeset.slinky.slurm.net/pod-deletion-cost": "1"}}),
+        "error",
+        "nodesets.gpu.pod.annotations",
+        ("pod-deletion-cost", "only the operator or a gate"),
+        {"nodesets": {"gpu": {"pod": {"annotations": {"nodeset.slinky.slurm.net/pod-deletion-cost": None}}}}},
+    ),
+    Case(
+        "a label by which the operator finds its pods",
+        nodeset(pod={"labels": {"app.kubernetes.io/instance": "mine", "team": "a"}}),
+        "error",
+        "nodesets.gpu.pod.labels",
+        ("app.kubernetes.io/instance", "only the operator or a gate"),
+        {"nodesets": {"gpu": {"pod": {"labels": {"app.kubernetes.io/instance": None}}}}},
+    ),
+    Case(
         "a volume that is called as the operator's own",
         nodeset(volumes=[{"name": "slurm-etc", "mountPath": "/a", "source": {}}]),
         "error",
