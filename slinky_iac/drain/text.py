@@ -24,9 +24,17 @@ def jobs_in_words(jobs: Sequence[JobView]) -> str:
     """``2 jobs (12_3 of alice, 15 of bob), the last ends by 2026-…Z``."""
     if not jobs:
         return "no job"
-    some = ", ".join(f"{job.shown} of {job.user or 'unknown'}" for job in jobs[:_SHOWN_JOBS])
+    some = ", ".join(_job_in_words(job) for job in jobs[:_SHOWN_JOBS])
     more = f", and {len(jobs) - _SHOWN_JOBS} more" if len(jobs) > _SHOWN_JOBS else ""
     count = "1 job" if len(jobs) == 1 else f"{len(jobs)} jobs"
+    if all("COMPLETING" in job.states for job in jobs):
+        return f"{count} ({some}{more}), over but for the epilog, or for a process that can't be killed"
     ends = [job.expected_end for job in jobs]
     last = "of no known end" if None in ends else f"the last ends by {iso(max(e for e in ends if e is not None))}"
     return f"{count} ({some}{more}), {last}"
+
+
+def _job_in_words(job: JobView) -> str:
+    """``12_3 of alice``, and what keeps it where that isn't its own work."""
+    kept_by = next((state for state in ("COMPLETING", "SUSPENDED", "STOPPED") if state in job.states), "")
+    return f"{job.shown} of {job.user or 'unknown'}" + (f", {kept_by.lower()}" if kept_by else "")

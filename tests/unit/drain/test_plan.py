@@ -276,6 +276,10 @@ def test_jobs_in_words_stay_short():
     many = jobs_in_words([job(n, 0) for n in range(9)])
     assert many.startswith("9 jobs (0 of alice, 1 of alice, 2 of alice, 3 of alice, and 5 more)")
     assert jobs_in_words([job(1, 0), job(2, 0, end=None)]).endswith("of no known end")
+    stopped = jobs_in_words([job(1, 0, state="SUSPENDED")])
+    assert stopped == "1 job (1 of alice, suspended), of no known end"
+    hangs = jobs_in_words([job(1, 0, state="COMPLETED+COMPLETING")])
+    assert hangs == "1 job (1 of alice, completing), over but for the epilog, or for a process that can't be killed"
 
 
 @given(st.none() | st.integers())

@@ -96,7 +96,7 @@ def test_same_look_gives_the_same_step():
 def test_busy_node_is_never_released(state):
     found = step(free_look(job(7, 2, state=state)))
     says("1 of 2 nodes are not free", found)
-    assert found.progress[0].startswith("gpu-2: 1 job (7 of alice)")
+    assert found.progress[0].startswith("gpu-2: 1 job (7 of alice")
 
 
 def test_two_node_job_across_a_kept_and_a_chosen_node_is_waited_for():
