@@ -49,6 +49,11 @@ def test_a_stacks_life_as_its_status_tells_it(linked: Project) -> None:
     assert failed["holds"] > 0
     assert (failed["last"]["result"], failed["last"]["later"]) == ("failed", "")
     assert failed["cluster"] == "atlas"
+    assert failed["key_changes"] == []
+    linked.run("config", "set", "--secret", "slurmKeyNext", "a-key-that-comes")
+    (change,) = status(linked, 0)["key_changes"]
+    linked.run("config", "rm", "slurmKeyNext")
+    assert (change["key"], change["how"], change["signs"][0]) == ("slurm.key", "planned stop", "slurmKeyNext is set")
 
     linked.destroy()
     gone = status(linked, 0)
