@@ -11,7 +11,7 @@ from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.ranking import overrides_reasons
 from slinky_iac.drain.text import jobs_in_words
-from slinky_iac.drain.view import BUSY_STATES, ClusterView, JobView, PodView
+from slinky_iac.drain.view import BUSY_STATES, STANDS_STILL, ClusterView, JobView, PodView
 
 REGISTER_GRACE_S: Final = 120
 """A ready pod without a Slurm record may still register within this time (a live slurmd that lost its record does not:
@@ -99,6 +99,21 @@ class Scene:
         """Chosen pods whose drain the operator has not seen; for releases that override reasons, also not seen idle."""
         busy = BUSY_STATES if overrides_reasons(self.seen.version) else frozenset()
         return tuple(each for each in self._registered if not self.operator_saw(each) or each.pod.operator_states & busy)
+
+    def endangered(self) -> str:
+        """A kept pod that the operator may take instead of a chosen one, with its job; ``""`` where there is none.
+
+        Pods that aren't ready go first, so if a chosen one recovers before the operator looks, it takes a kept one that
+        hasn't. It waits for jobs that it sees; a suspended one it doesn't.
+        """
+        for pod in self.kept:
+            still = [job for job in self.cluster.jobs(pod.node) if job.states & STANDS_STILL]
+            if not pod.healthy and still:
+                return (
+                    f"{pod.name} is kept and not ready, so the operator may take it instead, and takes its suspended job"
+                    f" {still[0].shown} for none"
+                )
+        return ""
 
     def operator_unaware(self) -> str:
         """Why the operator can't be trusted with lower replicas yet, ``""`` when it can.

@@ -241,6 +241,9 @@ def _hand_over(stage: Scene) -> Step:
     unaware = stage.operator_unaware()
     if unaware:
         return _nudge(stage) or _wait(stage.seen, stage.goal, unaware, soon=_answer_is_due(stage))
+    endangered = stage.endangered()
+    if endangered:
+        return _wait(stage.seen, stage.goal, endangered)
     chosen = tuple(each.pod.name for each in stage.chosen)
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(chosen):

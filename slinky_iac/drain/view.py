@@ -34,7 +34,8 @@ _FINISHED: Final = frozenset(
 )
 _RESTS: Final = _FINISHED | {"PENDING"}
 """Base states in which a job holds no node, unless a flag says more."""
-_STANDS_STILL: Final = frozenset({"SUSPENDED", "STOPPED"})
+STANDS_STILL: Final = frozenset({"SUSPENDED", "STOPPED"})
+"""A job that holds its nodes and does nothing: suspended, its nodes have no CPU allocated."""
 _ON_NODES: Final = frozenset({"RUNNING", "SUSPENDED"})
 
 
@@ -162,7 +163,7 @@ class JobView:
     @property
     def expected_end(self) -> int | None:
         """When it leaves its nodes at the latest, None when nobody can say: a suspended job's clock stands still."""
-        return None if self.states & _STANDS_STILL else self.end
+        return None if self.states & STANDS_STILL else self.end
 
 
 @dataclass(frozen=True)

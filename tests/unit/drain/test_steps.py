@@ -166,6 +166,15 @@ def test_limits_hold_in_an_update_whose_preview_could_not_ask(limits):
     assert isinstance(begun, Wait), "what is begun goes on: its jobs grow older while they are waited for"
 
 
+def test_a_kept_pod_that_is_not_ready_either_must_have_no_suspended_job():
+    """If the chosen one recovers before the operator looks, the operator takes the kept one, whose job it can't see."""
+    ill = {"ready": False, "ready_since": NOW - 900}
+    pods = [pod(0), pod(1, **ill), given_up(2, **ill)]
+    nodes = [node(0), node(1), held(2)]
+    assert step(seen(pods, nodes), target=2) == Done((NAME(2),))
+    says("takes its suspended job 7 for none", step(seen(pods, nodes, [job(7, 1, state="SUSPENDED")]), target=2))
+
+
 # -- strangers -------------------------------------------------------------------------------------------------------------
 
 
