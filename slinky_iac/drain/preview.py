@@ -22,6 +22,10 @@ from slinky_iac.errors import SlinkyError
 BUDGET_S: Final = 20.0
 """Seconds that one question of a preview may take: a preview is looked at by somebody who waits."""
 
+TAKEN_OVER: Final = (
+    "{name} has {live} replicas, by an autoscaler that set them until now, and the engine doesn't know that number: add"
+    " --refresh, else nodes are drained and the number is not lowered"
+)
 Props = dict[str, Any]
 
 
@@ -68,6 +72,8 @@ def _planned(settings: GateSettings, seen: Observation, kept: Seen, session: Ses
     if settings.unchanged_since(olds) and not begun(seen, settings.owner):
         session.report(scale.by_hand(settings, state.replicas), severity="warning", keep=True)
         return kept
+    if settings.scaler == "stack" and olds.get("owner") == "autoscaler":
+        session.report(TAKEN_OVER.format(name=settings.resource, live=state.replicas), severity="warning", keep=True)
     plan = plan_scale_in(
         seen.pods,
         seen.cluster,

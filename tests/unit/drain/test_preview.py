@@ -53,6 +53,14 @@ def test_an_unchanged_number_keeps_its_plan_and_says_that_nobody_was_asked(silen
     assert "No node is given up here" in silent.said[0]
 
 
+def test_a_number_taken_over_from_an_autoscaler_needs_a_refresh(silent):
+    """The engine has ignored spec.replicas so far, so without one it may see nothing to write."""
+    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    assert preview.scale_in(settings(1), {"replicas": 1.0, "owner": "autoscaler"}).plan["nodes"]
+    assert "has 3 replicas, by an autoscaler that set them until now" in silent.said[0]
+    assert "add --refresh" in silent.said[0]
+
+
 def test_a_nodeset_that_somebody_raised_is_told_and_nobody_is_given_up(silent):
     silent.observe = lambda _settings: world("1.1.0", 3).observe()
     olds = {"replicas": 2.0, "plan": {"nodeset": "gpu"}}
