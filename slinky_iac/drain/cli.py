@@ -16,7 +16,7 @@ from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.teardown import plan_teardown
 from slinky_iac.drain.text import iso
-from slinky_iac.errors import StateError
+from slinky_iac.errors import DrainBlocked, SlinkyError, StateError
 
 
 @dataclass(frozen=True)
@@ -104,11 +104,20 @@ def plans(stack: str | None, nodeset: str | None) -> list[ScaleInPlan]:
 
 
 def cancel(stack: str | None, nodeset: str | None) -> int:
-    """Give back our drains and marks and nothing else; returns how many steps it took."""
+    """Give back our drains and marks and nothing else; returns how many steps it took.
+
+    Trouble with one NodeSet keeps none of the others; at the end all of it is raised as one DrainBlocked.
+    """
     taken = 0
+    left: list[str] = []
     for settings in _chosen(stack, nodeset):
-        with open_session(settings.reach, settings.urn, report=console_report()) as session:
-            taken += scale.give_back(session, settings)
+        try:
+            with open_session(settings.reach, settings.urn, report=console_report()) as session:
+                taken += scale.give_back(session, settings)
+        except SlinkyError as error:
+            left.append(str(error))
+    if left:
+        raise DrainBlocked("\n".join(left))
     return taken
 
 
