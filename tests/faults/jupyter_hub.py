@@ -19,7 +19,7 @@ import httpx
 import yaml
 
 from lab.kubernetes.layout import NODES
-from lab.slurm import jupyter
+from lab.slurm import jupyter, needs
 from tests.e2e.slurm import await_true
 from tests.e2e.world import World, ready
 from tests.faults.munge_site import EXAMPLE, NAMESPACE
@@ -31,7 +31,7 @@ HOME = "/home/jovyan"
 CONFIG = Path(__file__).with_name("jupyterhub_config.py")
 NUMBERS = {"alice": 20001, "bob": 2002}
 """The uid and gid of each person on the munge cluster: the hub's directory."""
-STRANGE = {"slurm": 401}
+STRANGE = {"slurm": needs.SLURM_UID}
 """A name that the hub lets in, and a number that no notebook may have."""
 _NOBODY = {
     "runAsUser": 1000, "runAsGroup": 1000, "runAsNonRoot": True, "allowPrivilegeEscalation": False,
@@ -53,6 +53,10 @@ def values(password: str) -> dict[str, Any]:
     """
     example: dict[str, Any] = yaml.safe_load((EXAMPLE / "jupyterhub-values.yaml").read_text())
     user = example["singleuser"]
+    assert f"alice:x:{NUMBERS['alice']}:{NUMBERS['alice']}:" in example["hub"]["extraFiles"]["people"]["stringData"]
+    people = {"root": 0, "jovyan": 1000, **STRANGE, **NUMBERS}
+    passwd = "".join(f"{name}:x:{number}:{number}::{HOME}:/bin/bash\n" for name, number in people.items())
+    directory = {"extraFiles": {"people": {"stringData": passwd}}}
     for container in user["initContainers"]:
         container["image"] = jupyter.NAME
     name, _, tag = jupyter.NAME.rpartition(":")
@@ -60,8 +64,10 @@ def values(password: str) -> dict[str, Any]:
         "JupyterHub": {"authenticator_class": "dummy", "admin_access": False},
         "DummyAuthenticator": {"password": password},
         "Authenticator": {"allowed_users": [*NUMBERS, *STRANGE]},
+        "KubeSpawner": {"notebook_dir": HOME},  # a real notebook's image begins there
     }
     ours = {
+        **directory,
         "image": {"name": name, "tag": tag},
         "nodeSelector": {"kubernetes.io/hostname": NODE.name},
         "extraEnv": {"HOME": HOME},
@@ -70,15 +76,18 @@ def values(password: str) -> dict[str, Any]:
             "extraVolumeMounts": [*user["storage"]["extraVolumeMounts"], {"name": "home", "mountPath": HOME}],
         },
     }
-    found: dict[str, Any] = merged(example, {"hub": {"config": config}, "singleuser": ours})
+    found: dict[str, Any] = merged(example, {"hub": {"config": config, **directory}, "singleuser": ours})
     return found
 
 
 def objects(password: str, token: str) -> list[dict[str, Any]]:
     """The hub and its proxy. ``token`` is theirs alone."""
-    people = {"root": 0, **STRANGE, **NUMBERS}
-    passwd = "".join(f"{name}:x:{number}:{number}::/nowhere:/bin/sh\n" for name, number in people.items())
-    files = {"values.yaml": yaml.safe_dump(values(password)), "jupyterhub_config.py": CONFIG.read_text(), "passwd": passwd}
+    given = values(password)
+    extra = {part: {key: file["stringData"] for key, file in given[part]["extraFiles"].items()} for part in given}
+    files = {"values.yaml": yaml.safe_dump(given), "jupyterhub_config.py": CONFIG.read_text(), **extra["hub"]}
+    mounts = [
+        {"name": "files", "mountPath": file["mountPath"], "subPath": key} for key, file in given["hub"]["extraFiles"].items()
+    ]
     secret = {"secretKeyRef": {"name": "hub", "key": "token"}}
     hub = {
         "command": ["jupyterhub", "--config", "/hub/jupyterhub_config.py"],
@@ -89,7 +98,7 @@ def objects(password: str, token: str) -> list[dict[str, Any]]:
         ],
         "volumeMounts": [
             {"name": "files", "mountPath": "/hub"},
-            {"name": "files", "mountPath": "/etc/passwd", "subPath": "passwd"},
+            *mounts,
         ],
         "readinessProbe": {"httpGet": {"path": "/hub/health", "port": 8081}, "periodSeconds": 1},
     }
@@ -115,6 +124,7 @@ def objects(password: str, token: str) -> list[dict[str, Any]]:
             subjects=[{"kind": "ServiceAccount", "name": "hub", "namespace": NAMESPACE}],
         ),
         _object("v1", "Secret", "hub", stringData={**files, "token": token}),
+        _object("v1", "Secret", "singleuser", stringData=extra["singleuser"]),
         _service("hub", "hub", {8081: 8081}),
         _service("proxy-api", "proxy", {8001: 8001}),
         _service("proxy-public", "proxy", {80: 8000}),

@@ -38,14 +38,17 @@ c.KubeSpawner.allow_privilege_escalation = user.pop("allowPrivilegeEscalation")
 c.KubeSpawner.init_containers = user.pop("initContainers")
 c.KubeSpawner.environment = user.pop("extraEnv")
 c.KubeSpawner.node_selector = user.pop("nodeSelector")
-c.KubeSpawner.volumes = {volume["name"]: volume for volume in storage.pop("extraVolumes")}
-mounts = enumerate(storage.pop("extraVolumeMounts"))
-c.KubeSpawner.volume_mounts = {f"{number}-{mount['name']}": mount for number, mount in mounts}
+files = user.pop("extraFiles")
+given = {"name": "files", "secret": {"secretName": "singleuser", "items": [{"key": key, "path": key} for key in files]}}
+mounts = [{"name": "files", "mountPath": file["mountPath"], "subPath": key} for key, file in files.items()]
+mounts += storage.pop("extraVolumeMounts")
+c.KubeSpawner.volumes = {volume["name"]: volume for volume in (given, *storage.pop("extraVolumes"))}
+c.KubeSpawner.volume_mounts = {f"{number}-{mount['name']}": mount for number, mount in enumerate(mounts)}
 
 hub = values.pop("hub")
 for section, settings in hub.pop("config").items():
     c[section].update(settings)
-if left := [*values, *user, *storage, *(set(hub) - {"extraConfig"})]:
+if left := [*values, *user, *storage, *(set(hub) - {"extraConfig", "extraFiles"})]:
     raise ValueError(
         f"values that tests/faults/jupyterhub_config.py hands to nothing: {left}; see what the chart does with them"
     )

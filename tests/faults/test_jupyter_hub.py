@@ -1,7 +1,7 @@
 """A real JupyterHub whose notebooks submit to a munge cluster: the stack and the hub's values are those of docs/munge.md.
 
 Everything a person does goes through the hub's proxy: to log in, to start a notebook, to run cells, to type into a terminal.
-The munge cluster knows alice as 20001 and bob as 2002; the notebooks' image knows alice by another number.
+The munge cluster knows alice as 20001 and bob as 2002, and so does the file that the hub and its notebooks are given.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from lab.stacks import Stack
 from tests.e2e.slurm import await_true
 from tests.e2e.world import World
 from tests.faults import munge_site
-from tests.faults.jupyter_hub import HOME, NODE, NUMBERS, Hub, Person
+from tests.faults.jupyter_hub import HOME, NODE, NUMBERS, STRANGE, Hub, Person
 from tests.faults.munge_site import HELD, NAMESPACE, holds
 from tests.integration import leaks
 
@@ -99,6 +99,7 @@ def test_a_job_from_a_notebooks_cell_runs_as_the_person_and_takes_nothing_of_the
 
 
 def test_a_terminal_shows_the_cluster(jupyter_hub: Ground) -> None:
+    assert "is UP" in jupyter_hub.alice.shell(["scontrol", "ping"]).stdout
     shown = jupyter_hub.alice.terminal("sinfo -h -o '%P %N %a'")
     assert f"main* {METAL.name} up" in shown, shown
 
@@ -112,8 +113,11 @@ def test_jupyterlab_slurm_lists_a_job_and_ends_it(jupyter_hub: Ground) -> None:
         return [row for row in listed["data"]["rows"] if row[0] == job]
 
     await_true("the extension shows that the job runs", lambda: [row[4] for row in row()] == ["R"], 30)
+    assert row()[0][3] == "alice", "the name that the hub knows: of jobs with another the extension shows none"
     alice.ask("DELETE", alice.at("/jupyterlab_slurm/scancel"), json={"job_ids": [job]}).raise_for_status()
     assert accounted(job, "State") == ["CANCELLED by 20001"]
+    history = alice.ask("GET", alice.at("/jupyterlab_slurm/sacct?user=alice")).raise_for_status().json()["data"]
+    assert job in [row[0] for row in history["rows"]]
 
 
 def test_each_person_is_another_on_the_cluster(jupyter_hub: Ground) -> None:
@@ -135,7 +139,7 @@ def test_an_account_that_rules_slurm_gets_no_notebook(jupyter_hub: Ground) -> No
     assert slurm.ask("POST", "/hub/api/users/slurm/server").status_code == 500
     assert "slurm" not in jupyter_hub.hub.notebooks()
     logged = jupyter_hub.hub.logs("hub", "hub")
-    assert "slurm is no person: uid 401" in logged
+    assert f"slurm is no person: uid {STRANGE['slurm']}" in logged
 
 
 def test_the_pod_that_the_hub_made_has_what_the_stack_says(jupyter_hub: Ground) -> None:
@@ -150,7 +154,7 @@ def test_the_pod_that_the_hub_made_has_what_the_stack_says(jupyter_hub: Ground) 
     ):
         assert holds({each[key]: each for each in has}, {each[key]: each for each in said}), has
     own = {each["mountPath"] for each in notebook["volumeMounts"]} - {each["mountPath"] for each in pieces["volumeMounts"]}
-    assert own == {HOME}, "nothing of munged's"
+    assert own == {HOME, "/etc/passwd"}, "nothing of munged's"
     security = notebook["securityContext"]
     assert (security["runAsUser"], security["runAsGroup"]) == (NUMBERS["alice"], NUMBERS["alice"])
     assert security["allowPrivilegeEscalation"] is False

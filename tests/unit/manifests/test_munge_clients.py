@@ -214,7 +214,20 @@ def test_the_hub_gives_a_pod_both_numbers_of_its_owner() -> None:
     assert (alice.uid, alice.gid) == (20001, 20000)
 
 
-@pytest.mark.parametrize(("name", "number"), [("root", 0), ("slurm", 401)])
+def test_the_hub_and_its_notebooks_know_the_same_people_by_the_same_numbers() -> None:
+    """The hub's image knows nobody, and without names jupyterlab-slurm shows a person no job of theirs."""
+    hub, notebooks = (HUB[part]["extraFiles"]["people"] for part in ("hub", "singleuser"))
+    assert hub == notebooks
+    assert hub["mountPath"] == "/etc/passwd"
+    people = {line.split(":")[0]: line.split(":")[2:4] for line in hub["stringData"].splitlines()}
+    (notebook,) = yaml.safe_load((ROOT / "examples" / "jupyter" / "pod.yaml").read_text())["spec"]["containers"]
+    alice = [str(notebook["securityContext"][each]) for each in ("runAsUser", "runAsGroup")]
+    assert people["alice"] == alice
+    assert people["jovyan"] == ["1000", "1000"], "the user that the chart's hub runs as"
+    assert config().munge.slurm_user in people, "or every command of Slurm ends with `Invalid user for SlurmUser`"
+
+
+@pytest.mark.parametrize(("name", "number"), [("root", 0), ("slurm", 401), ("jovyan", 1000)])
 def test_the_hub_makes_no_pod_of_an_account_that_rules_slurm(name: str, number: int) -> None:
     with pytest.raises(PermissionError, match="is no person"):
         spawned(name, number, number)
