@@ -20,7 +20,7 @@ from lab.slurm import cluster, daemons, keys, site
 from lab.stacks import Stack
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
-from tests.e2e.world import Settings, World, dev_settings, ready
+from tests.e2e.world import Settings, World, dev_settings, encrypted, ready
 
 DATABASE = "slurm_acct_db_inside"
 NODE = layout.NODES[0]
@@ -60,14 +60,18 @@ def on_later_operator(found: Settings) -> None:
     operator["values"]["operator"]["image"] = {"repository": later_operator.REPOSITORY, "tag": later_operator.VERSION}
 
 
-def all_inside(tokens: str, replicas: int = 3) -> Settings:
-    """All daemons in Kubernetes, slurmdbd too, whose database is in the lab's MariaDB; slurmctld's queue is in a volume."""
+def all_inside(tokens: str, *, later: bool = True, **nodeset: Any) -> Settings:
+    """All daemons in Kubernetes, slurmdbd too, whose database is in the lab's MariaDB; slurmctld's queue is in a volume.
+
+    ``later``: on 1.1.0, else on 1.0.1. ``nodeset``: more of the NodeSet's settings.
+    """
 
     def edit(found: Settings) -> None:
         operator = found["slinky-iac:operator"]
         inside(found)
         found["slinky-iac:operator"] = operator
-        on_later_operator(found)
+        if later:
+            on_later_operator(found)
         found["slinky-iac:cluster"]["images"] |= {"slurmdbd": IMAGE, "login": IMAGE, "sidecar": IMAGE}
         found["slinky-iac:keys"] = {"source": "generated", "protect": False, "tokens": tokens}
         found["slinky-iac:controller"]["persistence"] = {"enabled": True, "size": "1Gi"}
@@ -75,7 +79,7 @@ def all_inside(tokens: str, replicas: int = 3) -> Settings:
             "database": {"host": "dbd", "name": DATABASE, "username": "slurm"},
             "pod": GRACE,
         }
-        found["slinky-iac:nodesets"]["solo"]["replicas"] = replicas
+        found["slinky-iac:nodesets"]["solo"] |= {"replicas": 3, **nodeset}
         found["slinky-iac:logins"] = {"main": {"sssdConfSecret": "sssd", "pod": GRACE}}
 
     return dev_settings(edit)
@@ -113,6 +117,12 @@ class Inside:
     def set(self, path: str, value: str) -> None:
         """A setting of the stack; nothing is applied."""
         self.stack.pulumi("config", "set", "--path", f"slinky-iac:{path}", value)
+
+    def write(self, settings: Settings) -> None:
+        """Write other settings; the stack's secrets stay, and nothing is applied."""
+        document = yaml.safe_load(self.stack.config_file.read_text())
+        written = {**document, "config": {**settings, **encrypted(self.stack)}}
+        self.stack.config_file.write_text(yaml.safe_dump(written))
 
     def slurm(self, *argv: str) -> str:
         """A command beside slurmctld."""
@@ -165,7 +175,7 @@ class Inside:
 
 
 @contextmanager
-def lived(world: World) -> Iterator[Inside]:
+def lived(world: World, *, later: bool = True) -> Iterator[Inside]:
     """Three worker pods, slurmctld with its queue in a volume, slurmdbd, slurmrestd and a login pod; gone in the end."""
     later_operator.load(KUBERNETES)
     world.vacate()
@@ -173,7 +183,7 @@ def lived(world: World) -> Iterator[Inside]:
     on_node(["install", "-d", "-o", "401", "-g", "401", STATE])
     sql(f"CREATE DATABASE {DATABASE};")  # slurmdbd's own attempt ends it: see lab/slurm/cluster.py
     try:
-        found = Inside(world, world.stack("later-inside", all_inside("hs256")))
+        found = Inside(world, world.stack("later-inside", all_inside("hs256", later=later)))
         found.stack.pulumi("config", "set", "--secret", "databasePassword", stdin=keys.ensure(site.LAB.keys).database)
         found.stack.up()
         world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(SSSD))

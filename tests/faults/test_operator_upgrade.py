@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Iterator
 
 import pytest
 
 from lab import later_operator, paths
 from lab.kubernetes.cluster import LAB as KUBERNETES
+from lab.stacks import Stack
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, Gated, bring_up
 from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.test_two_stacks import INSIDE
 from tests.e2e.world import World, dev_settings
-from tests.faults.later_operator import on_later_operator
+from tests.faults.later_operator import all_inside, lived, on_later_operator
 
 OPERATOR = dev_settings(on_later_operator)["slinky-iac:operator"]
 ON_DELETE = {"updateStrategy": {"type": "OnDelete"}}
@@ -38,11 +41,25 @@ def running(gated: Gated) -> str:
 
 
 def documented(beginning: str) -> list[str]:
-    """Lines of docs/releases.md that begin so."""
-    lines = [line.strip() for line in (paths.REPO / "docs" / "releases.md").read_text().splitlines()]
-    found = [line.partition("  #")[0].strip() for line in lines if line.startswith(beginning)]
-    assert found
-    return found
+    """The words of the one command in docs/releases.md that begins so."""
+    text = (paths.REPO / "docs" / "releases.md").read_text()
+    (line,) = [line for line in map(str.strip, text.splitlines()) if line.startswith(beginning)]
+    return shlex.split(line)
+
+
+def label(world: World, namespace: str) -> None:
+    """Give 1.0's worker pods the label that 1.1 looks for."""
+    words = documented("kubectl label pods")
+    world.kubectl(*(word.replace("NAMESPACE", namespace) for word in words[1:]))
+
+
+def crds_first(stack: Stack) -> None:
+    """See that no preview is to be had with the old CRDs, and have one after the new ones are there."""
+    refused = stack.pulumi("preview", check=False)
+    assert "field not declared in schema" in refused.stdout + refused.stderr
+    assert "lack a label" not in refused.stdout
+    stack.pulumi(*documented("pulumi up --target")[1:], "--yes")
+    stack.pulumi("preview")
 
 
 def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Slurm) -> None:
@@ -51,8 +68,9 @@ def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Sl
     slurm.await_running(*jobs.values())
 
     gated.up(3, nodeset=ON_DELETE)
-    for line in documented("kubectl label pods"):
-        gated.world.kubectl(*line.replace("NAMESPACE", NAMESPACE).split()[1:])
+    label(gated.world, NAMESPACE)
+    gated.write(3, nodeset=ON_DELETE, operator=OPERATOR)
+    crds_first(gated.stack)
     gated.up(3, nodeset=ON_DELETE, operator=OPERATOR)
     assert running(gated) == later_operator.NAME
     status = gated.cli("status")
@@ -75,3 +93,28 @@ def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Sl
     gated.world.await_pods(NAMESPACE, NODESET, 3)
     slurm.await_registered(*NODES)
     assert gated.changes() == []
+
+
+def test_with_all_of_slurm_in_kubernetes_the_queue_and_the_jobs_go_on(world: World) -> None:
+    """slurmctld and slurmdbd begin anew, since the JWT key has another place in their pods."""
+    with lived(world, later=False) as inside:
+        before = inside.uids()
+        held = "sleep infinity & trap 'kill $!; exit 0' USR1; wait"
+        jobs = {node: inside.submit(node, held, "-t20") for node in inside.workers()}
+        waiting = inside.submit("solo-0", "hostname", "--hold", "-t1")
+        inside.await_running(*jobs.values())
+        inside.write(all_inside("hs256", later=False, **ON_DELETE))
+        inside.stack.up()
+        label(world, INSIDE)
+        inside.write(all_inside("hs256", **ON_DELETE))
+        crds_first(inside.stack)
+        inside.stack.up()
+        assert inside.slurm("srun", f"--jobid={jobs['solo-0']}", "--overlap", "hostname") == "solo-0\n", "a step starts"
+        after = inside.uids()
+        assert {name for name in before if name.startswith("inside-worker") and after.get(name) != before[name]} == set()
+        told = [inside.job(job) for job in jobs.values()]
+        assert [(job["JobState"], job["Restarts"]) for job in told] == [("RUNNING", "0")] * 3
+        assert inside.job(waiting)["JobState"] == "PENDING", "the queue is as it was"
+        inside.slurm("scancel", "--batch", "--signal=USR1", *jobs.values())
+        listed = ["sacct", "-a", "-X", "-n", "-P", "-j", ",".join(jobs.values()), "-o", "State,ExitCode"]
+        await_true("slurmdbd has the jobs ended", lambda: inside.slurm(*listed).split() == ["COMPLETED|0:0"] * 3, 60)
