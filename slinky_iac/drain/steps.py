@@ -18,8 +18,8 @@ What stays open, because neither Slurm nor Kubernetes offers a condition for it 
 seconds between the last look and the operator's next one):
 
 * R1 somebody undrains a chosen node and a job starts on it before the operator, with an old view, deletes the pod;
-* R2 a kept pod loses readiness and the operator has lost its Slurm client (or the pod's job is suspended): it then
-  deletes that pod instead, undrained;
+* R2 a kept pod loses readiness, or a chosen one wins it while a kept one is without, and the operator has lost its Slurm
+  client (or the kept pod's job was suspended a moment ago): it then deletes that pod instead, undrained;
 * R3 a chosen pod that had no Slurm record registers and takes a job.
 * R4 a person drains a node between our look and our DRAIN: their reason is overwritten.
 """

@@ -5,7 +5,8 @@ overwritten, renewed or lifted by us (checked in the model's hands); once the fa
 and leaves nothing of ours behind.
 
 Left out, because the protocol says openly that it can't hold them (steps.py, R1 to R4): between the write of replicas
-and the pods' end nobody undrains the doomed nodes, no kept pod loses readiness, no doomed pod registers.
+and the pods' end nobody undrains the doomed nodes, no kept pod loses readiness (nor a doomed one wins it where a kept one
+without it is at work), no doomed pod registers.
 """
 
 from __future__ import annotations
@@ -274,13 +275,23 @@ class ScaleIn(RuleBasedStateMachine):
             return
         if what == "flips":
             pod = pick([pod for pod in w.pods.values() if pod.running and not pod.terminating], number)
-            if pod is not None and not (self.doomed() and pod.ready and pod.name not in self.doomed()):
+            if pod is not None and not self.turns_the_operator(pod):
                 pod.ready, pod.ready_changed = not pod.ready, w.now
             return
         pod = pick([pod for pod in w.pods.values() if not pod.running and not pod.terminating], number)
         if pod is not None and pod.name not in self.doomed():
             w.register(pod)
             pod.ready, pod.ready_changed = what == "starts ready", w.now
+
+    def turns_the_operator(self, pod) -> bool:
+        """Whether its change would turn the operator to a kept pod: one that loses readiness, or, where a kept one that
+        isn't ready is at work, a doomed one that recovers."""
+        doomed = self.doomed()
+        if not doomed or pod.ready:
+            return bool(doomed) and pod.name not in doomed
+        ill = {each.node for each in self.w.pods.values() if not each.ready and each.name not in doomed}
+        at_work = any(ill & set(job.nodes) for job in self.w.jobs.values() if not job.suspended)
+        return pod.name in doomed and at_work
 
     # -- what must hold ------------------------------------------------------------------------------------------------
     def doomed(self) -> set[str]:
