@@ -16,12 +16,16 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
+from slinky_iac.drain import scale
 from slinky_iac.drain.actions import Cancel, Done, Requeue, Stop, Wait
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.steps import last_look, next_step
+from slinky_iac.drain.settings import GateSettings, Reach
+from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.undo import undo_steps
+from slinky_iac.errors import DrainBlocked
+from slinky_iac.operator_version import OperatorVersion
 from tests.unit.drain.model import OPERATOR, OURS, PERSON, Job, Node, World, world
 
 OWNER = Owner("dev", "gpu")
@@ -34,6 +38,39 @@ def pick(items, number):
     """One of ``items`` by a number; None when there are none."""
     ordered = list(items)
     return ordered[number % len(ordered)] if ordered else None
+
+
+class Hook:
+    """The session of the hook before the NodeSet's write."""
+
+    def __init__(self, w: World) -> None:
+        self.w = w
+
+    def now(self):
+        return self.w.now
+
+    def live_replicas(self, _name):
+        return self.w.replicas
+
+    def surplus_pods(self, _name, target):
+        return max(len(self.w.pods) - target, 0)
+
+    def observe(self, _settings):
+        return self.w.observe()
+
+
+HOOKS = GateSettings(
+    owner=OWNER,
+    resource="hpc-worker-gpu",
+    controller="hpc",
+    replicas=0,
+    maximum=0,
+    scaler="stack",
+    version=OperatorVersion(1, 1, 0),
+    policy=DrainPolicy(),
+    reach=Reach("slurm", "hpc-restapi", "jwt", "jwt.key"),
+    urn="",
+)
 
 
 class ScaleIn(RuleBasedStateMachine):
@@ -147,9 +184,11 @@ class ScaleIn(RuleBasedStateMachine):
     @precondition(lambda self: self.ready_to_write is not None)
     @rule()
     def write(self):
-        """The engine comes to the NodeSet: the last look, then replicas in one write."""
-        seen = self.w.observe()
-        if last_look(seen, self.goal, self.ready_to_write):
+        """The engine comes to the NodeSet: the hook's last look, which knows nothing of the gate's run, then replicas in one
+        write."""
+        try:
+            scale.last_look(Hook(self.w), replace(HOOKS, replicas=self.goal.target, policy=self.policy))
+        except DrainBlocked:
             self.ready_to_write = None
             return
         self.write_replicas()

@@ -27,7 +27,7 @@ ROW: dict[str, Any] = {
 def test_status_says_whose_drain_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], owner: str, said: str
 ) -> None:
-    monkeypatch.setattr(asking, "status", lambda *_: [ROW | {"owner": owner}])
+    monkeypatch.setattr(asking, "status", lambda *_: ([ROW | {"owner": owner}], []))
     assert cli.main(["drain", "status"]) == 0
     shown = capsys.readouterr().out
     assert said in shown
@@ -49,3 +49,14 @@ def test_a_plan_of_nothing_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     monkeypatch.setattr(asking, "plans", lambda *_: [])
     assert cli.main(["drain", "plan"]) == 0
     assert "no NodeSet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_status_that_could_not_be_asked_is_never_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
+) -> None:
+    monkeypatch.setattr(asking, "status", lambda *_: ([], ["prod/gpu: Slurm could not be asked"]))
+    assert cli.main(["drain", "status", *more]) == 1
+    said = capsys.readouterr()
+    assert "nothing is drained" not in said.out
+    assert "prod/gpu: Slurm could not be asked" in said.err
