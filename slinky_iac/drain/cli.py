@@ -73,16 +73,18 @@ def console_report() -> Report:
     return report
 
 
-def status(stack: str | None, nodeset: str | None) -> list[dict[str, object]]:
-    """Drains and marks of one NodeSet or all of a stack. Raises what reading the state and asking the clusters raise."""
+def status(stack: str | None, nodeset: str | None) -> tuple[list[dict[str, object]], list[str]]:
+    """Drains and marks of one NodeSet or all of a stack, and what could not be asked about them: without Slurm's answer a
+    pod's mark is all that is seen. Raises what reading the state and asking Kubernetes raise."""
     rows: list[dict[str, object]] = []
+    unknown: list[str] = []
     for settings in _chosen(stack, nodeset):
         with open_session(settings.reach, settings.urn, report=console_report()) as session:
             seen = session.observe(settings)
             if seen.problem:
-                session.report(f"{settings.owner.text}: {seen.problem}", severity="warning")
+                unknown.append(f"{settings.owner.text}: {seen.problem}")
             rows += [asdict(row) for row in status_of(settings, seen)]
-    return rows
+    return rows, unknown
 
 
 def plans(stack: str | None, nodeset: str | None) -> list[ScaleInPlan]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import sys
 
 from slinky_iac.drain import cli
 from slinky_iac.drain.describe import lines, plan_props
@@ -33,8 +34,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one act. Raises what reading the state and asking the clusters raise; returns the exit code."""
     if arguments.act == "status":
-        _status(arguments)
-    elif arguments.act == "plan":
+        return _status(arguments)
+    if arguments.act == "plan":
         _plan(arguments)
     else:
         taken = cli.cancel(arguments.stack, arguments.nodeset)
@@ -55,12 +56,15 @@ def _plan(arguments: argparse.Namespace) -> None:
             print(f"    {line}")
 
 
-def _status(arguments: argparse.Namespace) -> None:
-    rows = cli.status(arguments.stack, arguments.nodeset)
+def _status(arguments: argparse.Namespace) -> int:
+    rows, unknown = cli.status(arguments.stack, arguments.nodeset)
+    for trouble in unknown:
+        print(f"not known: {trouble}", file=sys.stderr)
+    code = 1 if unknown else 0
     if arguments.json:
         print(json.dumps(rows, indent=2))
-        return
-    if not rows:
+        return code
+    if not rows and not unknown:
         print("nothing is drained or marked")
     for row in rows:
         jobs = row["jobs"] or ()
@@ -69,6 +73,7 @@ def _status(arguments: argparse.Namespace) -> None:
         print(f"{row['nodeset']}: {row['node']} {row['states']}, {whose}{until}: {row['reason']!r}")
         for job in jobs if isinstance(jobs, list | tuple) else ():
             print(f"    job {job}")
+    return code
 
 
 def _given_back(taken: int) -> str:

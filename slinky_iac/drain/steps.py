@@ -65,18 +65,6 @@ def _gone() -> Stop:
     return Stop("the NodeSet is not there, or not any more. Run `pulumi refresh`, then `pulumi up`", "blocked")
 
 
-def last_look(seen: Observation, goal: Goal, pods: frozenset[str]) -> str:
-    """Why replicas may not be lowered after all, ``""`` when they may: the look right before the write."""
-    step = next_step(seen, goal)
-    if isinstance(step, Done) and frozenset(step.pods) == pods:
-        return ""
-    if isinstance(step, Done):
-        return f"the operator would now delete {', '.join(step.pods) or 'nothing'}, not {', '.join(sorted(pods))}"
-    if isinstance(step, Wait | Stop):
-        return step.why
-    return f"something changed since the nodes were free ({type(step).__name__} is needed again)"
-
-
 def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSetView) -> Step:
     if state.replicas == goal.target:  # written already: by an earlier run that was killed then, or by somebody else
         return _release_step(seen, goal, predicted_victims(seen.pods, goal.target, seen.version).victims)

@@ -11,7 +11,7 @@ from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scene import scene
-from slinky_iac.drain.steps import REMOVAL_HOLD_S, _hand_over, last_look, next_step
+from slinky_iac.drain.steps import REMOVAL_HOLD_S, _hand_over, next_step
 from slinky_iac.drain.view import JobView, NodeView
 from tests.unit.drain.made import (
     NOW,
@@ -445,18 +445,3 @@ def test_nodes_of_a_removed_nodeset_are_held_until_a_destroy_is_repeated_days_la
 def test_teardown_of_a_nodeset_that_an_autoscaler_owns_goes_on():
     look = seen([given_up(0)], [held(0, resume_after=None)], nodeset=nodeset(1, autoscalers=("ScaledObject/gpu",)))
     assert step(look, 1, 0, teardown=True) == Done((NAME(0),))
-
-
-# -- the last look ---------------------------------------------------------------------------------------------------------
-
-
-def test_last_look_agrees_only_with_the_same_pods_in_the_same_state():
-    chosen = frozenset({NAME(1), NAME(2)})
-    assert last_look(free_look(), goal(3, 1), chosen) == ""
-    assert "would now delete" in last_look(free_look(), goal(3, 1), frozenset({NAME(0), NAME(1)}))
-    assert "not free" in last_look(free_look(job(1, 2)), goal(3, 1), chosen)
-    assert "Somebody else" in last_look(free_look(replicas=2), goal(3, 1), chosen)
-    undrained = seen(FREE_LOOK[0], [node(0), held(1), node(2)])
-    assert "Drain is needed again" in last_look(undrained, goal(3, 1), chosen)
-    gone = seen([pod(0)], [node(0)], replicas=3)
-    assert "nothing" in last_look(gone, goal(3, 1), chosen)
