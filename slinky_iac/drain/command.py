@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import sys
+from collections.abc import Mapping
 
 from slinky_iac.drain import cli
 from slinky_iac.drain.describe import lines, plan_props
@@ -39,14 +40,17 @@ def run(arguments: argparse.Namespace) -> int:
         _plan(arguments)
     else:
         taken = cli.cancel(arguments.stack, arguments.nodeset)
-        print(json.dumps({"steps": taken}) if arguments.json else _given_back(taken))
+        if arguments.json:
+            _told({"steps": taken})
+        else:
+            print(_given_back(taken))
     return 0
 
 
 def _plan(arguments: argparse.Namespace) -> None:
     plans = cli.plans(arguments.stack, arguments.nodeset)
     if arguments.json:
-        print(json.dumps([plan_props(plan) for plan in plans], indent=2))
+        _told({"plans": [plan_props(plan) for plan in plans]})
         return
     if not plans:
         print("no NodeSet of this stack is up, so a removal waits for nobody")
@@ -62,7 +66,7 @@ def _status(arguments: argparse.Namespace) -> int:
         print(f"not known: {trouble}", file=sys.stderr)
     code = 1 if unknown else 0
     if arguments.json:
-        print(json.dumps(rows, indent=2))
+        _told({"drains": rows, "unknown": unknown})
         return code
     if not rows and not unknown:
         print("nothing is drained or marked")
@@ -74,6 +78,10 @@ def _status(arguments: argparse.Namespace) -> int:
         for job in jobs if isinstance(jobs, list | tuple) else ():
             print(f"    job {job}")
     return code
+
+
+def _told(data: Mapping[str, object]) -> None:
+    print(json.dumps({"schema": 1, **data}, indent=2))
 
 
 def _given_back(taken: int) -> str:

@@ -57,7 +57,7 @@ def scale_in(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
     if seen.nodeset is None or (seen.cluster is None and not lowered):
         return kept
     if lowered:
-        return _planned(settings, seen, kept, session, olds)
+        return _planned(settings, seen, session, olds)
     leftovers = undo_steps(seen, settings.owner)
     if leftovers and len(seen.pods) <= settings.ceiling:
         nodes = sorted({pod.node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen))
@@ -65,13 +65,13 @@ def scale_in(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
     return kept
 
 
-def _planned(settings: GateSettings, seen: Observation, kept: Seen, session: Session, olds: Mapping[str, Any]) -> Seen:
+def _planned(settings: GateSettings, seen: Observation, session: Session, olds: Mapping[str, Any]) -> Seen:
     state = seen.nodeset
     if state is None:
         return Seen({})
+    # A check is given old inputs, and a refresh changes outputs only: whether the engine knows is not known here.
     if settings.unchanged_since(olds) and not begun(seen, settings.owner):
         session.report(scale.by_hand(settings, state.replicas), severity="warning", keep=True)
-        return kept
     if settings.scaler == "stack" and olds.get("owner") == "autoscaler":
         session.report(TAKEN_OVER.format(name=settings.resource, live=state.replicas), severity="warning", keep=True)
     plan = plan_scale_in(

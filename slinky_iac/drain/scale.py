@@ -51,8 +51,8 @@ def settle(session: Session, settings: GateSettings, *, unchanged: bool = False)
 def by_hand(settings: GateSettings, live: int) -> str:
     """What is told where somebody has raised a NodeSet's replicas and the state doesn't know."""
     return (
-        f"{settings.resource} has {live} replicas, and the stack and its state say {settings.replicas}: somebody scaled it,"
-        f" and this leaves it so. `pulumi up --refresh` comes back to {settings.replicas} and drains first"
+        f"{settings.resource} has {live} replicas where the stack says {settings.replicas}: somebody scaled it. Only with"
+        f" --refresh does `pulumi up` come back to {settings.replicas}, and drain first; without, it leaves it so"
     )
 
 

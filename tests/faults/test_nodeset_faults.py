@@ -134,32 +134,6 @@ def test_what_an_earlier_pod_of_the_name_left_in_slurmctld_keeps_no_new_one_from
 AUTOSCALER = "by-load"
 
 
-def test_replicas_that_somebody_raised_are_left_so_until_a_refresh_which_drains_first(gated: Gated, slurm: Slurm) -> None:
-    """The engine compares with its state, so it would not write the NodeSet: a drain would be for nothing, and stay."""
-    gated.reset()
-    gated.up(2)
-    gated.applied = None
-    gated.world.kubectl("scale", "nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE, "--replicas=3")
-    gated.world.await_pods(NAMESPACE, NODESET, 3)
-    slurm.await_registered(*NODES)
-    gated.disown_replicas()
-    job = slurm.submit("-p", "gpu", "-w", "gpu-2", "-t", "3", seconds=30)
-    slurm.await_running(job)
-
-    assert gated.changes() == []
-    told = gated.stack.pulumi("preview").stdout
-    assert f"{RESOURCE} has 3 replicas, and the stack and its state say 2: somebody scaled it" in told, told
-    gated.stack.up()
-    assert drained(slurm) == []
-    assert gated.pods() == list(NODES)
-
-    gated.stack.pulumi("up", "--refresh", "--yes", "--skip-preview")
-    assert len(gated.pods()) == 2
-    (row,) = slurm.await_completed(job)
-    assert (row.state, row.nodes) == ("COMPLETED", "gpu-2")
-    assert gated.changes() == []
-
-
 @pytest.fixture
 def autoscaled(gated: Gated) -> Iterator[Gated]:
     """The NodeSet with a HorizontalPodAutoscaler on it that may ask for one to three; it has no metric to go by."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -60,3 +61,16 @@ def test_a_status_that_could_not_be_asked_is_never_nothing(
     said = capsys.readouterr()
     assert "nothing is drained" not in said.out
     assert "prod/gpu: Slurm could not be asked" in said.err
+
+
+@pytest.mark.parametrize(
+    ("act", "found"), [("status", {"drains": [], "unknown": []}), ("plan", {"plans": []}), ("cancel", {"steps": 0})]
+)
+def test_json_is_an_object_of_a_stated_schema(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], act: str, found: dict[str, object]
+) -> None:
+    monkeypatch.setattr(asking, "status", lambda *_: ([], []))
+    monkeypatch.setattr(asking, "plans", lambda *_: [])
+    monkeypatch.setattr(asking, "cancel", lambda *_: 0)
+    assert cli.main(["drain", act, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"schema": 1, **found}

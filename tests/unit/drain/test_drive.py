@@ -419,7 +419,7 @@ def test_a_nodeset_that_somebody_raised_is_left_so_until_the_state_knows():
     session = ModelSession(world("1.1.0", 3))
     scale.settle(session, settings(2), unchanged=True)
     assert session.acts == []
-    assert "`pulumi up --refresh` comes back to 2 and drains first" in session.said[0]
+    assert "Only with --refresh does `pulumi up` come back to 2, and drain first" in session.said[0]
     scale.settle(session, settings(2))
     assert "Drain" in session.acts
     session.acts.clear()
