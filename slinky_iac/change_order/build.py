@@ -42,8 +42,8 @@ def change_order(text: str, *, now: int, removals: Mapping[str, Mapping[str, Any
 def read_removals(text: str) -> dict[str, Mapping[str, Any]]:
     """Plans by NodeSet, from the output of `python -m slinky_iac drain plan --json`."""
     try:
-        found = json.loads(text)
-    except ValueError:
+        found = json.loads(text)["plans"]
+    except (ValueError, KeyError, TypeError):
         found = None
     if isinstance(found, list) and all(isinstance(plan, dict) and "nodeset" in plan for plan in found):
         return {str(plan["nodeset"]): plan for plan in found}

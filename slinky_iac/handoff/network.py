@@ -81,7 +81,9 @@ def page(config: StackConfig) -> str:
     routed = [name for name in config.nodesets if name not in host_network]
     parts = [_HEAD.format(cluster=config.cluster.name)]
     if routed or config.controller.external is None:
-        parts.append(_ROUTED.format(nodesets=", ".join(routed) or "none", calico=_CALICO))
+        parts.append(
+            _ROUTED.format(namespace=config.cluster.namespace, nodesets=", ".join(routed) or "none", calico=_CALICO)
+        )
     if host_network:
         parts.append(_HOST.format(nodesets=", ".join(host_network)))
     if config.controller.external is None:
@@ -109,7 +111,7 @@ Outside hosts need a route to the pods' network, and pods must leave their node 
   (`disabled: true`), which Calico leaves untranslated.
 - The hosts' default router has to accept the peering, or a route on each host: `ip route add PODS via NODE`, one for each
   Kubernetes node's block.
-- Show it: on a host, `ping` a pod's address (`kubectl -n NAMESPACE get pods -o wide`).
+- Show it: on a host, `ping` a pod's address (`kubectl -n {namespace} get pods -o wide`).
 """
 _CALICO = """\
 apiVersion: projectcalico.org/v3

@@ -11,6 +11,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Final
 from urllib.parse import urlsplit
 
 from slinky_iac.config.fields import address_of
@@ -24,6 +25,15 @@ from slinky_iac.preflight.facts import Place, Tried
 TIMEOUT_S = 2.0
 """Longest wait for all answers together: a preview is looked at by somebody who waits."""
 
+_PODS: Final = "If pods can't reach it either, they will start and wait for it; where only they can, nothing is wrong"
+_SLURMREST: Final = "slurmrest.url"
+_USERS: Final = "external.slurmrestd.url"
+_WITHOUT: Final = {
+    _SLURMREST: "Gates ask there, from here: without an answer nothing is drained and no number of pods lowered",
+    _USERS: "Nothing of this stack needs it, its users do",
+}
+"""What follows for places that are none of the pods'."""
+
 
 def places(config: StackConfig) -> Iterator[Place]:
     """The outside daemons that all others need. slurmd hosts are left to Slurm, which knows them better than a desk does."""
@@ -31,9 +41,9 @@ def places(config: StackConfig) -> Iterator[Place]:
         yield Place("controller.external", "slurmctld", config.controller.external.host, config.controller.external.port)
     if config.accounting.enabled and config.accounting.external is not None:
         yield Place("accounting.external", "slurmdbd", config.accounting.external.host, config.accounting.external.port)
-    urls = [("slurmrest.url", config.slurmrest.url)]
+    urls = [(_SLURMREST, config.slurmrest.url)]
     if config.external.slurmrestd is not None:
-        urls.append(("external.slurmrestd.url", config.external.slurmrestd.url))
+        urls.append((_USERS, config.external.slurmrestd.url))
     for path, url in urls:
         host, port = address_of(url or "")
         if host:
@@ -106,7 +116,6 @@ class _Attempt(threading.Thread):
 def _finding(place: Place, trouble: str, timeout_s: float) -> Finding:
     return warning(
         place.path,
-        f"tried {place.daemon} at {place.host} port {place.port} from here for {timeout_s:g} s at the most: {trouble}. If"
-        " pods can't reach it either, they will start and wait for it. Check the address, the daemon, the firewall and the"
-        " route; where only pods can reach it, nothing is wrong",
+        f"tried {place.daemon} at {place.host} port {place.port} from here for {timeout_s:g} s at the most: {trouble}."
+        f" {_WITHOUT.get(place.path, _PODS)}. Check the address, the daemon, the firewall and the route",
     )

@@ -40,7 +40,9 @@ def test_at_the_deadline_nothing_is_killed_and_the_nodes_stay_drained_until_it_i
 
     shown = gated.cli("drain", "status", "--json")
     assert shown.returncode == 0, shown.stderr
-    (row,) = json.loads(shown.stdout)
+    found = json.loads(shown.stdout)
+    assert (found["schema"], found["unknown"]) == (1, [])
+    (row,) = found["drains"]
     assert (row["node"], row["owner"], row["marked"]) == (node, "ours", True)
     assert row["returns"], "a drain of ours ends by itself when nobody renews it"
 

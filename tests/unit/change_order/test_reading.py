@@ -82,7 +82,7 @@ def test_a_removal_is_unknown_until_its_plan_is_given(op: str) -> None:
     text = digest(teardown(op))
     (unknown,) = change_order(text, now=NOW).drains
     assert (unknown.kind, unknown.known, unknown.before) == ("removal", False, 2)
-    removals = read_removals(json.dumps([plan({"gpu-0": [ALICE]}, before=1, after=0)]))
+    removals = read_removals(json.dumps({"schema": 1, "plans": [plan({"gpu-0": [ALICE]}, before=1, after=0)]}))
     (known,) = change_order(text, now=NOW, removals=removals).drains
     assert (known.kind, known.known, [job.label for job in known.jobs]) == ("removal", True, ["7"])
 
@@ -206,7 +206,7 @@ def test_what_is_no_whole_preview_is_refused(text: str) -> None:
         change_order(text, now=NOW)
 
 
-@pytest.mark.parametrize("text", ["", "{}", "[1]", '[{"x": 1}]', "null"])
+@pytest.mark.parametrize("text", ["", "{}", "[1]", '{"plans": [1]}', '{"plans": [{"x": 1}]}', '{"plans": null}', "null"])
 def test_plans_of_removals_that_are_none_are_refused(text: str) -> None:
     with pytest.raises(PreviewError, match="drain plan"):
         read_removals(text)
