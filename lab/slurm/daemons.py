@@ -40,8 +40,10 @@ class Daemon:
 
 
 def _slurmctld(host: str, ready: Ready) -> Daemon:
-    # A state folder without a saved state is "corrupt" to a slurmctld that was killed in its first seconds; -i then.
-    script = f"[ -e {conf.STATE_SAVE}/job_state ] && exec /usr/sbin/slurmctld -D; exec /usr/sbin/slurmctld -D -i"
+    # A state folder without all of a saved state is "corrupt" to a slurmctld that was killed in its first seconds (fatal: No
+    # job state file, No reservation state file); -i then.
+    saved = " && ".join(f"[ -e {conf.STATE_SAVE}/{name} ]" for name in ("job_state", "resv_state"))
+    script = f"{saved} && exec /usr/sbin/slurmctld -D; exec /usr/sbin/slurmctld -D -i"
     return Daemon(host, "slurmctld", ("sh", "-c", script), ready, conf.CTLD_PORT)
 
 

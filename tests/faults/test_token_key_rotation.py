@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -180,6 +181,15 @@ def preflight(signed: Rotated) -> dict[str, set[str]]:
     return found
 
 
+def shown(signed: Rotated) -> tuple[dict[str, Any], list[dict[str, Any]]]:
+    """The token key as `status` lists it, and the keys that it says are being replaced."""
+    found = json.loads(program(signed, "status", "--json"))
+    (key,) = [each for each in found["keys"] if each["name"] == "token key"]
+    assert [each["signs"] for each in found["keys"] if each["name"] == "JWT key"] == [["operator"]]
+    assert 0 <= found["taken_at"] - key["made"] < 3600
+    return key, found["key_changes"]
+
+
 def test_a_running_cluster_changes_over_without_a_refused_moment(signed: Rotated, tmp_path: Path) -> None:
     """prepared, the hand-off, rs256: first nobody takes the new key's tokens, and nothing signs with it."""
     calls = Calls(way(signed.world, "prepared"))
@@ -199,9 +209,18 @@ def test_the_key_is_replaced_under_running_jobs_and_no_call_is_refused(signed: R
     old, before = token_key(signed), signed.unharmed()
     calls = Calls(way(signed.world, "rs256"))
     calls.start()
-    done = signed.rotate("tokens", "--start")
+    begun = signed.keys("rotate", "tokens", "--start")
+    assert begun.returncode == 3, begun.stdout + begun.stderr
+    key, (change,) = shown(signed)
+    assert (key["fingerprint"], key["cluster"], key["signs"]) == (f"kid {old.kid}", "same", ["this stack"])
+    assert (change["key"], change["how"]) == ("token key", "under running jobs")
+    assert change["signs"] == ["tokenKeyNext is set", "the public set has another key"]
+    done = signed.rotate("tokens")
     assert done.returncode == 0, done.stdout + done.stderr
     new = token_key(signed)
+    assert change["besides"] == [f"kid {new.kid}"]
+    key, changes = shown(signed)
+    assert (key["fingerprint"], key["cluster"], changes) == (f"kid {new.kid}", "same", [])
     await_true("a call with the new key", lambda: new.kid in calls.names, 30)
     calls.end()
     assert calls.names == {old.kid, new.kid}

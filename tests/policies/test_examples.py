@@ -19,7 +19,7 @@ SECRETS = {
     "slurmKey": base64.b64encode(b"a made-up slurm.key of enough characters").decode(),
     "jwtKey": base64.b64encode(b"another made-up key of enough characters").decode(),
     "mungeKey": base64.b64encode(b"a made-up munge.key of enough characters").decode(),
-    "databasePassword": "a made-up password",
+    "databasePassword": "a-made-up-password",
 }
 FILES = (*EXAMPLES, REPO / "examples" / "jupyter" / "Pulumi.munge.yaml")
 NAMES = [file.name.removeprefix("Pulumi.").removesuffix(".yaml") for file in FILES]
