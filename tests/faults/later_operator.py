@@ -14,42 +14,15 @@ from typing import Any
 import yaml
 
 from lab import charts, later_operator
-from lab.kubernetes import layout, machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
-from lab.slurm import cluster, daemons, keys, site
+from lab.slurm import keys, site
 from lab.stacks import Stack
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
-from tests.e2e.world import Settings, World, dev_settings, encrypted, ready
+from tests.e2e.world import Settings, World, dev_settings, encrypted
+from tests.faults.inside_parts import bring_login, database, queue_volume
 
 DATABASE = "slurm_acct_db_inside"
-NODE = layout.NODES[0]
-STATE = "/srv/slurmctld-on-later-operator"
-VOLUME = {
-    "apiVersion": "v1",
-    "kind": "PersistentVolume",
-    "metadata": {"name": "later-operator"},
-    "spec": {
-        "capacity": {"storage": "1Gi"},
-        "accessModes": ["ReadWriteOnce"],
-        "persistentVolumeReclaimPolicy": "Retain",
-        "hostPath": {"path": STATE},
-        "nodeAffinity": {
-            "required": {
-                "nodeSelectorTerms": [
-                    {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NODE.name]}]}
-                ]
-            }
-        },
-    },
-}
-"""slurmctld's queue; the lab has no provisioner."""
-SSSD = {
-    "apiVersion": "v1",
-    "kind": "Secret",
-    "metadata": {"name": "sssd", "namespace": INSIDE},
-    "stringData": {"sssd.conf": "[sssd]\n"},
-}
 
 
 def on_later_operator(found: Settings) -> None:
@@ -164,44 +137,20 @@ class Inside:
         (found,) = [step["newState"]["inputs"]["plan"] for step in report["steps"] if step["urn"].endswith("-scale-in")]
         return dict(found)
 
-    def await_login(self) -> None:
-        """Wait until the login pod is ready."""
-
-        def there() -> bool:
-            pods = [pod for pod in self.world.objects("pods", INSIDE) if "login-main" in pod["metadata"]["name"]]
-            return len(pods) == 1 and ready(pods[0])
-
-        await_true("the login pod is ready", there, 120)
-
 
 @contextmanager
 def lived(world: World, *, later: bool = True) -> Iterator[Inside]:
     """Three worker pods, slurmctld with its queue in a volume, slurmdbd, slurmrestd and a login pod; gone in the end."""
     later_operator.load(KUBERNETES)
     world.vacate()
-    world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(VOLUME))
-    on_node(["install", "-d", "-o", "401", "-g", "401", STATE])
-    sql(f"CREATE DATABASE {DATABASE};")  # slurmdbd's own attempt ends it: see lab/slurm/cluster.py
-    try:
-        found = Inside(world, world.stack("later-inside", all_inside("hs256", later=later)))
-        found.stack.pulumi("config", "set", "--secret", "databasePassword", stdin=keys.ensure(site.LAB.keys).database)
-        found.stack.up()
-        world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(SSSD))
-        found.await_login()
-        yield found
-        found.slurm("scancel", "-u", "slurm")  # a destroy waits for jobs
-    finally:
-        world.vacate()
-        world.kubectl("delete", "persistentvolume", "later-operator")
-        on_node(["rm", "-rf", STATE])
-        sql(f"DROP DATABASE {DATABASE};")
-
-
-def on_node(argv: list[str]) -> None:
-    """Run a command on the Kubernetes node that has slurmctld's volume."""
-    subprocess.run(machine.entered(KUBERNETES.home, NODE, argv), check=True, cwd="/", timeout=60)
-
-
-def sql(statement: str) -> None:
-    """Run a statement as root of the lab's MariaDB."""
-    cluster.LAB.hosts.run(daemons.MARIADB.host, ["mariadb", f"--socket={daemons.SOCKET}"], stdin=statement)
+    with queue_volume(world), database(DATABASE):
+        try:
+            found = Inside(world, world.stack("later-inside", all_inside("hs256", later=later)))
+            password = keys.ensure(site.LAB.keys).database
+            found.stack.pulumi("config", "set", "--secret", "databasePassword", stdin=password)
+            found.stack.up()
+            bring_login(world)
+            yield found
+            found.slurm("scancel", "-u", "slurm")  # a destroy waits for jobs
+        finally:
+            world.vacate()

@@ -17,11 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 
 from lab import paths
-from lab.kubernetes import layout, machine
-from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.stacks import Stack
 from slinky_iac.errors import SlurmrestAuthError
 from slinky_iac.keys import fingerprint
@@ -31,36 +28,10 @@ from slinky_iac.slurmrest.endpoints import KubeProxy
 from tests.e2e import by_hand
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
-from tests.e2e.world import Settings, World, dev_settings, ready
+from tests.e2e.world import Settings, World, dev_settings
+from tests.faults.inside_parts import await_login, bring_login, queue_volume
 from tests.integration import leaks
 
-NODE = layout.NODES[0]
-STATE = "/srv/slurmctld-of-planned-stop"
-VOLUME = {
-    "apiVersion": "v1",
-    "kind": "PersistentVolume",
-    "metadata": {"name": "planned-stop"},
-    "spec": {
-        "capacity": {"storage": "1Gi"},
-        "accessModes": ["ReadWriteOnce"],
-        "persistentVolumeReclaimPolicy": "Retain",
-        "hostPath": {"path": STATE},
-        "nodeAffinity": {
-            "required": {
-                "nodeSelectorTerms": [
-                    {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NODE.name]}]}
-                ]
-            }
-        },
-    },
-}
-"""slurmctld's queue; the lab has no provisioner."""
-SSSD = {
-    "apiVersion": "v1",
-    "kind": "Secret",
-    "metadata": {"name": "sssd", "namespace": INSIDE},
-    "stringData": {"sssd.conf": "[sssd]\n"},
-}
 PLACES = {"slurm": ("inside-auth-slurm", "slurm.key"), "jwt": ("inside-auth-jwths256", "jwt_hs256.key")}
 TRY = """umask 077; install -d -o slurm -g slurm /run/slurm-try
 base64 -d > /run/slurm-try/key; chown slurm /run/slurm-try/key
@@ -181,18 +152,14 @@ class Stopped:
 @pytest.fixture(scope="module")
 def generated(world: World) -> Iterator[Stopped]:
     world.vacate()
-    world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(VOLUME))
-    on_node(["install", "-d", "-o", "401", "-g", "401", STATE])
-    try:
-        found = Stopped(world, world.stack("stop-generated", queue_in_a_volume(settings("generated"))))
-        found.stack.pulumi("up", "--yes", "--skip-preview")
-        world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(SSSD))
-        await_login(world)
-        yield found
-    finally:
-        world.vacate()
-        world.kubectl("delete", "persistentvolume", "planned-stop")
-        on_node(["rm", "-rf", STATE])
+    with queue_volume(world):
+        try:
+            found = Stopped(world, world.stack("stop-generated", queue_in_a_volume(settings("generated"))))
+            found.stack.up()
+            bring_login(world)
+            yield found
+        finally:
+            world.vacate()
 
 
 @pytest.fixture(scope="module")
@@ -204,18 +171,6 @@ def imported(world: World) -> Iterator[Stopped]:
         yield found
     finally:
         world.vacate()
-
-
-def on_node(argv: list[str]) -> None:
-    subprocess.run(machine.entered(KUBERNETES.home, NODE, argv), check=True, cwd="/", timeout=60)
-
-
-def await_login(world: World) -> None:
-    def there() -> bool:
-        pods = [pod for pod in world.objects("pods", INSIDE) if pod["metadata"]["name"].startswith("inside-login-main")]
-        return len(pods) == 1 and ready(pods[0])
-
-    await_true("the login pod is ready", there, 120)
 
 
 def test_generated_keys_change_by_the_printed_commands_and_the_queue_stays(generated: Stopped, tmp_path: Path) -> None:

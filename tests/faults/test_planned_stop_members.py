@@ -13,16 +13,16 @@ from hashlib import sha256
 from pathlib import Path
 
 import pytest
-import yaml
 
-from lab.slurm import blank, daemons, keys, site
+from lab.slurm import blank, keys, site
 from lab.slurm.hosts import LAB as HOSTS
 from tests.e2e.joining import Joining
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE
 from tests.e2e.world import Settings, World
+from tests.faults.inside_parts import database, queue_volume
 from tests.faults.on_any_host import VIA
-from tests.faults.test_planned_stop import STATE, VOLUME, Stopped, on_node
+from tests.faults.test_planned_stop import Stopped
 from tests.faults.test_planned_stop import settings as stopping
 
 METAL, LOGIN = "metal-3", "login-2"
@@ -61,33 +61,23 @@ class Hybrid(Stopped):
         return said.splitlines()
 
 
-def sql(statement: str) -> None:
-    """Run a statement as root of the lab's MariaDB."""
-    HOSTS.run(daemons.MARIADB.host, ["mariadb", f"--socket={daemons.SOCKET}"], stdin=statement)
-
-
 @pytest.fixture(scope="module")
 def hybrid(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hybrid]:
     world.vacate()
-    sql(f"CREATE DATABASE IF NOT EXISTS {DATABASE};")
-    world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(VOLUME))
-    on_node(["install", "-d", "-o", "401", "-g", "401", STATE])
-    addresses = {host: blank.LAB.up(host) for host in (METAL, LOGIN)}
-    try:
-        stack = world.stack("stop-members", settings(addresses))
-        password = keys.ensure(site.LAB.keys).database
-        stack.pulumi("config", "set", "--secret", "databasePassword", stdin=password)
-        found = Hybrid(world, stack, hands=Joining(stack, addresses, tmp_path_factory.mktemp("hands")))
-        stack.up()
-        join(found)
-        yield found
-    finally:
-        for host in addresses:
-            blank.LAB.down(host)
-        world.vacate()
-        world.kubectl("delete", "persistentvolume", VOLUME["metadata"]["name"])  # type: ignore[index]
-        on_node(["rm", "-rf", STATE])
-        sql(f"DROP DATABASE {DATABASE};")
+    with queue_volume(world), database(DATABASE):
+        addresses = {host: blank.LAB.up(host) for host in (METAL, LOGIN)}
+        try:
+            stack = world.stack("stop-members", settings(addresses))
+            password = keys.ensure(site.LAB.keys).database
+            stack.pulumi("config", "set", "--secret", "databasePassword", stdin=password)
+            found = Hybrid(world, stack, hands=Joining(stack, addresses, tmp_path_factory.mktemp("hands")))
+            stack.up()
+            join(found)
+            yield found
+        finally:
+            for host in addresses:
+                blank.LAB.down(host)
+            world.vacate()
 
 
 def join(hybrid: Hybrid) -> None:

@@ -1,0 +1,82 @@
+"""What stacks with all of Slurm in Kubernetes need of the lab: a volume for slurmctld's queue, a database, a login pod."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import yaml
+
+from lab.kubernetes import layout, machine
+from lab.kubernetes.cluster import LAB as KUBERNETES
+from lab.slurm import cluster, daemons
+from tests.e2e.slurm import await_true
+from tests.e2e.test_two_stacks import INSIDE
+from tests.e2e.world import World, ready
+
+NODE = layout.NODES[0]
+FOLDER = "/srv/slurmctld-queue"
+VOLUME = "slurmctld-queue"
+SSSD = {
+    "apiVersion": "v1",
+    "kind": "Secret",
+    "metadata": {"name": "sssd", "namespace": INSIDE},
+    "stringData": {"sssd.conf": "[sssd]\n"},
+}
+"""What a login set can't do without; made after the stack's namespace."""
+
+
+@contextmanager
+def queue_volume(world: World) -> Iterator[None]:
+    """A volume for slurmctld's queue, since the lab has no provisioner. Whatever claims it must be gone before the end."""
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [NODE.name]}]}
+    spec = {
+        "capacity": {"storage": "1Gi"},
+        "accessModes": ["ReadWriteOnce"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "hostPath": {"path": FOLDER},
+        "nodeAffinity": {"required": {"nodeSelectorTerms": [term]}},
+    }
+    volume = {"apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": VOLUME}, "spec": spec}
+    world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(volume))
+    _on_node(["install", "-d", "-o", "401", "-g", "401", FOLDER])
+    try:
+        yield
+    finally:
+        world.kubectl("delete", "persistentvolume", VOLUME)
+        _on_node(["rm", "-rf", FOLDER])
+
+
+@contextmanager
+def database(name: str) -> Iterator[None]:
+    """An empty database on the lab's server: slurmdbd's own attempt to make one ends it, see lab/slurm/cluster.py."""
+    _sql(f"CREATE DATABASE {name};")
+    try:
+        yield
+    finally:
+        _sql(f"DROP DATABASE {name};")
+
+
+def bring_login(world: World) -> None:
+    """Give the login set its sssd.conf, and wait for its pod."""
+    world.kubectl("create", "-f", "-", stdin=yaml.safe_dump(SSSD))
+    await_login(world)
+
+
+def await_login(world: World) -> None:
+    """Wait until the login set's only pod is ready."""
+
+    def there() -> bool:
+        pods = [pod for pod in world.objects("pods", INSIDE) if pod["metadata"]["name"].startswith("inside-login-main")]
+        return len(pods) == 1 and ready(pods[0])
+
+    await_true("the login pod is ready", there, 120)
+
+
+def _on_node(argv: list[str]) -> None:
+    subprocess.run(machine.entered(KUBERNETES.home, NODE, argv), check=True, cwd="/", timeout=60)
+
+
+def _sql(statement: str) -> None:
+    cluster.LAB.hosts.run(daemons.MARIADB.host, ["mariadb", f"--socket={daemons.SOCKET}"], stdin=statement)
