@@ -25,9 +25,8 @@ from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.preflight import cli as preflight
 from slinky_iac.slurm_drift import cli as slurm_drift
 from slinky_iac.status import cli as status
+from slinky_iac.terminal import INTERRUPTED
 
-INTERRUPTED: Final = 130
-"""Exit code after Ctrl-C, as a shell's own."""
 UNREAD: Final = 141
 """Exit code where nobody reads the answer to its end: as a shell's own, after SIGPIPE."""
 

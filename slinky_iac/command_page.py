@@ -24,8 +24,8 @@ Any of them ends with 130 after Ctrl-C. `venv/bin/python -m slinky_iac keys rota
 
 ## JSON
 
-`--json` prints one object with `"schema": 1` where a command has more to say than a list; the number changes when a field
-goes or changes its meaning. Messages go to stderr, answers to stdout.
+`--json` prints one object with `"schema": 1`; the number changes when a field goes or changes its meaning. Messages go to
+stderr, answers to stdout.
 
 ## Completion
 

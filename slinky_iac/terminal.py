@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+INTERRUPTED: Final = 130
+"""Exit code after Ctrl-C, as a shell's own."""
 NARROWEST: Final = 80
 WIDEST: Final = 140
 _COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36, "bold": 1, "dim": 2}

@@ -180,7 +180,7 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, nodeset in config.nodesets.items():
         path = f"nodesets.{name}"
         total += max(nodeset.replicas, nodeset.max_replicas or 0)
-        if config.drain_of(name).on_deadline == "requeue" and _release(config) < REQUEUE_SINCE:
+        if config.drain_of(name).on_deadline == "requeue" and _numbers(config.slurm_release) < REQUEUE_SINCE:
             yield warning(
                 f"{path}.drain.onDeadline",
                 f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"
@@ -282,14 +282,14 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield error(f"{path}.name", f"{host} is what a pod of nodesets.{nodeset} is called; rename the host")
 
 
-def _release(config: StackConfig) -> tuple[int, ...]:
-    return tuple(int(part) for part in config.slurm_release.split("."))
+def _numbers(release: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in release.split("."))
 
 
 def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.keys.auth == "auth/munge":
         return  # no operator and no slurmrestd: clients are of the cluster's release, whichever that is
-    release = _release(config)
+    release = _numbers(config.slurm_release)
     if release < MINIMUM_SLURM:
         yield error(
             "cluster.slurmVersion",
@@ -297,7 +297,7 @@ def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " slurmctld, slurmrestd and slurmd to 25.11 or newer, in this order",
         )
     images = config.operator_version.slurm_release
-    if config.cluster.slurm_version is not None and release < tuple(int(p) for p in images.split(".")):
+    if config.cluster.slurm_version is not None and release < _numbers(images):
         for name in _defaulted_images(config):
             yield error(
                 f"cluster.images.{name}",

@@ -19,11 +19,10 @@ from slinky_iac.preflight.ask import Scope, ask
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.report import WIDTH, as_json, as_text
-from slinky_iac.terminal import seen_width, wants_colour
+from slinky_iac.terminal import INTERRUPTED, seen_width, wants_colour
 
 HELP = "do both halves fit? names, ports, versions, keys, slurm.conf, clocks; from here and from a pod; changes nothing"
 FOUND: Final = 6
-INTERRUPTED: Final = 130
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -68,24 +66,14 @@ class Inside:
 
     def started(self, *arguments: str) -> subprocess.Popen[str]:
         """`python -m slinky_iac` in the project's folder, in a process group of its own."""
-        return subprocess.Popen(
-            [sys.executable, "-m", "slinky_iac", *arguments],
-            cwd=self.stack.folder,
-            env={**os.environ, **self.stack.env},
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-            text=True,
-            start_new_session=True,
-        )
+        return self.stack.started(*arguments)
 
     def program(self, *arguments: str, check: bool = True) -> str:
         """What `python -m slinky_iac` prints; fails where it does, unless told otherwise."""
-        with self.started(*arguments) as run:
-            out, err = run.communicate(timeout=900)
-        self.said += [out, err]
-        assert run.returncode == 0 or not check, out + err
-        return out
+        done = self.stack.program(*arguments, timeout=900)
+        self.said += [done.stdout, done.stderr]
+        assert done.returncode == 0 or not check, done.stdout + done.stderr
+        return done.stdout
 
     def set(self, path: str, value: str) -> None:
         """A setting of the stack; nothing is applied."""

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from hashlib import sha256
@@ -77,12 +75,7 @@ def joined(world: World, slurm: Slurm, tmp_path_factory: pytest.TempPathFactory)
 
 def kill_where_hosts_change(rotated: Rotated) -> None:
     """Begin a rotation and kill it, with all that it started, once the login hosts have the file of `change-hosts`."""
-    command = [sys.executable, "-m", "slinky_iac", "keys", "rotate", "slurm", "--start", "--via", VIA]
-    env = {**os.environ, **rotated.stack.env}
-    with subprocess.Popen(
-        command, cwd=rotated.stack.folder, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True, start_new_session=True,
-    ) as run:  # fmt: skip
+    with rotated.stack.started("keys", "rotate", "slurm", "--start", "--via", VIA) as run:
         assert run.stderr is not None
         changing = False
         for line in run.stderr:
