@@ -31,6 +31,14 @@ ANNOTATION_POD_DEADLINE = "nodeset.slinky.slurm.net/pod-deadline"
 ANNOTATION_GATE = "slinky-iac/scale-in"
 """Set by us on the pods we picked: the owner tag of the gate, so that a cancel finds what is ours."""
 
+ANNOTATION_PERMIT = "slinky-iac/permit"
+"""Set by a gate on its NodeSet: what the fence in the API server lets through, as :func:`permit_to_scale` and
+:func:`permit_to_delete` write it. An annotation that is written leaves the generation as it is; a number that is written
+doesn't, so a used permission lapses."""
+PERMIT_SCALE = "scale-to:"
+PERMIT_DELETE = "delete"
+PERMIT_AT = "@"
+
 ANNOTATION_JWT_KEY = "slinky-iac/jwt-key"
 """Set by us on the Controller: fingerprint of the JWT key. Its change wakes the operator, which signs with the Secret's
 key as it is then; by itself it would look again only after 12 minutes (slurmclient_sync.go)."""
@@ -185,3 +193,13 @@ def owns_reason(reason: str, stack: str, nodeset: str) -> bool:
     """Whether a node's reason says that the drain is this stack's, for this NodeSet."""
     owner = drain_owner(stack, nodeset)
     return reason == owner or reason.startswith(f"{owner}:")
+
+
+def permit_to_scale(replicas: int, generation: int) -> str:
+    """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` be lowered to ``replicas``."""
+    return f"{PERMIT_SCALE}{replicas}{PERMIT_AT}{generation}"
+
+
+def permit_to_delete(generation: int) -> str:
+    """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` be deleted."""
+    return f"{PERMIT_DELETE}{PERMIT_AT}{generation}"

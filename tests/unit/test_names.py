@@ -10,6 +10,7 @@ from slinky_iac import names
 
 LABEL = st.from_regex(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?", fullmatch=True)
 REASON = st.text(max_size=400)
+NUMBER = st.integers(min_value=0, max_value=2**31 - 1)
 
 
 @pytest.mark.parametrize(
@@ -96,3 +97,13 @@ def test_wire_formats_are_pinned() -> None:
     assert names.nodeset_resource("slurm", "gpu") == "slurm-worker-gpu"
     assert names.nodeset_hostname("gpu") == "gpu-"
     assert names.loginset_resource("slurm", "main") == "slurm-login-main"
+    assert names.ANNOTATION_PERMIT == "slinky-iac/permit"
+    assert names.permit_to_scale(3, 12) == "scale-to:3@12"
+    assert names.permit_to_delete(12) == "delete@12"
+
+
+@given(one=st.tuples(NUMBER, NUMBER), other=st.tuples(NUMBER, NUMBER))
+def test_a_permission_is_for_one_number_and_one_generation(one: tuple[int, int], other: tuple[int, int]) -> None:
+    assert (names.permit_to_scale(*one) == names.permit_to_scale(*other)) == (one == other)
+    assert (names.permit_to_delete(one[1]) == names.permit_to_delete(other[1])) == (one[1] == other[1])
+    assert names.permit_to_scale(*one) != names.permit_to_delete(other[1])
