@@ -61,6 +61,8 @@ SLURMCTLD_PORT = 6817
 SLURMD_PORT = 6818
 SLURMDBD_PORT = 6819
 SLURMRESTD_PORT = 6820
+SLURMRESTD_TLS_PORT = 6843
+"""Of the Service that leads to TLS in slurmrestd's pods; the operator has 6820, which it asks in plain HTTP."""
 
 SLINKY_UID = 401
 """User id of ``slurm`` in Slinky's images; auth/slurm carries it from host to host."""

@@ -22,4 +22,6 @@ def reach(config: StackConfig) -> Reach:
         context=config.kubernetes.context,
         url=config.slurmrest.url,
         ca_file=config.slurmrest.ca_file,
+        client_cert_file=config.slurmrest.client_cert_file,
+        client_key_file=config.slurmrest.client_key_file,
     )

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.config import rules_kubernetes, rules_munge, rules_rotation, rules_tokens
+from slinky_iac.config import rules_kubernetes, rules_munge, rules_rotation, rules_tls, rules_tokens
 from slinky_iac.config.findings import Finding, Level, error, info, warning
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import StackConfig
@@ -352,6 +352,7 @@ RULES: tuple[Rule, ...] = (
     _operator,
     _mixed,
     *rules_kubernetes.RULES,
+    *rules_tls.RULES,
 )
 
 

@@ -31,6 +31,10 @@ class Access(Section):
     """A direct address of slurmrestd. By default the Kubernetes API server's service proxy, so a kubeconfig is enough."""
     ca_file: str | None = None
     """Certificate authority of a direct https address, as a file."""
+    client_cert_file: str | None = None
+    """Client certificate of gates and commands, as a PEM file, where that address asks for one. Read at each request."""
+    client_key_file: str | None = None
+    """Key of it, as a PEM file without a passphrase."""
 
 
 class Kubernetes(Section):

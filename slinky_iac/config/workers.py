@@ -225,6 +225,10 @@ class ExternalSlurmrestd(Section):
     """Base address, e.g. https://slurmrestd.example.org:6820."""
     ca_file: str | None = None
     """Certificate authority of an https address, as a file."""
+    client_cert_file: str | None = None
+    """Client certificate of preflight, as a PEM file, where that address asks for one. Read at each request."""
+    client_key_file: str | None = None
+    """Key of it, as a PEM file without a passphrase."""
 
 
 class External(Section):

@@ -27,7 +27,7 @@ from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.endpoints import Direct, Endpoint, KubeProxy
+from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
 from slinky_iac.slurmrest.models import JobWord, NodesAnswer
 from slinky_iac.slurmrest.signing import SigningKey, held
 
@@ -99,8 +99,8 @@ class Session:
     def _endpoint(self) -> Endpoint:
         reach = self.reach
         if reach.url is not None:
-            return Direct(reach.url, Path(reach.ca_file) if reach.ca_file else None)
-        return KubeProxy(kubeconfig=self._source(), namespace=reach.namespace, service=reach.restapi_service)
+            return direct(reach.url, reach.ca_file, reach.client_cert_file, reach.client_key_file)
+        return in_kubernetes(self._source(), reach.namespace, reach.restapi_service, tls=reach.restapi_scheme == "https")
 
     def nodeset(self, name: str) -> NodeSetState | None:
         """The NodeSet; None where there is none (any more)."""

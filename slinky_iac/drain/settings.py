@@ -34,6 +34,11 @@ class Reach:
     context: str | None = None
     url: str | None = None
     ca_file: str | None = None
+    client_cert_file: str | None = None
+    """Our certificate and its key, where slurmrestd at ``url`` asks for one."""
+    client_key_file: str | None = None
+    restapi_scheme: str | None = None
+    """``https`` where ``restapi_service`` leads to TLS in slurmrestd's pods."""
 
 
 @dataclass(frozen=True)
@@ -141,6 +146,9 @@ _REACH: Final = {
     "context": "context",
     "url": "url",
     "ca_file": "caFile",
+    "client_cert_file": "clientCertFile",
+    "client_key_file": "clientKeyFile",
+    "restapi_scheme": "restapiScheme",
 }
 
 

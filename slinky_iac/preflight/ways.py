@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube_access import kube_source
 from slinky_iac.preflight.ask_slurm import Way
-from slinky_iac.slurmrest.endpoints import Direct, KubeProxy
+from slinky_iac.slurmrest.endpoints import KubeProxy, direct
 
 
 def way_of_drains(config: StackConfig) -> Way:
     """The one that drains go through: at its URL, or in Kubernetes behind the API server."""
     access = config.slurmrest
     if access.url is not None:
-        return Way(_direct(access.url, access.ca_file), inside=False)
+        return Way(direct(access.url, access.ca_file, access.client_cert_file, access.client_key_file), inside=False)
     service = names.restapi_service(config.cluster.resource_name)
     return Way(KubeProxy(kubeconfig=kube_source(config), namespace=config.cluster.namespace, service=service), inside=True)
 
@@ -23,8 +21,7 @@ def way_of_drains(config: StackConfig) -> Way:
 def way_of_users(config: StackConfig) -> Way | None:
     """The one for users, outside Kubernetes; None where the stack has none."""
     outside = config.external.slurmrestd
-    return None if outside is None else Way(_direct(outside.url, outside.ca_file), inside=False, needed=False)
-
-
-def _direct(url: str, ca_file: str | None) -> Direct:
-    return Direct(url, Path(ca_file) if ca_file else None)
+    if outside is None:
+        return None
+    endpoint = direct(outside.url, outside.ca_file, outside.client_cert_file, outside.client_key_file)
+    return Way(endpoint, inside=False, needed=False)

@@ -14,10 +14,11 @@ from pathlib import Path
 import httpx
 
 from slinky_iac.errors import KubeUnreachable, SlurmrestUnreachable
-from slinky_iac.kube.connection import KubeTransport, tls_context
+from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
 from slinky_iac.kube.wire import Clock
-from slinky_iac.names import SLURMRESTD_PORT, is_dns_label
+from slinky_iac.names import SLURMRESTD_PORT, SLURMRESTD_TLS_PORT, is_dns_label
+from slinky_iac.slurmrest.tls import Files, TlsTransport
 
 
 @dataclass(frozen=True)
@@ -27,6 +28,9 @@ class Direct:
 
     url: str
     ca_file: Path | None = None
+    client_cert_file: Path | None = None
+    """Our own certificate, for a server that asks for one, and its key: PEM."""
+    client_key_file: Path | None = None
 
     @property
     def shown(self) -> str:
@@ -53,6 +57,17 @@ class KubeProxy:
 
 
 Endpoint = Direct | KubeProxy
+
+
+def direct(url: str, ca: str | None, client_cert: str | None, client_key: str | None) -> Direct:
+    """A :class:`Direct` of texts as settings and states have them; empty is none."""
+    return Direct(url, *(Path(name) if name else None for name in (ca, client_cert, client_key)))
+
+
+def in_kubernetes(kubeconfig: KubeSource, namespace: str, service: str, *, tls: bool) -> KubeProxy:
+    """The Service of the stack's slurmrestd, at the port that it has with and without TLS."""
+    port = SLURMRESTD_TLS_PORT if tls else SLURMRESTD_PORT
+    return KubeProxy(kubeconfig, namespace, service, port, tls)
 
 
 @dataclass(frozen=True)
@@ -105,18 +120,10 @@ def _direct(endpoint: Direct) -> Route:
             "slurmrestd's URL can't be used: it must be http:// or https://, a host, a port and at most a path, "
             "without user, password, query or fragment"
         )
-    ca = None
-    if endpoint.ca_file is not None:
-        try:
-            ca = endpoint.ca_file.read_bytes()
-        except OSError as error:
-            raise SlurmrestUnreachable(f"CA file {endpoint.ca_file} can't be read: {error.strerror}") from None
     if url.scheme == "http":
         # It speaks no TLS, so it trusts nobody: httpx would load all the machine's CAs, which takes longer than an answer.
         nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         return Route(str(url), httpx.HTTPTransport(verify=nobody, trust_env=False), str(url))
-    try:
-        tls = tls_context(ca=ca, where=f"CA file {endpoint.ca_file}")
-    except KubeUnreachable as error:
-        raise SlurmrestUnreachable(str(error)) from None
-    return Route(str(url), httpx.HTTPTransport(verify=tls, trust_env=False), str(url))
+    files = Files(endpoint.ca_file, endpoint.client_cert_file, endpoint.client_key_file)
+    transport = TlsTransport(files, lambda tls: httpx.HTTPTransport(verify=tls, trust_env=False))
+    return Route(str(url), transport, str(url))

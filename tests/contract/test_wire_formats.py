@@ -16,6 +16,7 @@ from tests.program import Registered, Secret
 from tests.stacks import ROOT
 
 REACH = {"namespace", "restapiService", "jwtSecret", "jwtEntry", "tokens", "kubeconfig", "context", "url", "caFile"}
+REACH |= {"clientCertFile", "clientKeyFile", "restapiScheme"}
 GATE = REACH | {
     "schema",
     "stack",

@@ -11,9 +11,10 @@ from slinky_iac.config.rules import RULES, findings, require_sound
 from slinky_iac.errors import ConfigError
 from tests.stacks import SECRETS, merged, minimal, outside
 from tests.unit.config.rule_cases import DAEMONS, Case, nodeset
+from tests.unit.config.rule_cases_tls import TLS
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 
-ERRORS = DAEMONS + WORKERS
+ERRORS = DAEMONS + WORKERS + TLS
 
 
 def ids(case: Case) -> str:

@@ -1,0 +1,44 @@
+"""From the configuration to the way to slurmrestd, through the state of the gates."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from slinky_iac.config.load import load
+from slinky_iac.drain.settings import reach_from, reach_props
+from slinky_iac.preflight.ways import way_of_drains, way_of_users
+from slinky_iac.reach import reach
+from slinky_iac.slurmrest.endpoints import Direct, KubeProxy, direct
+from tests.stacks import minimal
+
+URL = "https://slurmrestd.example.org:6820"
+FILES = {"caFile": "ca.pem", "clientCertFile": "gate.crt", "clientKeyFile": "gate.key"}
+BY_URL = Direct(URL, Path("ca.pem"), Path("gate.crt"), Path("gate.key"))
+
+
+def test_gates_commands_and_preflight_show_the_client_certificate_that_is_set() -> None:
+    config = load(minimal(slurmrest={"url": URL, **FILES}, external={"slurmrestd": {"url": URL, **FILES}}))
+    props = reach_props(reach(config))
+    assert FILES.items() <= props.items()
+    found = reach_from(props)
+    assert found == reach(config)
+    assert found.url is not None
+    assert direct(found.url, found.ca_file, found.client_cert_file, found.client_key_file) == BY_URL
+    assert way_of_drains(config).endpoint == BY_URL
+    users = way_of_users(config)
+    assert users is not None
+    assert users.endpoint == BY_URL
+
+
+def test_the_state_of_an_older_program_shows_no_client_certificate() -> None:
+    """Props from before there were such settings: a destroy reads them as they are."""
+    props = reach_props(reach(load(minimal())))
+    added = {"clientCertFile", "clientKeyFile", "restapiScheme"}
+    older = {name: value for name, value in props.items() if name not in added}
+    assert reach_from(older) == reach(load(minimal()))
+
+
+def test_without_a_url_the_way_is_the_api_server_in_plain_http() -> None:
+    endpoint = way_of_drains(load(minimal())).endpoint
+    assert isinstance(endpoint, KubeProxy)
+    assert (endpoint.tls, endpoint.port) == (False, 6820)
