@@ -170,7 +170,17 @@ def _service(sheet: Sheet) -> Iterator[Task]:
 
 
 def _edit(sheet: Sheet) -> Iterator[Task]:
-    lines = "slurm_handoff_missing"
+    lines, conf = "slurm_handoff_missing", "slurm_handoff_conf"
+    yield {"name": f"Look at {sheet.edits}", "ansible.builtin.stat": {"path": sheet.edits}, "register": conf}
+    yield {
+        "name": f"Stop where {sheet.edits} is a link",
+        "ansible.builtin.assert": {
+            "that": [f"not ({conf}.stat.islnk | default(false))"],
+            "fail_msg": f"{sheet.edits} is a link: add the lines yourself, where it points, without slurm_edit_conf",
+            "quiet": True,
+        },
+        "when": "slurm_edit_conf | bool",
+    }
     yield {
         "name": f"Look what {sheet.edits} lacks",
         "ansible.builtin.command": {"cmd": f"{sheet.check_path} --missing"},

@@ -41,6 +41,17 @@ check_key() { # PATH FINGERPRINT [OWNER]: there, the cluster's own, and nobody's
     fi
 }
 
+check_folder() { # PATH: nobody but root can come between a script of root's and what it writes there
+    local why
+    if [ ! -d "$root$1" ]; then
+        tell bad "$1 is not there: run install.sh"
+    elif why=$(trusted "$root$1"); then
+        tell ok "$1 and the folders above it are root's alone to change"
+    else
+        tell bad "$why. Else scripts that root runs there are refused"
+    fi
+}
+
 check_user() { # UID FIRM: SlurmUser's uid
     local got
     if ! got=$(id -u slurm 2>/dev/null); then

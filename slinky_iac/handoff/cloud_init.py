@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -34,7 +35,7 @@ def _files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Render
 
 def user_data(sheet: Sheet, handed: Handoff, keys: Mapping[str, bytes] | None) -> str:
     """The user data of one role."""
-    files = [_entry(each, content=each.text) for each in sheet.files]
+    files = [_text_entry(each, sheet) for each in sheet.files]
     if keys is not None:
         encoded = {key: base64.b64encode(keys[key.name]).decode() for key in sheet.keys}
         files += [_entry(key, encoding="b64", content=text) for key, text in encoded.items()]
@@ -45,6 +46,14 @@ def user_data(sheet: Sheet, handed: Handoff, keys: Mapping[str, bytes] | None) -
     return f"#cloud-config\n{_comment(sheet, handed, with_keys=keys is not None)}" + yaml.dump(
         data, Dumper=_Dumper, sort_keys=False, width=4096, allow_unicode=True
     )
+
+
+def _text_entry(placed: Placed, sheet: Sheet) -> dict[str, Any]:
+    """A file's entry. The check, which is most of all that is said here, is packed: clouds take little user data."""
+    if placed.path != sheet.check_path:
+        return _entry(placed, content=placed.text)
+    packed = gzip.compress(placed.text.encode(), mtime=0)
+    return _entry(placed, encoding="gz+b64", content=base64.b64encode(packed).decode())
 
 
 def _entry(placed: Placed | KeyPlace, **what: str) -> dict[str, Any]:

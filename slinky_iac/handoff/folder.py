@@ -6,8 +6,9 @@ import shlex
 from collections.abc import Iterator, Mapping
 from pathlib import PurePosixPath
 
-from slinky_iac.handoff.model import Handoff, Rendered, Sheet, rendered
+from slinky_iac.handoff.model import SLURM_FOLDER, Handoff, Rendered, Sheet, rendered
 from slinky_iac.handoff.pages import overview, sheet_page
+from slinky_iac.host_shell import TRUSTED
 
 _HOW = """\
 Copy a role's folder to the host and run its `install.sh` there, as root. It puts files in their places, starts the daemon
@@ -51,7 +52,16 @@ def install_script(sheet: Sheet, cluster: str) -> str:
         if sheet.edits
         else _START.format(service=sheet.service, check=sheet.check_path)
     )
-    return _INSTALL.format(role=sheet.role, cluster=cluster, keys=keys, puts=puts, tail=tail, check=sheet.check_path)
+    return _INSTALL.format(
+        role=sheet.role,
+        cluster=cluster,
+        trusted=TRUSTED,
+        slurm=SLURM_FOLDER,
+        keys=keys,
+        puts=puts,
+        tail=tail,
+        check=sheet.check_path,
+    )
 
 
 _INSTALL = """\
@@ -63,6 +73,11 @@ cd "$(dirname "$0")"
 lacking=0
 changed=0
 
+{trusted}new=
+trap 'rm -f "$new"' EXIT
+fresh() {{ # TARGET: a new file beside it, whose name nobody could lay a link under
+    new=$(mktemp "${{1%/*}}/.${{1##*/}}.XXXXXX")
+}}
 put() {{ # FILE MODE OWNER: a file of files/ goes to its place
     place "files/$1" "/$1" "$3" "$2"
 }}
@@ -71,9 +86,10 @@ place() {{ # SOURCE TARGET OWNER MODE
         echo "unchanged $2"
         return
     fi
-    mkdir -p "$(dirname "$2")"
-    install -o "$3" -g "$3" -m "$4" "$1" "$2.new"
-    mv "$2.new" "$2"
+    mkdir -p "${{2%/*}}"
+    fresh "$2"
+    install -T -o "$3" -g "$3" -m "$4" "$1" "$new"
+    mv -fT "$new" "$2"
     changed=1
     echo "installed $2"
 }}
@@ -97,6 +113,11 @@ hosts_line() {{ # ADDRESS NAMES: in /etc/hosts, once
     fi
 }}
 
+mkdir -p {slurm}
+if ! why=$(trusted {slurm}); then
+    echo "$why. Nothing was placed and nothing started. Then run this again" >&2
+    exit 1
+fi
 {keys}
 if [ "$lacking" = 1 ]; then # before all else: what is placed now would count as unchanged then, and nothing be restarted
     echo "nothing else was placed and nothing started: run this again when the key is in its place" >&2
@@ -104,7 +125,7 @@ if [ "$lacking" = 1 ]; then # before all else: what is placed now would count as
 fi
 {puts}
 {tail}
-exec {check}
+{check} # no exec: the trap
 """
 _START = """\
 if [ -d /run/systemd/system ]; then
@@ -130,9 +151,17 @@ if ! added=$({check} --missing) && [ -n "$added" ]; then
         printf 'these lines are missing in {edits}; add them, or run this with --edit:\\n%s\\n' "$added" >&2
         exit 1
     fi
-    cp -p {edits} "{edits}.before-slinky-iac"
-    if [ -n "$(tail -c 1 {edits})" ]; then echo >>{edits}; fi
-    printf '# by slinky-iac handoff\\n%s\\n' "$added" >>{edits}
+    if [ -L {edits} ]; then
+        echo "{edits} is a link to $(readlink {edits}): add the lines there yourself, then run this again" >&2
+        printf '%s\\n' "$added"
+        exit 1
+    fi
+    cp -pT --remove-destination {edits} {edits}.before-slinky-iac
+    fresh {edits}
+    cp -p {edits} "$new"
+    if [ -n "$(tail -c 1 "$new")" ]; then echo >>"$new"; fi
+    printf '# by slinky-iac handoff\\n%s\\n' "$added" >>"$new"
+    mv -fT "$new" {edits}
     echo "added to {edits} (as it was: {edits}.before-slinky-iac):"
     printf '%s\\n' "$added"
     echo "next: scontrol reconfigure, or a restart where AuthType, CredType or a key changed; then {check}"

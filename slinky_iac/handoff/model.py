@@ -5,6 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
+from typing import Final
+
+SLURM_FOLDER: Final = "/etc/slurm"
+"""Slurm's folder on a host."""
 
 
 class Role(StrEnum):

@@ -10,17 +10,17 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.handoff import network
-from slinky_iac.handoff.model import KeyPlace, Placed, Sheet
+from slinky_iac.handoff.model import SLURM_FOLDER, KeyPlace, Placed, Sheet
 from slinky_iac.handoff.script import check_script
 from slinky_iac.manifests.endpoints import join_target
 from slinky_iac.manifests.shared import key_references
 from slinky_iac.slurmconf import LISTS
 from slinky_iac.token_keys import kids
 
-SLURM_KEY: Final = f"/etc/slurm/{names.SLURM_KEY_FILE}"
-SLURM_JWKS: Final = f"/etc/slurm/{names.SLURM_JWKS_FILE}"
-JWT_KEY: Final = f"/etc/slurm/{names.JWT_KEY_FILE}"
-TOKEN_SET: Final = f"/etc/slurm/{names.JWKS_FILE}"
+SLURM_KEY: Final = f"{SLURM_FOLDER}/{names.SLURM_KEY_FILE}"
+SLURM_JWKS: Final = f"{SLURM_FOLDER}/{names.SLURM_JWKS_FILE}"
+JWT_KEY: Final = f"{SLURM_FOLDER}/{names.JWT_KEY_FILE}"
+TOKEN_SET: Final = f"{SLURM_FOLDER}/{names.JWKS_FILE}"
 Check = tuple[str, ...]
 
 
@@ -68,6 +68,7 @@ def common(config: StackConfig, program: str, *asked: str) -> tuple[Check, ...]:
         ("check_version", program, config.slurm_release, *asked),
         ("check_user", str(names.SLINKY_UID), "loose" if own else "firm"),
         ("check_clock",),
+        ("check_folder", SLURM_FOLDER),
     )
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from slinky_iac.handoff.model import Sheet
+from slinky_iac.host_shell import TRUSTED
 
 LIBRARY = Path(__file__).with_name("check.sh")
 
@@ -22,7 +23,7 @@ def functions_for(calls: Iterable[str]) -> str:
 
     User data of a cloud has little room, so a script holds no more than it uses.
     """
-    head, *pieces = re.split(r"(?m)^(?=\w+\(\) \{)", LIBRARY.read_text())
+    head, *pieces = re.split(r"(?m)^(?=\w+\(\) \{)", f"{LIBRARY.read_text()}\n{TRUSTED}")
     bodies = {piece.split("(", 1)[0]: piece for piece in pieces}
     used: set[str] = set()
     wanted = set(calls)

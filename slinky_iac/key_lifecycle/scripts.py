@@ -14,6 +14,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
 
+from slinky_iac.host_shell import TRUSTED
 from slinky_iac.key_lifecycle.model import Host, Role
 
 FOLDER = "/etc/slurm"
@@ -50,6 +51,26 @@ follows() {
     [ -f slurm.conf ]
 }"""
 
+_FUNCTIONS = f"""\
+{TRUSTED}\
+fresh() {{ # NAME: a new file, whose name nobody could lay a link under; those of a run that was cut short go
+    rm -f -- ".$1".??????
+    mktemp "./.$1.XXXXXX"
+}}
+place() {{ # NAME DIGEST REFERENCE: standard input, base64 of the file with that digest, becomes NAME, REFERENCE's owner's
+    new=$(fresh "$1")
+    base64 -d > "$new"
+    chown -h --reference="$3" "$new"
+    chmod 600 "$new"
+    [ "$(sha256sum < "$new" | cut -d" " -f1)" = "$2" ]
+    mv -fT "$new" "$1"
+}}
+mark() {{ # NAME WORD
+    new=$(fresh "$1")
+    echo "$2" > "$new"
+    mv -fT "$new" "$1"
+}}"""
+
 _FOLLOWED = {
     "slurmd": "follows slurmd || systemctl restart slurmd",
     # slurmctld tells only a sackd that fetched its configuration from it, and once in vain forgets that one, too
@@ -80,7 +101,7 @@ def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: b
     that began with slurm.key would go on with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; 26.05):
     they are restarted, once in their life. Jobs survive that, but for a second `srun` and `sbatch` on that host fail.
     """
-    lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}"]
+    lines = _begun(folder)
     for file in files:
         lines += _place(file)
     units = [unit for role, unit in _RESTARTED.items() if role in host.roles]
@@ -99,12 +120,12 @@ def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: b
 
 def mark(files: Sequence[File], *, folder: str = FOLDER) -> str:
     """The script that marks ``files`` as read by the host's daemons; says what the files are. It holds no key."""
-    lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}", *_marks(files)]
+    lines = [*_begun(folder), *_marks(files)]
     return "\n".join([*lines, *_tell(files)]) + "\n"
 
 
 def _marks(files: Iterable[File]) -> list[str]:
-    return [f"echo {file.digest} > {shlex.quote(file.name + READ)}" for file in files]
+    return [f"mark {shlex.quote(file.name + READ)} {file.digest}" for file in files]
 
 
 def replaced(host: Host, file: File, *, folder: str = FOLDER) -> str:
@@ -114,12 +135,12 @@ def replaced(host: Host, file: File, *, folder: str = FOLDER) -> str:
     """
     read = shlex.quote(file.name + READ)
     # Marked before the file changes: cut short between file and restart, a host would else look done.
-    lines = ["set -eu", "umask 077", f"cd {shlex.quote(folder)}", f"echo begun > {read}", *_place(file)]
+    lines = [*_begun(folder), f"mark {read} begun", *_place(file)]
     if file.name == "slurm.key":
         lines.append(f"rm -f slurm.jwks slurm.jwks{READ}")
     units = dict.fromkeys(unit for role, unit in _UNITS.items() if role in host.roles)
     lines += [f"systemctl restart {unit}" for unit in units]
-    lines.append(f"echo {file.digest} > {read}")
+    lines.append(f"mark {read} {file.digest}")
     return "\n".join([*lines, *_tell([file])]) + "\n"
 
 
@@ -129,7 +150,8 @@ def look(names: Iterable[str], *, folder: str = FOLDER) -> str:
     for name in names:
         quoted, read = shlex.quote(name), shlex.quote(name + READ)
         digest = f'$(sha256sum < {quoted} | cut -d" " -f1)'
-        lines.append(f'[ -f {quoted} ] && echo "{MARK} {name} {digest} $(cat {read} 2>/dev/null || echo {NEVER})"')
+        said = f"$([ -f {read} ] && head -c 64 {read} || echo {NEVER})"  # a pipe in its place would never end
+        lines.append(f'[ -f {quoted} ] && echo "{MARK} {name} {digest} {said}"')
     return "\n".join([*lines, "true"]) + "\n"
 
 
@@ -164,20 +186,22 @@ def without_key(said: str, script: str) -> str:
     return re.sub("\0+", "(of the key)", shown)
 
 
-def _place(file: File) -> list[str]:
-    new = shlex.quote(f"{file.name}.new")
-    text = base64.encodebytes(file.content).decode().rstrip("\n")
+def _begun(folder: str) -> list[str]:
+    """How a script begins that changes something: in a folder where nobody but root can come between."""
+    unsafe = "Nothing was changed on this host. Then run this again"
     return [
-        f"rm -f {new}",  # one that is there may be open to others, or lead elsewhere, and would stay so
-        f"base64 -d > {new} <<'KEY'",
-        text,
-        "KEY",
-        # Owner as of the key that is there; slurm.conf names SlurmUser, but configless hosts have none.
-        f"chown --reference={_reference(file.name)} {new}",
-        f"chmod 600 {new}",
-        f'[ "$(sha256sum < {new} | cut -d" " -f1)" = {file.digest} ]',
-        f"mv {new} {shlex.quote(file.name)}",
+        "set -eu",
+        "umask 077",
+        _FUNCTIONS,
+        f"cd -P -- {shlex.quote(folder)}",
+        f'if ! why=$(trusted .); then echo "$why. {unsafe}" >&2; exit 1; fi',
     ]
+
+
+def _place(file: File) -> list[str]:
+    text = base64.encodebytes(file.content).decode().rstrip("\n")
+    # Owner as of the key that is there; slurm.conf names SlurmUser, but configless hosts have none.
+    return [f"place {shlex.quote(file.name)} {file.digest} {_reference(file.name)} <<'KEY'", text, "KEY"]
 
 
 def _reference(name: str) -> str:

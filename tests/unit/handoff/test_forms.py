@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import subprocess
 from pathlib import Path, PurePosixPath
@@ -144,6 +145,18 @@ def test_user_data_fits_into_what_clouds_take(example: Path) -> None:
         if file.path.suffix == ".yaml":
             assert file.content.startswith(b"#cloud-config\n")
             assert len(file.content) < LIMIT, file.path
+
+
+@each_example
+def test_the_packed_check_is_the_one_that_the_folder_has(example: Path) -> None:
+    whole = texts(FORMS["folder"](made(example), None))
+    for path, text in texts(FORMS["cloud-init"](made(example), None)).items():
+        if path.endswith(".yaml"):
+            role = path.removesuffix(".yaml")
+            check = f"/usr/local/sbin/slurm-check-{role}"
+            (packed,) = [each for each in yaml.safe_load(text)["write_files"] if each["path"] == check]
+            assert packed["encoding"] == "gz+b64"
+            assert gzip.decompress(base64.b64decode(packed["content"])).decode() == whole[f"{role}/files{check}"]
 
 
 def test_the_admin_s_own_files_are_never_written_by_user_data() -> None:

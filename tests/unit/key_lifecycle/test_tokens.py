@@ -97,7 +97,7 @@ def test_hosts_take_part_in_their_roles_that_check_tokens_only() -> None:
     script = scripts.change(learn.hosts[0], [scripts.File("jwks.json", b"{}")])
     assert "restart slurmd\n" not in script
     assert script.index("restart slurmdbd") < script.index("scontrol reconfigure")
-    assert "chown --reference=slurm.key jwks.json.new" in script
+    assert re.search(r"(?m)^place jwks.json \S+ slurm.key <<", script)
 
 
 def test_where_all_daemons_are_in_kubernetes_no_step_is_the_hosts() -> None:
@@ -164,7 +164,7 @@ class World:
 
     def script(self, host: Host, text: str) -> str:
         """Carry out a script of ours: the file that it places, then what its daemon reads."""
-        (content,) = re.findall(r"base64 -d > jwks.json\.new <<'KEY'\n(.*?)\nKEY\n", text, re.DOTALL)
+        (content,) = re.findall(r"place jwks.json \S+ \S+ <<'KEY'\n(.*?)\nKEY\n", text, re.DOTALL)
         raw = base64.b64decode(content)
         self.operate()
         self.files[host.name] = token_keys.kids(raw)

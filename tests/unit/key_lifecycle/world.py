@@ -116,7 +116,7 @@ class World:
     def script(self, host: Host, text: str) -> str:
         """Carry out a script of ours: the files that it places, then what its daemons read."""
         name = host.name
-        for file, content in re.findall(r"base64 -d > (\S+)\.new <<'KEY'\n(.*?)\nKEY\n", text, re.DOTALL):
+        for file, content in re.findall(r"place (\S+) \S+ \S+ <<'KEY'\n(.*?)\nKEY\n", text, re.DOTALL):
             self.operate()
             self.files[name][file] = base64.b64decode(content)
         if "restart" in text or "reconfigure" in text:
@@ -126,7 +126,7 @@ class World:
             for pod in PODS:
                 self.known[pod] = self.files[pod]["slurm.jwks"]
             self.started += 1
-        if f"{scripts.READ}\n" in text:
+        if re.search(r"(?m)^mark ", text):
             if "KEY" not in text:  # it only marks
                 self.operate()
             self.read[name] = dict(self.files[name])
