@@ -8,6 +8,7 @@ from components.accounting import Accounting, AccountingArgs
 from components.auth_keys import AuthKeys, AuthKeysArgs
 from components.controller import Controller, ControllerArgs
 from components.external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
+from components.fence import Fence, FenceArgs
 from components.hybrid_cluster import HybridCluster, HybridClusterArgs
 from components.login_set import LoginSet, LoginSetArgs
 from components.munge_clients import MungeClients, MungeClientsArgs
@@ -24,6 +25,8 @@ __all__ = [
     "ControllerArgs",
     "ExternalEndpoints",
     "ExternalEndpointsArgs",
+    "Fence",
+    "FenceArgs",
     "HybridCluster",
     "HybridClusterArgs",
     "LoginSet",

@@ -16,6 +16,7 @@ from components.auth_keys import AuthKeys, AuthKeysArgs
 from components.cluster_identity import ClusterIdentity
 from components.controller import Controller, ControllerArgs
 from components.external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
+from components.fence import Fence, FenceArgs
 from components.gates import OutsideHosts, child_urn, outside_props
 from components.login_set import LoginSet, LoginSetArgs
 from components.munge_clients import MungeClients, MungeClientsArgs
@@ -92,7 +93,10 @@ class HybridCluster(pulumi.ComponentResource):
         endpoints = ExternalEndpoints(
             f"{name}-endpoints", ExternalEndpointsArgs(config=config), child(self, namespace, provider=kube)
         )
-        first = (operator, namespace, keys, endpoints)
+        fence = None
+        if config.cluster.fence:
+            fence = Fence(f"{name}-fence", FenceArgs(config=config), child(self, operator, namespace, provider=kube))
+        first = (operator, namespace, keys, endpoints, fence)
         accounting = self._accounting(name, settings, kube, first)
         controller = Controller(
             f"{name}-controller",

@@ -34,7 +34,8 @@ ANNOTATION_GATE = "slinky-iac/scale-in"
 ANNOTATION_PERMIT = "slinky-iac/permit"
 """Set by a gate on its NodeSet: what the fence in the API server lets through, as :func:`permit_to_scale` and
 :func:`permit_to_delete` write it. An annotation that is written leaves the generation as it is; a number that is written
-doesn't, so a used permission lapses."""
+doesn't, so a used permission lapses. A lower number is written to the NodeSet itself, best in one patch with its permission:
+on the scale subresource the fence sees no annotation, and refuses. A deletion needs the annotation written before."""
 PERMIT_SCALE = "scale-to:"
 PERMIT_DELETE = "delete"
 PERMIT_AT = "@"
@@ -85,6 +86,10 @@ RS256: Final[Tokens] = "rs256"
 
 _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 MAX_LABEL = 63
+NODESET_LENGTH = 52
+"""Longest name of a NodeSet: pods add their ordinal."""
+FencePart = Literal["nodesets", "needed"]
+"""What a policy of the fence guards: the NodeSets, or what they need."""
 
 
 def is_dns_label(name: str) -> bool:
@@ -163,7 +168,18 @@ def client_conf(cluster: str) -> str:
 
 def nodeset_resource(cluster: str, nodeset: str) -> str:
     """Name of the NodeSet custom resource; pods are ``<this>-<ordinal>``."""
-    return shorten(f"{cluster}-worker-{nodeset}", 52)
+    return shorten(f"{cluster}-worker-{nodeset}", NODESET_LENGTH)
+
+
+def nodeset_prefix(cluster: str) -> str:
+    """How the names of all NodeSet custom resources of a cluster begin, those that are cut included."""
+    prefix, kept = f"{cluster}-worker-", NODESET_LENGTH - 9
+    return prefix if len(prefix) <= kept else prefix[:kept].rstrip("-")
+
+
+def fence(namespace: str, cluster: str, part: FencePart) -> str:
+    """Name of a policy of the fence and of its binding. They belong to no namespace, and a dot is in no part's name."""
+    return f"slinky-iac-{part}.{namespace}.{cluster}"
 
 
 def nodeset_hostname(nodeset: str) -> str:

@@ -21,6 +21,7 @@ TOKENS = {
     "AuthKeys": "slinky:slurm:AuthKeys",
     "Controller": "slinky:slurm:Controller",
     "ExternalEndpoints": "slinky:slurm:ExternalEndpoints",
+    "Fence": "slinky:slurm:Fence",
     "HybridCluster": "slinky:slurm:HybridCluster",
     "LoginSet": "slinky:slurm:LoginSet",
     "MungeClients": "slinky:slurm:MungeClients",
@@ -36,7 +37,7 @@ every_component = pytest.mark.parametrize("name", TOKENS)
 
 
 def whole(stack: str) -> Recording:
-    return recorded(stack) if stack == MUNGE else recorded(stack, logins=LOGINS)
+    return recorded(stack) if stack == MUNGE else recorded(stack, logins=LOGINS, cluster={"fence": True})
 
 
 def exported() -> dict[str, type]:

@@ -56,6 +56,17 @@ def test_every_name_of_a_resource_is_a_dns_label(cluster: str, nodeset: str) -> 
     assert [name for name in made if not names.is_dns_label(name)] == []
 
 
+@given(cluster=LABEL, nodeset=LABEL)
+def test_every_nodeset_of_a_cluster_has_its_prefix(cluster: str, nodeset: str) -> None:
+    assert names.nodeset_resource(cluster, nodeset).startswith(names.nodeset_prefix(cluster))
+
+
+@given(one=st.tuples(LABEL, LABEL), other=st.tuples(LABEL, LABEL))
+def test_two_clusters_never_share_a_fence(one: tuple[str, str], other: tuple[str, str]) -> None:
+    assert (names.fence(*one, "nodesets") == names.fence(*other, "nodesets")) == (one == other)
+    assert names.fence(*one, "nodesets") != names.fence(*other, "needed")
+
+
 @given(stack=LABEL, nodeset=LABEL, why=REASON)
 def test_a_drain_reason_fits_slurm_and_is_ours(stack: str, nodeset: str, why: str) -> None:
     reason = names.drain_reason(stack, nodeset[:30], why)
@@ -100,6 +111,8 @@ def test_wire_formats_are_pinned() -> None:
     assert names.ANNOTATION_PERMIT == "slinky-iac/permit"
     assert names.permit_to_scale(3, 12) == "scale-to:3@12"
     assert names.permit_to_delete(12) == "delete@12"
+    assert names.fence("slurm", "prod", "nodesets") == "slinky-iac-nodesets.slurm.prod"
+    assert names.fence("slurm", "prod", "needed") == "slinky-iac-needed.slurm.prod"
 
 
 @given(one=st.tuples(NUMBER, NUMBER), other=st.tuples(NUMBER, NUMBER))

@@ -68,6 +68,25 @@ def test_the_operator_stands_first_and_goes_last(stack: str) -> None:
 
 
 @every_stack
+def test_the_fence_stands_before_what_it_guards_and_goes_after_it(stack: str) -> None:
+    recording = recorded(stack, cluster={"fence": True})
+    guarded = [r for kind in ("NodeSet", "Controller", "RestApi", "Accounting") for r in recording.of(CR + kind)]
+    policies = recording.of(":ValidatingAdmissionPolicy")
+    bindings = recording.of(":ValidatingAdmissionPolicyBinding")
+    assert missing_before(recording, guarded, [*policies, *bindings]) == []
+    named = {policy.inputs["metadata"]["name"]: policy for policy in policies}
+    for binding in bindings:
+        assert missing_before(recording, [binding], [named[binding.inputs["spec"]["policyName"]]]) == []
+    assert missing_before(recording, policies, recording.of("helm.sh/v3:Release")) == []
+
+
+@every_stack
+def test_the_fence_is_left_out_where_it_is_off(stack: str) -> None:
+    recording = recorded(stack, cluster={"fence": False})
+    assert [r.name for r in recording.resources if "ValidatingAdmission" in r.type] == []
+
+
+@every_stack
 def test_keys_and_outside_services_are_there_before_the_daemons_that_use_them(stack: str) -> None:
     recording = recorded(stack, logins=LOGINS)
     daemons = [r for r in recording.resources if r.type.startswith(CR)]

@@ -1,0 +1,153 @@
+"""The fence in the API server: two ValidatingAdmissionPolicies that refuse to everybody what would take pods with jobs.
+
+All are refused alike: kubectl, Helm, a controller, a program of Pulumi with an edited state. A gate that has drained writes
+its permission on the NodeSet (:data:`slinky_iac.names.ANNOTATION_PERMIT`), for one number or for the deletion, and for the
+generation that it looked at.
+
+- ``nodesets`` compares the object itself. For the scale subresource the API server shows a Scale without annotations, labels
+  and generation, so a lower number is refused there, but for NodeSets that an autoscaler owns.
+- ``needed`` is evaluated once for each NodeSet of the namespace (``paramKind``), and lets all through where there is none. A
+  namespace that is deleted takes its pods with it, and without slurmrestd the operator takes every node for drained.
+
+CEL is compiled by the API server; the texts here hold names only that are RFC 1123 labels, so nothing needs to be quoted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import Spec
+
+_PERMITTED_DELETE = f"'{names.PERMIT_DELETE}{names.PERMIT_AT}'"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """One ValidatingAdmissionPolicy and the binding of the same name."""
+
+    part: names.FencePart
+    name: str
+    spec: Spec
+    binding: Spec
+
+
+def fence(config: StackConfig) -> tuple[Policy, ...]:
+    """The policies of a stack, in the order in which they are made."""
+    return (_nodesets(config), _needed(config))
+
+
+def _nodesets(config: StackConfig) -> Policy:
+    """No NodeSet is deleted or lowered without its permission."""
+    base = config.cluster.resource_name
+    name = names.fence(config.cluster.namespace, base, "nodesets")
+    owned = (n for n, nodeset in config.nodesets.items() if nodeset.owner == "autoscaler")
+    scaled = _texts(names.nodeset_resource(base, nodeset) for nodeset in owned)
+    to_scale = f"'{names.PERMIT_SCALE}' + string(variables.wanted) + '{names.PERMIT_AT}' + variables.generation"
+    lowered = (
+        "variables.nodeset + ' has ' + string(variables.now) + ' replicas and was to have ' + string(variables.wanted) + '"
+        ": pods would go with the jobs on them. Set nodesets.NAME.replicas in the stack and run pulumi up, which drains"
+        f" their nodes first. {_way_out(name)}'"
+    )
+    spec: Spec = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": config.cluster.namespace}},
+            "resourceRules": [
+                _rule(names.GROUP, ["nodesets"], "UPDATE", "DELETE"),
+                _rule(names.GROUP, ["nodesets/scale"], "UPDATE"),
+            ],
+        },
+        "matchConditions": [
+            {"name": "of-this-cluster", "expression": f"oldObject.metadata.name.startsWith('{names.nodeset_prefix(base)}')"}
+        ],
+        "variables": [
+            {"name": "nodeset", "expression": "'NodeSet ' + oldObject.metadata.namespace + '/' + oldObject.metadata.name"},
+            {"name": "scale", "expression": "request.?subResource.orValue('') == 'scale'"},
+            # A Scale of none has no `replicas`; a NodeSet always has: its CRD has a default.
+            {"name": "now", "expression": "oldObject.?spec.?replicas.orValue(0)"},
+            {"name": "wanted", "expression": "request.operation == 'DELETE' ? 0 : object.?spec.?replicas.orValue(0)"},
+            {"name": "generation", "expression": "string(oldObject.metadata.?generation.orValue(0))"},
+            {"name": "lowers", "expression": "request.operation == 'UPDATE' && variables.wanted < variables.now"},
+        ],
+        "validations": [
+            {
+                "expression": f"!variables.lowers || variables.scale || {_permit('object')} == {to_scale}",
+                "messageExpression": lowered,
+            },
+            {
+                "expression": f"!variables.lowers || !variables.scale || oldObject.metadata.name in {scaled}",
+                "messageExpression": lowered,
+            },
+            {
+                # A deletion that was let through has raised the generation; asked for again, it goes on.
+                "expression": "request.operation != 'DELETE' || has(oldObject.metadata.deletionTimestamp) ||"
+                f" {_permit('oldObject')} == {_PERMITTED_DELETE} + variables.generation",
+                "messageExpression": "variables.nodeset + ' was to be deleted: its pods would go with the jobs on them."
+                " Remove it from nodesets in the stack and run pulumi up, or run pulumi destroy: they drain its nodes first."
+                f" {_way_out(name)}'",
+            },
+        ],
+    }
+    return Policy("nodesets", name, spec, _binding(name))
+
+
+def _needed(config: StackConfig) -> Policy:
+    """What NodeSets need isn't deleted while one of them has no permission to be."""
+    namespace, base = config.cluster.namespace, config.cluster.resource_name
+    name = names.fence(namespace, base, "needed")
+    kinds = ["controllers", "restapis", *(["accountings"] if config.accounting.enabled else [])]
+    crds = _texts(f"{kind}.{names.GROUP}" for kind in ["nodesets", *kinds])
+    spec: Spec = {
+        "failurePolicy": "Fail",
+        "paramKind": {"apiVersion": names.API_VERSION, "kind": "NodeSet"},
+        "matchConstraints": {
+            "resourceRules": [
+                _rule(names.GROUP, kinds, "DELETE"),
+                _rule("", ["namespaces"], "DELETE"),
+                _rule("apiextensions.k8s.io", ["customresourcedefinitions"], "DELETE"),
+            ],
+        },
+        "matchConditions": [
+            {
+                "name": "of-this-cluster",
+                "expression": f"request.resource.resource == 'namespaces' ? oldObject.metadata.name == '{namespace}'"
+                f" : request.resource.resource == 'customresourcedefinitions' ? oldObject.metadata.name in {crds}"
+                f" : oldObject.metadata.namespace == '{namespace}' && oldObject.metadata.name == '{base}'",
+            }
+        ],
+        "validations": [
+            {
+                "expression": f"!params.metadata.name.startsWith('{names.nodeset_prefix(base)}') ||"
+                " has(params.metadata.deletionTimestamp) ||"
+                f" {_permit('params')} == {_PERMITTED_DELETE} + string(params.metadata.generation)",
+                "messageExpression": "request.kind.kind + ' ' + oldObject.metadata.name + ' was to be deleted, and NodeSet '"
+                f" + params.metadata.name + ' in namespace {namespace} needs it: jobs on its nodes would be lost. Run pulumi"
+                f" destroy, which drains them first. {_way_out(name)}'",
+            }
+        ],
+    }
+    found: Spec = {"namespace": namespace, "selector": {}, "parameterNotFoundAction": "Allow"}
+    return Policy("needed", name, spec, _binding(name) | {"paramRef": found})
+
+
+def _rule(group: str, resources: list[str], *operations: str) -> Spec:
+    return {"apiGroups": [group], "apiVersions": ["*"], "resources": resources, "operations": list(operations)}
+
+
+def _binding(name: str) -> Spec:
+    return {"policyName": name, "validationActions": ["Deny"]}
+
+
+def _permit(of: str) -> str:
+    return f"{of}.metadata.?annotations[?'{names.ANNOTATION_PERMIT}'].orValue('')"
+
+
+def _way_out(name: str) -> str:
+    return f"In an emergency, jobs or not: kubectl delete validatingadmissionpolicybinding {name}"
+
+
+def _texts(found: Iterable[str]) -> str:
+    return f"[{', '.join(repr(each) for each in found)}]"
