@@ -45,7 +45,9 @@ def install_script(sheet: Sheet, cluster: str) -> str:
     keys = "".join(f"key {k.name} {k.path} {k.owner} {k.mode:o} {shlex.quote(k.fetch)}\n" for k in sheet.keys)
     puts = "".join(f"put {shlex.quote(f.below)} {f.mode:o} {f.owner}\n" for f in sheet.files)
     puts += "".join(
-        f"hosts_line {line.address} {shlex.quote(' '.join(line.names))}\n" for line in sheet.host_lines if line.address
+        f"hosts_line {shlex.quote(line.address)} {shlex.quote(' '.join(line.names))}\n"
+        for line in sheet.host_lines
+        if line.address
     )
     tail = (
         _EDIT.format(edits=sheet.edits, check=sheet.check_path)

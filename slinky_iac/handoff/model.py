@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
 from typing import Final
 
+from slinky_iac.config.fields import is_address
+from slinky_iac.errors import HandoffError
+
 SLURM_FOLDER: Final = "/etc/slurm"
 """Slurm's folder on a host."""
+_HOST_NAME: Final = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*")
 
 
 class Role(StrEnum):
@@ -60,10 +65,26 @@ class Port:
 
 @dataclass(frozen=True)
 class HostLine:
-    """A line of /etc/hosts, for a name that Slurm uses and outside DNS may not have. ``address`` None: not known."""
+    """A line of /etc/hosts, for a name that Slurm uses and outside DNS may not have. ``address`` None: not known.
+
+    It goes into a shell script, a playbook and user data, and its address may come from an API server: one that isn't an
+    address raises :class:`HandoffError`, so none of them ever holds another text.
+    """
 
     names: tuple[str, ...]
     address: str | None
+
+    def __post_init__(self) -> None:
+        if self.address is not None and not is_address(self.address):
+            raise HandoffError(
+                f"slurmctld's address {self.address[:80]!a}: is no IP address; /etc/hosts takes nothing else. Kubernetes has"
+                " it of the Service's load balancer: look at it with `kubectl get service`, or give the address by"
+                " --slurmctld-address. Nothing was written"
+            )
+        if strange := [name for name in self.names if _HOST_NAME.fullmatch(name) is None]:
+            raise HandoffError(
+                f"{strange[0][:80]!a}: is no name of a host, so /etc/hosts can't have it. Nothing was written"
+            )
 
 
 @dataclass(frozen=True)

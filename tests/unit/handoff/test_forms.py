@@ -10,10 +10,14 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 import yaml
+from hypothesis import given
+from hypothesis import strategies as st
 
+from slinky_iac.config.fields import is_address
 from slinky_iac.config.load import load
+from slinky_iac.errors import HandoffError
 from slinky_iac.handoff.cloud_init import LIMIT
-from slinky_iac.handoff.model import Rendered
+from slinky_iac.handoff.model import HostLine, Rendered
 from slinky_iac.handoff.parts import Known
 from slinky_iac.handoff.sheets import handoff
 from tests.clusters import all_traces
@@ -105,6 +109,43 @@ def test_no_group_of_the_inventory_is_called_as_a_host_is() -> None:
     assert {"login", "login_hosts", "slurmctld"} <= hosts
     assert not hosts & groups.keys()
     assert [play["hosts"] for play in plays] == list(groups)
+
+
+HOSTILE = [
+    "192.0.2.1; touch x #",
+    "192.0.2.1\n192.0.2.66 login",
+    "{{ lookup('pipe','id') }}",
+    "192.0.2.1 {{ 1 }}",
+    "$(id)",
+    "fe80::1%$(id)",
+    "lb.example.org",
+    "",
+]
+"""What an API server that isn't a friend may say is a load balancer's address."""
+
+
+@given(address=st.one_of(st.sampled_from(HOSTILE), st.text(max_size=40), st.ip_addresses().map(str)))
+def test_slurmctld_s_address_is_an_ip_address_in_every_form_or_nothing_is_rendered(address: str) -> None:
+    known = Known(slurmctld_address=address)
+    if is_address(address):
+        handed = made(EXAMPLES[0], known)
+        for form in FORMS.values():
+            assert any(address in text for text in texts(form(handed, None)).values())
+        return
+    with pytest.raises(HandoffError, match=r"no IP address.*--slurmctld-address") as refused:
+        made(EXAMPLES[0], known)
+    assert str(refused.value).isprintable()
+
+
+@pytest.mark.parametrize("address", HOSTILE)
+def test_no_hostile_address_passes_for_one(address: str) -> None:
+    assert not is_address(address)
+
+
+@pytest.mark.parametrize("name", ["login; id", "a b", "{{x}}", "$(id)", "a\nb", "-x", "", "a'b"])
+def test_a_line_of_etc_hosts_has_no_name_that_a_shell_or_jinja_reads(name: str) -> None:
+    with pytest.raises(HandoffError, match="no name of a host"):
+        HostLine((name,), "192.0.2.1")
 
 
 @each_example

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
+import shutil
 import stat
 import subprocess
+import threading
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 from typing import Any
@@ -71,13 +74,87 @@ def test_keys_are_refused_a_folder_that_others_may_read(tmp_path: Path, mode: in
     assert list((tmp_path / "out").iterdir()) == []
 
 
-def test_keys_are_refused_a_folder_of_another_user_s(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("with_keys", [True, False])
+def test_a_folder_of_another_user_s_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, with_keys: bool) -> None:
     """Who owns it may put another install.sh in it, which root then runs."""
     (tmp_path / "out").mkdir(mode=0o700)
     monkeypatch.setattr("os.geteuid", lambda: (tmp_path / "out").stat().st_uid + 1)
     with pytest.raises(HandoffError, match="belongs to another user"):
-        write(tmp_path / "out", (KEY_FILE,), with_keys=True)
+        write(tmp_path / "out", (KEY_FILE,), with_keys=with_keys)
     assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o775, 0o757, 0o1777])
+def test_a_folder_that_others_may_change_is_refused_without_keys_too(tmp_path: Path, mode: int) -> None:
+    (tmp_path / "out").mkdir()
+    (tmp_path / "out").chmod(mode)
+    with pytest.raises(HandoffError, match=f"has mode {mode & 0o777:o}.*may change.*chmod go-w"):
+        write(tmp_path / "out", FILES, with_keys=False)
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+@pytest.mark.parametrize(("with_keys", "mode"), [(True, 0o700), (False, 0o755)])
+def test_no_folder_is_anybody_else_s_to_change_whatever_the_umask(tmp_path: Path, with_keys: bool, mode: int) -> None:
+    old = os.umask(0)
+    try:
+        write(tmp_path / "new" / "out", FILES, with_keys=with_keys)
+    finally:
+        os.umask(old)
+    folders = [tmp_path / "new" / "out", *(path for path in (tmp_path / "new" / "out").rglob("*") if path.is_dir())]
+    assert {stat.S_IMODE(path.stat().st_mode) for path in folders} == {mode}
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o755
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o770])
+def test_a_folder_below_that_others_may_change_is_closed(tmp_path: Path, mode: int) -> None:
+    """An earlier release made it so where the umask allowed it."""
+    write(tmp_path / "out", FILES, with_keys=False)
+    (tmp_path / "out" / "login").chmod(mode)
+    write(tmp_path / "out", (*FILES, KEY_FILE), with_keys=False)
+    assert stat.S_IMODE((tmp_path / "out" / "login").stat().st_mode) == 0o755
+
+
+def test_a_link_below_is_not_followed(tmp_path: Path) -> None:
+    (tmp_path / "victim").mkdir()
+    (tmp_path / "victim" / "precious").write_text("mine")
+    write(tmp_path / "out", FILES[:1], with_keys=False)
+    (tmp_path / "out" / "login").symlink_to(tmp_path / "victim")
+    write(tmp_path / "out", FILES, with_keys=False)
+    assert tree(tmp_path / "victim") == {"precious": 0o644}
+    assert (tmp_path / "out/login/install.sh").read_bytes() == FILES[1].content
+    assert not (tmp_path / "out/login").is_symlink()
+
+
+def test_a_link_that_is_laid_between_any_two_steps_is_not_followed(tmp_path: Path) -> None:
+    """Somebody who may write where the folder is to be lays a link to another of the caller's folders, again and again."""
+    victim, out, over = tmp_path / "victim", tmp_path / "open" / "out", threading.Event()
+    victim.mkdir()
+    (victim / "precious").write_text("mine")
+    (victim / MARKER).write_text("")
+    out.parent.mkdir()
+
+    def attack() -> None:
+        link, away = out.with_name("link"), out.with_name("away")
+        while not over.is_set():
+            shutil.rmtree(away, ignore_errors=True)
+            with contextlib.suppress(OSError):
+                out.rename(away)
+            with contextlib.suppress(OSError):
+                link.symlink_to(victim)
+                link.rename(out)
+            with contextlib.suppress(OSError):
+                out.unlink()
+
+    attacker = threading.Thread(target=attack)
+    attacker.start()
+    try:
+        for run in range(400):
+            with contextlib.suppress(HandoffError):
+                write(out, (*FILES, KEY_FILE), with_keys=True)
+            assert tree(victim).keys() == {"precious", MARKER}, f"run {run}"
+    finally:
+        over.set()
+        attacker.join()
 
 
 def test_a_folder_that_holds_something_else_is_left_alone(tmp_path: Path) -> None:
