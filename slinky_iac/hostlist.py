@@ -22,8 +22,9 @@ from slinky_iac.errors import HostlistError
 DEFAULT_LIMIT = 100_000
 """Most names that one expression may stand for: ``n[0-999999999]`` must not eat the machine."""
 
-MAX_DIGITS = 9
-"""Longest run of digits read as a number: no cluster counts further, and longer runs stay plain text."""
+MAX_DIGITS = 18
+"""Longest run of digits read as a number; longer runs outside brackets stay plain text. slurmctld lists jobs of every host
+that it has, also of one that is named by a timestamp."""
 
 _LITERAL = re.compile(r"[^\s,\[\]]+")
 _RANGE = re.compile(rf"([0-9]{{1,{MAX_DIGITS}}})(?:-([0-9]{{1,{MAX_DIGITS}}}))?")

@@ -218,6 +218,8 @@ def _trouble(record: NodeView | None, jobs: Sequence[JobView], owner: Owner) -> 
     """Why we couldn't make the node free, ``""`` when nothing is in the way."""
     if record is None:
         return "jobs are listed on it though slurmctld has no record of it" if jobs else ""
+    if record.unreadable:
+        return record.unreadable
     if not record.known:
         return f"its state {'+'.join(sorted(record.states)) or '(empty)'} is not understood"
     if not record.drained_flag and not drainable(record, owner):

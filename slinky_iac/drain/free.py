@@ -66,6 +66,8 @@ def verdict(node: str, cluster: ClusterView, now: int) -> Verdict:
     jobs = cluster.jobs(node)
     if jobs:
         return Busy(jobs, f"{len(jobs)} job(s) hold it")
+    if cluster.homeless and cluster.homeless[0].unreadable:
+        return Unknown(f"{cluster.homeless[0].unreadable}; it may be on any node")
     if cluster.homeless:
         return Unknown(f"job {cluster.homeless[0].shown} runs and Slurm doesn't say on which nodes")
     record = cluster.nodes.get(node)
@@ -77,6 +79,8 @@ def verdict(node: str, cluster: ClusterView, now: int) -> Verdict:
 def _of_record(record: NodeView, now: int) -> Verdict:
     """What the node's own record says, when no job of the list is on it."""
     state = "+".join(sorted(record.states)) or "empty"
+    if record.unreadable:
+        return Unknown(record.unreadable)
     if record.states - _UNDERSTOOD or not record.known:
         return Unknown(f"its state is {state}")
     if record.states & BUSY_STATES or record.alloc_cpus:

@@ -99,7 +99,7 @@ def _listed(client: SlurmrestClient, *, allow_none: bool) -> NodesAnswer:
 
 
 def _view(client: SlurmrestClient, answer: NodesAnswer) -> ClusterView:
-    jobs = client.jobs()
+    jobs = client.jobs_after(answer)
     return ClusterView.of(
         (node_view(node) for node in answer.nodes),
         (job_view(job) for job in jobs.jobs),
@@ -164,6 +164,7 @@ def node_view(node: Node) -> NodeView:
         reason_at=node.reason_changed_at,
         resume_after=node.resume_after,
         alloc_cpus=node.alloc_cpus,
+        unreadable=node.trouble,
     )
 
 
@@ -182,6 +183,7 @@ def job_view(job: Job) -> JobView:
         end=job.end if job.time_limit_min is not None else None,
         requeueable=job.requeueable,
         exclusive=job.exclusive,
+        unreadable=job.trouble,
     )
 
 

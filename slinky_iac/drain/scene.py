@@ -40,9 +40,13 @@ class Scene:
 
     @property
     def held_jobs(self) -> tuple[tuple[Candidate, JobView], ...]:
-        """Jobs on chosen nodes that are drained already: the only ones a policy may touch."""
+        """Jobs on chosen nodes that are drained already, and can be read: the only ones a policy may touch."""
         return tuple(
-            (each, job) for each in self.unfree if each.record is not None and each.record.drained_flag for job in each.jobs
+            (each, job)
+            for each in self.unfree
+            if each.record is not None and each.record.drained_flag
+            for job in each.jobs
+            if not job.unreadable
         )
 
     @property

@@ -10,6 +10,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import Final
 
 from slinky_iac import names
 from slinky_iac.drain import actions, plugin_process
@@ -29,7 +30,13 @@ from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
 from slinky_iac.slurmrest.models import JobWord, NodesAnswer
+from slinky_iac.slurmrest.shared import THIS_PROCESS
 from slinky_iac.slurmrest.signing import SigningKey, held
+
+PATIENT_S: Final = 60.0
+LISTS_S: Final = 300.0
+"""Who has a minute for any question has so long for the lists of nodes and jobs: slurmrestd takes some 1 ms a job before the
+first byte of its answer."""
 
 
 class Session:
@@ -77,7 +84,13 @@ class Session:
         """The slurmrestd client, opened at first use with the key that the Secret holds now."""
         if self._slurm is None:
             client = SlurmrestClient(
-                self._endpoint(), self._signing_keys(), again=self._signing_keys, clock=self._clock, budget_s=self._budget_s
+                self._endpoint(),
+                self._signing_keys(),
+                again=self._signing_keys,
+                clock=self._clock,
+                budget_s=self._budget_s,
+                lists_s=LISTS_S if self._budget_s >= PATIENT_S else None,
+                shared=THIS_PROCESS,
             )
             self._slurm = self._stack.enter_context(client)
         return self._slurm
@@ -229,7 +242,7 @@ def _accepted(result: BulkResult, what: str) -> None:
 
 
 @contextmanager
-def open_session(reach: Reach, urn: str, *, budget_s: float = 60.0, report: Report | None = None) -> Iterator[Session]:
+def open_session(reach: Reach, urn: str, *, budget_s: float = PATIENT_S, report: Report | None = None) -> Iterator[Session]:
     """A session whose connections are closed at the end."""
     with ExitStack() as stack:
         yield Session(reach, report or engine_report(urn), stack, budget_s=budget_s, clock=Clock())

@@ -36,5 +36,7 @@ def jobs_in_words(jobs: Sequence[JobView]) -> str:
 
 def _job_in_words(job: JobView) -> str:
     """``12_3 of alice``, and what keeps it where that isn't its own work."""
+    if job.unreadable:
+        return job.unreadable
     kept_by = next((state for state in ("COMPLETING", "SUSPENDED", "STOPPED") if state in job.states), "")
     return f"{job.shown} of {job.user or 'unknown'}" + (f", {kept_by.lower()}" if kept_by else "")

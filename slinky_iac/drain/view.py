@@ -37,6 +37,8 @@ _RESTS: Final = _FINISHED | {"PENDING"}
 STANDS_STILL: Final = frozenset({"SUSPENDED", "STOPPED"})
 """A job that holds its nodes and does nothing: suspended, its nodes have no CPU allocated."""
 _ON_NODES: Final = frozenset({"RUNNING", "SUSPENDED"})
+UNREADABLE: Final = "UNREADABLE"
+"""Stands in the states of a job of which states or nodes can't be read (slurmrest/models.py)."""
 
 
 @dataclass(frozen=True)
@@ -92,6 +94,8 @@ class NodeView:
     resume_after: int | None = None
     """When slurmctld itself undrains the node; None for never."""
     alloc_cpus: int = 0
+    unreadable: str = ""
+    """What of the record can't be read; then ``states`` says nothing, and so nothing may be concluded."""
 
     @property
     def drained_flag(self) -> bool:
@@ -102,7 +106,7 @@ class NodeView:
     def known(self) -> bool:
         """Exactly one base state, and one that says something: else nothing may be concluded from the record."""
         bases = self.states & _NODE_BASES
-        return len(bases) == 1 and not bases & {"UNKNOWN", "ERROR", "FUTURE"}
+        return not self.unreadable and len(bases) == 1 and not bases & {"UNKNOWN", "ERROR", "FUTURE"}
 
     def held_by_operator(self) -> bool:
         """The reason is slurm-operator's. Releases differ in the blank after the colon, so the prefix has none."""
@@ -130,6 +134,8 @@ class JobView:
     """Expected end by its time limit; None without a limit, or where Slurm doesn't say."""
     requeueable: bool = False
     exclusive: bool = False
+    unreadable: str = ""
+    """What of the record can't be read, naming the job. It holds its nodes; where those can't be read, every node."""
 
     @property
     def shown(self) -> str:
@@ -157,8 +163,11 @@ class JobView:
 
     @property
     def homeless(self) -> bool:
-        """It runs, and Slurm doesn't say where. (A job that only completes and has no node left was lost before.)"""
-        return not self.nodes and bool(self.states & _ON_NODES) and "COMPLETING" not in self.states
+        """It runs, and Slurm doesn't say where, or in bytes that can't be read. (A job that only completes and has no node
+        left was lost before.)"""
+        if self.nodes:
+            return False
+        return UNREADABLE in self.states or (bool(self.states & _ON_NODES) and "COMPLETING" not in self.states)
 
     @property
     def expected_end(self) -> int | None:

@@ -24,6 +24,7 @@ import httpx
 
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess
+from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import Clock, quote
 
 EXEC_TIMEOUT_S = 60.0
@@ -155,8 +156,8 @@ class KubeTransport(httpx.BaseTransport):
     def _http(self, tls: ssl.SSLContext) -> httpx.BaseTransport:
         proxy = self._access.proxy_url or proxy_of(self._access.server)
         try:
-            return httpx.HTTPTransport(verify=tls, proxy=proxy, trust_env=False)
-        except (ValueError, ImportError, httpx.InvalidURL):
+            return SocketTransport(tls, proxy)
+        except (ValueError, httpx.InvalidURL):
             raise KubeUnreachable(
                 f"{self._access.origin}: the proxy-url is none that can be used; allowed are http:// and https://"
             ) from None

@@ -9,19 +9,29 @@ from __future__ import annotations
 import io
 import random
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import httpx
 
 from slinky_iac.errors import SlinkyError
+from slinky_iac.kube.sockets import whole_call_ends
 
 DEADLINE = "slinky_deadline"
 """Request extension: the monotonic second after which nobody waits for this request any more."""
+MOST = "slinky_most"
+"""Request extension: the most bytes that the answer may have; without it :data:`MAX_BYTES`."""
+PATIENT = "slinky_patient"
+"""Request extension: this answer may be silent for all the time that is left, because its server builds it whole first."""
+SIEVE = "slinky_sieve"
+"""Request extension: makes the :class:`Sieve` that a good answer's body goes through. Response extension: that sieve."""
 SECRET_HEADERS = ("x-slurm-user-token", "authorization")
 HIDDEN = "[hidden]"
-MAX_BYTES = 1 << 31
-"""Of one answer: 100,000 jobs are 1 GB from slurmrestd 26.05."""
+MAX_BYTES = 64 << 20
+"""Of one answer that is held in memory, unless its request says otherwise: a page of 500 pods is 10 MB."""
+MAX_SIEVED = 1 << 32
+"""Of one answer that is read while it comes: 100,000 jobs are 1 GB from slurmrestd 26.05."""
 MAX_QUOTE = 300
 """Characters of an answer that an error message may quote."""
 
@@ -99,17 +109,30 @@ def describe(error: Exception, request: httpx.Request | None = None) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
+class Sieve(Protocol):
+    """Takes an answer's body as it comes, and leaves what the caller is to see as the body."""
+
+    def feed(self, chunk: bytes) -> None:
+        """The next piece."""
+
+    def rest(self) -> bytes:
+        """The body that is left, after the last piece."""
+
+
+MakeSieve = Callable[[Callable[[bytes], bytes]], Sieve]
+"""Makes a sieve for one try; it is given what takes the request's secrets out of bytes."""
+
+
 class BoundedTransport(httpx.BaseTransport):
     """Reads the whole answer within the request's deadline and a size, and takes the request's secrets out of it.
 
     Proxies and debug pages echo requests; what an answer echoes would else end in a message, a log or a state file.
     """
 
-    def __init__(self, inner: httpx.BaseTransport, *, clock: Clock, timeouts: Timeouts, max_bytes: int = MAX_BYTES) -> None:
+    def __init__(self, inner: httpx.BaseTransport, *, clock: Clock, timeouts: Timeouts) -> None:
         self._inner = inner
         self._clock = clock
         self._timeouts = timeouts
-        self._max_bytes = max_bytes
 
     def handle_request(self, request: httpx.Request) -> httpx.Response:
         deadline = float(request.extensions.get(DEADLINE, self._clock.monotonic() + 600))
@@ -122,45 +145,63 @@ class BoundedTransport(httpx.BaseTransport):
             "timeout": {
                 "connect": min(left, limits.connect_s),
                 "pool": min(left, limits.connect_s),
-                "read": min(left, limits.read_s),
+                "read": left if request.extensions.get(PATIENT) else min(left, limits.read_s),
                 "write": min(left, limits.write_s),
             },
         }
-        response = self._inner.handle_request(request)
-        try:
+        with whole_call_ends(deadline, self._clock.monotonic):
+            response = self._inner.handle_request(request)
+            try:
+                return self._taken(response, request, deadline)
+            finally:
+                response.close()
+
+    def _taken(self, response: httpx.Response, request: httpx.Request, deadline: float) -> httpx.Response:
+        """The whole answer, through its sieve where it has one and is good, without the request's secrets."""
+        coding = response.headers.get("content-encoding", "identity").strip().lower()
+        if coding not in ("", "identity"):
+            raise httpx.DecodingError("the answer is compressed, which wasn't asked for", request=request)
+        secrets = [secret.encode() for secret in secrets_of(request)]
+
+        def hide(data: bytes) -> bytes:
+            for secret in secrets:
+                data = data.replace(secret, HIDDEN.encode())
+            return data
+
+        make: MakeSieve | None = request.extensions.get(SIEVE)
+        if make is None or response.status_code != 200:
             gathered = io.BytesIO()
-            for chunk in self._chunks(response, request, deadline):
+            for chunk in self._chunks(response, request, deadline, request.extensions.get(MOST, MAX_BYTES)):
                 gathered.write(chunk)
-        finally:
-            response.close()
-        return self._without_secrets(response, gathered.getvalue(), request)
+            return self._shown(response, hide(gathered.getvalue()), request, {})
+        sieve = make(hide)
+        for chunk in self._chunks(response, request, deadline, MAX_SIEVED):
+            sieve.feed(chunk)
+        return self._shown(response, hide(sieve.rest()), request, {SIEVE: sieve})
 
     def close(self) -> None:
         self._inner.close()
 
-    def _chunks(self, response: httpx.Response, request: httpx.Request, deadline: float) -> Iterator[bytes]:
+    def _chunks(self, response: httpx.Response, request: httpx.Request, deadline: float, most: int) -> Iterator[bytes]:
         size = 0
         if not isinstance(response.stream, httpx.SyncByteStream):
             raise httpx.ReadError("the answer has no body to read", request=request)
         for chunk in response.stream:
             size += len(chunk)
-            if size > self._max_bytes:
-                raise AnswerTooLargeError(f"the answer is over {self._max_bytes} bytes", request=request)
+            if size > most:
+                raise AnswerTooLargeError(f"the answer is over {most} bytes", request=request)
             if self._clock.monotonic() > deadline:
                 raise httpx.ReadTimeout("the answer was still coming when the time was over", request=request)
             yield chunk
 
     @staticmethod
-    def _without_secrets(response: httpx.Response, body: bytes, request: httpx.Request) -> httpx.Response:
-        coding = response.headers.get("content-encoding", "identity").strip().lower()
-        if coding not in ("", "identity"):
-            raise httpx.DecodingError("the answer is compressed, which wasn't asked for", request=request)
-        for secret in secrets_of(request):
-            body = body.replace(secret.encode(), HIDDEN.encode())
+    def _shown(
+        response: httpx.Response, body: bytes, request: httpx.Request, extensions: dict[str, object]
+    ) -> httpx.Response:
         drop = {"content-encoding", "content-length", "transfer-encoding", "set-cookie"}
         kept = [(k, quote(v, request)) for k, v in response.headers.multi_items() if k.lower() not in drop]
         headers = [(k.encode("latin-1", "replace"), v.encode("utf-8", "replace")) for k, v in kept]
-        return httpx.Response(response.status_code, headers=headers, content=body)
+        return httpx.Response(response.status_code, headers=headers, content=body, extensions=extensions)
 
 
 @dataclass(frozen=True)
@@ -182,13 +223,15 @@ class Sender:
         params: dict[str, str] | None = None,
         json: object = None,
         headers: dict[str, str] | None = None,
+        bounds: Mapping[str, object] | None = None,
     ) -> httpx.Response:
         """Send until there is an answer that ``again`` doesn't call passing trouble.
 
         ``repeatable`` False: only what certainly did not reach the server is sent again, and a troubled answer is
         handed to the caller at once. Raises :class:`NoAnswer` after the last try or when the next pause would pass
         the budget (seconds for all tries together), unless an earlier try had a troubled answer: that one says more than
-        a silence, and is returned.
+        a silence, and is returned. ``bounds``: further extensions of the request (:data:`MOST`, :data:`PATIENT`,
+        :data:`SIEVE`).
         """
         deadline = self.clock.monotonic() + budget_s
         tries = 0
@@ -196,7 +239,12 @@ class Sender:
         while True:
             tries += 1
             request = self.client.build_request(
-                method, path, params=params, json=json, headers=headers, extensions={DEADLINE: deadline}
+                method,
+                path,
+                params=params,
+                json=json,
+                headers=headers,
+                extensions={**(bounds or {}), DEADLINE: deadline},
             )
             pause = self.retry.pause_s(tries, self.clock.random())
             try:

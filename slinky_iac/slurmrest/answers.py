@@ -8,10 +8,10 @@ is judged by Slurm's own ``error_number`` first.
 from __future__ import annotations
 
 import logging
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import httpx
-from pydantic import BaseModel, ConfigDict, ValidationError
+import msgspec
 
 from slinky_iac.errors import (
     SlurmrestAuthError,
@@ -33,10 +33,17 @@ PASSING_STATUS = frozenset({502, 503, 504})
 _log = logging.getLogger(__name__)
 
 
-class Strict(BaseModel):
-    """Base of the wire models: types are never bent to fit, unknown fields are ignored, errors hold no input."""
+UNREADABLE: Final = (ValueError, RecursionError)
+"""What msgspec raises for bytes that aren't what was wanted. Its texts tell places and types, never a value."""
 
-    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, strict=True, defer_build=True)
+
+class Strict(msgspec.Struct):
+    """Base of the wire models: types are never bent to fit, and unknown fields are ignored."""
+
+
+def legible(content: bytes) -> bytes:
+    """``content`` as UTF-8. Slurm passes on what users name their jobs, byte for byte: what is no text becomes U+FFFD."""
+    return content if content.isascii() else content.decode("utf-8", "replace").encode()
 
 
 class ErrorEntry(Strict):
@@ -63,20 +70,20 @@ class _Release(Strict):
 
 
 class _Meta(Strict):
-    slurm: _Release = _Release()
+    slurm: _Release = msgspec.field(default_factory=_Release)
 
 
-class Envelope(Strict):
+class Envelope(Strict, kw_only=True):
     """What every answer of slurmrestd has around its data. ``errors`` must be there: its absence isn't success."""
 
     errors: list[ErrorEntry]
     warnings: list[_Warning] = []
-    meta: _Meta = _Meta()
+    meta: _Meta = msgspec.field(default_factory=_Meta)
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
-        """The body as this model. Raises pydantic's ValidationError, and nothing else, for any bytes."""
-        return cls.model_validate_json(content)
+        """The body as this model. Raises one of :data:`UNREADABLE`, and nothing else, for any bytes."""
+        return msgspec.json.decode(legible(content), type=cls)
 
 
 class _KubeStatus(Strict):
@@ -98,13 +105,13 @@ def read(response: httpx.Response, model: type[Body], what: str) -> Body:
         raise refusal(response, what)
     try:
         body = model.parse(response.content)
-    except ValidationError as error:
+    except UNREADABLE as error:
         envelope = _envelope(response)
         if envelope is not None and any(e.error_number for e in envelope.errors):
             raise _from_errors(envelope.errors, 200, what) from None
         said = "; ".join(e.text() for e in envelope.errors) if envelope is not None else ""
         raise SlurmrestGarbage(
-            f"{what}: HTTP 200, but the body isn't what Slurm documents ({_faults(error)})"
+            f"{what}: HTTP 200, but the body isn't what Slurm documents ({quote(str(error))})"
             + (f"; it says: {said}" if said else "")
             + ". Nothing was concluded from it"
         ) from None
@@ -184,8 +191,8 @@ def _from_errors(errors: list[ErrorEntry], code: int, what: str) -> SlurmrestErr
 
 def _envelope(response: httpx.Response) -> Envelope | None:
     try:
-        return Envelope.model_validate_json(response.content)
-    except ValidationError:
+        return Envelope.parse(response.content)
+    except UNREADABLE:
         return None
 
 
@@ -193,14 +200,7 @@ def _kube_status(response: httpx.Response) -> _KubeStatus | None:
     if response.status_code == 200:
         return None
     try:
-        status = _KubeStatus.model_validate_json(response.content)
-    except ValidationError:
+        status = msgspec.json.decode(legible(response.content), type=_KubeStatus)
+    except UNREADABLE:
         return None
     return status if status.kind == "Status" else None
-
-
-def _faults(error: ValidationError) -> str:
-    """Places and kinds only: pydantic's own text would quote the body."""
-    listed = error.errors(include_input=False, include_url=False, include_context=False)
-    faults = "; ".join(f"{'.'.join(str(p) for p in e['loc']) or 'body'}: {e['msg']}" for e in listed[:3])
-    return quote(faults)

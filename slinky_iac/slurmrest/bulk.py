@@ -152,6 +152,8 @@ def _judged(
     now = after.get(name)
     if now is None:
         return NodeResult(name, Outcome.ABSENT, "Slurm has no such node", before)
+    if now.unreadable:
+        return NodeResult(name, Outcome.UNKNOWN, f"{error}; and {now.trouble}", before, now)
     if so(now):
         return NodeResult(name, Outcome.DONE, "done, although the answer was an error", before, now)
     if isinstance(error, SlurmrestUnreachable):

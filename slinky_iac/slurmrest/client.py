@@ -10,11 +10,13 @@ import re
 from collections.abc import Callable, Iterable
 
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestVersionError
+from slinky_iac.kube.wire import SIEVE
 from slinky_iac.names import REASON_PREFIX
 from slinky_iac.slurmrest import drains, models, raw, versions
 from slinky_iac.slurmrest.answers import NO_SUCH_NODE, Envelope, read
 from slinky_iac.slurmrest.bulk import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
-from slinky_iac.slurmrest.session import Session
+from slinky_iac.slurmrest.lists import JobRows, NodeRows
+from slinky_iac.slurmrest.session import LONG, Session
 
 _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 
@@ -43,13 +45,15 @@ class SlurmrestClient(Session):
         A list without any node is an error unless ``allow_none``: every node would be "gone", and so safe to delete.
         """
         params = {"update_time": str(since)} if since is not None else None
-        left = self._left(budget_s)
+        left = self._left(self._lists_s if budget_s is None else budget_s)
         path = self._path("nodes/", left())
         asked = self._clock.monotonic()
-        response = self._send("GET", path, "nodes", left(), params=params)
+        response = self._send("GET", path, "nodes", left(), params=params, rows=NodeRows)
         if response.status_code == 304 and since is not None:
             return None
-        answer = raw.nodes_of(read(response, raw.NodesBody, "nodes"), asked, self._clock.monotonic())
+        body = read(response, raw.NodesBody, "nodes")
+        rows: NodeRows = response.extensions[SIEVE]
+        answer = rows.answer(body, asked, self._clock.monotonic())
         if not answer.nodes and not allow_none:
             raise SlurmrestGarbage(
                 f"nodes: {self._shown} lists no node at all. If that is right (a cluster before its first node), the "
@@ -67,23 +71,37 @@ class SlurmrestClient(Session):
 
     def jobs(self, *, budget_s: float | None = None) -> models.JobsAnswer:
         """All jobs that slurmctld remembers. With PrivateData set, a user who is no admin sees fewer, unsaid."""
-        left = self._left(budget_s)
+        left = self._left(self._lists_s if budget_s is None else budget_s)
         path = self._path("jobs/", left())
         asked = self._clock.monotonic()
-        body = read(self._send("GET", path, "jobs", left()), raw.JobsBody, "jobs")
-        return raw.jobs_of(body, asked, self._clock.monotonic())
+        response = self._send("GET", path, "jobs", left(), rows=JobRows)
+        body = read(response, raw.JobsBody, "jobs")
+        rows: JobRows = response.extensions[SIEVE]
+        return rows.answer(body, asked, self._clock.monotonic())
+
+    def jobs_after(self, nodes: models.NodesAnswer, *, budget_s: float | None = None) -> models.JobsAnswer:
+        """All jobs, asked after ``nodes`` were answered: what both lists call free was free.
+
+        One answer serves all clients of this process that were given the same :class:`SharedJobs`, ask the same slurmrestd
+        as the same user, and have nodes from before its question was sent. It is 2 s old at most.
+        """
+        budget = self._lists_s if budget_s is None else budget_s
+        monotonic = self._clock.monotonic
+        return self._shared.after(
+            nodes.answered, self._who, lambda left: self.jobs(budget_s=left), budget_s=budget, monotonic=monotonic
+        )
 
     def reservations(self, *, budget_s: float | None = None) -> tuple[models.Reservation, ...]:
         """All reservations, past ones excepted."""
-        return self._get("reservations/", raw.ReservationsBody, budget_s).values()
+        return self._get("reservations/", raw.ReservationsBody, budget_s, most=LONG).values()
 
     def partitions(self, *, budget_s: float | None = None) -> tuple[str, ...]:
         """Names of all partitions, those without a node too."""
-        return self._get("partitions/", raw.PartitionsBody, budget_s).values()
+        return self._get("partitions/", raw.PartitionsBody, budget_s, most=LONG).values()
 
     def clusters(self, *, budget_s: float | None = None) -> tuple[models.Cluster, ...]:
         """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
-        return self._get("clusters/", raw.ClustersBody, budget_s, api="slurmdb").values()
+        return self._get("clusters/", raw.ClustersBody, budget_s, api="slurmdb", most=LONG).values()
 
     def drain(
         self,
@@ -230,7 +248,7 @@ class SlurmrestClient(Session):
             part = jobs[at : at + CHUNK]
             body = {"jobs": list(part), "flags": flags, **extra}
             path = self._path("jobs/", left())
-            response = self._send("DELETE", path, "cancel jobs", left(), json=body)
+            response = self._send("DELETE", path, "cancel jobs", left(), json=body, most=LONG)
             words += read(response, raw.JobWordsBody, "cancel jobs").values(part)
         return tuple(words)
 

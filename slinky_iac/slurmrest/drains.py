@@ -65,6 +65,8 @@ def sort_for_drain(
         node = known.get(name)
         if node is None:
             settled.append(_absent(name))
+        elif node.unreadable:
+            settled.append(_unreadable(node))
         elif not node.drained_or_draining:
             fresh.append(name)
         elif owned(node.reason, [owner]):
@@ -104,6 +106,8 @@ def _sorted_by(
         node = known.get(name)
         if node is None:
             settled.append(_absent(name))
+        elif node.unreadable:
+            settled.append(_unreadable(node))
         elif already(node):
             settled.append(NodeResult(name, Outcome.DONE, "it was so already", node))
         elif owned(node.reason, owners):
@@ -115,6 +119,10 @@ def _sorted_by(
 
 def _absent(name: str) -> NodeResult:
     return NodeResult(name, Outcome.ABSENT, "Slurm has no such node; nothing was sent for it")
+
+
+def _unreadable(node: Node) -> NodeResult:
+    return NodeResult(node.name, Outcome.UNKNOWN, f"{node.trouble}; nothing was sent for it", node)
 
 
 def _foreign(node: Node) -> NodeResult:

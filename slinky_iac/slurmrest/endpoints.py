@@ -6,7 +6,6 @@ The second needs nothing but a kubeconfig: a laptop reaches a slurmrestd that on
 from __future__ import annotations
 
 import os
-import ssl
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -16,6 +15,7 @@ import httpx
 from slinky_iac.errors import KubeUnreachable, SlurmrestUnreachable
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
+from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import Clock
 from slinky_iac.names import SLURMRESTD_PORT, SLURMRESTD_TLS_PORT, is_dns_label
 from slinky_iac.slurmrest.tls import Files, TlsTransport
@@ -121,9 +121,6 @@ def _direct(endpoint: Direct) -> Route:
             "without user, password, query or fragment"
         )
     if url.scheme == "http":
-        # It speaks no TLS, so it trusts nobody: httpx would load all the machine's CAs, which takes longer than an answer.
-        nobody = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        return Route(str(url), httpx.HTTPTransport(verify=nobody, trust_env=False), str(url))
+        return Route(str(url), SocketTransport(None), str(url))
     files = Files(endpoint.ca_file, endpoint.client_cert_file, endpoint.client_key_file)
-    transport = TlsTransport(files, lambda tls: httpx.HTTPTransport(verify=tls, trust_env=False))
-    return Route(str(url), transport, str(url))
+    return Route(str(url), TlsTransport(files, SocketTransport), str(url))

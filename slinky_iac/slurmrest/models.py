@@ -7,9 +7,12 @@ Standard library only, so that the planner can use them for nothing. Times are s
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Final
 
 BASE_STATES = frozenset({"INVALID", "UNKNOWN", "DOWN", "IDLE", "ALLOCATED", "ERROR", "MIXED", "FUTURE", "EXTERNAL"})
 """Exactly one of these is in a node's state; the rest are flags (slurm.h, enum node_states)."""
+UNREADABLE: Final = "UNREADABLE"
+"""No state of Slurm's: stands beside or for the states of a row of which what a drain decides by can't be read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +42,13 @@ class Node:
     boot_time: int | None = None
     slurmd_started: int | None = None
     version: str = ""
+    unreadable: str = ""
+    """Why this row can't be read; then ``state`` is :data:`UNREADABLE` alone, and nothing else is known but the name."""
+
+    @property
+    def trouble(self) -> str:
+        """What can't be read and why, for a message; empty where all was read."""
+        return f"node {self.name} can't be read: {self.unreadable}" if self.unreadable else ""
 
     @property
     def drained_or_draining(self) -> bool:
@@ -74,6 +84,15 @@ class Job:
     restarts: int
     reservation: str
     state_reason: str
+    unreadable: str = ""
+    """Why this row can't be read. What of it could be is here all the same; where its states or its nodes couldn't,
+    ``states`` has :data:`UNREADABLE`, and without nodes it may hold any."""
+
+    @property
+    def trouble(self) -> str:
+        """What can't be read and why, for a message; empty where all was read."""
+        which = f"job {self.label}" if self.job_id else "a job without a readable id"
+        return f"{which} can't be read: {self.unreadable}" if self.unreadable else ""
 
     @property
     def label(self) -> str:
@@ -173,6 +192,11 @@ class NodesAnswer:
     asked: float
     answered: float
 
+    @property
+    def unreadable(self) -> tuple[Node, ...]:
+        """Nodes whose row can't be read; they are among ``nodes``, in a state that no rule takes for a good one."""
+        return tuple(node for node in self.nodes if node.unreadable)
+
     def by_name(self) -> dict[str, Node]:
         """The nodes by name."""
         return {node.name: node for node in self.nodes}
@@ -190,3 +214,8 @@ class JobsAnswer:
     last_update: int
     asked: float
     answered: float
+
+    @property
+    def unreadable(self) -> tuple[Job, ...]:
+        """Jobs whose row can't be read; they are among ``jobs``, and hold their nodes, or without a list of them any."""
+        return tuple(job for job in self.jobs if job.unreadable)

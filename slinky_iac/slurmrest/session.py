@@ -5,18 +5,24 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self, TypeVar
+from typing import Final, Self, TypeVar
 
 import httpx
 
 from slinky_iac.errors import SlurmrestUnreachable
-from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts
+from slinky_iac.kube import wire
+from slinky_iac.kube.wire import BoundedTransport, Clock, MakeSieve, NoAnswer, Retry, Sender, Timeouts
 from slinky_iac.slurmrest import versions
 from slinky_iac.slurmrest.answers import Envelope, is_passing, read
 from slinky_iac.slurmrest.auth import MAX_LIFE_S, SlurmJwtAuth
 from slinky_iac.slurmrest.endpoints import Connect, Endpoint, route
+from slinky_iac.slurmrest.shared import SharedJobs
 from slinky_iac.slurmrest.signing import SigningKey
 
+MOST: Final = 1 << 20
+"""Bytes of an answer that has no reason to be long."""
+LONG: Final = 64 << 20
+"""Bytes of an answer that grows with the cluster and is held in memory: partitions, reservations, words about jobs."""
 Body = TypeVar("Body", bound=Envelope)
 
 
@@ -35,15 +41,18 @@ class Session:
         timeouts: Timeouts | None = None,
         retry: Retry | None = None,
         budget_s: float = 120.0,
+        lists_s: float | None = None,
+        shared: SharedJobs | None = None,
         transport: httpx.BaseTransport | None = None,
         connect: Connect | None = None,
         env: Mapping[str, str] | None = None,
         home: Path | None = None,
     ) -> None:
         """``keys``: raw bytes of jwt_hs256.key, both of them while it is being rotated, or the RSA key. ``again``: gives
-        the keys as they are now, asked when all are refused. ``user``: see
-        :class:`SlurmJwtAuth`. ``budget_s``: seconds that a call may take, tries and pauses together, unless the call
-        says otherwise. ``transport`` and ``connect`` replace the network (tests)."""
+        the keys as they are now, asked when all are refused. ``user``: see :class:`SlurmJwtAuth`. ``budget_s``: seconds
+        that a call may take, tries and pauses together, unless the call says otherwise. ``lists_s``: the same for nodes
+        and jobs, which slurmrestd builds whole before their first byte (None: no longer than other calls). ``shared``:
+        see :meth:`SlurmrestClient.jobs_after`. ``transport`` and ``connect`` replace the network (tests)."""
         clock = clock or Clock()
         way = route(endpoint, clock=clock, env=env, home=home, connect=connect)
         bounded = BoundedTransport(transport or way.transport, clock=clock, timeouts=timeouts or Timeouts())
@@ -58,6 +67,9 @@ class Session:
         self._clock = clock
         self._shown = way.shown
         self._budget_s = budget_s
+        self._lists_s = budget_s if lists_s is None else lists_s
+        self._shared = shared or SharedJobs()
+        self._who = (way.base_url, user)
         self._spoken: str | None = None
 
     def __repr__(self) -> str:
@@ -88,9 +100,9 @@ class Session:
     def _path(self, rest: str, budget_s: float, api: str = "slurm") -> str:
         return f"/{api}/{self.version(budget_s=budget_s)}/{rest}"
 
-    def _get(self, rest: str, model: type[Body], budget_s: float | None, api: str = "slurm") -> Body:
+    def _get(self, rest: str, model: type[Body], budget_s: float | None, api: str = "slurm", *, most: int = MOST) -> Body:
         left = self._left(budget_s)
-        return read(self._send("GET", self._path(rest, left(), api), rest, left()), model, rest)
+        return read(self._send("GET", self._path(rest, left(), api), rest, left(), most=most), model, rest)
 
     def _send(
         self,
@@ -101,11 +113,25 @@ class Session:
         *,
         params: dict[str, str] | None = None,
         json: object = None,
+        rows: MakeSieve | None = None,
+        most: int = MOST,
     ) -> httpx.Response:
+        """``rows``: for the long lists, which slurmrestd builds whole before it sends their first byte. ``most``: bytes
+        that any other answer may have."""
+        bounds: dict[str, object] = {wire.MOST: most}
+        if rows is not None:
+            bounds |= {wire.PATIENT: True, wire.SIEVE: rows}
         reading = method == "GET"
         try:
             return self._sender.send(
-                method, path, budget_s=budget_s, repeatable=reading, again=is_passing, params=params, json=json
+                method,
+                path,
+                budget_s=budget_s,
+                repeatable=reading,
+                again=is_passing,
+                params=params,
+                json=json,
+                bounds=bounds,
             )
         except NoAnswer as error:
             unsure = " It may have been done, or be done in a moment: look again." if error.maybe_done else ""

@@ -9,9 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from msgspec import field
+
 from slinky_iac.errors import SlurmrestVersionError
 from slinky_iac.slurmrest.answers import Envelope, Strict
 from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.session import LONG
 
 CONF_SINCE: Final = "v0.0.45"
 """First version with ``GET conf`` (Slurm 26.05)."""
@@ -45,9 +48,9 @@ class _ConfMeta(Strict):
     SLURM_VERSION: str | None = None
 
 
-class _ConfBody(Envelope):
+class _ConfBody(Envelope, kw_only=True):
     slurm_conf: SlurmConf
-    slurm_conf_meta: _ConfMeta = _ConfMeta()
+    slurm_conf_meta: _ConfMeta = field(default_factory=_ConfMeta)
 
 
 class _Set(Strict):
@@ -59,7 +62,7 @@ class _Statistics(Strict):
     req_time: _Set | int
 
 
-class _DiagBody(Envelope):
+class _DiagBody(Envelope, kw_only=True):
     statistics: _Statistics
 
 
@@ -67,7 +70,7 @@ class _Pinged(Strict):
     responding: bool
 
 
-class _DbdPingBody(Envelope):
+class _DbdPingBody(Envelope, kw_only=True):
     pings: list[_Pinged]
 
 
@@ -76,7 +79,7 @@ class _Partition(Strict):
     node_sets: str = ""
 
 
-class _PartitionsBody(Envelope):
+class _PartitionsBody(Envelope, kw_only=True):
     partitions: list[_Partition]
 
 
@@ -98,7 +101,7 @@ class Surveyor(SlurmrestClient):
                 f"slurmrestd at {self._shown} speaks {self.version()}, and a running slurm.conf can be read over REST only"
                 f" from {CONF_SINCE} (Slurm 26.05) on"
             )
-        body = self._get("conf", _ConfBody, None)
+        body = self._get("conf", _ConfBody, None, most=LONG)
         return RunningConf(body.slurm_conf, body.slurm_conf_meta.SLURM_VERSION or "")
 
     def slurmctld_time(self) -> int:
@@ -112,5 +115,5 @@ class Surveyor(SlurmrestClient):
 
     def partition_nodesets(self) -> dict[str, tuple[str, ...]]:
         """All partitions, each with the NodeSet= names that its Nodes= has."""
-        body = self._get("partitions/", _PartitionsBody, None)
+        body = self._get("partitions/", _PartitionsBody, None, most=LONG)
         return {each.name: tuple(name for name in each.node_sets.split(",") if name) for each in body.partitions}

@@ -57,7 +57,7 @@ def test_expression_stands_for_the_names_that_slurm_gives_it(expr, names):
         ("a[1,[2]]", 4, "expected a number"),
         ("a[1,]", 4, "expected a number"),
         ("a[x]", 2, "expected a number"),
-        ("a[0-1234567890]", 13, "expected ',' or ']'"),
+        ("a[0-1234567890123456789]", 22, "expected ',' or ']'"),
     ],
 )
 def test_malformed_expression_is_refused_with_its_position(expr, position, says):

@@ -5,15 +5,17 @@ from __future__ import annotations
 import pytest
 
 from slinky_iac.hostlist import expand
+from slinky_iac.slurmrest.lists import NodeRows
 from slinky_iac.slurmrest.models import NodesAnswer
-from slinky_iac.slurmrest.raw import NodesBody, nodes_of
+from slinky_iac.slurmrest.raw import NodesBody
 from tests.bench import drain
 from tests.unit.slurmrest.fake import answer, node, number
 
 
 def look(*names: str) -> NodesAnswer:
-    content = answer(nodes=[node(name) for name in names], last_update=number(1)).content
-    return nodes_of(NodesBody.parse(content), 0.0, 0.0)
+    rows = NodeRows()
+    rows.feed(answer(nodes=[node(name) for name in names], last_update=number(1)).content)
+    return rows.answer(NodesBody.parse(rows.rest()), 0.0, 0.0)
 
 
 def test_expression_and_names_are_the_same_nodes() -> None:

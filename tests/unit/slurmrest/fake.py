@@ -132,9 +132,8 @@ class FakeSlurm:
         return SlurmrestClient(
             Direct("http://rest:6820"),
             keys or (KEY,),
-            transport=httpx.MockTransport(self.handle),
             clock=self.ticks.clock(),
-            **{"retry": Retry(tries=3), **more},
+            **{"retry": Retry(tries=3), "transport": httpx.MockTransport(self.handle), **more},
         )
 
     def asked_for(self, method: str, ending: str) -> list[Json | None]:

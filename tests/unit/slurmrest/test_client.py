@@ -108,30 +108,6 @@ def test_a_node_listed_twice_makes_the_list_worthless() -> None:
         slurm.client().nodes()
 
 
-@pytest.mark.parametrize("field", ["name", "state", "alloc_cpus", "reason", "resume_after", "partitions"])
-def test_a_node_without_what_a_drain_decides_by_is_garbage(field: str) -> None:
-    slurm = FakeSlurm().add(node("g-0"))
-    del slurm.nodes["g-0"][field]
-    with pytest.raises(SlurmrestGarbage, match=field):
-        slurm.client().nodes()
-    slurm.nodes["g-0"][field] = {"wrong": "kind"} if field != "resume_after" else "soon"
-    with pytest.raises(SlurmrestGarbage, match=field):
-        slurm.client().nodes()
-
-
-@pytest.mark.parametrize("field", ["job_id", "job_state", "nodes", "time_limit", "end_time"])
-def test_a_job_without_what_a_drain_decides_by_is_garbage(field: str) -> None:
-    slurm = FakeSlurm().add(job(17))
-    del slurm.jobs[17][field]
-    with pytest.raises(SlurmrestGarbage, match=field):
-        slurm.client().jobs()
-
-
-def test_a_node_list_that_cannot_be_read_makes_the_jobs_worthless() -> None:
-    with pytest.raises(SlurmrestGarbage, match="node list"):
-        FakeSlurm().add(job(17, nodes="g-[1-")).client().jobs()
-
-
 def test_jobs_as_slurm_tells_them() -> None:
     slurm = FakeSlurm().add(
         job(17, nodes="g-[1,0],m-1"),

@@ -32,7 +32,7 @@ def verdicts(client: SlurmrestClient, *asked: str) -> dict[str, Verdict]:
 def test_trap_1_http_200_is_not_success() -> None:
     slurm = FakeSlurm().add(node("g-0"), job(17, user_name="protected"))
     slurm.faults = [lambda _: answer(errors=[error(0, "No error")])]
-    with pytest.raises(SlurmrestGarbage, match="nodes: Field required"):
+    with pytest.raises(SlurmrestGarbage, match="missing required field `nodes`"):
         slurm.client().nodes()
     slurm.faults = [lambda _: answer(errors=[error(2002, "Access denied")], nodes=[], last_update={"number": 1})]
     with pytest.raises(SlurmrestRefused) as refused:

@@ -1,0 +1,96 @@
+"""One list of jobs for all who wait in this process: 64 gates that look at once ask slurmctld once."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass, field
+from typing import Final
+
+from slinky_iac.errors import SlurmrestError, SlurmrestUnreachable
+from slinky_iac.slurmrest.models import JobsAnswer
+
+FRESH_S: Final = 2.0
+"""Age in seconds from which a list of jobs is asked for again."""
+
+
+@dataclass(eq=False)
+class _Question:
+    """One question under way, or answered."""
+
+    sent: float
+    ended: threading.Event = field(default_factory=threading.Event)
+    answer: JobsAnswer | None = None
+    error: BaseException | None = None
+
+
+class SharedJobs:
+    """The last list of jobs of each slurmrestd and user, and who is asking for one now. For any number of threads.
+
+    Whoever looks at nodes may only conclude something from a list of jobs whose question was sent after its nodes were
+    answered: a job that began in between would be in neither. So an answer serves only those whose nodes are older than
+    its question. There is never more than one question under way; who can't use its answer waits for its end and asks then.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._questions: dict[Hashable, _Question] = {}
+
+    def after(
+        self,
+        moment: float,
+        who: Hashable,
+        ask: Callable[[float], JobsAnswer],
+        *,
+        budget_s: float,
+        monotonic: Callable[[], float],
+    ) -> JobsAnswer:
+        """All jobs, by a question that was sent after ``moment``.
+
+        ``who`` names the slurmrestd and the user: others may see other jobs. ``ask`` puts the question, within so many
+        seconds. ``monotonic`` is the clock of ``moment`` and of the answers' times.
+
+        Raises what ``ask`` raises, for everybody whom its answer would have served; SlurmrestUnreachable when the budget
+        was spent on waiting for others.
+        """
+        deadline = monotonic() + budget_s
+        while True:
+            with self._lock:
+                question = self._questions.get(who)
+                if question is None or (question.ended.is_set() and not _serves(question, moment, monotonic())):
+                    mine = self._questions[who] = _Question(sent=monotonic())
+                    break
+            if not question.ended.wait(max(deadline - monotonic(), 0)):
+                raise SlurmrestUnreachable(
+                    f"jobs: no answer from slurmrestd to somebody else in this process within {budget_s:.0f} s"
+                )
+            if question.sent >= moment:
+                if question.answer is not None and monotonic() - question.answer.answered <= FRESH_S:
+                    return question.answer
+                if question.error is not None:
+                    raise _again(question.error) from None
+        try:
+            mine.answer = ask(max(deadline - monotonic(), 0))
+        except BaseException as error:
+            mine.error = error
+            raise
+        finally:
+            mine.ended.set()
+        return mine.answer
+
+
+def _serves(question: _Question, moment: float, now: float) -> bool:
+    """Whether an answer that is there already may be used. An error is only for those who waited for it."""
+    answer = question.answer
+    return answer is not None and question.sent >= moment and now - answer.answered <= FRESH_S
+
+
+def _again(error: BaseException) -> SlurmrestError:
+    """The error of another thread, as one's own."""
+    if isinstance(error, SlurmrestError):
+        return error
+    return SlurmrestUnreachable(f"jobs: the question was given up ({type(error).__name__})")
+
+
+THIS_PROCESS: Final = SharedJobs()
+"""For all gates of an update: Pulumi runs them as threads of one process."""
