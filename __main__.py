@@ -15,6 +15,7 @@ args = HybridClusterArgs(settings=settings, notices=partial(notices, settings.co
 cluster = HybridCluster(settings.config.cluster.name, args)
 
 pulumi.export("slurmrestdUrl", cluster.slurmrestd_url)
+pulumi.export("slurmrestdCa", cluster.slurmrestd_ca)
 pulumi.export("slurmdJoin", cluster.slurmd_join)
 pulumi.export("sackdJoin", cluster.sackd_join)
 pulumi.export("slurmKeyFingerprint", cluster.slurm_key_fingerprint)

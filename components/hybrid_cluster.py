@@ -52,6 +52,7 @@ class HybridCluster(pulumi.ComponentResource):
     """
 
     slurmrestd_url: pulumi.Output[str]
+    slurmrestd_ca: pulumi.Output[str]
     slurmd_join: pulumi.Output[str]
     sackd_join: pulumi.Output[str]
     slurm_key_fingerprint: pulumi.Output[str]
@@ -123,13 +124,14 @@ class HybridCluster(pulumi.ComponentResource):
         # while the gates, which read their shell's, drain elsewhere; and each desk's path would be a change to preview.
         shells = [_without_kubeconfig] if access.kubeconfig is None else []
         options = child(self, identity, transformations=shells)
+        in_place = config.keys.has_token_keys or config.restapi.tls is not None
         return Provider(
             f"{name}-kubernetes",
             kubeconfig=access.kubeconfig,
             context=access.context,
             # In place, else a Secret that changes is deleted first. Those that are immutable are replaced all the same.
-            enable_secret_mutable=True if config.keys.jwks or config.keys.has_token_keys else None,
-            enable_config_map_mutable=True if config.keys.has_token_keys else None,
+            enable_secret_mutable=True if config.keys.jwks or in_place else None,
+            enable_config_map_mutable=True if in_place else None,
             opts=options,
         )
 
@@ -170,7 +172,7 @@ class HybridCluster(pulumi.ComponentResource):
         args = MungeClientsArgs(config=config, key=settings.munge_key, fingerprint=settings.munge_fingerprint)
         clients = MungeClients(f"{name}-munge", args, child(self, namespace, provider=kube))
         none = pulumi.Output.from_input("")
-        self.slurmrestd_url = self.slurmd_join = self.sackd_join = none
+        self.slurmrestd_url = self.slurmrestd_ca = self.slurmd_join = self.sackd_join = none
         self.slurm_key_fingerprint = self.jwt_key_fingerprint = none
         self.nodeset_components = {}
         self.munge_key_fingerprint, self.munge_client_pod = clients.key_fingerprint, clients.pod
@@ -180,7 +182,7 @@ class HybridCluster(pulumi.ComponentResource):
         self, config: StackConfig, keys: AuthKeys, controller: Controller, restapi: RestApi, settings: StackSettings
     ) -> None:
         join = pulumi.Output.all(controller.join_host, controller.join_port).apply(lambda found: host_port(*found))
-        self.slurmrestd_url = restapi.url
+        self.slurmrestd_url, self.slurmrestd_ca = restapi.url, restapi.ca
         self.slurmd_join = pulumi.Output.concat("/usr/sbin/slurmd --conf-server ", join)
         self.sackd_join = pulumi.Output.concat("/usr/sbin/sackd --conf-server ", join)
         self.slurm_key_fingerprint = keys.slurm_key_fingerprint
@@ -198,6 +200,7 @@ class HybridCluster(pulumi.ComponentResource):
         self.register_outputs(
             {
                 "slurmrestd_url": self.slurmrestd_url,
+                "slurmrestd_ca": self.slurmrestd_ca,
                 "slurmd_join": self.slurmd_join,
                 "sackd_join": self.sackd_join,
                 "slurm_key_fingerprint": self.slurm_key_fingerprint,

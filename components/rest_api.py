@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import pulumi
 
 from components.resources import child, custom_resource, token
+from components.restapi_tls import RestApiTls, RestApiTlsArgs
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.daemons import restapi_spec
@@ -20,17 +21,24 @@ class RestApiArgs:
 
 
 class RestApi(pulumi.ComponentResource):
-    """The RestApi custom resource; ``url`` is its address inside Kubernetes."""
+    """The RestApi custom resource; ``url`` is its address inside Kubernetes, ``ca`` who signed its certificate where this
+    stack did."""
 
     url: pulumi.Output[str]
     service: pulumi.Output[str]
+    ca: pulumi.Output[str]
 
     def __init__(self, name: str, args: RestApiArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("RestApi"), name, None, opts)
         config = args.config
         base = config.cluster.resource_name
-        self.resource = custom_resource("RestApi", base, config, restapi_spec(config), child(self))
+        tls = None
+        if config.restapi.tls is not None:
+            tls = RestApiTls(f"{name}-tls", RestApiTlsArgs(config=config, tls=config.restapi.tls), child(self))
+        self.resource = custom_resource("RestApi", base, config, restapi_spec(config), child(self, tls))
         service = names.restapi_service(base)
         self.service = pulumi.Output.from_input(service)
-        self.url = pulumi.Output.from_input(f"http://{service}.{config.cluster.namespace}:{names.SLURMRESTD_PORT}")
-        self.register_outputs({"url": self.url, "service": self.service})
+        plain = pulumi.Output.from_input(f"http://{service}.{config.cluster.namespace}:{names.SLURMRESTD_PORT}")
+        self.url = plain if tls is None else tls.url
+        self.ca = pulumi.Output.from_input("") if tls is None else tls.ca
+        self.register_outputs({"url": self.url, "service": self.service, "ca": self.ca})

@@ -48,8 +48,13 @@ ANNOTATION_TOKEN_KEYS = "slinky-iac/token-keys"
 """Set by us on the Accounting: a hash of jwks.json. The operator gives it to slurmdbd's pod, which so is made anew when the
 set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0)."""
 
+ANNOTATION_TLS_FILES = "slinky-iac/tls-files"
+"""Set by us on slurmrestd's pods: a hash of the files of the TLS proxy in them."""
+
 LABEL_CLUSTER = "slinky.slurm.net/cluster"
 """NOTE: set by the operator on every child: the Controller's name."""
+LABEL_NAME = "app.kubernetes.io/name"
+"""NOTE: set by the operator on every pod: the daemon, e.g. slurmrestd."""
 LABEL_INSTANCE = "app.kubernetes.io/instance"
 """NOTE: set by the operator on every pod: the custom resource's name."""
 LABEL_COMPONENT = "app.kubernetes.io/component"
@@ -118,6 +123,21 @@ def controller_fqdn(controller: str, namespace: str) -> str:
 def restapi_service(restapi: str) -> str:
     """Service of slurmrestd (6820); the operator builds its URL from exactly this name."""
     return f"{restapi}-restapi"
+
+
+def restapi_tls_service(restapi_service: str) -> str:
+    """Service of TLS before slurmrestd (6843), beside the plain one's."""
+    return f"{restapi_service}-tls"
+
+
+def restapi_tls_conf(restapi: str) -> str:
+    """ConfigMap with the files of the proxy that TLS before slurmrestd ends at."""
+    return shorten(f"{restapi}-restapi-tls-conf")
+
+
+def restapi_tls_secret(restapi: str) -> str:
+    """Secret with the certificate and the key of it."""
+    return shorten(f"{restapi}-restapi-tls")
 
 
 def accounting_service(accounting: str) -> str:

@@ -24,4 +24,5 @@ def reach(config: StackConfig) -> Reach:
         ca_file=config.slurmrest.ca_file,
         client_cert_file=config.slurmrest.client_cert_file,
         client_key_file=config.slurmrest.client_key_file,
+        restapi_scheme="https" if config.restapi.tls is not None else None,
     )

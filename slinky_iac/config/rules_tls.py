@@ -1,10 +1,11 @@
-"""Rules about TLS: whose certificate is where, and what goes over the wire as plain text."""
+"""Rules about TLS: which certificate is meant, who can show one, and settings that would be passed over."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import Access, StackConfig
 from slinky_iac.config.workers import ExternalSlurmrestd
 
@@ -26,4 +27,55 @@ def client_certificates(config: StackConfig, _: frozenset[str]) -> Iterator[Find
             )
 
 
-RULES = (client_certificates,)
+_NEEDED = {"existing": "secret", "generated": "since", "cert-manager": "issuer"}
+"""What each source of the certificate needs."""
+_OF_ONE = {"secret": "existing", "since": "generated", "days": "generated", "issuer": "cert-manager"}
+
+
+def restapi_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Findings about `restapi.tls`."""
+    tls, path = config.restapi.tls, "restapi.tls"
+    if tls is None:
+        return
+    needed = _NEEDED[tls.source]
+    if getattr(tls, needed) is None:
+        yield error(f"{path}.{needed}", f"is needed with {path}.source: {tls.source}")
+    for field, source in _OF_ONE.items():
+        if field in tls.model_fields_set and tls.source != source:
+            yield warning(f"{path}.{field}", f"is ignored: it goes with source: {source}, and source is {tls.source}")
+    if tls.source == "existing" and tls.hosts:
+        yield warning(f"{path}.hosts", "is ignored: the given Secret's certificate has its names already")
+    yield from _reached(config, tls)
+
+
+def _reached(config: StackConfig, tls: RestApiTls) -> Iterator[Finding]:
+    access = config.slurmrest
+    if tls.client_ca_secret is not None and access.url is None:
+        yield error(
+            "restapi.tls.clientCaSecret",
+            "makes slurmrestd's TLS refuse clients without a certificate, and gates come through the API server, which shows"
+            " none: no node could be drained. Set slurmrest.url to an address of that TLS (restapi.tls.service), and"
+            " slurmrest.clientCertFile and clientKeyFile; or leave clientCaSecret out",
+        )
+    if config.restapi.service.type != "ClusterIP":
+        yield warning(
+            "restapi.service.type",
+            f"{config.restapi.service.type} opens slurmrestd's port for plain HTTP beside TLS, and tokens can be read on it."
+            " Leave it ClusterIP, and set restapi.tls.service.type",
+        )
+
+
+def database_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmdbd.conf takes the last StorageParameters of several."""
+    database = config.accounting.database
+    if database is None or database.tls is None:
+        return
+    for key in config.accounting.extra_conf:
+        if key.lower() == "storageparameters":
+            yield error(
+                f"accounting.extraConf.{key}",
+                "is written from accounting.database.tls; two such lines would leave one of them out. Remove one of both",
+            )
+
+
+RULES = (client_certificates, restapi_tls, database_tls)

@@ -293,6 +293,17 @@ class Database(Section):
     """Database."""
     username: DatabaseUser = "slurm"
     """User. The password is the secret configuration value databasePassword."""
+    tls: DatabaseTls | None = None
+    """TLS to the server; none by default: what slurmdbd asks and stores is then readable on the way."""
+
+
+class DatabaseTls(Section):
+    """TLS from slurmdbd to its database."""
+
+    ca_secret: DnsLabel
+    """Secret whose entry ca.crt has the certificate authority of the server."""
+    client_secret: DnsLabel | None = None
+    """Secret of type kubernetes.io/tls with the client certificate that the server asks of its user (REQUIRE X509)."""
 
 
 class Accounting(Section):
@@ -310,14 +321,3 @@ class Accounting(Section):
     """Service of slurmdbd (in Kubernetes only)."""
     pod: PodSettings = PodSettings()
     """Placement (in Kubernetes only)."""
-
-
-class RestApi(Section):
-    """slurmrestd in Kubernetes: always there, since the operator drains nothing without it."""
-
-    replicas: int = Field(default=1, ge=1)
-    """Pods of slurmrestd. Never 0: without an answer the operator deletes busy pods undrained."""
-    service: Service = Service()
-    """Service of slurmrestd."""
-    pod: PodSettings = PodSettings()
-    """Placement."""

@@ -8,7 +8,8 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import Url
-from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator, RestApi
+from slinky_iac.config.rest_api import RestApi
+from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSets, Partitions
 from slinky_iac.operator_version import OperatorVersion
 

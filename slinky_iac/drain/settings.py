@@ -38,7 +38,7 @@ class Reach:
     """Our certificate and its key, where slurmrestd at ``url`` asks for one."""
     client_key_file: str | None = None
     restapi_scheme: str | None = None
-    """``https`` where ``restapi_service`` leads to TLS in slurmrestd's pods."""
+    """``https`` where slurmrestd's pods have TLS, which the Service beside ``restapi_service`` leads to."""
 
 
 @dataclass(frozen=True)

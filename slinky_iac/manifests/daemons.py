@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.database_tls import database_tls_parameters, database_tls_volumes
 from slinky_iac.manifests.endpoints import slurmctld_target
+from slinky_iac.manifests.restapi_tls import tls_annotations, tls_pod
 from slinky_iac.manifests.shared import (
     Spec,
     container,
@@ -105,9 +107,15 @@ def accounting_spec(config: StackConfig) -> Spec:
         },
         "service": service(accounting.service, names.SLURMDBD_PORT),
     }
-    if accounting.extra_conf:
-        spec["extraConf"] = "\n".join(f"{key}={value}" for key, value in accounting.extra_conf.items())
-    if pod := template(config, accounting.pod):
+    more = None
+    extra = dict(accounting.extra_conf)
+    if database.tls is not None:
+        extra["StorageParameters"] = database_tls_parameters(database.tls)
+        more, mounts = database_tls_volumes(database.tls)
+        spec["slurmdbd"]["volumeMounts"] = mounts
+    if extra:
+        spec["extraConf"] = "\n".join(f"{key}={value}" for key, value in extra.items())
+    if pod := template(config, accounting.pod, more):
         spec["template"] = pod
     return spec
 
@@ -126,6 +134,10 @@ def restapi_spec(config: StackConfig) -> Spec:
         "slurmrestd": container(config, config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")),
         "service": service(config.restapi.service, names.SLURMRESTD_PORT),
     }
-    if pod := template(config, config.restapi.pod):
+    tls = config.restapi.tls
+    if pod := template(config, config.restapi.pod, None if tls is None else tls_pod(config, tls)):
         spec["template"] = pod
+    if tls is not None:
+        annotations = spec["template"].setdefault("metadata", {}).setdefault("annotations", {})
+        annotations.update(tls_annotations(config, tls))
     return spec

@@ -9,6 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +17,7 @@ from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlinkyError
 from slinky_iac.preflight.check import Check, Verdict
+from slinky_iac.preflight.expiry import expiring
 from slinky_iac.preflight.neighbours import same_name
 from slinky_iac.preflight.older_pods import older_pods
 from slinky_iac.preflight.reach import kubernetes, unreachable
@@ -32,7 +34,8 @@ def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Fi
     began = time.monotonic()
     shut = kubernetes(config, env, home)
     older = () if shut else older_pods(config, env, home)
-    found = (*shut, *unreachable(config), *same_name(config, env, home), *older)
+    here = expiring(config, datetime.now(UTC).date())
+    found = (*here, *shut, *unreachable(config), *same_name(config, env, home), *older)
     slurm.join(max(0.0, began + TIMEOUT_S - time.monotonic()))
     return (*found, *findings(slurm.found))
 

@@ -6,7 +6,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube_access import kube_source
 from slinky_iac.preflight.ask_slurm import Way
-from slinky_iac.slurmrest.endpoints import KubeProxy, direct
+from slinky_iac.slurmrest.endpoints import direct, in_kubernetes
 
 
 def way_of_drains(config: StackConfig) -> Way:
@@ -15,7 +15,8 @@ def way_of_drains(config: StackConfig) -> Way:
     if access.url is not None:
         return Way(direct(access.url, access.ca_file, access.client_cert_file, access.client_key_file), inside=False)
     service = names.restapi_service(config.cluster.resource_name)
-    return Way(KubeProxy(kubeconfig=kube_source(config), namespace=config.cluster.namespace, service=service), inside=True)
+    tls = config.restapi.tls is not None
+    return Way(in_kubernetes(kube_source(config), config.cluster.namespace, service, tls=tls), inside=True)
 
 
 def way_of_users(config: StackConfig) -> Way | None:

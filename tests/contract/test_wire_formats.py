@@ -46,6 +46,7 @@ PROVIDERS = {
 }
 OUTPUTS = [
     "slurmrestdUrl",
+    "slurmrestdCa",
     "slurmdJoin",
     "sackdJoin",
     "slurmKeyFingerprint",

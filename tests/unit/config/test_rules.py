@@ -11,10 +11,11 @@ from slinky_iac.config.rules import RULES, findings, require_sound
 from slinky_iac.errors import ConfigError
 from tests.stacks import SECRETS, merged, minimal, outside
 from tests.unit.config.rule_cases import DAEMONS, Case, nodeset
-from tests.unit.config.rule_cases_tls import TLS
+from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 
 ERRORS = DAEMONS + WORKERS + TLS
+HINTS = TOLD + TLS_TOLD
 
 
 def ids(case: Case) -> str:
@@ -25,13 +26,13 @@ def found(data: dict[str, Any], secrets: frozenset[str]) -> list[tuple[str, str,
     return [(f.level.value, f.path, f.message) for f in findings(load(data), secrets)]
 
 
-@pytest.mark.parametrize("case", ERRORS + TOLD, ids=ids)
+@pytest.mark.parametrize("case", ERRORS + HINTS, ids=ids)
 def test_a_fault_is_found_and_told_where_it_stands(case: Case) -> None:
     here = [f for f in found(case.bad, case.secrets) if f[1] == case.path and all(w in f[2] for w in case.words)]
     assert [level for level, _, _ in here] == [case.level], found(case.bad, case.secrets)
 
 
-@pytest.mark.parametrize("case", ERRORS + TOLD, ids=ids)
+@pytest.mark.parametrize("case", ERRORS + HINTS, ids=ids)
 def test_its_cure_ends_the_finding(case: Case) -> None:
     cured = merged(case.bad, case.cure)
     again = [f for f in found(cured, case.secrets) if f[1] == case.path and all(w in f[2] for w in case.words)]
@@ -45,7 +46,7 @@ def test_an_error_stops_before_the_first_resource(case: Case) -> None:
     assert any(fault.startswith(f"{case.path}: ") for fault in caught.value.faults)
 
 
-@pytest.mark.parametrize("case", TOLD, ids=ids)
+@pytest.mark.parametrize("case", HINTS, ids=ids)
 def test_what_is_only_told_stops_nothing(case: Case) -> None:
     assert require_sound(findings(load(case.bad), case.secrets))
 
@@ -58,7 +59,9 @@ def test_all_errors_are_told_at_once() -> None:
 
 
 def test_every_rule_has_a_case() -> None:
-    silent = [rule.__name__ for rule in RULES if not any(list(rule(load(case.bad), case.secrets)) for case in ERRORS + TOLD)]
+    silent = [
+        rule.__name__ for rule in RULES if not any(list(rule(load(case.bad), case.secrets)) for case in ERRORS + HINTS)
+    ]
     assert silent == []
 
 

@@ -1,0 +1,91 @@
+"""What TLS before slurmrestd needs beside its pods: the proxy's files, its certificate, the Service that leads to it."""
+
+from __future__ import annotations
+
+import base64
+from dataclasses import dataclass
+
+import pulumi
+import pulumi_random
+from pulumi_kubernetes.apiextensions import CustomResource
+from pulumi_kubernetes.core.v1 import ConfigMap, Secret, Service
+
+from components.resources import child, metadata, token
+from slinky_iac import names
+from slinky_iac.config.rest_api import RestApiTls as Settings
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_secret, tls_service
+
+SEED_LENGTH = 64
+"""Letters and digits: 380 bits, more than the 256 of the keys that are made from it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RestApiTlsArgs:
+    """``tls``: the section, which is there."""
+
+    config: StackConfig
+    tls: Settings
+
+
+class RestApiTls(pulumi.ComponentResource):
+    """``ca``: PEM of who signed the certificate, where this stack did; else an empty text."""
+
+    ca: pulumi.Output[str]
+    url: pulumi.Output[str]
+
+    def __init__(self, name: str, args: RestApiTlsArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("RestApiTls"), name, None, opts)
+        config, tls = args.config, args.tls
+        base = config.cluster.resource_name
+        service = names.restapi_tls_service(names.restapi_service(base))
+        ConfigMap(
+            f"{name}-conf",
+            metadata=metadata(config, names.restapi_tls_conf(base)),
+            data=tls_files(config, tls),
+            opts=child(self),
+        )
+        self.ca = pulumi.Output.from_input("")
+        if tls.source == "generated":
+            self.ca = self._generate(name, config, tls)
+        elif tls.source == "cert-manager":
+            CustomResource(
+                f"{name}-certificate",
+                api_version="cert-manager.io/v1",
+                kind="Certificate",
+                metadata=metadata(config, tls_secret(config, tls)),
+                spec=cert_manager_spec(config, tls),
+                opts=child(self),
+            )
+        Service(
+            f"{name}-service",
+            metadata=metadata(config, service, dict(tls.service.annotations)),
+            spec=tls_service(config, tls),
+            opts=child(self),
+        )
+        self.url = pulumi.Output.from_input(f"https://{service}.{config.cluster.namespace}:{names.SLURMRESTD_TLS_PORT}")
+        self.register_outputs({"ca": self.ca, "url": self.url})
+
+    def _generate(self, name: str, config: StackConfig, tls: Settings) -> pulumi.Output[str]:
+        since = tls.since
+        if since is None:
+            raise ValueError("a generated certificate needs since; rules_tls says so before this is called")
+        seed = pulumi_random.RandomPassword(f"{name}-seed", length=SEED_LENGTH, special=False, opts=child(self))
+
+        def make(text: str) -> dict[str, str]:
+            from slinky_iac import certificates  # noqa: PLC0415 - 60 ms that stacks without TLS needn't spend
+
+            cluster = config.cluster.name
+            made = certificates.make(text.encode(), cluster, certificate_names(config, tls), since, tls.days)
+            return {"tls.crt": made.chain, "tls.key": made.key, "ca.crt": made.ca}
+
+        made = seed.result.apply(make)
+        Secret(
+            f"{name}-secret",
+            metadata=metadata(config, tls_secret(config, tls)),
+            type="kubernetes.io/tls",
+            data=made.apply(lambda files: {entry: base64.b64encode(pem.encode()).decode() for entry, pem in files.items()}),
+            opts=child(self, additional_secret_outputs=["data", "stringData"]),
+        )
+        # A certificate is public: users of slurmrestd need it to know whom they speak to.
+        return pulumi.Output.unsecret(made.apply(lambda files: files["ca.crt"]))

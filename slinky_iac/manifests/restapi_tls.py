@@ -1,0 +1,176 @@
+"""TLS before slurmrestd in Kubernetes: an nginx in its pods, the Service that leads to it, its certificate's names.
+
+slurm-operator asks ``http://<restapi>-restapi.<namespace>:6820`` and knows no other way (slurmclient_sync.go, 1.0 to
+1.2.1), and the Slurm packages of Debian and of Slinky's images have no TLS plugin for slurmrestd. So TLS ends beside it.
+
+A pod is ready when all its containers are, and the operator deletes busy pods when no slurmrestd is ready. Therefore the
+proxy's container runs whatever its certificate is like: nginx is started again and again until its files are good.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.rest_api import RestApiTls
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import Spec, container
+
+CONTAINER: Final = "slinky-tls"
+CONF, CERTIFICATE, CLIENTS, SCRATCH = "/etc/slinky-tls/conf", "/etc/slinky-tls/own", "/etc/slinky-tls/clients", "/tmp"
+NGINX_CONF, START = "nginx.conf", "start.sh"
+
+_START = """\
+# Keeps nginx running, and has it read its certificates again within seconds of their change.
+pid=
+trap 'kill "$pid" 2>/dev/null; exit 0' TERM INT
+while :; do
+  now=$(cat {files} 2>/dev/null | cksum)
+  if [ -z "$pid" ] || ! kill -0 "$pid" 2>/dev/null; then
+    nginx -c {conf} -g 'daemon off;' & pid=$!
+  elif [ "$now" != "$seen" ]; then
+    kill -HUP "$pid"
+  fi
+  seen=$now
+  sleep 5 & wait $!
+done
+"""
+
+_NGINX = """\
+pid {scratch}/nginx.pid;
+error_log stderr warn;
+worker_processes 1;
+events {{ worker_connections 1024; }}
+http {{
+  access_log off;
+  server_tokens off;
+  client_body_temp_path {scratch}/body;
+  proxy_temp_path {scratch}/proxy;
+  fastcgi_temp_path {scratch}/fastcgi;
+  uwsgi_temp_path {scratch}/uwsgi;
+  scgi_temp_path {scratch}/scgi;
+  server {{
+    listen {port} ssl;
+    ssl_certificate {own}/tls.crt;
+    ssl_certificate_key {own}/tls.key;
+    ssl_protocols TLSv1.2 TLSv1.3;
+    ssl_session_cache off;
+    ssl_session_tickets off;
+{clients}    client_max_body_size 64m;
+    location / {{
+      proxy_pass http://127.0.0.1:{plain};
+      proxy_http_version 1.1;
+      proxy_set_header Connection "";
+      proxy_buffering off;
+      proxy_read_timeout 300s;
+    }}
+  }}
+}}
+"""
+
+_CLIENTS = """\
+    ssl_client_certificate {clients}/ca.crt;
+    ssl_verify_client on;
+"""
+
+
+def tls_files(config: StackConfig, tls: RestApiTls) -> dict[str, str]:
+    """Files of the proxy's ConfigMap; no secret is in them."""
+    del config
+    clients = _CLIENTS.format(clients=CLIENTS) if tls.client_ca_secret else ""
+    conf = _NGINX.format(
+        scratch=SCRATCH, port=names.SLURMRESTD_TLS_PORT, plain=names.SLURMRESTD_PORT, own=CERTIFICATE, clients=clients
+    )
+    watched = [f"{CERTIFICATE}/tls.crt", f"{CERTIFICATE}/tls.key", *([f"{CLIENTS}/ca.crt"] if clients else [])]
+    return {NGINX_CONF: conf, START: _START.format(conf=f"{CONF}/{NGINX_CONF}", files=" ".join(watched))}
+
+
+def tls_secret(config: StackConfig, tls: RestApiTls) -> str:
+    """Name of the Secret with tls.crt and tls.key."""
+    return tls.secret or names.restapi_tls_secret(config.cluster.resource_name)
+
+
+def tls_pod(config: StackConfig, tls: RestApiTls) -> Spec:
+    """The proxy's part of the pod: container and volumes. Secrets are optional, for slurmrestd must start without them."""
+    mounts = [
+        {"name": "slinky-tls-conf", "mountPath": CONF, "readOnly": True},
+        {"name": "slinky-tls-own", "mountPath": CERTIFICATE, "readOnly": True},
+        {"name": "slinky-tls-scratch", "mountPath": SCRATCH},
+    ]
+    base = config.cluster.resource_name
+    volumes: list[Spec] = [
+        {"name": "slinky-tls-conf", "configMap": {"name": names.restapi_tls_conf(base)}},
+        {"name": "slinky-tls-own", "secret": _secret(tls_secret(config, tls), "tls.crt", "tls.key")},
+        {"name": "slinky-tls-scratch", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}},
+    ]
+    if tls.client_ca_secret:
+        mounts.append({"name": "slinky-tls-clients", "mountPath": CLIENTS, "readOnly": True})
+        volumes.append({"name": "slinky-tls-clients", "secret": _secret(tls.client_ca_secret, "ca.crt")})
+    proxy = {
+        "name": CONTAINER,
+        "command": ["sh", f"{CONF}/{START}"],
+        "ports": [{"name": "slurmrestd-tls", "containerPort": names.SLURMRESTD_TLS_PORT, "protocol": "TCP"}],
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "capabilities": {"drop": ["ALL"]},
+            "readOnlyRootFilesystem": True,
+            "runAsNonRoot": True,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "volumeMounts": mounts,
+    }
+    return {"containers": [container(config, tls.image, proxy)], "volumes": volumes}
+
+
+def _secret(name: str, *entries: str) -> Spec:
+    items = [{"key": entry, "path": entry} for entry in entries]
+    return {"secretName": name, "items": items, "defaultMode": 0o440, "optional": True}
+
+
+def tls_annotations(config: StackConfig, tls: RestApiTls) -> dict[str, str]:
+    """A hash of the proxy's files on its pods: they begin anew with others. Certificates need no such thing."""
+    text = "".join(tls_files(config, tls).values())
+    return {names.ANNOTATION_TLS_FILES: hashlib.sha256(text.encode()).hexdigest()[:16]}
+
+
+def tls_service(config: StackConfig, tls: RestApiTls) -> Spec:
+    """Spec of the Service that leads to the proxy."""
+    port: Spec = {
+        "name": "https",
+        "port": names.SLURMRESTD_TLS_PORT,
+        "targetPort": names.SLURMRESTD_TLS_PORT,
+        "protocol": "TCP",
+    }
+    if tls.service.node_port is not None:
+        port["nodePort"] = tls.service.node_port
+    selector = {names.LABEL_NAME: "slurmrestd", names.LABEL_INSTANCE: config.cluster.resource_name}
+    return {"type": tls.service.type, "selector": selector, "ports": [port]}
+
+
+def certificate_names(config: StackConfig, tls: RestApiTls) -> tuple[str, ...]:
+    """Names and addresses that the certificate is for: the Service's in all their forms, loopback (port-forward), more."""
+    service = names.restapi_tls_service(names.restapi_service(config.cluster.resource_name))
+    namespace = config.cluster.namespace
+    own = (f"{service}.{namespace}", service, f"{service}.{namespace}.svc", f"{service}.{namespace}.svc.cluster.local")
+    return tuple(dict.fromkeys((*own, "localhost", "127.0.0.1", *tls.hosts)))
+
+
+def cert_manager_spec(config: StackConfig, tls: RestApiTls) -> Spec:
+    """Spec of cert-manager's Certificate. cert-manager renews it and puts it into the Secret; nginx follows."""
+    if tls.issuer is None:
+        raise ValueError("a Certificate needs an issuer; rules_tls says so before this is called")
+    found = certificate_names(config, tls)
+    addresses = [name for name in found if _is_address(name)]
+    return {
+        "secretName": tls_secret(config, tls),
+        "dnsNames": [name for name in found if name not in addresses],
+        "ipAddresses": addresses,
+        "issuerRef": {"name": tls.issuer.name, "kind": tls.issuer.kind, "group": tls.issuer.group},
+        "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
+        "usages": ["digital signature", "server auth"],
+    }
+
+
+def _is_address(name: str) -> bool:
+    return ":" in name or name.replace(".", "").isdigit()
