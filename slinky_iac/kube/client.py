@@ -18,6 +18,7 @@ from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFou
 from slinky_iac.kube import models, raw
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
+from slinky_iac.kube.raw_admission import ADMISSION, AdmissionBody
 from slinky_iac.kube.raw_secret import SecretBody
 from slinky_iac.kube.raw_service import ConfigMapBody, ServiceBody
 from slinky_iac.kube.schema import CrdSchema, read_crd
@@ -229,6 +230,11 @@ class KubeClient:
         """The texts of a ConfigMap, by entry. :raises KubeNotFound: no such ConfigMap."""
         path = f"/api/v1/namespaces/{label_of(namespace)}/configmaps/{label_of(name)}"
         return self._get(path, ConfigMapBody, f"ConfigMap {namespace}/{name}").data
+
+    def admission(self, kind: str, name: str) -> Mapping[str, object]:
+        """The spec of a ValidatingAdmissionPolicy or of a binding. :raises KubeNotFound: it isn't there."""
+        path = f"/apis/admissionregistration.k8s.io/v1/{ADMISSION[kind]}/{label_of(name)}"
+        return self._get(path, AdmissionBody, f"{kind} {name}").spec
 
     def crd(self, plural: str) -> CrdSchema:
         """The installed schema of a Slinky resource, to tell which fields this operator knows (``nodesets`` …)."""

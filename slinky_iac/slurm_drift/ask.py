@@ -11,6 +11,7 @@ from slinky_iac.drain.cli import console_report
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.errors import StateError
+from slinky_iac.fence import FencePart, fence_faults, fence_parts
 from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNode, SeenNodeSet, SeenPod, drift
 
 _NODESET: Final = f"kubernetes:{names.API_VERSION}:NodeSet"
@@ -33,7 +34,7 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         )
     wanted = expected(resources, gates, hosts)
     with open_session(reach, "", report=console_report()) as session:
-        return drift(wanted, look(session, gates))
+        return drift(wanted, look(session, gates, fence_parts(resources)))
 
 
 def expected(resources: Resources, gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Expected:
@@ -94,7 +95,7 @@ def _name(resource: Mapping[str, Any]) -> str:
     return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
-def look(session: Session, gates: Mapping[str, GateSettings]) -> Seen:
+def look(session: Session, gates: Mapping[str, GateSettings], fence: Sequence[FencePart] = ()) -> Seen:
     """One look: pods before nodes, so that a node that registers meanwhile isn't taken for one without a pod."""
     nodesets = {name: _nodeset(session, settings) for name, settings in gates.items()}
     answer = session.slurm.nodes(allow_none=True)
@@ -117,6 +118,7 @@ def look(session: Session, gates: Mapping[str, GateSettings]) -> Seen:
         },
         partitions=frozenset(session.slurm.partitions()),
         nodesets=nodesets,
+        fence=fence_faults(session.kube, fence),
     )
 
 

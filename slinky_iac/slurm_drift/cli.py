@@ -10,7 +10,7 @@ from slinky_iac.change_order.escape import plain
 from slinky_iac.slurm_drift.ask import check
 from slinky_iac.slurm_drift.compare import Finding
 
-HELP = "compare the running Slurm with the stack: nodes, records, drains, partitions, name, version; repairs nothing"
+HELP = "compare the running Slurm with the stack: nodes, records, drains, partitions, name, version, fence; repairs nothing"
 DRIFTED = 5
 
 

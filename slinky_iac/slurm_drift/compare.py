@@ -15,7 +15,9 @@ from slinky_iac import names
 from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
 
-Kind = Literal["node-missing", "record-left", "drain-left", "host-not-held", "partition-missing", "cluster", "version"]
+Kind = Literal[
+    "node-missing", "record-left", "drain-left", "host-not-held", "partition-missing", "cluster", "version", "fence"
+]
 DYNAMIC: Final = "DYNAMIC_NORM"
 """State flag of nodes that registered by themselves, as pods do (slurm.h, NODE_STATE_DYNAMIC_NORM)."""
 _RELEASE: Final = re.compile(r"\d\d\.\d\d")
@@ -87,6 +89,8 @@ class Seen:
     nodes: Mapping[str, SeenNode]
     partitions: frozenset[str]
     nodesets: Mapping[str, SeenNodeSet]
+    fence: tuple[str, ...] = ()
+    """What is gone or changed of the fence in the API server, in words."""
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,7 @@ def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
         *_left_drains(expected, seen),
         *_hosts_not_held(expected, seen),
         *_partitions(expected, seen),
+        *(Finding("fence", "API server", each) for each in seen.fence),
     ]
     return tuple(sorted(found, key=lambda each: (each.kind, each.subject)))
 

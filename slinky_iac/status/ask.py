@@ -17,6 +17,7 @@ from slinky_iac.drain.progress import Severity
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
+from slinky_iac.fence import fence_faults
 from slinky_iac.slurmrest.models import NodesAnswer, Pings
 from slinky_iac.status.build import status
 from slinky_iac.status.facts import OPERATOR, Facts, facts
@@ -89,6 +90,7 @@ def _cluster(session: Session, found: Facts, seen: Seen) -> Seen:
         kube=kube,
         nodesets={name: ask(partial(_nodeset, session, gate)) for name, gate in found.gates.items()},
         operator=_operator(session, found),
+        fence=_fence(session, found),
         keys={place.name: ask(partial(_key, session, place)) for place in found.keys},
     )
     return _slurm(session, found, asked)
@@ -100,6 +102,7 @@ def _kube_closed(found: Facts, seen: Seen, why: str) -> Seen:
         slurmrestd=_closed(why),
         token=_closed(why),
         operator=_closed(why),
+        fence=_closed(why),
         nodesets={name: _closed(why) for name in found.gates},
         keys={place.name: _closed(why) for place in found.keys},
     )
@@ -155,6 +158,12 @@ def _operator(session: Session, found: Facts) -> Answer[tuple[str, ...]]:
     if not found.operator_namespace:
         return _closed("another stack deploys the operator")
     return ask(lambda: session.kube.deployment_images(found.operator_namespace, OPERATOR))
+
+
+def _fence(session: Session, found: Facts) -> Answer[tuple[str, ...]]:
+    if not found.fence:
+        return _closed("the stack has none")
+    return ask(lambda: fence_faults(session.kube, found.fence))
 
 
 def _key(session: Session, place: KeyPlace) -> SeenKey:

@@ -13,7 +13,7 @@ from slinky_iac.status.facts import Facts
 from slinky_iac.status.history import last_up
 from slinky_iac.status.key_changes import key_changes
 from slinky_iac.status.key_places import JWT_KEY, TOKEN_KEY, KeyPlace
-from slinky_iac.status.model import Answer, Endpoint, Key, Reachable, Status, Version
+from slinky_iac.status.model import Answer, Endpoint, Fence, Key, Reachable, Status, Version
 from slinky_iac.status.nodes import drains, groups
 from slinky_iac.status.seen import NOT_ASKED, Seen
 
@@ -35,7 +35,16 @@ def status(found: Facts, seen: Seen) -> Status:
         last=last_up(seen.history.value) if seen.history.value is not None else None,
         unknown=seen.troubles(),
         key_changes=key_changes(found, seen),
+        fence=_fence(found, seen) if found.reach is not None else None,
     )
+
+
+def _fence(found: Facts, seen: Seen) -> Fence:
+    if not found.fence:
+        return Fence("off")
+    if seen.fence.value is None:
+        return Fence("unknown")
+    return Fence("broken" if seen.fence.value else "stands", seen.fence.value)
 
 
 def _endpoints(found: Facts, seen: Seen) -> Iterable[Endpoint]:

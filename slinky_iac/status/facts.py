@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from slinky_iac import names, stack_state
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, Reach
+from slinky_iac.fence import FencePart, fence_parts
 from slinky_iac.key_lifecycle.planned_stop import Holder, daemons, holders
 from slinky_iac.status.exported import Resources, inputs, metadata, spec
 from slinky_iac.status.key_places import JWT_KEY, SLURM_KEY, KeyPlace, jwt_reference, key_places, signing
@@ -44,6 +45,8 @@ class Facts:
     """What each daemons' key is held in, by its name; see :func:`slinky_iac.key_lifecycle.planned_stop.holders`."""
     daemons: tuple[Holder, ...] = ()
     """Custom resources whose pods read keys when they start."""
+    fence: tuple[FencePart, ...] = ()
+    """The fence in the API server; empty where the stack has none."""
 
 
 def facts(stack: str, resources: Resources) -> Facts:
@@ -71,6 +74,7 @@ def facts(stack: str, resources: Resources) -> Facts:
         signing=signing(reach, keys),
         holders={SLURM_KEY: holders(resources, "slurm"), JWT_KEY: holders(resources, "jwt")},
         daemons=daemons(resources),
+        fence=fence_parts(resources),
     )
 
 

@@ -111,6 +111,15 @@ class KeyChange:
 
 
 @dataclass(frozen=True)
+class Fence:
+    """Whether the API server refuses to delete and to lower NodeSets that no gate has drained."""
+
+    state: Literal["stands", "off", "broken", "unknown"]
+    """``off``: the stack has none. ``broken``: part of it is gone or changed."""
+    faults: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
 class LastUp:
     """The last `pulumi up` of the stack, and what came after it."""
 
@@ -146,3 +155,5 @@ class Status:
     """What could not be asked, with the reason, each cause once."""
     key_changes: tuple[KeyChange, ...] | None = ()
     """None where nothing tells of any, and the configuration, which would, couldn't be read."""
+    fence: Fence | None = None
+    """None where the stack has no Slurm to ask."""

@@ -10,7 +10,7 @@ from typing import Final
 
 from slinky_iac.change_order.escape import plain
 from slinky_iac.change_order.times import full, span
-from slinky_iac.status.model import Drained, Endpoint, Group, KeyChange, LastUp, Status, Version
+from slinky_iac.status.model import Drained, Endpoint, Fence, Group, KeyChange, LastUp, Status, Version
 from slinky_iac.status.nodes import UNREGISTERED
 from slinky_iac.terminal import Paint, clipped, columns
 
@@ -21,6 +21,13 @@ _DRAIN_SHADES: Final = {"draining": "yellow", "drained": "yellow", "this stack":
 _BAR: Final = {"idle": "green", "allocated": "green", "mixed": "green", "completing": "green", "reserved": "blue"}
 _BAR_BAD: Final = frozenset({"down", "not responding", "not registered", "failing", "unknown"})
 BAR_CELLS: Final = 24
+_FENCE_SHADES: Final = {"stands": "green", "off": "yellow", "broken": "red", "unknown": "yellow"}
+_FENCE_WORDS: Final = {
+    "stands": ": the API server lets NodeSets go or shrink only where a gate has drained them",
+    "off": ": kubectl and others can delete NodeSets with their jobs (cluster.fence)",
+    "broken": ": it lets through what it should refuse",
+    "unknown": "",
+}
 
 
 def as_json(status: Status) -> str:
@@ -40,6 +47,8 @@ def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
         lines += _section("Endpoints", _endpoints(status.endpoints, paint, width), paint)
         lines += _section("Versions", _versions(status.versions, paint, width), paint)
         lines += _section("Nodes", _groups(status.groups, paint, width), paint)
+        if status.fence is not None:
+            lines += _section("Fence", _fence(status.fence, paint, width), paint)
         lines += _section("Drains", _drains(status.drains, paint, width), paint)
         lines += _section("Keys", _keys(status, paint, width), paint)
     if status.key_changes != ():
@@ -62,6 +71,8 @@ def _summary(status: Status, width: int) -> list[str]:
         words.append(f"{sum(count for state, count in states if state != UNREGISTERED)} nodes")
     if status.drains:
         words.append(f"{sum(bool(each.owner) for each in status.drains)} drained")
+    if status.fence is not None and status.fence.state == "broken":
+        words.append("the fence is broken")
     if any(each.cluster == "differs" for each in status.keys):
         words.append("a key differs")
     if status.key_changes:
@@ -109,6 +120,13 @@ def _groups(found: tuple[Group, ...], paint: Paint, width: int) -> Iterable[str]
     yield (" " * (BAR_CELLS + 2) if bars else "") + lines[0]
     for each, line in zip(found, lines[1:], strict=True):
         yield (f"  {_bar(each.states or {}, most, paint)}" if bars else "") + line
+
+
+def _fence(fence: Fence, paint: Paint, width: int) -> Iterable[str]:
+    """One line, and one paragraph for each fault: what to do stands at its end."""
+    yield f"  {paint(fence.state, _FENCE_SHADES[fence.state])}{_FENCE_WORDS[fence.state]}"
+    for fault in fence.faults:
+        yield from textwrap.wrap(plain(fault, 600), width, initial_indent="    ", subsequent_indent="    ")
 
 
 def _states(states: Mapping[str, int] | None) -> str:

@@ -72,6 +72,8 @@ class Seen:
     jobs: Answer[JobsAnswer] = field(default_factory=_nothing)
     nodesets: Mapping[str, Answer[SeenNodeSet]] = field(default_factory=dict)
     operator: Answer[tuple[str, ...]] = field(default_factory=_nothing)
+    fence: Answer[tuple[str, ...]] = field(default_factory=_nothing)
+    """What is wrong with the fence; an empty answer: it stands."""
     keys: Mapping[str, Answer[SeenKey]] = field(default_factory=dict)
     configured: Answer[Configured] = field(default_factory=_nothing)
     users_slurmrestd: Answer[str] = field(default_factory=_nothing)
@@ -93,6 +95,7 @@ class Seen:
             ("Slurm's nodes", self.nodes),
             ("Slurm's jobs", self.jobs),
             ("slurm-operator", self.operator),
+            ("fence", self.fence),
             *((f"NodeSet {name}", answer) for name, answer in self.nodesets.items()),
             *((name, answer) for name, answer in self.keys.items()),
             ("configuration", self.configured),

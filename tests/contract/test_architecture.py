@@ -45,6 +45,7 @@ LAYERS = {
     "slinky_iac/names.py": set(),
     "slinky_iac/operator_version.py": set(),
     "slinky_iac/identity.py": set(),
+    "slinky_iac/fence.py": {"errors", "kube"},
     "slinky_iac/hostlist.py": {"errors"},
     "slinky_iac/terminal.py": set(),
     "slinky_iac/shell_completion.py": set(),

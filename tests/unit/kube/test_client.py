@@ -437,3 +437,20 @@ def test_pods_without_a_label_are_asked_for_by_selector() -> None:
 
     assert client_of(handle).pods_without("slurm", "slurmd", "x/y") == ("w-1", "w-2")
     assert asked == ["/api/v1/namespaces/slurm/pods app.kubernetes.io/name=slurmd,!x/y"]
+
+
+def test_the_spec_of_a_policy_is_given_as_it_is_and_its_absence_is_told() -> None:
+    asked: list[str] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request.url.path)
+        if request.url.path.endswith("bindings/a.slurm.b"):
+            return httpx.Response(404, json={"kind": "Status", "message": "not found"})
+        return httpx.Response(200, json={"metadata": {"name": "a.slurm.b"}, "spec": {"failurePolicy": "Fail"}})
+
+    with client_of(handle) as kube:
+        assert kube.admission("ValidatingAdmissionPolicy", "a.slurm.b") == {"failurePolicy": "Fail"}
+        with pytest.raises(KubeNotFound):
+            kube.admission("ValidatingAdmissionPolicyBinding", "a.slurm.b")
+    served = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
+    assert asked == [f"{served}ies/a.slurm.b", f"{served}ybindings/a.slurm.b"]

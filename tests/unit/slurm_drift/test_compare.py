@@ -57,6 +57,10 @@ def test_a_cluster_that_is_as_it_should_be_has_no_drift() -> None:
     assert kinds(seen()) == []
 
 
+def test_a_fence_that_doesnt_stand_is_told_in_its_own_words() -> None:
+    assert drift(EXPECTED, seen(fence=("it is gone",))) == (Finding("fence", "API server", "it is gone"),)
+
+
 def test_another_cluster_or_release_is_told() -> None:
     assert kinds(seen(cluster="other")) == [("cluster", "other")]
     assert kinds(seen(release="25.11.2")) == [("version", "slurmrestd")]

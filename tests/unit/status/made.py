@@ -98,6 +98,17 @@ def resources() -> list[dict[str, Any]]:
     ]  # fmt: skip
 
 
+def fence_objects() -> list[dict[str, Any]]:
+    """What a stack with a fence has besides."""
+    kind = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"
+    meta = {"name": "slinky-iac-nodesets.slurm.slurm"}
+    binding = {"policyName": meta["name"], "validationActions": ["Deny"]}
+    return [
+        {"type": kind, "inputs": {"metadata": meta, "spec": {"failurePolicy": "Fail"}}},
+        {"type": f"{kind}Binding", "inputs": {"metadata": meta, "spec": binding}},
+    ]
+
+
 def configured(*marks: str, **keys: Any) -> Configured:
     """The configuration of that stack as status reads it; ``keys``: its section of that name."""
     sections = {

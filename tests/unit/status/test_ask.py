@@ -27,11 +27,11 @@ from slinky_iac.kube.models import SecretState
 from slinky_iac.slurmrest.models import Ping, Pings
 from slinky_iac.status import ask
 from slinky_iac.status.key_places import KeyPlace
-from slinky_iac.status.model import Answer
+from slinky_iac.status.model import Answer, Fence
 from slinky_iac.status.seen import NOT_ASKED, Configured, SeenKey
 from slinky_iac.token_keys import jwks
 from tests.rsa_keys import pem, token_key
-from tests.unit.status.made import PRINTS, answers, resources
+from tests.unit.status.made import PRINTS, answers, fence_objects, resources
 
 WRITES = {
     "annotate_pod",
@@ -116,6 +116,18 @@ def test_a_cluster_that_answers_has_nothing_unknown(world: dict[str, Exception])
     assert shown.unknown == ()
     assert {each.state for each in shown.endpoints} == {"up"}
     assert {each.cluster for each in shown.keys} == {"differs"}, "the fake Secret holds another key than the state says"
+
+
+def test_a_fence_is_asked_for_where_the_state_has_one(world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    assert ask.look("prod").fence == Fence("off")
+    monkeypatch.setattr(ask.stack_state, "export", lambda _stack: resources() + fence_objects())
+    world["admission"] = KubeNotFound("it isn't there", status=404)
+    broken = ask.look("prod").fence
+    assert broken is not None
+    assert (broken.state, len(broken.faults)) == ("broken", 2)
+    world["admission"] = KubeForbidden("this user may not", status=403)
+    shown = ask.look("prod")
+    assert (shown.fence, shown.unknown) == (Fence("unknown"), ("fence: this user may not",))
 
 
 def test_a_silent_api_server_is_asked_once_and_closes_all(world: dict[str, Exception]) -> None:

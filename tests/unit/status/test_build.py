@@ -12,10 +12,23 @@ from slinky_iac.status.build import status
 from slinky_iac.status.exported import seconds
 from slinky_iac.status.facts import facts
 from slinky_iac.status.history import last_up
-from slinky_iac.status.model import Answer, Drained, Status
+from slinky_iac.status.model import Answer, Drained, Fence, Status
 from slinky_iac.status.nodes import word
 from slinky_iac.status.seen import NOT_ASKED, Seen, SeenKey
-from tests.unit.status.made import HOUR, NOW, OURS, PRINTS, answers, known_facts, node, nodes, pod, resources, worker
+from tests.unit.status.made import (
+    HOUR,
+    NOW,
+    OURS,
+    PRINTS,
+    answers,
+    fence_objects,
+    known_facts,
+    node,
+    nodes,
+    pod,
+    resources,
+    worker,
+)
 from tests.unit.status.made import nodeset as seen_nodeset
 
 
@@ -203,6 +216,15 @@ def test_a_backend_that_records_nobody_is_not_guessed() -> None:
 )
 def test_times_as_pulumi_writes_them(text: object, said: int | None) -> None:
     assert seconds(text) == said
+
+
+def test_the_fence_stands_is_off_or_is_broken() -> None:
+    fenced = facts("", resources() + fence_objects())
+    assert status(known_facts(), answers()).fence == Fence("off")
+    assert status(fenced, answers(fence=Answer((), 3))).fence == Fence("stands")
+    assert status(fenced, answers(fence=Answer(("it is gone",), 3))).fence == Fence("broken", ("it is gone",))
+    unasked = status(fenced, answers(fence=Answer(trouble="no right to look")))
+    assert (unasked.fence, unasked.unknown) == (Fence("unknown"), ("fence: no right to look",))
 
 
 # --- unknown is unknown ---

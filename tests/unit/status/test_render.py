@@ -10,8 +10,8 @@ import pytest
 
 from slinky_iac.status.build import status
 from slinky_iac.status.facts import facts
-from slinky_iac.status.model import Answer, Group, Status
-from slinky_iac.status.render import BAR_CELLS, as_json, screen
+from slinky_iac.status.model import Answer, Fence, Group, Status
+from slinky_iac.status.render import BAR_CELLS, WIDTH, as_json, screen
 from slinky_iac.status.seen import Seen
 from slinky_iac.terminal import wants_colour
 from tests.unit.status.made import NOW, PRINTS, answers, known_facts
@@ -78,6 +78,17 @@ def test_a_bar_is_as_wide_as_its_place_whatever_the_counts(counts: dict[str, int
     assert line[BAR_CELLS + 2 :].lstrip().startswith("gpu")
     if "down" in counts:
         assert "\x1b[31m█" in screen(replace(example(), groups=(group,)), colour=True), "one bad node of thousands is seen"
+
+
+def test_a_broken_fence_is_told_with_what_to_do_and_its_absence_is_told_too() -> None:
+    faults = ("ValidatingAdmissionPolicyBinding x is gone: " + "long " * 40 + "`pulumi up --refresh` makes it again",)
+    text = screen(replace(example(), fence=Fence("broken", faults)))
+    assert "the fence is broken" in text.splitlines()[1] + text.splitlines()[2]
+    assert "\nFence\n  broken: it lets through what it should refuse\n" in text
+    assert "`pulumi up --refresh` makes it again" in " ".join(text.split())
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert "\nFence\n  off: kubectl and others can delete NodeSets" in screen(example())
+    assert "\nFence\n  stands: " in screen(replace(example(), fence=Fence("stands")))
 
 
 def test_json_has_a_number_and_everything() -> None:

@@ -1,0 +1,80 @@
+"""Does the fence in the API server stand as the stack's state has it? What it holds is in :mod:`slinky_iac.manifests.fence`.
+
+A fence that somebody has taken away or changed refuses less than the state says, and nothing else would show it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Protocol
+
+from slinky_iac.errors import KubeNotFound
+from slinky_iac.kube.raw_admission import ADMISSION
+
+_TYPE: Final = "kubernetes:admissionregistration.k8s.io/v1:"
+_DEFAULTS: Final[Mapping[str, object]] = {
+    "matchPolicy": "Equivalent",
+    "namespaceSelector": {},
+    "objectSelector": {},
+    "scope": "*",
+}
+"""What the API server adds to a spec that doesn't say it (``SetDefaults_*`` of admissionregistration/v1)."""
+
+
+@dataclass(frozen=True)
+class FencePart:
+    """One object of the fence, as the state has it."""
+
+    kind: str
+    name: str
+    spec: Mapping[str, Any]
+
+
+class Asked(Protocol):
+    """Who knows what is in Kubernetes."""
+
+    def admission(self, kind: str, name: str) -> Mapping[str, Any]:
+        """The object's spec. :raises KubeNotFound: it isn't there."""
+
+
+def fence_parts(resources: Iterable[Mapping[str, Any]]) -> tuple[FencePart, ...]:
+    """The fence in a stack's state; nothing where it has none."""
+    found = []
+    for each in resources:
+        kind = str(each.get("type", "")).removeprefix(_TYPE)
+        inputs = each.get("inputs") or {}
+        if kind in ADMISSION:
+            found.append(FencePart(kind, str((inputs.get("metadata") or {}).get("name", "")), inputs.get("spec") or {}))
+    return tuple(found)
+
+
+def fence_faults(kube: Asked, parts: Sequence[FencePart]) -> tuple[str, ...]:
+    """What is missing or changed, one sentence each. Raises what asking raises, but for an object that isn't there."""
+    return tuple(fault for part in parts if (fault := _fault(part, _live(kube, part))))
+
+
+def _live(kube: Asked, part: FencePart) -> Mapping[str, Any] | None:
+    try:
+        return kube.admission(part.kind, part.name)
+    except KubeNotFound:
+        return None
+
+
+def _fault(part: FencePart, live: Mapping[str, Any] | None) -> str:
+    again = "`pulumi up --refresh` makes it again as it was"
+    open_to = "NodeSets can be deleted or lowered with jobs on them"
+    if live is None:
+        return f"{part.kind} {part.name} is gone: {open_to}. {again}"
+    if _plain(live) != _plain(part.spec):
+        return f"{part.kind} {part.name} was changed: perhaps {open_to}. {again}"
+    return ""
+
+
+def _plain(value: object) -> object:
+    """Without what the API server adds; numbers are as the state has them, where 1 may be 1.0."""
+    if isinstance(value, Mapping):
+        return {key: _plain(each) for key, each in value.items() if _DEFAULTS.get(key, _DEFAULTS) != each}
+    if isinstance(value, list | tuple):
+        return [_plain(each) for each in value]
+    return value

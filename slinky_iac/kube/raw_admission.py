@@ -1,0 +1,21 @@
+"""The wire format of a ValidatingAdmissionPolicy and of its binding: the spec as it is, to be compared whole."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from pydantic import BaseModel, ConfigDict
+
+ADMISSION: Final = {
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+}
+"""Where each kind is served."""
+
+
+class AdmissionBody(BaseModel):
+    """Only the spec."""
+
+    model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, strict=True, defer_build=True)
+
+    spec: dict[str, Any]

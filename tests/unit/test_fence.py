@@ -1,0 +1,109 @@
+"""A fence that is gone or changed is told, whatever was changed; one that the API server only completed stands."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.errors import KubeForbidden, KubeNotFound
+from slinky_iac.fence import FencePart, fence_faults, fence_parts
+from slinky_iac.manifests.fence import fence
+from tests.stacks import form
+
+TYPE = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"
+Live = dict[tuple[str, str], Any]
+
+
+def state() -> list[dict[str, Any]]:
+    """What `pulumi stack export` lists of a stack's fence, with a resource beside it that has no part in it."""
+    found: list[dict[str, Any]] = [{"type": "kubernetes:core/v1:Namespace", "inputs": {"metadata": {"name": "slurm"}}}]
+    for each in fence(form("all-in-kubernetes")):
+        meta = {"name": each.name}
+        found.append({"type": TYPE, "inputs": {"metadata": meta, "spec": each.spec}})
+        found.append({"type": f"{TYPE}Binding", "inputs": {"metadata": meta, "spec": each.binding}})
+    return found
+
+
+PARTS = fence_parts(state())
+
+
+def served() -> Live:
+    """The same as the API server gives it back: completed."""
+    live = {(part.kind, part.name): copy.deepcopy(dict(part.spec)) for part in PARTS}
+    for (kind, _), spec in live.items():
+        if kind == "ValidatingAdmissionPolicy":
+            match = spec["matchConstraints"]
+            match.update({"matchPolicy": "Equivalent", "objectSelector": {}})
+            match.setdefault("namespaceSelector", {})
+            for rule in match["resourceRules"]:
+                rule["scope"] = "*"
+    return live
+
+
+class Kube:
+    """An API server that has these."""
+
+    def __init__(self, live: Live) -> None:
+        self.live = live
+
+    def admission(self, kind: str, name: str) -> Mapping[str, Any]:
+        if (kind, name) not in self.live:
+            raise KubeNotFound(f"{kind} {name}: it isn't there", status=404)
+        found: Mapping[str, Any] = self.live[kind, name]
+        return found
+
+
+def test_the_state_says_which_objects_the_fence_has() -> None:
+    kinds = [(part.kind.removeprefix("ValidatingAdmission"), part.name) for part in PARTS]
+    nodesets, needed = "slinky-iac-nodesets.slurm.slurm", "slinky-iac-needed.slurm.slurm"
+    assert kinds == [("Policy", nodesets), ("PolicyBinding", nodesets), ("Policy", needed), ("PolicyBinding", needed)]
+    assert fence_parts([]) == ()
+
+
+def test_a_fence_that_the_api_server_completed_stands() -> None:
+    assert fence_faults(Kube(served()), PARTS) == ()
+
+
+@pytest.mark.parametrize("part", PARTS, ids=lambda part: f"{part.kind} {part.name}")
+def test_a_part_that_is_gone_is_told_with_what_follows_and_what_to_do(part: FencePart) -> None:
+    live = served()
+    del live[part.kind, part.name]
+    (said,) = fence_faults(Kube(live), PARTS)
+    assert said.startswith(f"{part.kind} {part.name} is gone: NodeSets can be deleted")
+    assert "`pulumi up --refresh`" in said
+
+
+CHANGES = [
+    ("Policy", {"failurePolicy": "Ignore"}),
+    ("Policy", {"validations": []}),
+    ("Policy", {"matchConditions": [{"name": "never", "expression": "false"}]}),
+    ("Policy", {"matchConstraints": {"excludeResourceRules": [{"resources": ["*"]}]}}),
+    ("PolicyBinding", {"validationActions": ["Audit"]}),
+    ("PolicyBinding", {"policyName": "another"}),
+    ("PolicyBinding", {"matchResources": {"namespaceSelector": {"matchLabels": {"no": "such"}}}}),
+]
+
+
+@pytest.mark.parametrize(("kind", "change"), CHANGES)
+@given(which=st.sampled_from(["nodesets", "needed"]))
+def test_a_part_that_lets_more_through_is_told(kind: str, change: dict[str, Any], which: str) -> None:
+    live = served()
+    spec = live[f"ValidatingAdmission{kind}", f"slinky-iac-{which}.slurm.slurm"]
+    for key, value in change.items():
+        spec[key] = {**spec.get(key, {}), **value} if isinstance(value, dict) else value
+    (said,) = fence_faults(Kube(live), PARTS)
+    assert "was changed" in said
+
+
+def test_an_api_server_that_doesnt_tell_is_no_fence_that_stands() -> None:
+    class Refusing(Kube):
+        def admission(self, kind: str, name: str) -> Mapping[str, Any]:
+            raise KubeForbidden("this user may not", status=403)
+
+    with pytest.raises(KubeForbidden):
+        fence_faults(Refusing({}), PARTS)
