@@ -1,0 +1,25 @@
+"""The image `slinky-lab/slurm-nginx:26.05`: the lab's Slurm image with nginx in one more layer, for TLS before slurmrestd.
+
+A site takes nginx's own image. What nginx is told, and how it is started, comes from the stack alike.
+"""
+
+import hashlib
+
+from lab import images, paths
+from lab.images import Image
+from lab.slurm import image as slurm_image
+from lab.slurm import rootfs
+from lab.slurm.layers import Layer
+from lab.slurm.rootfs import Say
+
+IMAGE = "slinky-lab/slurm-nginx:26.05"
+LAYER = Layer("nginx", ("nginx",), 'chroot "$root" nginx -V\n')
+
+
+def image(*, say: Say = rootfs.tell) -> Image:
+    """The image, made if it is not in CACHE."""
+    base, upper = slurm_image.ensure(say=say), LAYER.ensure(say=say)
+    key = hashlib.sha256(f"{base.archive.name} {LAYER.key()}".encode()).hexdigest()[:12]
+    folder = paths.CACHE / "images"
+    with rootfs.alone(folder / "slurm.lock"):
+        return images.pack_over(base, upper, ("usr", "etc/nginx"), IMAGE, folder / f"slurm-nginx-{key}.tar")
