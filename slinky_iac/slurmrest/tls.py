@@ -31,6 +31,7 @@ REFUSED_CLIENT = frozenset(
     | {"SSLV3_ALERT_BAD_CERTIFICATE", "SSLV3_ALERT_CERTIFICATE_REVOKED", "TLSV1_ALERT_DECRYPT_ERROR"}
     | {"SSLV3_ALERT_UNSUPPORTED_CERTIFICATE", "TLSV1_ALERT_ACCESS_DENIED"}
 )
+MISSING_CLIENT = "the server demands a client certificate: set clientCertFile and clientKeyFile"
 
 
 @dataclass(frozen=True)
@@ -94,12 +95,18 @@ class TlsTransport(httpx.BaseTransport):
         except SlurmrestUnreachable as error:  # of this moment only: the next look reads the files again
             raise httpx.ConnectError(str(error), request=request) from None
         try:
-            return inner.handle_request(request)
+            response = inner.handle_request(request)
         except httpx.TransportError as error:
             told = explained(error, self._files, request.url.host)
             if told is None:
                 raise
             raise httpx.ConnectError(told, request=request) from None
+        if not _may_be_a_proxys(response):
+            return response
+        page = response.read()
+        if (told := _proxys_word(page, self._files)) is not None:
+            raise httpx.ConnectError(told, request=request)
+        return httpx.Response(response.status_code, headers=response.headers, content=page)
 
     def close(self) -> None:
         for made in self._made:
@@ -132,13 +139,32 @@ def explained(error: BaseException, files: Files, host: str) -> str | None:
     if reason in NO_TLS:
         return "what answers there speaks no TLS: check host and port, or ask its admin for https"
     if reason in WANTS_CLIENT and files.client_cert is None:
-        return "the server demands a client certificate: set clientCertFile and clientKeyFile"
+        return MISSING_CLIENT
     if reason in REFUSED_CLIENT | WANTS_CLIENT and files.client_cert is not None:
-        return (
-            f"the server refused the client certificate {files.client_cert} ({reason}): set clientCertFile to one that is"
-            " valid and signed by the authority that the server asks for"
-        )
+        return _refused_client(files, reason)
     return f"TLS failed ({reason or type(found).__name__})"
+
+
+def _may_be_a_proxys(response: httpx.Response) -> bool:
+    """nginx finishes the handshake with any client, and then refuses it by a page (ngx_http_special_response.c)."""
+    is_page = response.headers.get("content-type", "").startswith("text/html")
+    length = response.headers.get("content-length", "")
+    return response.status_code == 400 and is_page and length.isascii() and length.isdecimal() and len(length) <= 4
+
+
+def _proxys_word(page: bytes, files: Files) -> str | None:
+    if b"No required SSL certificate was sent" in page:
+        return MISSING_CLIENT if files.client_cert is None else _refused_client(files, "it took it for none")
+    if b"The SSL certificate error" in page:
+        return _refused_client(files, "its proxy said 400")
+    return None
+
+
+def _refused_client(files: Files, why: str) -> str:
+    return (
+        f"the server refused the client certificate {files.client_cert} ({why}): set clientCertFile to one that is valid and"
+        " signed by an authority that the server asks for"
+    )
 
 
 def _server_refused(error: ssl.SSLCertVerificationError, files: Files, host: str) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.errors import SlurmrestUnreachable
+from slinky_iac.errors import SlurmrestError, SlurmrestUnreachable
 from slinky_iac.kube.wire import Retry
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
@@ -26,6 +26,7 @@ class TlsServer:
     def __init__(self, pair: Pair, folder: Path, clients: Pair | None = None) -> None:
         self.tokens: list[str] = []
         self.peers: list[object] = []
+        self.page = b""
         self._folder, self._clients = folder, clients
         outer = self
 
@@ -41,9 +42,9 @@ class TlsServer:
             def do_GET(self) -> None:
                 outer.tokens.append(self.headers["X-SLURM-USER-TOKEN"])
                 outer.peers.append(self.request.getpeercert())
-                body = answer(pings=[UP]).content
-                self.send_response(200)
-                self.send_header("content-type", "application/json")
+                body = outer.page or answer(pings=[UP]).content
+                self.send_response(400 if outer.page else 200)
+                self.send_header("content-type", "text/html" if outer.page else "application/json")
                 self.send_header("content-length", str(len(body)))
                 self.end_headers()
                 self.wfile.write(body)
@@ -183,6 +184,25 @@ def test_a_refused_client_certificate_is_told_with_its_setting(serve: Serve, ca:
     assert "clientCertFile" in said, said
     assert ("demands a client certificate" if mine == "none" else "refused the client certificate") in said, said
     assert server.tokens == []
+
+
+@pytest.mark.parametrize(
+    ("page", "mine", "words"),
+    [
+        ("No required SSL certificate was sent", False, "demands a client certificate: set clientCertFile"),
+        ("The SSL certificate error", True, "refused the client certificate"),
+        ("Request Header Or Cookie Too Large", True, "HTTP 400"),
+    ],
+)
+def test_what_nginx_says_by_a_page_is_told_alike(
+    serve: Serve, ca: Pair, tmp_path: Path, page: str, mine: bool, words: str
+) -> None:
+    """nginx finishes the handshake with any client, and refuses it afterwards (watched on the lab)."""
+    server = serve(issued(ca, "127.0.0.1"))
+    server.page = f"<html><center>{page}</center></html>".encode()
+    given = issued(ca, client="gates").write(tmp_path, "gates") if mine else ()
+    with client_of(server.url(), trusting(tmp_path, ca), *given) as client, pytest.raises(SlurmrestError, match=words):
+        client.ping()
 
 
 def test_certificates_that_are_replaced_are_used_from_the_next_call_on(serve: Serve, ca: Pair, tmp_path: Path) -> None:
