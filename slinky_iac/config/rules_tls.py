@@ -78,4 +78,16 @@ def database_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-RULES = (client_certificates, restapi_tls, database_tls)
+def daemons_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Slurm's own TLS needs a plugin that the packages of Debian (26.05.5) and Slinky's image recipes don't have."""
+    for path, conf in (("controller", config.controller.extra_conf), ("accounting", config.accounting.extra_conf)):
+        for key, value in conf.items():
+            if key.lower() == "tlstype" and value.lower() != "tls/none":
+                yield warning(
+                    f"{path}.extraConf.{key}",
+                    f"is {value}: a daemon whose image hasn't this plugin ends with `Failed to initialize tls plugin`, and"
+                    " Slinky's images haven't tls/s2n. docs/tls.md says what else encrypts the way between daemons",
+                )
+
+
+RULES = (client_certificates, restapi_tls, database_tls, daemons_tls)

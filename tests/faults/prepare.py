@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from lab import later_operator
-from lab.slurm import jupyter, munge, older
+from lab.slurm import jupyter, munge, nginx, older
 
 if __name__ == "__main__":
     munge.image()
     jupyter.image()
+    nginx.image()
     later_operator.image()
     older.root()

@@ -87,6 +87,14 @@ TLS_TOLD = [
         {"restapi": {"tls": {"issuer": None}}},
     ),
     Case(
+        "Slurm's own TLS",
+        minimal(controller={"extraConf": {"TLSType": "tls/s2n"}}),
+        "warning",
+        "controller.extraConf.TLSType",
+        ("tls/s2n", "Failed to initialize tls plugin", "docs/tls.md"),
+        {"controller": {"extraConf": {"TLSType": "tls/none"}}},
+    ),
+    Case(
         "names for a certificate that is given",
         minimal(restapi={"tls": GIVEN | {"hosts": ["rest.example.org"]}}),
         "warning",
