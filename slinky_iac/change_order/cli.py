@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 HELP = "turn `pulumi preview --json` into what a reviewer needs, and judge it against limits"
 CODES = (
     "exit codes: 0 known and within the limits; 1 no preview, or a failed one; 2 wrong arguments; 3 limits exceeded;"
-    " 4 something drains and it isn't known which nodes or whose jobs"
+    " 4 something drains and it isn't known which nodes or whose jobs, or with --strict a policy could not judge"
 )
 
 
@@ -40,13 +40,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--max-share", type=_share, metavar="SHARE", help="of a NodeSet given up: 0.5 or 50%%")
     parser.add_argument("--max-jobs", type=_count, metavar="N", help="jobs that are waited for, together")
     parser.add_argument("--max-job-age", type=_duration, metavar="TIME", help="no job that has run longer: 90s, 30m, 2d12h")
+    parser.add_argument("--strict", action="store_true", help="4 where a policy could not judge, or none was applied")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, judge, write. Raises PreviewError; returns the exit code of the verdict."""
     removals = read_removals(_text(arguments.removals)) if arguments.removals else None
     order = change_order(_text(arguments.file), now=int(time.time()), removals=removals)
-    limits = Limits(arguments.max_share, arguments.max_jobs, arguments.max_job_age)
+    limits = Limits(arguments.max_share, arguments.max_jobs, arguments.max_job_age, strict=arguments.strict)
     verdict = judge(order, limits)
     shown = _render(arguments.format, order, verdict, colour=_colour(arguments.out))
     if arguments.out and arguments.out != "-":

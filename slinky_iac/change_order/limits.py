@@ -8,6 +8,7 @@ from enum import IntEnum
 
 from slinky_iac.change_order.model import ChangeOrder, Drain, Job
 from slinky_iac.change_order.times import span
+from slinky_iac.change_order.unjudged import unjudged
 
 
 class Exit(IntEnum):
@@ -22,7 +23,7 @@ class Exit(IntEnum):
     EXCEEDED = 3
     """More than the limits allow."""
     UNKNOWN = 4
-    """Something drains, and nobody could say which nodes or whose jobs; limits can't be judged."""
+    """Something drains, and nobody could say which nodes or whose jobs; or, with ``strict``, a policy didn't judge."""
 
 
 @dataclass(frozen=True)
@@ -35,6 +36,8 @@ class Limits:
     """Jobs waited for, of all drains together."""
     max_job_age_s: int | None = None
     """No job that has run longer, in seconds."""
+    strict: bool = False
+    """Whether a policy that could not judge counts as unknown."""
 
 
 @dataclass(frozen=True)
@@ -63,6 +66,8 @@ def _unknown(order: ChangeOrder, limits: Limits) -> Iterable[str]:
         elif limits.max_job_age_s is not None and drain.jobs_total > len(drain.jobs):
             unseen = drain.jobs_total - len(drain.jobs)
             yield f"{drain.what}: {unseen} jobs are not listed one by one, so how long they have run is not known"
+    if limits.strict:
+        yield from unjudged(order)
 
 
 def _exceeded(order: ChangeOrder, limits: Limits) -> Iterable[str]:
