@@ -1,18 +1,18 @@
-"""Namespaces, and who may read what is in them."""
+"""Namespaces, and whose pods read what is in them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from posixpath import normpath
+from typing import Any
 
 from slurm_rules.cluster import operator_release
+from slurm_rules.key_material import named_as_key, referred_to
 from slurm_rules.model import Resource, Stack
-from slurm_rules.rule import Options, rule, slinky, typed, words
+from slurm_rules.rule import Options, rule, slinky, words
 
 _SYSTEM = ("default", "kube-system", "kube-public", "kube-node-lease")
-_EVERYBODY = ("system:authenticated", "system:unauthenticated", "system:anonymous", "system:serviceaccounts")
-_RBAC = ":rbac.authorization.k8s.io/v1:"
-_READERS = ("cluster-admin", "admin", "edit")
-"""Roles of every Kubernetes cluster that read all Secrets of a namespace."""
 
 
 @rule("own-namespace", slinky("Controller"))
@@ -36,34 +36,77 @@ def own_namespace(controller: Resource, stack: Stack, _: Options) -> Iterator[st
         yield f"{controller.label} and slurm-operator are both in namespace {controller.namespace}; give each its own"
 
 
-@rule(
-    "secrets-readable-by-few",
-    typed(f"{_RBAC}Role", f"{_RBAC}ClusterRole", f"{_RBAC}RoleBinding", f"{_RBAC}ClusterRoleBinding"),
-    scope="resource",
-    options={"allowedRoles": words((), "Names of roles that may read all Secrets, e.g. a backup's.")},
+_DOORS = (
+    "/var/lib/kubelet",
+    "/var/lib/containerd",
+    "/var/lib/etcd",
+    "/etc/kubernetes",
+    "/run/containerd",
+    "/run/crio",
+    "/run/docker.sock",
+    "/proc",
+    "/root",
 )
-def secrets_readable_by_few(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
-    """No role of the stack reads all Secrets, and none is bound to everybody or makes somebody an admin or editor.
+"""Folders of a Kubernetes node in which the Secrets of its pods, or the way to its containers, lie."""
+_REFERENCES = ("secretKeyRef", "secretRef", "secret")
 
-    Why: who reads Secrets of the cluster's namespace has slurm.key and may run jobs as any user, root's prolog included.
 
-    Source: Kubernetes, "Role Based Access Control Good Practices" (secrets, wildcards, system:authenticated), "User-facing
-    roles" (admin and edit read Secrets);
-    slurm-operator config/rbac/role.yaml (the chart brings its own role).
+def _runs_pods(resource: Resource) -> bool:
+    """Anything but what only holds or names Secrets: workloads of every kind, volumes, custom resources of others."""
+    return resource.is_kubernetes and resource.base_kind not in ("Secret", "ServiceAccount", "Role", "ClusterRole")
 
-    Do: name the Secrets in resourceNames, bind to single service accounts, or allow the role by name in the site file.
+
+@rule(
+    "keys-mounted-by-slurm-only",
+    _runs_pods,
+    options={"allowedPods": words((), "Objects, as namespace/name (with *), whose pods may read keys.")},
+)
+def keys_mounted_by_slurm_only(resource: Resource, stack: Stack, options: Options) -> Iterator[str]:
+    """No pod of the stack reads a key's Secret, by a volume, by its environment or by its node's own file system.
+
+    Why: the operator gives each daemon the keys that it needs. Any other pod with slurm.key or the JWT key, a slurmd pod
+    that mounts the JWT key too, lets its root be any user of the cluster; and a pod that mounts the kubelet's folders reads
+    the Secrets of every pod on that node. munge.key is not judged: its clients' pods hold it by design.
+
+    Source: Kubernetes, "Good practices for Secrets", "Volumes" (hostPath, warning); slurm.schedmd.com/authentication.html;
+    slurm-operator internal/builder (which pods get which key).
+
+    Do: take the volume or variable out; a program that needs tokens gets a Token, not the key.
 
     Level: mandatory, since it leaks keys.
     """
-    if resource.in_cluster_name in options["allowedRoles"]:
+    if any(fnmatch(f"{resource.namespace}/{resource.in_cluster_name}", each) for each in options["allowedPods"]):
         return
-    for rule_ in resource.get("rules") or ():
-        reads = {"get", "list", "watch", "*"} & set(rule_.get("verbs") or ())
-        if reads and {"secrets", "*"} & set(rule_.get("resources") or ()) and not rule_.get("resourceNames"):
-            yield f"{resource.label} may {', '.join(sorted(reads))} all Secrets; name those it needs in resourceNames"
-    bound = resource.text("roleRef", "name")
-    if bound in _READERS and resource.text("roleRef", "kind") != "Role":
-        yield f"{resource.label} makes its subjects {bound}, who reads every Secret; bind a smaller role"
-    for subject in resource.get("subjects") or ():
-        if str(subject.get("name", "")).startswith(_EVERYBODY):
-            yield f"{resource.label} binds {subject['name']}, which is everybody; bind single service accounts"
+    keys = referred_to(stack)
+    for path, value in _mappings(resource.get("spec"), "spec"):
+        for name in _secrets(value):
+            if (resource.namespace, name) in keys or named_as_key(name):
+                yield f"{resource.label}: {path} reads the Secret {name}, which holds a key; only Slurm's own daemons may"
+        door = value.get("hostPath")
+        folder = door.get("path") if isinstance(door, Mapping) else None
+        if isinstance(folder, str) and _is_door(folder):
+            yield f"{resource.label}: {path} opens {folder} of the node, where the Secrets of all its pods lie; remove it"
+
+
+def _mappings(value: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 - a JSON value
+    if isinstance(value, Mapping):
+        yield path, value
+        for key, part in value.items():
+            yield from _mappings(part, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, part in enumerate(value):
+            yield from _mappings(part, f"{path}[{index}]")
+
+
+def _secrets(value: Mapping[str, Any]) -> Iterator[str]:
+    """Names of the Secrets that one mapping of a pod's spec refers to, in all the ways that a pod knows."""
+    for key in _REFERENCES:
+        part = value.get(key)
+        if isinstance(part, Mapping):
+            yield from (str(part[name]) for name in ("secretName", "name") if isinstance(part.get(name), str))
+
+
+def _is_door(folder: str) -> bool:
+    path = normpath("/" + folder.strip().lstrip("/")).replace("/var/run", "/run")
+    below = path.rstrip("/") + "/"
+    return any(below.startswith(f"{door}/") or f"{door}/".startswith(below) for door in _DOORS)

@@ -3,67 +3,86 @@
 from __future__ import annotations
 
 import base64
+import binascii
 import contextlib
 import re
 from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from typing import Any
 
-from slurm_rules.cluster import HELM_RELEASE, STACK, entry, jwt_field, key_secret
+from slurm_rules.charts import HELM_RELEASE
+from slurm_rules.cluster import STACK
+from slurm_rules.key_material import Key, keys_of, secret_bytes
 from slurm_rules.keys import generators
-from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack, hidden_paths, texts
-from slurm_rules.rule import Options, rule, slinky, words
+from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack, hidden_paths
+from slurm_rules.rule import Options, rule, words
+from slurm_rules.secret_text import Needle, forms, named_password, named_secret, texts_and_names, views
 
-_TOKEN = re.compile(r"\beyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}")
-_PRIVATE_KEY = re.compile(
-    r"-----BEGIN [A-Z ]*PRIVATE KEY-----"
-    r"|LS0tLS1CRUdJTi(?:BQUklWQVRFIEtFWS|BSU0EgUFJJVkFURSBLRVkt|BFQyBQUklWQVRFIEtFWS|BFTkNSWVBURUQgUFJJVkFURSBLRVkt)"
-)
-"""The second form is the first in base64, as Secrets and this program's own configuration have it."""
-_STORAGE_PASSWORD = re.compile(r"(?im)^\s*StoragePass\s*=\s*\S")
-_SECRET_NAME = re.compile(r"(?i)(^|_)(key|token|secret|password|passwd|jwt)$")
-SHORTEST_FORM = 8
-"""Shorter texts occur by chance."""
-_KEY_FILES = ("slurm.key", "jwt.key", "jwt_hs256.key", "munge.key", "slurm.jwks")
+_KEY_FILE = re.compile(r"(?i)(?:.*(?:slurm|jwt|hs256|munge)[\w.-]*\.key(?:\.\w+)?|slurm\.jwks|token\.pem(?:\.\w+)?)")
+_SECRET_FIELDS = ("data", "stringData")
+_DYNAMIC = "pulumi-python:dynamic/"
+_PUBLIC_ENTRIES = re.compile(r"(?i).*(?:user(?:name)?|host|port|database|namespace|\.crt|\.pub|config|\.conf|url|endpoint)$")
+"""Entries of Secrets that are no secret themselves."""
+_LONG = 16
 
 
 def _readable(resource: Resource) -> bool:
-    """What is stored in plain text: all of Kubernetes but Secrets, and Helm values."""
-    return (resource.is_kubernetes and not resource.type.endswith(":core/v1:Secret")) or resource.type == HELM_RELEASE
+    """What is stored in plain text: all of Kubernetes, of Secrets what isn't their data, Helm values, and gates."""
+    return resource.is_kubernetes or resource.type == HELM_RELEASE or resource.type.startswith(_DYNAMIC)
+
+
+def _plain(resource: Resource) -> Mapping[str, Any]:
+    """The part of a resource that is stored in plain text."""
+    hidden = _SECRET_FIELDS if resource.is_a("", "Secret") else ()
+    return {key: part for key, part in resource.props.items() if key not in hidden and not key.startswith("__")}
 
 
 @rule(
     "no-secrets-in-clear",
     _readable,
     scope="resource",
-    options={"allowedEnv": words(("SLURM_JWT=daemon",), "NAME=value pairs that look like a secret and are none.")},
+    options={
+        "allowedEnv": words(("SLURM_JWT=daemon",), "NAME=value pairs that look like a secret and are none."),
+        "allowedPlaces": words((), "Places, as Kind/name:path (with *), that look like a secret and hold none."),
+    },
 )
 def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
-    """No token, private key, key file or password in an environment, ConfigMap, annotation or Helm value.
+    """No token, private key, key file or password in an environment, ConfigMap, annotation, gate or Helm value.
 
     Why: whoever may read pods or ConfigMaps, a pull request's preview or a CI log has it then, and a Slurm token or key
-    runs commands as any user.
+    runs commands as any user. Forms are searched as they are, in base64, in hex, twice wrapped and across line breaks;
+    names (pass, pwd, key, token, secret, jwt, cred) anywhere in the name of a variable, passwords' names in ConfigMaps and
+    Helm values.
 
-    Source: slurm.schedmd.com/authentication.html; slurmdbd.conf(5) StoragePass; Kubernetes "Good practices for Secrets".
+    Source: slurm.schedmd.com/authentication.html; slurmdbd.conf(5) StoragePass; sssd-ldap(5); Kubernetes "Good practices
+    for Secrets"; RFC 7517 (private parts of a JSON Web Key).
 
     Do: put it in a Secret and refer to it (valueFrom.secretKeyRef, passwordKeyRef, a volume); take what has been shown as
-    leaked and change it.
+    leaked and change it. What only looks like a secret goes into the site file (allowedEnv, allowedPlaces).
 
     Level: mandatory, since it leaks keys.
     """
-    for path, what in _shown(resource):
-        yield f"{resource.label}: {path} holds {what} in plain text; refer to a Secret instead"
-    if resource.kind == "ConfigMap":
+
+    def allowed(path: str) -> bool:
+        return any(fnmatch(f"{resource.kind}/{resource.name}:{path}", pattern) for pattern in options["allowedPlaces"])
+
+    plain = _plain(resource)
+    for path, what in _shown(plain):
+        if not allowed(path):
+            yield f"{resource.label}: {path} holds {what} in plain text; refer to a Secret instead"
+    for path, name, value in _named(resource, plain):
+        if f"{name}={value}" not in options["allowedEnv"] and not allowed(path):
+            yield f"{resource.label}: {path} sets {name} to a literal value; use a Secret and refer to it"
+    if resource.is_a("", "ConfigMap"):
         for name in (*resource.names("data"), *resource.names("binaryData")):
-            if name in _KEY_FILES:
+            if _KEY_FILE.fullmatch(name) and not allowed(f"data.{name}"):
                 yield f"{resource.label} holds {name}; a ConfigMap is readable for all of its namespace, use a Secret"
-    for name, value, path in _literals(resource.props):
-        if _SECRET_NAME.search(name) and value and f"{name}={value}" not in options["allowedEnv"]:
-            yield f"{resource.label}: {path} sets {name} to a literal value; use valueFrom.secretKeyRef"
-    _all_seen(resource)
+    _all_seen(resource, plain)
 
 
 @rule("no-secrets-in-outputs", lambda resource: resource.type == STACK)
-def no_secrets_in_outputs(resource: Resource, _: Stack, __: Options) -> Iterator[str]:
-    """No stack output holds a token, a private key or a database password.
+def no_secrets_in_outputs(resource: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """No stack output holds a token, a private key, a password or what a Secret of the stack holds.
 
     Why: outputs are made to be read: by `pulumi stack output`, by other stacks and by the CI job that prints them. One that
     is marked secret is decrypted for each of them.
@@ -74,22 +93,65 @@ def no_secrets_in_outputs(resource: Resource, _: Stack, __: Options) -> Iterator
 
     Level: mandatory, since it leaks keys.
     """
-    for path, what in _shown(resource):
+    for path, what in _shown(resource.props):
         yield f"the stack output {path} holds {what}; export the name of its Secret instead"
-    _all_seen(resource)
+    for name, value in resource.props.items():
+        if isinstance(value, str) and named_password(name, value):
+            yield f"the stack output {name} is named like a password; export the name of its Secret instead"
+    for secret in stack.resources:
+        if secret.is_a("", "Secret"):
+            for entry, value in _values(secret):
+                for path, text in texts_and_names(resource.props):
+                    if text == value or (len(value) >= _LONG and value in text):
+                        yield f"the stack output {path} holds {entry} of {secret.label}; export the Secret's name instead"
+    _all_seen(resource, resource.props)
 
 
-def _all_seen(resource: Resource) -> None:
+def _values(secret: Resource) -> Iterator[tuple[str, str]]:
+    """Entries of a Secret, as they are and as base64 has them; keys have a rule of their own."""
+    own = {key.entry for key in keys_of(secret, Stack((secret,)))}
+    for field in _SECRET_FIELDS:
+        part = secret.peek(field)
+        for name, value in part.items() if isinstance(part, Mapping) else ():
+            if isinstance(value, str) and name not in own and not _PUBLIC_ENTRIES.fullmatch(name):
+                yield from ((name, text) for text in _both(field, value) if len(text) > 3)
+
+
+def _both(field: str, value: str) -> Iterator[str]:
+    yield value
+    if field == "data":
+        with contextlib.suppress(binascii.Error, ValueError):
+            yield base64.b64decode(value, validate=True).decode("utf-8", "replace")
+
+
+def _all_seen(resource: Resource, part: Mapping[str, Any]) -> None:
     """Raises HiddenValueError where a value couldn't be searched."""
-    for path, why in hidden_paths(resource.props):
+    for path, why in hidden_paths(part):
         raise HiddenValueError(f"{resource.label}: {path}", why)
 
 
-def _shown(resource: Resource) -> Iterator[tuple[str, str]]:
+def _shown(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
     """Path and description of every text that gives a secret away by its form."""
-    forms = ((_TOKEN, "a JSON web token"), (_PRIVATE_KEY, "a private key"), (_STORAGE_PASSWORD, "StoragePass"))
-    for path, text in texts(resource.props):
-        yield from ((path, what) for pattern, what in forms if pattern.search(text))
+    for path, text in texts_and_names(part):
+        yield from ((path, what) for what in forms(views(text)))
+
+
+def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """Path, name and value of what is a secret by its name: variables, entries of ConfigMaps, Helm values."""
+    yield from ((path, name, value) for name, value, path in _literals(part) if named_secret(name, value))
+    fields = ("values",) if resource.type == HELM_RELEASE else ("data",) if resource.is_a("", "ConfigMap") else ()
+    for field in fields:
+        for path, name, value in _leaves(resource.peek(field), field):
+            if named_password(name, value):
+                yield path, name, value
+
+
+def _leaves(value: Any, path: str, name: str = "") -> Iterator[tuple[str, str, str]]:  # noqa: ANN401 - a JSON value
+    if isinstance(value, str):
+        yield path, name, value
+    elif isinstance(value, Mapping):
+        for key, part in value.items():
+            yield from _leaves(part, f"{path}.{key}", str(key))
 
 
 def _literals(value: object, path: str = "") -> Iterator[tuple[str, str, str]]:
@@ -97,59 +159,59 @@ def _literals(value: object, path: str = "") -> Iterator[tuple[str, str, str]]:
     if isinstance(value, Mapping):
         for key, part in value.items():
             here = f"{path}.{key}" if path else str(key)
-            if key == "env" and isinstance(part, list | tuple):
+            if isinstance(part, list | tuple):
                 for item in part:
-                    if isinstance(item, Mapping) and isinstance(item.get("value"), str):
-                        yield str(item.get("name", "")), item["value"], here
+                    if (
+                        isinstance(item, Mapping)
+                        and isinstance(item.get("name"), str)
+                        and isinstance(item.get("value"), str)
+                    ):
+                        yield item["name"], item["value"], here
             yield from _literals(part, here)
     elif isinstance(value, list | tuple):
         for index, part in enumerate(value):
             yield from _literals(part, f"{path}[{index}]")
 
 
-@rule("keys-not-in-clear", slinky("Controller"))
-def keys_not_in_clear(controller: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """The cluster's own keys occur nowhere outside their Secrets: raw, in base64, twice in base64 or in hex.
+@rule("keys-not-in-clear", lambda resource: resource.is_a("", "Secret"))
+def keys_not_in_clear(secret: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """The stack's own keys occur nowhere outside their Secrets, in no form and in no part of 24 bytes.
 
     Why: a key that is copied into a chart value, an annotation, a ConfigMap or a stack output is stored and shown in plain
-    text there, also where Pulumi marks it secret, since Kubernetes doesn't.
+    text there, also where Pulumi marks it secret, since Kubernetes doesn't. Judged are slurm.key, the JWT key, munge.key,
+    the token key's private numbers and those that come or go in a rotation: raw, in base64 at any offset, with its padding
+    or line breaks or without, twice in base64, in hex of either case, inside a document in base64.
 
-    Source: Slinky hybrid guide, "Slurm Configuration"; slurm.schedmd.com/authentication.html.
+    Source: Slinky hybrid guide, "Slurm Configuration"; slurm.schedmd.com/authentication.html; RFC 8017 A.1.2 (which numbers
+    of an RSA key are private).
 
     Do: refer to the Secret by name and key; export fingerprints, never keys. Then change the key: it has leaked.
 
     Level: mandatory, since it leaks keys.
     """
     places = [resource for resource in stack.resources if _readable(resource) or resource.type == STACK]
-    for what, field in (("slurm.key", "slurmKeyRef"), ("the JWT key", jwt_field(controller))):
-        secret = key_secret(controller, stack, field)
-        value = None if secret is None else entry(secret, controller.text("spec", field, "key"))
-        if secret is None or value is None:
-            continue
-        if isinstance(value, bytes):
-            yield from _found(what, _forms(value), places)
+    for key in keys_of(secret, stack):
+        if isinstance(key.value, bytes):
+            yield from _found(key.what, [Needle(part) for part in secret_bytes(key.value)], places)
             for place in places:
                 _no_flow(place, None, stack)
-        elif value is UNKNOWN and generators(secret, stack):
+        elif key.value is UNKNOWN and generators(secret, stack):
             # What a generator is yet to make can only be inside another unknown value.
             for place in places:
-                _no_flow(place, stack.sources(secret, "data", "stringData"), stack)
+                _no_flow(place, stack.sources(secret, *_SECRET_FIELDS), stack)
         else:
-            raise HiddenValueError(f"{controller.label}: {what}, to search for it,", value)
+            _cannot_search(key)
 
 
-def _forms(raw: bytes) -> tuple[str, ...]:
-    once = base64.b64encode(raw)
-    forms = [once.decode(), base64.b64encode(once).decode(), base64.urlsafe_b64encode(raw).decode(), raw.hex()]
-    with contextlib.suppress(UnicodeDecodeError):
-        forms.append(raw.decode())
-    return tuple(form for form in forms if len(form) >= SHORTEST_FORM)
+def _cannot_search(key: Key) -> None:
+    assert not isinstance(key.value, bytes)
+    raise HiddenValueError(f"{key.secret.label}: {key.what}, to search for it,", key.value)
 
 
-def _found(what: str, forms: tuple[str, ...], places: list[Resource]) -> Iterator[str]:
+def _found(what: str, needles: list[Needle], places: list[Resource]) -> Iterator[str]:
     for place in places:
-        for path, text in texts(place.props):
-            if any(form in text for form in forms):
+        for path, text in texts_and_names(_plain(place)):
+            if any(needle.within(views(text)) for needle in needles):
                 yield f"{what} stands in plain text in {place.label}: {path}"
 
 
@@ -158,7 +220,7 @@ def _no_flow(place: Resource, sources: frozenset[str] | None, stack: Stack) -> N
 
     An unknown value into which nothing flows is one that the provider will compute, such as a status.
     """
-    for path, value in hidden_paths(place.props):
+    for path, value in hidden_paths(_plain(place)):
         flows = stack.sources(place, path.split(".", 1)[0].split("[", 1)[0])
         if (flows if sources is None else flows & sources) or place.type == STACK or value is REDACTED:
             raise HiddenValueError(f"{place.label}: {path}", value)

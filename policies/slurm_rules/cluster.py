@@ -9,12 +9,11 @@ import base64
 import binascii
 from collections.abc import Iterator, Mapping
 
+from slurm_rules.charts import HELM_RELEASE, chart_name
+from slurm_rules.gate_shape import NODESET_GATES
 from slurm_rules.model import Hidden, Resource, Stack
 from slurm_rules.slurm_conf import settings
 
-SCALE_IN_GATE = "pulumi-python:dynamic/slurm:ScaleInGate"
-TEARDOWN_GATE = "pulumi-python:dynamic/slurm:TeardownGate"
-OUTSIDE_HOSTS = "pulumi-python:dynamic/slurm:OutsideHosts"
 CLUSTER_IDENTITY = "pulumi-python:dynamic/slurm:ClusterIdentity"
 OUTSIDE_CONF_OUTPUT = "outsideSlurmConf"
 """Stack output with the lines that an outside slurm.conf must hold."""
@@ -33,7 +32,6 @@ WRITTEN_LABELS = (
 )
 """Labels that the operator writes, and by which it and the gates find pods."""
 JWT_FIELDS = ("jwtKeyRef", "jwtHs256KeyRef")
-HELM_RELEASE = "kubernetes:helm.sh/v3:Release"
 STACK = "pulumi:pulumi:Stack"
 
 CONTAINERS: Mapping[str, tuple[str, ...]] = {
@@ -74,15 +72,9 @@ def slurm_name(nodeset: Resource) -> str:
     return nodeset.text("spec", "template", "spec", "hostname").rstrip("-") or nodeset.in_cluster_name
 
 
-def gates_of(nodeset: Resource, stack: Stack, type_: str) -> list[Resource]:
-    """Gates of a type that say they guard this NodeSet."""
-    wanted = (nodeset.namespace, nodeset.in_cluster_name)
-    return [g for g in stack.of_type(type_) if (g.text("namespace"), g.text("resource")) == wanted]
-
-
 def key_secret(resource: Resource, stack: Stack, field: str) -> Resource | None:
     """The Secret that a key reference names, if the stack has it."""
-    return stack.find(":core/v1:Secret", resource.namespace, resource.text("spec", field, "name"))
+    return stack.find("Secret", resource.namespace, resource.text("spec", field, "name"))
 
 
 def jwt_field(resource: Resource) -> str:
@@ -124,15 +116,10 @@ def operator_release(stack: Stack) -> Resource | None:
     return next((r for r in stack.of_type(HELM_RELEASE) if chart_name(r) == "slurm-operator"), None)
 
 
-def chart_name(release: Resource) -> str:
-    """Last part of a release's chart: ``oci://…/slurm-operator`` and a folder of that name are the same chart."""
-    return release.text("chart").rstrip("/").rsplit("/", 1)[-1]
-
-
 def operator_versions(stack: Stack) -> set[str]:
     """Every release of slurm-operator that the stack speaks of: the chart's, and the one its gates are made for."""
     release = operator_release(stack)
-    found = {gate.text("operatorVersion") for gate in stack.of_type(SCALE_IN_GATE, TEARDOWN_GATE)}
+    found = {gate.text("operatorVersion") for gate in stack.of_type(*NODESET_GATES)}
     if release is not None:
         found.add(release.text("version"))
     return {version.removeprefix("v") for version in found if version}
@@ -155,7 +142,7 @@ def config_files(controller: Resource, stack: Stack) -> Iterator[tuple[str, str]
     """Name and text of the files in the ConfigMaps that a Controller mounts into /etc/slurm, where the stack has them."""
     for index in range(controller.count("spec", "configFileRefs")):
         name = controller.text("spec", "configFileRefs", index, "name")
-        config_map = stack.find(":core/v1:ConfigMap", controller.namespace, name)
+        config_map = stack.find("ConfigMap", controller.namespace, name)
         for file, text in ((config_map.get("data") if config_map else None) or {}).items():
             if isinstance(text, str):
                 yield file, text

@@ -4,14 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.cluster import (
-    OUTSIDE_HOSTS,
-    SCALE_IN_GATE,
-    TEARDOWN_GATE,
-    WRITTEN_ANNOTATIONS,
-    WRITTEN_LABELS,
-    gates_of,
-)
+from slurm_rules.cluster import WRITTEN_ANNOTATIONS, WRITTEN_LABELS
+from slurm_rules.gate_shape import GATES, number_faults, removal_faults, scaler_gate
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, flag, number, rule, slinky, typed, words
 
@@ -33,23 +27,7 @@ def replicas_from_scale_in_gate(nodeset: Resource, stack: Stack, _: Options) -> 
     """
     if nodeset.text("spec", "scalingMode") == "DaemonSet":
         return  # one pod a Kubernetes node: there is no number to lower
-    gates = gates_of(nodeset, stack, SCALE_IN_GATE)
-    if not gates:
-        yield f"{nodeset.label} has no ScaleInGate: a lower spec.replicas reaches the operator undrained"
-        return
-    if len(gates) > 1:
-        yield f"{nodeset.label} has {len(gates)} ScaleInGates, and each would drain for its own number; keep one"
-        return
-    flows = stack.sources(nodeset, "spec")
-    if not any(gate.urn in flows for gate in gates):
-        yield f"{nodeset.label}: spec.replicas doesn't come from {gates[0].name}, so the gate can be passed by"
-        return
-    if gates[0].text("owner") == "autoscaler":
-        return
-    replicas, gated = nodeset.number("spec", "replicas"), gates[0].number("replicas")
-    if replicas != gated:
-        shown = "none" if replicas is None else f"{replicas:g}"
-        yield f"{nodeset.label}: spec.replicas is {shown}, its gate says {gated or 0:g}; use the gate's output replicas"
+    yield from number_faults(nodeset, stack)
 
 
 @rule("teardown-gate", slinky("NodeSet"))
@@ -65,11 +43,7 @@ def teardown_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
 
     Level: mandatory, since running jobs are lost.
     """
-    gates = gates_of(nodeset, stack, TEARDOWN_GATE)
-    if not gates:
-        yield f"{nodeset.label} has no TeardownGate: removing it kills its jobs"
-    elif not any(nodeset.urn in stack.needs(gate) for gate in gates):
-        yield f"{nodeset.label}: {gates[0].name} doesn't depend on it, so the NodeSet may be removed first; add dependsOn"
+    yield from removal_faults(nodeset, stack)
 
 
 @rule("pod-marks-left-alone", slinky("NodeSet"), scope="resource")
@@ -105,14 +79,14 @@ def one_owner_of_replicas(nodeset: Resource, stack: Stack, _: Options) -> Iterat
 
     Level: mandatory, since running jobs are lost.
     """
-    gates = gates_of(nodeset, stack, SCALE_IN_GATE)
-    owner = gates[0].text("owner") if gates else ""
+    gate = scaler_gate(nodeset, stack)
+    owner = gate.text("owner") if gate else ""
     scalers = [scaler for scaler in stack.of_type(*_SCALERS) if _scales(scaler, nodeset)]
     for scaler in scalers:
         if owner != "autoscaler":
             yield f"{nodeset.label} is scaled by {scaler.label} and its gate is driven by the stack; choose one owner"
         most = scaler.number("spec", "maxReplicas") or scaler.number("spec", "maxReplicaCount")
-        bound = gates[0].number("maxReplicas") if gates else None
+        bound = gate.number("maxReplicas") if gate else None
         if owner == "autoscaler" and most is not None and bound is not None and most > bound:
             yield f"{scaler.label} may ask for {most:g} pods of {nodeset.label}, whose gate allows {bound:g}"
     if owner == "autoscaler" and "spec.replicas" not in nodeset.ignore_changes:
@@ -126,7 +100,7 @@ def _scales(scaler: Resource, nodeset: Resource) -> bool:
 
 @rule(
     "drain-within-bounds",
-    typed(SCALE_IN_GATE, TEARDOWN_GATE, OUTSIDE_HOSTS),
+    typed(*GATES),
     scope="resource",
     options={
         "minDeadlineSeconds": number(60, "Shortest wait for jobs, in seconds."),

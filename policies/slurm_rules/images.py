@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatch
+from typing import Any
 
-from slurm_rules.cluster import HELM_RELEASE, chart_name, containers, controller_of, is_external, operator_versions
+from slurm_rules.charts import HELM_RELEASE, chart_name
+from slurm_rules.cluster import containers, controller_of, is_external, operator_versions
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Option, Options, rule, slinky, word, words
 
@@ -33,8 +35,27 @@ def _dotted(path: tuple[str | int, ...]) -> str:
     return ".".join(map(str, path))
 
 
+_DIGEST = re.compile(r".+@sha256:[0-9a-f]{64}")
+_DOCKER = "docker.io/"
+
+
 def _has_images(resource: Resource) -> bool:
-    return resource.is_slinky or (resource.type == HELM_RELEASE and chart_name(resource).startswith("slurm"))
+    return resource.is_kubernetes or resource.type == HELM_RELEASE
+
+
+def full_name(image: str) -> str:
+    """An image with its registry, as a kubelet reads it: ``alpine:3`` is ``docker.io/library/alpine:3``."""
+    first, slash, _ = image.partition("/")
+    if slash and ("." in first or ":" in first or first == "localhost"):
+        return image
+    return f"{_DOCKER}{image}" if slash else f"{_DOCKER}library/{image}"
+
+
+def from_registry(image: str, registries: Iterable[str]) -> bool:
+    """Whether an image or chart comes from one of these registries or folders of them."""
+    name = full_name(image.removeprefix("oci://"))
+    known = [each.removeprefix("oci://").rstrip("/") for each in registries]
+    return any(name.startswith((f"{each}/", f"{each}:", f"{each}@")) for each in known)
 
 
 @rule(
@@ -44,13 +65,15 @@ def _has_images(resource: Resource) -> bool:
     options={
         "require": word("tag", "What pins an image: a tag that doesn't move, or a digest.", "tag", "digest"),
         "except": words((), "Images (with *) that needn't be pinned so."),
+        "registries": words((), "Registries, or folders of them, that images and charts may come from; none: any."),
     },
 )
 def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
     """Every image has a tag that doesn't move, or a digest where the site asks for it; every chart has a version.
 
     Why: a tag that moves brings another Slurm release into some pods after a restart; slurmd newer than slurmctld is refused
-    and its node's jobs fail. Only a digest says that tomorrow's pod runs what was tested today.
+    and its node's jobs fail. Only a digest says that tomorrow's pod runs what was tested today. Judged are the images of
+    Slinky's resources, of every other pod of the stack, and those that Helm values set, the operator's own among them.
 
     Source: Slurm upgrade guide (order of daemons, versions that go together); Kubernetes, "Images".
 
@@ -58,23 +81,94 @@ def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[st
 
     Level: advisory, since a tag that is kept does no harm.
     """
+    images = _of_release(resource, options) if resource.type == HELM_RELEASE else _of_pods(resource)
     if resource.type == HELM_RELEASE:
-        if not resource.text("version") and resource.text("chart").startswith(("oci://", "http://", "https://")):
-            yield f"{resource.label}: chart {resource.text('chart')} has no version, so each update takes the newest"
-        for part in ("operator", "webhook"):
-            if (tag := resource.text("values", part, "image", "tag")) in _MOVING:
-                yield f"{resource.label}: values.{part}.image.tag is {tag}, which moves; give the release's tag"
-        return
-    for path in containers(resource):
-        image = resource.text(*path, "image")
-        if not image or any(fnmatch(image, pattern) for pattern in options["except"]):
-            continue
-        if "@sha256:" in image:
+        yield from _chart(resource, options)
+    for where, image in images:
+        if not from_registry(image, options["registries"]) and options["registries"]:
+            yield f"{resource.label}: {where} {image} is of a registry that this site doesn't know; see registries"
+        if _DIGEST.fullmatch(image) or any(fnmatch(image, pattern) for pattern in options["except"]):
             continue
         if options["require"] == "digest":
-            yield f"{resource.label}: {_dotted(path)}.image {image} has no digest; this site wants tag@sha256:…"
+            yield f"{resource.label}: {where} {image} has no digest; this site wants tag@sha256:…"
         elif tag_of(image) in _MOVING or not tag_of(image):
-            yield f"{resource.label}: {_dotted(path)}.image {image} isn't pinned; give a tag that doesn't move"
+            yield f"{resource.label}: {where} {image} isn't pinned; give a tag that doesn't move"
+
+
+def _chart(release: Resource, options: Options) -> Iterator[str]:
+    chart = release.text("chart")
+    remote = chart.startswith(("oci://", "http://", "https://")) or bool(release.text("repositoryOpts", "repo"))
+    if remote and not release.text("version"):
+        yield f"{release.label}: chart {chart} has no version, so each update takes the newest"
+    if remote and options["registries"] and not from_registry(chart, options["registries"]):
+        yield f"{release.label}: chart {chart} is of a registry that this site doesn't know; see registries"
+
+
+def _of_pods(resource: Resource) -> Iterator[tuple[str, str]]:
+    """Field and image of every container of a resource, and of every volume that is an image."""
+    if not resource.is_slinky and resource.group == "":
+        yield from _images(resource.get("spec"), "spec") if resource.base_kind != "Service" else ()
+        yield from _images(resource.get("template"), "template")
+        return
+    for path in containers(resource) if resource.is_slinky else ():
+        if path[:3] != ("spec", "template", "spec") and (image := resource.text(*path, "image")):
+            yield f"{_dotted(path)}.image", image
+    inner = resource.get("spec", "template") if resource.is_slinky else resource.get("spec")
+    yield from _images(inner, "spec.template" if resource.is_slinky else "spec")
+
+
+def _images(value: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - a JSON value
+    """Images of all that looks like a container (it has a name and an image) or like a volume of an image."""
+    if isinstance(value, Mapping):
+        volume = value.get("image")
+        if isinstance(volume, str) and "name" in value:
+            yield f"{path}.image", volume
+        if isinstance(volume, Mapping) and isinstance(volume.get("reference"), str):
+            yield f"{path}.image.reference", volume["reference"]
+        for key, part in value.items():
+            yield from _images(part, f"{path}.{key}")
+    elif isinstance(value, list | tuple):
+        for index, part in enumerate(value):
+            yield from _images(part, f"{path}[{index}]")
+
+
+def _of_release(release: Resource, options: Options) -> Iterator[tuple[str, str]]:
+    """Images that Helm values set. Without values a chart's own are by tag, which is said where digests are asked for."""
+    found = list(_values(release.get("values") or {}, "values"))
+    yield from found
+    if options["require"] == "digest" and chart_name(release) == "slurm-operator":
+        for part, image in _OWN.items():
+            if part == "webhook" and release.get("values", "webhook", "enabled") is False:
+                continue
+            if not any(where.startswith(f"values.{part}.") for where, _ in found):
+                yield (
+                    f"values.{part}.image isn't set, so the chart's own,",
+                    f"{image}:{release.text('version') or '(its tag)'}",
+                )
+
+
+_OWN = {
+    "operator": "ghcr.io/slinkyproject/slurm-operator",
+    "webhook": "ghcr.io/slinkyproject/slurm-operator-webhook",
+}
+"""Images of slurm-operator's chart (helm/slurm-operator/values.yaml)."""
+
+
+def _values(value: Any, path: str) -> Iterator[tuple[str, str]]:  # noqa: ANN401
+    """Both spellings of charts: ``image: name:tag`` and ``image: {registry, repository, tag, digest}``."""
+    if not isinstance(value, Mapping):
+        return
+    for key, part in value.items():
+        here = f"{path}.{key}"
+        if key == "image" and isinstance(part, str) and part:
+            yield here, part if "tag" not in value else f"{part}:{value['tag']}"
+        elif key == "image" and isinstance(part, Mapping) and (part.get("repository") or part.get("tag")):
+            named = part.get("repository") or _OWN.get(path.rsplit(".", 1)[-1], "(the chart's own)")
+            whole = f"{part['registry']}/{named}" if part.get("registry") else str(named)
+            whole += f":{part['tag']}" if part.get("tag") else ""
+            yield here, f"{whole}@{part['digest']}" if part.get("digest") else whole
+        else:
+            yield from _values(part, here)
 
 
 _LINES = Option(

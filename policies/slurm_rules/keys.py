@@ -4,13 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fnmatch import fnmatch
+from math import log2
+from zlib import compress
 
 from slurm_rules.cluster import entry, is_external, jwt_field, key_secret
+from slurm_rules.key_material import keys_of
 from slurm_rules.model import Hidden, HiddenValueError, Resource, Stack
-from slurm_rules.rule import Edits, Options, flag, number, rule, slinky, typed, words
+from slurm_rules.rule import Edits, Options, flag, number, rule, slinky, words
 
-UNSAFE_RANDOM = ("RandomBytes", "RandomId", "RandomString", "RandomUuid", "RandomPet", "RandomInteger")
-"""Types of the random provider whose ID or result is stored and shown in plain text."""
+SAFE_RANDOM = "RandomPassword"
+"""The one type of the random provider whose result is a secret and whose ID holds none of it."""
+_CLASSES = (("lower", 26), ("upper", 26), ("numeric", 10))
+_SPECIAL = 21
+"""Characters of RandomPassword's classes; all classes are on by default (pulumi-random, randomPassword)."""
+MINIMUM_BITS = 256
+"""What HS256 asks of its key (RFC 7518 section 3.2), and auth/slurm signs alike."""
+_FEWEST_BYTES = 16
+_SMALLEST = 28
+"""Distinct bytes, and bytes after compression, below which a key is no random one."""
 
 
 def _all_generated(secret: Resource, stack: Stack) -> bool:
@@ -110,45 +121,69 @@ def keys_differ(controller: Resource, stack: Stack, _: Options) -> Iterator[str]
 
 @rule(
     "key-source",
-    slinky("Controller"),
+    lambda resource: resource.is_a("", "Secret"),
     options={
         "minLength": number(64, "Characters that a generated key has at the least.", 32),
         "minBytes": number(32, "Bytes that an imported key has at the least.", 1),
     },
 )
-def key_source(controller: Resource, stack: Stack, options: Options) -> Iterator[str]:
-    """Keys come from RandomPassword or are imported, and are long enough.
+def key_source(secret: Resource, stack: Stack, options: Options) -> Iterator[str]:
+    """Keys come from RandomPassword or are imported, and are long enough and random enough.
 
     Why: the ID of RandomBytes and RandomId is the value itself, RandomString's result is no secret; IDs can't be encrypted,
-    so such a key stands in plain text in the state, in previews and in CI logs. Slurm takes a key of one byte.
+    so such a key stands in plain text in the state, in previews and in CI logs. Slurm takes a key of one byte, and one of a
+    thousand equal ones. munge.key is judged as well.
 
     Source: pulumi-random, random_bytes.go (computeRandomBytesID); RFC 7518 section 3.2 (32 bytes for HS256); Slinky's own
     chart makes keys of 1,024 characters (helm/slurm/templates/secrets).
 
-    Do: use RandomPassword with length 1024 and special false, or import the outside cluster's key as a secret config value.
+    Do: use RandomPassword with length 1024 and special false, its classes of characters left on, or import the outside
+    cluster's key as a secret config value.
 
     Level: mandatory, since a key in a resource ID has leaked.
     """
-    for what, field in _references(controller):
-        secret = key_secret(controller, stack, field)
-        if secret is None:
+    for key in keys_of(secret, stack):
+        if key.entry.startswith(_OTHER_KINDS):
             continue
+        what = f"{secret.label}: {key.what}"
         sources = generators(secret, stack)
         for source in sources:
-            short = source.type.rsplit(":", 1)[-1]
-            if short in UNSAFE_RANDOM:
-                yield f"{controller.label}: {what} comes from {short} {source.name}, which shows it in plain text"
-            length = source.number("length")
-            if short == "RandomPassword" and length is not None and length < options["minLength"]:
-                yield (
-                    f"{controller.label}: {what} comes from {source.name} with {length:g} characters;"
-                    f" at least {options['minLength']:g} are asked for"
-                )
-        raw = entry(secret, controller.text("spec", field, "key"))
-        if isinstance(raw, bytes) and len(raw) < options["minBytes"]:
-            yield f"{controller.label}: {what} has {len(raw)} bytes; at least {options['minBytes']:g} are asked for"
-        if isinstance(raw, Hidden) and not sources:
-            raise HiddenValueError(f"{controller.label}: the length of {what}", raw)
+            yield from _generated(what, source, options)
+        if isinstance(key.value, bytes):
+            yield from _weak(what, key.value, options)
+        elif not sources:
+            raise HiddenValueError(f"{secret.label}: the length of {key.what}", key.value)
+
+
+_OTHER_KINDS = ("token.pem", "slurm.jwks")
+"""Entries whose bytes are documents with keys in them."""
+
+
+def _generated(what: str, source: Resource, options: Options) -> Iterator[str]:
+    short = source.type.rsplit(":", 1)[-1]
+    if short != SAFE_RANDOM:
+        yield f"{what} comes from {short} {source.name}, which shows it in plain text; use {SAFE_RANDOM}"
+        return
+    length = source.number("length")
+    if length is None:
+        return
+    if length < options["minLength"]:
+        yield f"{what} comes from {source.name} with {length:g} characters; at least {options['minLength']:g} are asked for"
+    special = source.get("special") is not False
+    shown = source.get("overrideSpecial")
+    characters = sum(size for name, size in _CLASSES if source.get(name) is not False)
+    characters += len(set(shown)) if special and isinstance(shown, str) and shown else _SPECIAL if special else 0
+    if length * log2(max(characters, 1)) < MINIMUM_BITS:
+        yield f"{what} comes from {source.name} with {characters} different characters, which can be guessed"
+
+
+def _weak(what: str, raw: bytes, options: Options) -> Iterator[str]:
+    if len(raw) < options["minBytes"]:
+        yield f"{what} has {len(raw)} bytes; at least {options['minBytes']:g} are asked for"
+    elif len(set(raw)) < _FEWEST_BYTES or len(compress(raw, 9, wbits=-15)) < _SMALLEST:
+        yield f"{what} repeats itself ({len(set(raw))} different bytes of {len(raw)}) and can be guessed; make a new key"
+    if raw.lstrip().startswith(b"-----BEGIN") and b"PRIVATE KEY" not in raw:
+        yield f"{what} is a certificate or a public key, which everybody may have; make a random key"
 
 
 _PATTERNS = words(("*-auth-slurm", "*-auth-jwt", "*-auth-jwths256"), "Names (with *) of Secrets that hold a key.")
@@ -161,7 +196,7 @@ def _make_immutable(_: Resource, __: Options) -> Edits:
 
 @rule(
     "key-secrets-immutable",
-    typed(":core/v1:Secret"),
+    lambda resource: resource.is_a("", "Secret"),
     scope="resource",
     options={"secretNames": _PATTERNS, "entries": _ENTRIES},
     fix=_make_immutable,

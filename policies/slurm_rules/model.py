@@ -140,6 +140,26 @@ class Resource:
         """The last part of the type, e.g. ``NodeSet``."""
         return self.type.rsplit(":", 1)[-1]
 
+    @cached_property
+    def group(self) -> str:
+        """API group of a Kubernetes object, empty for the core group: also where the type says ``kubernetes:v1:Secret``."""
+        group, _, version = self.type.split(":")[1].rpartition("/") if self.type.count(":") > 1 else ("", "", "")
+        return "" if group == "core" or not version else group
+
+    @cached_property
+    def is_patch(self) -> bool:
+        """Whether it changes fields of an object that is declared elsewhere (``DeploymentPatch`` and the like)."""
+        return self.is_kubernetes and self.kind.endswith("Patch") and self.peek("kind") != self.kind
+
+    @cached_property
+    def base_kind(self) -> str:
+        """The kind of the object itself: ``Deployment`` for a DeploymentPatch too."""
+        return self.kind.removesuffix("Patch") if self.is_patch else self.kind
+
+    def is_a(self, group: str, *kinds: str) -> bool:
+        """Whether it is, or patches, a Kubernetes object of this API group and one of these kinds, in any version."""
+        return self.is_kubernetes and self.base_kind in kinds and self.group == group
+
     @property
     def in_cluster_name(self) -> str:
         """``metadata.name``, or the logical name where there is none."""
@@ -188,9 +208,11 @@ class Stack:
         """Custom resources of slurm-operator of these kinds."""
         return (resource for resource in self.resources if resource.is_slinky and resource.kind in kinds)
 
-    def find(self, type_: str, namespace: str, name: str) -> Resource | None:
-        """The Kubernetes object of a type (its ending) with this namespace and name, if the stack has it."""
-        for resource in self.of_type(type_):
+    def find(self, kind: str, namespace: str, name: str) -> Resource | None:
+        """The object of a kind of the core API group with this namespace and name, if the stack has it."""
+        for resource in self.resources:
+            if not resource.is_a("", kind) or resource.is_patch:
+                continue
             if (resource.namespace, resource.in_cluster_name) == (namespace, name):
                 return resource
         return None

@@ -5,15 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from slurm_rules.cluster import (
-    CLUSTER_IDENTITY,
-    HELM_RELEASE,
-    chart_name,
-    config_files,
-    is_external,
-    operator_release,
-    operator_versions,
-)
+from slurm_rules.charts import HELM_RELEASE, chart_name
+from slurm_rules.cluster import CLUSTER_IDENTITY, config_files, is_external, operator_release, operator_versions
 from slurm_rules.model import API_GROUP, Resource, Stack
 from slurm_rules.rule import Options, rule, slinky
 
@@ -93,7 +86,7 @@ def crds_protected(release: Resource, _: Stack, __: Options) -> Iterator[str]:
     Level: mandatory, since the jobs of all stacks are lost.
     """
     if _is_operator(release):
-        if release.get("values", "crds", "enabled") is True:
+        if release.get("values", "crds", "enabled"):  # Helm takes every word for true, the word false too
             yield f"{release.name} brings the CRDs itself, so its removal removes every NodeSet; use slurm-operator-crds"
     elif not release.protect:
         yield f"{release.name} isn't protected: removing it removes every NodeSet of every stack in this Kubernetes cluster"

@@ -7,14 +7,13 @@ from collections.abc import Iterator
 
 from slurm_rules.cluster import (
     DEFAULT_MAX_NODE_COUNT,
-    SCALE_IN_GATE,
     belonging_to,
-    gates_of,
     is_external,
     reference,
     slurm_conf,
     slurm_name,
 )
+from slurm_rules.gate_shape import most_nodes
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, rule, slinky
 from slurm_rules.slurm_conf import lines, nodes, settings, split_list
@@ -40,17 +39,12 @@ def max_node_count(controller: Resource, stack: Stack, _: Options) -> Iterator[s
         return  # outside-configuration says so
     allowed = int(given) if given.isdigit() else DEFAULT_MAX_NODE_COUNT
     metal = len(nodes(conf))
-    pods = sum(_most(nodeset, stack) for nodeset in belonging_to(controller, stack, "NodeSet"))
+    pods = sum(most_nodes(nodeset, stack) for nodeset in belonging_to(controller, stack, "NodeSet"))
     if pods + metal > allowed:
         yield (
             f"{controller.label}: its NodeSets may have {pods:g} pods and there are {metal} outside hosts; MaxNodeCount is"
             f" {allowed}, and slurmctld refuses the rest"
         )
-
-
-def _most(nodeset: Resource, stack: Stack) -> float:
-    gates = [gate for gate in gates_of(nodeset, stack, SCALE_IN_GATE) if gate.text("owner") == "autoscaler"]
-    return max([nodeset.number("spec", "replicas") or 0, *(gate.number("maxReplicas") or 0 for gate in gates)])
 
 
 @rule("partition-references", slinky("Controller"))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.cluster import belonging_to, controller_of, on_host_network
+from slurm_rules.cluster import belonging_to, controller_of
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, rule, slinky
 
@@ -66,27 +66,3 @@ def restapi_answers(restapi: Resource, _: Stack, __: Options) -> Iterator[str]:
     outside = restapi.text("spec", "service", "spec", "type") == "ExternalName"
     if replicas is not None and replicas < 1 and not outside:
         yield f"{restapi.label} has {replicas:g} replicas and no outside slurmrestd behind its Service; set 1 or more"
-
-
-@rule("no-open-slurmrestd-on-host-network", slinky("RestApi"))
-def no_open_slurmrestd_on_host_network(restapi: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """slurmrestd isn't open to a network that isn't Kubernetes' own.
-
-    Why: slurmrestd speaks plain HTTP. On a node's network, or behind a NodePort or LoadBalancer while pods of the cluster
-    use the hosts' network, everyone on that network can read tokens as they pass and use them as any user.
-
-    Source: Slinky hybrid guide, "Host Network" (access to the entire network and all ports); slurmrestd(8), security note.
-
-    Do: leave the RestApi on the pod network with a ClusterIP Service; for users run a slurmrestd behind a TLS proxy.
-
-    Level: mandatory, since tokens leak.
-    """
-    if on_host_network(restapi):
-        yield f"{restapi.label} is on the host's network: port 6820 of the node is open in plain HTTP; remove it"
-    kind = restapi.text("spec", "service", "spec", "type")
-    controller = controller_of(restapi, stack)
-    if kind not in ("NodePort", "LoadBalancer") or controller is None:
-        return
-    for pods in belonging_to(controller, stack, "NodeSet", "LoginSet"):
-        if on_host_network(pods):
-            yield f"{restapi.label} is open by a {kind} Service while {pods.label} is on the host's network; use ClusterIP"

@@ -3,35 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fnmatch import fnmatch
 
-from slurm_rules.cluster import HELM_RELEASE, chart_name
-from slurm_rules.model import Resource, Stack
-from slurm_rules.rule import Options, rule
+from slurm_rules.charts import HELM_RELEASE, base_name, chart_names, makes_cluster
+from slurm_rules.model import API_GROUP, Resource, Stack
+from slurm_rules.rule import Options, rule, words
+from slurm_rules.secret_text import texts_and_names
 
 CLUSTER_CHART = "slurm"
 """Slinky's chart of a whole cluster (helm/slurm)."""
+_DEPLOYERS = {
+    "argoproj.io": ("Application", "ApplicationSet"),
+    "helm.toolkit.fluxcd.io": ("HelmRelease",),
+    "kustomize.toolkit.fluxcd.io": ("Kustomization",),
+    "source.toolkit.fluxcd.io": ("HelmChart", "OCIRepository"),
+    "helm.cattle.io": ("HelmChart", "HelmChartConfig"),
+    "helm.crossplane.io": ("Release",),
+    "kubernetes.crossplane.io": ("Object",),
+}
+"""Kinds of other programs that deploy what they name, by API group."""
+_WIDE = ("Namespace", "Node", "PersistentVolume", "StorageClass", "PriorityClass", "ServiceAccount")
+_WIDE += ("ClusterRole", "ClusterRoleBinding")
+"""Kinds whose patches other rules judge, or that hold nothing of a cluster."""
+_GUARDS = ("CustomResourceDefinition", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
+_OPERATOR = "slurm-operator"
 
 
-def _is_patch(resource: Resource) -> bool:
-    return resource.is_slinky and resource.kind.endswith("Patch")
+def _is_deployer(resource: Resource) -> bool:
+    return resource.is_kubernetes and resource.base_kind in _DEPLOYERS.get(resource.group, ())
 
 
-@rule("cluster-in-sight", lambda resource: _is_patch(resource) or resource.type == HELM_RELEASE, scope="resource")
-def cluster_in_sight(resource: Resource, _: Stack, __: Options) -> Iterator[str]:
-    """A Slurm cluster is made of resources of its own in the stack, by no Helm release and no patch.
+@rule(
+    "cluster-in-sight",
+    lambda resource: resource.is_kubernetes or resource.type == HELM_RELEASE,
+    scope="resource",
+    options={"allowedPatches": words((), "Patches, as Kind/namespace/name (with *), of what is no part of a cluster.")},
+)
+def cluster_in_sight(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
+    """A Slurm cluster is made of resources of its own in the stack: no Helm release, no other deployer, and no patch.
 
-    Why: rules judge what the stack declares. What a release of the chart slurm makes they don't see, and a patch changes a
-    NodeSet that another declares: its replicas go down past every gate, and pods with running jobs are deleted.
+    Why: rules judge what the stack declares. What a release of the chart slurm makes, or Argo CD or Flux on the stack's
+    behalf, they don't see. A patch changes what another declares: a NodeSet's replicas go down past every gate, and
+    slurmrestd's Deployment, a key's Secret or the operator's budgets change behind the operator's back; in both pods with
+    running jobs are deleted.
 
-    Source: pulumi-kubernetes, helm.sh/v3 Release (its objects are no resources) and CustomResourcePatch (server-side apply
-    of some fields); slurm-operator internal/controller/nodeset/nodeset_sync.go (doPodScale).
+    Source: pulumi-kubernetes, helm.sh/v3 Release (its objects are no resources; which they are is known after the update)
+    and CustomResourcePatch (server-side apply of some fields); slurm-operator internal/controller/nodeset/nodeset_sync.go
+    (doPodScale).
 
     Do: declare Controller, Accounting, RestApi, NodeSets and LoginSets each (this program does; a Chart's objects are
-    resources, too), and change what is declared instead of patching it.
+    resources, too), and change what is declared instead of patching it. Patches of other things, outside kube-*, go into
+    the site file.
 
     Level: mandatory, since running jobs are lost.
     """
-    if _is_patch(resource):
-        yield f"{resource.label} patches what is declared elsewhere, past gates and rules; change it where it is declared"
-    elif chart_name(resource) == CLUSTER_CHART:
-        yield f"{resource.label}: a release of the chart {CLUSTER_CHART} holds a cluster that no rule sees into; declare it"
+    if resource.type == HELM_RELEASE:
+        yield from _release(resource)
+        return
+    kind, version = resource.peek("kind"), resource.peek("apiVersion")
+    if isinstance(kind, str) and kind != resource.base_kind:
+        yield f"{resource.label}: its type says {resource.kind}, its properties {kind}; rules would judge the wrong one"
+    elif isinstance(version, str) and version.rpartition("/")[0] != resource.group:
+        yield f"{resource.label}: its type and its apiVersion {version} are of two groups; rules would judge the wrong one"
+    if resource.is_patch:
+        yield from _patch(resource, options)
+    elif _is_deployer(resource):
+        for path, text in texts_and_names(resource.get("spec"), "spec"):
+            if API_GROUP in text or (
+                base_name(text) == CLUSTER_CHART and path.rsplit(".", 1)[-1] in ("chart", "name", "url")
+            ):
+                yield f"{resource.label}: {path} makes a cluster that no rule sees into; declare its resources here"
+
+
+def _release(release: Resource) -> Iterator[str]:
+    if CLUSTER_CHART in chart_names(release) or makes_cluster(release):
+        yield f"{release.label}: a release of the chart {CLUSTER_CHART} holds a cluster that no rule sees into; declare it"
+    if release.peek("valueYamlFiles"):
+        yield f"{release.label}: rules don't see values in files (valueYamlFiles); give them as values"
+
+
+def _patch(patch: Resource, options: Options) -> Iterator[str]:
+    place = f"{patch.base_kind}/{patch.namespace}/{patch.in_cluster_name}"
+    guard = patch.base_kind in _GUARDS and any(word in patch.in_cluster_name for word in (API_GROUP, _OPERATOR))
+    if not patch.is_slinky and not guard:
+        if patch.base_kind in (*_WIDE, *_GUARDS) or patch.namespace.startswith("kube-"):
+            return
+        if any(fnmatch(place, pattern) for pattern in options["allowedPatches"]):
+            return
+    yield f"{patch.label} patches what is declared elsewhere ({place}), past gates and rules; change it where it is declared"

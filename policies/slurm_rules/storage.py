@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from slurm_rules.cluster import HELM_RELEASE, chart_name, is_external
+from slurm_rules.charts import HELM_RELEASE, chart_name
+from slurm_rules.cluster import is_external
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, rule, slinky
 
@@ -67,7 +68,7 @@ def _serves(workload: Resource, place: tuple[str, str], stack: Stack) -> bool:
     """Whether a workload is what the host name leads to: it is called so, or a Service of that name selects its pods."""
     if (workload.namespace, workload.in_cluster_name) == place:
         return True
-    service = stack.find(":core/v1:Service", *place)
+    service = stack.find("Service", *place)
     selector: Mapping[str, str] = (service.get("spec", "selector") if service else None) or {}
     inside = ("metadata", "labels") if workload.kind == "Pod" else ("spec", "template", "metadata", "labels")
     labels = workload.get(*inside) or {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.model import Resource, Stack
+from slurm_rules.model import API_GROUP, Resource, Stack
 from slurm_rules.rule import Edits, Options, number, rule, slinky
 
 
@@ -38,22 +38,43 @@ def update_strategy_bounds(nodeset: Resource, _: Stack, options: Options) -> Ite
         yield f"{nodeset.label}: maxUnavailable is {shown}; this site allows {bound:g}% of a NodeSet"
 
 
-def _protect(_: Resource, __: Options) -> Edits:
-    return {("spec", "workloadDisruptionProtection"): True}
+def _protect(resource: Resource, __: Options) -> Edits:
+    return {("spec", "workloadDisruptionProtection"): True} if resource.is_slinky else {}
 
 
-@rule("busy-pods-protected", slinky("NodeSet"), scope="resource", fix=_protect)
-def busy_pods_protected(nodeset: Resource, _: Stack, __: Options) -> Iterator[str]:
-    """workloadDisruptionProtection isn't switched off.
+_VERTICAL = "VerticalPodAutoscaler"
+_LEAVES_ALONE = ("Off", "Initial")
+
+
+@rule(
+    "busy-pods-protected",
+    lambda resource: resource.is_kubernetes and resource.base_kind in ("NodeSet", _VERTICAL),
+    scope="resource",
+    fix=_protect,
+)
+def busy_pods_protected(resource: Resource, _: Stack, __: Options) -> Iterator[str]:
+    """workloadDisruptionProtection isn't switched off, and no VerticalPodAutoscaler evicts pods of a cluster.
 
     Why: it is the PodDisruptionBudget over busy slurmd pods. Without it `kubectl drain`, the cluster autoscaler and node
-    upgrades evict pods with running jobs.
+    upgrades evict pods with running jobs. A VerticalPodAutoscaler makes pods anew in another size, slurmctld's pod, too.
 
-    Source: slurm-operator api/v1beta1/nodeset_types.go (default true from 1.1 on); Kubernetes, "Disruptions".
+    Source: slurm-operator api/v1beta1/nodeset_types.go (default true from 1.1 on); Kubernetes, "Disruptions";
+    VerticalPodAutoscaler, updateMode (Auto by default, Off and Initial evict nothing).
 
-    Do: leave the field out, or set it to true (level remediate does it).
+    Do: leave the field out, or set it to true (level remediate does it); give the autoscaler updateMode Off.
 
     Level: mandatory, since an eviction kills jobs.
     """
-    if nodeset.get("spec", "workloadDisruptionProtection") is False:
-        yield f"{nodeset.label}: workloadDisruptionProtection is false, so evictions take pods with running jobs; remove it"
+    if resource.base_kind == _VERTICAL:
+        mode = resource.text("spec", "updatePolicy", "updateMode") or "Auto"
+        group = resource.text("spec", "targetRef", "apiVersion").partition("/")[0]
+        name = resource.text("spec", "targetRef", "name")
+        if mode not in _LEAVES_ALONE and (group == API_GROUP or name.startswith("slurm-")):
+            yield f"{resource.label}: mode {mode} evicts pods of {name} to make them anew in another size; use mode Off"
+        return
+    value = resource.get("spec", "workloadDisruptionProtection")
+    if value is not None and value is not True:
+        yield (
+            f"{resource.label}: workloadDisruptionProtection is {value!r}, so evictions take pods with running jobs;"
+            " remove it"
+        )

@@ -73,6 +73,6 @@ def one(rule: Rule, stack: Stack, options: Mapping[str, Any] | None = None) -> V
     )
 
 
-def speaking(stack: Stack) -> set[str]:
-    """Names of the rules that find a violation."""
-    return {rule.name for rule in RULES if one(rule, stack).violations}
+def speaking(stack: Stack, site: Mapping[str, Mapping[str, Any]] | None = None) -> set[str]:
+    """Names of the rules that find a violation; ``site`` has bounds by rule."""
+    return {rule.name for rule in RULES if one(rule, stack, (site or {}).get(rule.name)).violations}

@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +43,8 @@ class Outcome:
     code: int
     said: tuple[Said, ...]
     output: str
+    project: Project | None = None
+    """The project that was previewed."""
 
     @property
     def refused_by(self) -> set[str]:
@@ -70,7 +72,19 @@ def plain_stack(name: str, over: Mapping[str, Any] | None = None) -> Data:
 def bad_stack(file: Path) -> Data:
     """A stack in ``bad``: a sound one with one thing changed."""
     change = yaml.safe_load(file.read_text())
+    for about in ("site", "also"):
+        change.pop(about, None)
     return plain_stack(change.pop("base", "inside"), change)
+
+
+def site_of(file: Path) -> Data:
+    """Bounds of the site that a bad stack is judged under, by rule."""
+    return dict(yaml.safe_load(file.read_text()).get("site", {}))
+
+
+def also_of(file: Path) -> set[str]:
+    """Rules that refuse a bad stack as well as the one that it is named after."""
+    return set(yaml.safe_load(file.read_text()).get("also", ()))
 
 
 def environment() -> dict[str, str]:
@@ -114,7 +128,8 @@ def plain_project(engine: Engine, folder: Path, stack: Mapping[str, Any], name: 
 
 def preview(project: Project, config: Mapping[str, Any] | Path | None = None, *more: str) -> Outcome:
     """``pulumi preview`` under the pack."""
-    return outcome(project.preview("--stack", STACK, *flags(project.folder, config), *more, ok=False, env=environment()))
+    done = project.preview("--stack", STACK, *flags(project.folder, config), *more, ok=False, env=environment())
+    return replace(outcome(done), project=project)
 
 
 def analyze(

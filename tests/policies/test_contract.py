@@ -8,7 +8,7 @@ from dataclasses import fields
 from pathlib import Path
 
 import pytest
-from slurm_rules import cluster, images, keys, model, operator_chart
+from slurm_rules import cluster, gate_shape, images, keys, model, operator_chart
 
 from components import gates
 from components.cluster_identity import ClusterIdentity
@@ -23,9 +23,9 @@ from tests.integration.engine import REPO
 from tests.policies.pack import PACK
 
 TYPES = {
-    ScaleInGate: (cluster.SCALE_IN_GATE, "pulumi-python:dynamic/slurm:ScaleInGate"),
-    TeardownGate: (cluster.TEARDOWN_GATE, "pulumi-python:dynamic/slurm:TeardownGate"),
-    OutsideHosts: (cluster.OUTSIDE_HOSTS, "pulumi-python:dynamic/slurm:OutsideHosts"),
+    ScaleInGate: (gate_shape.SCALE_IN_GATE, "pulumi-python:dynamic/slurm:ScaleInGate"),
+    TeardownGate: (gate_shape.TEARDOWN_GATE, "pulumi-python:dynamic/slurm:TeardownGate"),
+    OutsideHosts: (gate_shape.OUTSIDE_HOSTS, "pulumi-python:dynamic/slurm:OutsideHosts"),
     ClusterIdentity: (cluster.CLUSTER_IDENTITY, "pulumi-python:dynamic/slurm:ClusterIdentity"),
 }
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 import yaml
 
+from slinky_iac import cli
 from tests.integration.engine import REPO, STACK, Engine, Project, Tools, create_project
-from tests.policies.pack import LAB, Outcome, lay_out, plain_stack, preview
+from tests.policies.pack import LAB, PACK, Outcome, environment, lay_out, plain_stack, preview
 from tests.stacks import EXAMPLES, merged, sections
 
 SECRETS = {
@@ -69,6 +70,33 @@ def previews(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Callable
     pool = ThreadPoolExecutor(2)
     running: dict[str, Future[Outcome]] = {n: pool.submit(one, n, f) for n, f in zip(NAMES, FILES, strict=True)}
     return lambda name: running[name].result()
+
+
+@pytest.fixture(scope="module")
+def events(previews: Callable[[str], Outcome], tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    """An example's preview as the engine's events, as CI takes it."""
+
+    def one(name: str) -> Path:
+        seen = previews(name)
+        assert seen.project is not None
+        flags = ["--stack", STACK, "--json", "--policy-pack", str(PACK)]
+        env = {**environment(), "PULUMI_ENABLE_STREAMING_JSON_PREVIEW": "1"}
+        file = tmp_path_factory.mktemp("events") / "preview.json"
+        file.write_text(seen.project.preview(*flags, ok=False, env=env).stdout)
+        return file
+
+    return one
+
+
+@pytest.mark.parametrize(("name", "code"), [("all-in-kubernetes", 4), ("controller-outside", 0)])
+def test_a_strict_plan_ends_with_4_exactly_where_a_rule_could_not_judge(
+    events: Callable[[str], Path], name: str, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Keys that the update makes have no fingerprint yet; imported ones have."""
+    file = str(events(name))
+    assert cli.main(["plan", file]) == 0
+    assert cli.main(["plan", file, "--strict"]) == code
+    assert ("keys-not-in-clear: not judged, since" in capsys.readouterr().out) is (code == 4)
 
 
 @pytest.mark.parametrize("name", NAMES)

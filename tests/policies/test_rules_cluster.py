@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 from slurm_rules import (
-    access,
     images,
     operator_chart,
     partitions,
+    rbac,
     sight,
     slurm_conf,
     storage,
@@ -169,7 +169,7 @@ def test_what_the_operator_refuses(change: Change, said: str) -> None:
 def test_a_binding_to_a_role_that_reads_all_secrets_is_refused(kind: str, name: str, reads: bool) -> None:
     props = {"metadata": {"name": "team"}, "roleRef": {"kind": kind, "name": name}, "subjects": [{"name": "team"}]}
     binding = Resource("kubernetes:rbac.authorization.k8s.io/v1:RoleBinding", "b", "urn:b", props)
-    assert bool(one(access.secrets_readable_by_few, Stack((binding,))).violations) is reads
+    assert bool(one(rbac.secrets_readable_by_few, Stack((binding,))).violations) is reads
 
 
 @pytest.mark.parametrize(
@@ -194,10 +194,10 @@ def test_a_role_that_names_its_secrets_is_allowed_and_so_is_one_that_the_site_na
         props = {"metadata": {"name": "backup"}, "rules": [body]}
         return Stack((Resource("kubernetes:rbac.authorization.k8s.io/v1:Role", "r", "urn:r", props),))
 
-    assert one(access.secrets_readable_by_few, role()).violations
-    assert not one(access.secrets_readable_by_few, role(resourceNames=["one"])).violations
-    assert not one(access.secrets_readable_by_few, role(), {"allowedRoles": ["backup"]}).violations
-    assert not one(access.secrets_readable_by_few, role(verbs=["create"])).violations
+    assert one(rbac.secrets_readable_by_few, role()).violations
+    assert not one(rbac.secrets_readable_by_few, role(resourceNames=["one"])).violations
+    assert not one(rbac.secrets_readable_by_few, role(), {"allowedRoles": ["backup"]}).violations
+    assert not one(rbac.secrets_readable_by_few, role(verbs=["create"])).violations
 
 
 @pytest.mark.parametrize(("text", "seconds"), [("15m", 900), ("1h30m", 5400), ("90", None), ("8760h", 31536000), ("", None)])

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 from slurm_rules import (
     compute,
+    exposure,
     gates,
     partitions,
     restapi,
     updates,
 )
-from slurm_rules.cluster import SCALE_IN_GATE
+from slurm_rules.gate_shape import SCALE_IN_GATE
 from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack
 
 from tests.policies.in_memory import in_memory, one
@@ -134,9 +135,37 @@ def test_an_outside_slurmrestd_behind_the_service_is_an_answer() -> None:
     assert judged(restapi.restapi_answers, spec("restapi", replicas=0, service=service)).violations == ()
 
 
-def test_an_open_service_alone_is_allowed_where_no_pod_is_on_the_hosts_network() -> None:
-    change = spec("restapi", service={"spec": {"type": "LoadBalancer"}})
-    assert judged(restapi.no_open_slurmrestd_on_host_network, change).violations == ()
+@pytest.mark.parametrize(
+    ("kind", "open_"), [("LoadBalancer", True), ("NodePort", True), ("ClusterIP", False), (None, False)]
+)
+def test_slurmrestd_is_open_by_its_own_service_whatever_network_the_pods_are_on(kind: str | None, open_: bool) -> None:
+    change = spec("restapi", service={"spec": {"type": kind}})
+    assert bool(judged(exposure.no_open_slurmrestd, change).violations) is open_
+
+
+@pytest.mark.parametrize(
+    ("url", "plain"),
+    [
+        (None, False),
+        ("https://rest.example.org:6820", False),
+        ("http://127.0.0.1:6820", False),
+        ("http://[::1]:6820", False),
+        ("http://localhost", False),
+        ("http://rest.example.org", True),
+        (" HTTP://rest.example.org", True),
+        ("http://127.0.0.1.example.org", True),
+        ("http://127.0.0.1@example.org", True),
+        ("unix:///run/slurmrestd.sock", True),
+    ],
+)
+def test_tokens_leave_a_machine_over_tls_only(url: str | None, plain: bool) -> None:
+    change = {"resources": {"gate": {"properties": {"url": url}}, "teardown": None}}
+    assert bool(judged(exposure.slurmrestd_over_tls, change).violations) is plain
+
+
+def test_a_host_on_a_network_of_its_own_may_be_asked_in_plain_http_where_the_site_says_so() -> None:
+    change = {"resources": {"gate": {"properties": {"url": "http://rest.hpc:6820"}}, "teardown": None}}
+    assert judged(exposure.slurmrestd_over_tls, change, {"plainHttpHosts": ["rest.hpc"]}).violations == ()
 
 
 @pytest.mark.parametrize(

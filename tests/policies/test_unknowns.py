@@ -12,7 +12,7 @@ from slurm_rules.catalogue import RULES
 from slurm_rules.model import REDACTED, UNKNOWN, Hidden, Resource, Stack
 
 from tests.policies.in_memory import in_memory, one, speaking
-from tests.policies.pack import BAD, bad_stack, plain_stack
+from tests.policies.pack import BAD, bad_stack, plain_stack, site_of
 
 Path_ = tuple[str | int, ...]
 
@@ -59,7 +59,7 @@ def test_a_bad_stack_is_found_or_not_judged_but_never_passed(file: Path) -> None
     stack = in_memory(bad_stack(file))
     rule = next(rule for rule in RULES if rule.name == file.stem.split(".")[0])
     for index, path in places(stack):
-        verdict = one(rule, replaced(stack, index, path, UNKNOWN))
+        verdict = one(rule, replaced(stack, index, path, UNKNOWN), site_of(file).get(rule.name))
         assert verdict.violations or verdict.not_judged, (stack.resources[index].name, path)
 
 

@@ -1,0 +1,37 @@
+"""How old the keys of a stack are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+
+from slurm_rules.key_material import keys_of
+from slurm_rules.model import Resource, Stack
+from slurm_rules.rule import Options, number, rule
+
+
+@rule(
+    "key-age",
+    lambda resource: resource.is_a("", "Secret"),
+    options={"maxDays": number(1095, "Days after which a key is due for a new one.", 1)},
+)
+def key_age(secret: Resource, stack: Stack, options: Options) -> Iterator[str]:
+    """No key is older than the site allows.
+
+    Why: nothing says who has read a key since it was made: backups of etcd, images of disks, people who have left. Only a
+    new one ends that. The age is that of the immutable Secret (metadata.creationTimestamp), which each rotation makes anew;
+    for a Secret that is changed in place, and for a key that was imported after long use, nothing in a stack tells it.
+
+    Source: NIST SP 800-57 part 1, section 5.3 (cryptoperiods); Kubernetes, ObjectMeta creationTimestamp.
+
+    Do: `python -m slinky_iac keys rotate`, or raise maxDays in the site file.
+
+    Level: advisory, since an old key that nobody else has does no harm.
+    """
+    made = secret.get("metadata", "creationTimestamp")
+    if secret.get("immutable") is not True or made is None:
+        return
+    days = (datetime.now(UTC) - datetime.fromisoformat(str(made))).days
+    for key in keys_of(secret, stack):
+        if days > options["maxDays"]:
+            yield f"{secret.label}: {key.what} is {days} days old; this site allows {options['maxDays']:g}; rotate it"
