@@ -22,8 +22,16 @@ _DEPLOYERS = {
     "kubernetes.crossplane.io": ("Object",),
 }
 """Kinds of other programs that deploy what they name, by API group."""
-_WIDE = ("Namespace", "Node", "PersistentVolume", "StorageClass", "PriorityClass", "ServiceAccount")
-_WIDE += ("ClusterRole", "ClusterRoleBinding")
+_WIDE = (
+    "Namespace",
+    "Node",
+    "PersistentVolume",
+    "StorageClass",
+    "PriorityClass",
+    "ServiceAccount",
+    "ClusterRole",
+    "ClusterRoleBinding",
+)
 """Kinds whose patches other rules judge, or that hold nothing of a cluster."""
 _GUARDS = ("CustomResourceDefinition", "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _OPERATOR = "slurm-operator"
