@@ -18,7 +18,7 @@ from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFou
 from slinky_iac.kube import models, raw
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
-from slinky_iac.kube.raw_admission import ADMISSION, AdmissionBody
+from slinky_iac.kube.raw_admission import ADMISSION, AdmissionBody, ServedBody
 from slinky_iac.kube.raw_secret import SecretBody
 from slinky_iac.kube.raw_service import ConfigMapBody, ServiceBody
 from slinky_iac.kube.schema import CrdSchema, read_crd
@@ -235,6 +235,11 @@ class KubeClient:
         """The spec of a ValidatingAdmissionPolicy or of a binding. :raises KubeNotFound: it isn't there."""
         path = f"/apis/admissionregistration.k8s.io/v1/{ADMISSION[kind]}/{label_of(name)}"
         return self._get(path, AdmissionBody, f"{kind} {name}").spec
+
+    def serves_admission_policies(self) -> bool:
+        """Whether this API server has ValidatingAdmissionPolicies, as Kubernetes has from 1.30 on."""
+        found = self._get("/apis/admissionregistration.k8s.io/v1", ServedBody, "the API server's list of admission policies")
+        return set(ADMISSION.values()) <= {each.name for each in found.resources}
 
     def crd(self, plural: str) -> CrdSchema:
         """The installed schema of a Slinky resource, to tell which fields this operator knows (``nodesets`` …)."""

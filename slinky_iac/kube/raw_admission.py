@@ -13,9 +13,21 @@ ADMISSION: Final = {
 """Where each kind is served."""
 
 
-class AdmissionBody(BaseModel):
-    """Only the spec."""
-
+class _Raw(BaseModel):
     model_config = ConfigDict(extra="ignore", hide_input_in_errors=True, strict=True, defer_build=True)
 
+
+class AdmissionBody(_Raw):
+    """Only the spec."""
+
     spec: dict[str, Any]
+
+
+class _Served(_Raw):
+    name: str
+
+
+class ServedBody(_Raw):
+    """The resources of one version of an API group."""
+
+    resources: list[_Served]

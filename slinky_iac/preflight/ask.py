@@ -107,8 +107,9 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         release = kube.release()
     except KubeError as error:
         return KubeFacts(server=server, trouble=str(error))
+    policies = _or_none(kube.serves_admission_policies) if config.cluster.fence else None
     if not scope.daemons:
-        return KubeFacts(server=server, release=release)
+        return KubeFacts(server=server, release=release, admission_policies=policies)
     namespace, base = config.cluster.namespace, config.cluster.resource_name
     prints: dict[str, str] = {}
     troubles: dict[str, str] = {}
@@ -128,6 +129,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         keys=prints,
         keys_trouble=troubles,
         nodesets=_nodesets(kube, config, now),
+        admission_policies=policies,
     )
 
 

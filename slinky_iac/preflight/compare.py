@@ -7,7 +7,16 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight import check_conf, check_keys, check_lines, check_munge, check_reach, check_tokens, check_versions
+from slinky_iac.preflight import (
+    check_conf,
+    check_keys,
+    check_lines,
+    check_munge,
+    check_reach,
+    check_tokens,
+    check_versions,
+    fence,
+)
 from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, Verdict, unknown
 from slinky_iac.preflight.facts import Facts
 
@@ -17,6 +26,7 @@ CHECKS: Final[tuple[Rule, ...]] = (
     *check_keys.CHECKS,
     *check_tokens.CHECKS,
     *check_versions.CHECKS,
+    *fence.CHECKS,
     *check_conf.CHECKS,
     *check_lines.CHECKS,
 )

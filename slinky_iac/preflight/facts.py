@@ -125,6 +125,8 @@ class KubeFacts:
     """Why a Secret's key isn't known, under the same names."""
     nodesets: Mapping[str, NodeSetFacts] = field(default_factory=dict)
     """By their name in the configuration; those that are there."""
+    admission_policies: bool | None = None
+    """Whether the API server has the kinds of the fence; None where that isn't known, or wasn't asked."""
 
 
 @dataclass(frozen=True)

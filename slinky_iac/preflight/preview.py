@@ -18,6 +18,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlinkyError
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.expiry import expiring
+from slinky_iac.preflight.fence import unserved
 from slinky_iac.preflight.neighbours import same_name
 from slinky_iac.preflight.older_pods import older_pods
 from slinky_iac.preflight.reach import kubernetes, unreachable
@@ -33,7 +34,7 @@ def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Fi
     slurm.start()
     began = time.monotonic()
     shut = kubernetes(config, env, home)
-    older = () if shut else older_pods(config, env, home)
+    older = () if shut else (*unserved(config, env, home), *older_pods(config, env, home))
     here = expiring(config, datetime.now(UTC).date())
     found = (*here, *shut, *unreachable(config), *same_name(config, env, home), *older)
     slurm.join(max(0.0, began + TIMEOUT_S - time.monotonic()))

@@ -69,6 +69,7 @@ LAYERS = {
     "slinky_iac/kube_access.py": {"config", "kube"},
     "slinky_iac/preflight/reach.py": {"preflight", "config", "kube", "kube_access", "errors"},
     "slinky_iac/preflight/neighbours.py": {"preflight", "config", "kube", "kube_access", "errors"},
+    "slinky_iac/preflight/fence.py": {"preflight", "config", "kube", "kube_access", "errors"},
     "slinky_iac/preflight/older_pods.py": {"preflight", "config", "kube", "kube_access", "errors", "names"},
     "slinky_iac/preflight/": {
         "preflight",

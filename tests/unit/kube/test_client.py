@@ -454,3 +454,19 @@ def test_the_spec_of_a_policy_is_given_as_it_is_and_its_absence_is_told() -> Non
             kube.admission("ValidatingAdmissionPolicyBinding", "a.slurm.b")
     served = "/apis/admissionregistration.k8s.io/v1/validatingadmissionpolic"
     assert asked == [f"{served}ies/a.slurm.b", f"{served}ybindings/a.slurm.b"]
+
+
+@pytest.mark.parametrize(
+    ("served", "there"),
+    [
+        (["mutatingwebhookconfigurations"], False),
+        (["validatingadmissionpolicies", "validatingadmissionpolicies/status"], False),
+        (["validatingadmissionpolicies", "validatingadmissionpolicybindings"], True),
+    ],
+)
+def test_which_kubernetes_has_admission_policies_is_asked_and_not_guessed_from_its_release(
+    served: list[str], there: bool
+) -> None:
+    found = {"kind": "APIResourceList", "resources": [{"name": name, "verbs": []} for name in served]}
+    with client_of(always(httpx.Response(200, json=found))) as kube:
+        assert kube.serves_admission_policies() is there

@@ -1,0 +1,57 @@
+"""Does the API server serve what the fence is made of? Kubernetes does from 1.30 on.
+
+Asked in every preview of a stack with a fence: where it doesn't, Pulumi only says that it knows no such kind.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final
+
+from slinky_iac.config.findings import Finding, warning
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import KubeError
+from slinky_iac.kube.kubeconfig import load
+from slinky_iac.kube_access import kube_source
+from slinky_iac.preflight.check import Check, fine, problem, unknown
+from slinky_iac.preflight.facts import Facts
+
+BUDGET_S: Final = 2.0
+"""Longest wait for the answer: a preview is looked at by somebody who waits."""
+_SUBJECT: Final = "cluster.fence"
+_GOT: Final = (
+    "this API server doesn't serve ValidatingAdmissionPolicy (admissionregistration.k8s.io/v1): it is older than 1.30"
+)
+_CHANGE: Final = "Update Kubernetes, or set the fence off: then kubectl and others can delete NodeSets with jobs on them"
+
+
+def served(config: StackConfig, facts: Facts) -> Iterator[Check]:
+    """The API server can have the fence that the stack asks for."""
+    if not config.cluster.fence or facts.kube.trouble:
+        return
+    if facts.kube.admission_policies is None:
+        yield unknown("fence", _SUBJECT, "Kubernetes", "not known: the API server doesn't tell which APIs it serves")
+    elif facts.kube.admission_policies:
+        yield fine("fence", _SUBJECT, "Kubernetes", "the API server serves ValidatingAdmissionPolicy")
+    else:
+        at = "in Pulumi.<stack>.yaml, under slinky-iac:cluster"
+        yield problem("fence", _SUBJECT, "Kubernetes", _GOT, _CHANGE, "fence: false", at=at)
+
+
+def unserved(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
+    """A warning where the API server says that it has no such API; nothing where it couldn't be asked."""
+    if not config.cluster.fence:
+        return ()
+    from slinky_iac.kube.client import KubeClient  # noqa: PLC0415 - 100 ms that only stacks with a fence pay
+
+    try:
+        access = load(kube_source(config), env=env, home=home)
+        with KubeClient(access, budget_s=BUDGET_S) as kube:
+            there = kube.serves_admission_policies()
+    except KubeError:
+        return ()
+    return () if there else (warning(_SUBJECT, f"{_GOT}. {_CHANGE} (`fence: false`)"),)
+
+
+CHECKS = (served,)

@@ -1,0 +1,41 @@
+"""A Kubernetes that can't have the fence is told before the update that would fail on it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from slinky_iac.config.load import load
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.preflight.check import Verdict
+from slinky_iac.preflight.facts import Facts
+from slinky_iac.preflight.fence import served, unserved
+from tests.stacks import minimal
+from tests.unit.preflight.made import FACTS, KUBE
+
+
+def stack(*, fence: bool = True) -> StackConfig:
+    return load(minimal(cluster={"name": "atlas", "fence": fence}))
+
+
+def asked(policies: bool | None, trouble: str = "") -> Facts:
+    return replace(FACTS, kube=replace(KUBE, admission_policies=policies, trouble=trouble))
+
+
+@pytest.mark.parametrize(("policies", "verdict"), [(True, Verdict.FINE), (False, Verdict.PROBLEM), (None, Verdict.UNKNOWN)])
+def test_the_fence_needs_an_api_server_that_serves_its_kinds(policies: bool | None, verdict: Verdict) -> None:
+    (found,) = served(stack(), asked(policies))
+    assert found.verdict is verdict
+    assert found.paste == (("fence: false",) if verdict is Verdict.PROBLEM else ())
+
+
+def test_nothing_is_said_without_a_fence_or_of_an_api_server_that_is_silent() -> None:
+    assert list(served(stack(fence=False), asked(policies=False))) == []
+    assert list(served(stack(), asked(None, trouble="no answer"))) == []
+
+
+def test_a_preview_without_a_cluster_says_nothing(tmp_path: Path) -> None:
+    assert unserved(stack(), {"KUBECONFIG": str(tmp_path / "none")}, tmp_path) == ()
+    assert unserved(stack(fence=False), {}, tmp_path) == ()
