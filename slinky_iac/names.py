@@ -40,6 +40,9 @@ PERMIT_SCALE = "scale-to:"
 PERMIT_DELETE = "delete"
 PERMIT_AT = "@"
 
+ANNOTATION_FREEZE = "slinky-iac/freeze"
+"""Set by a person on a NodeSet: while it is there, every gate of that NodeSet refuses to change anything. Its text is shown."""
+
 ANNOTATION_JWT_KEY = "slinky-iac/jwt-key"
 """Set by us on the Controller: fingerprint of the JWT key. Its change wakes the operator, which signs with the Secret's
 key as it is then; by itself it would look again only after 12 minutes (slurmclient_sync.go)."""

@@ -1,4 +1,4 @@
-"""The steps of the protocol as values: what ``run`` carries out, one at a time, looking again after each.
+"""The steps of the protocol as values: what a gate carries out, one at a time, looking again after each.
 
 Each is idempotent and may be cut short at any point: the next look finds what is done and what isn't.
 """
@@ -67,7 +67,8 @@ class Undrain:
 
 @dataclass(frozen=True)
 class Reword:
-    """Reason-only update of nodes that stay DOWN after our UNDRAIN and still carry our reason."""
+    """Reason-only update of nodes that carry our reason: those that stay DOWN after our UNDRAIN, and those that an earlier
+    run drained, which get this run's reason."""
 
     nodes: tuple[str, ...]
     reason: str
@@ -78,6 +79,22 @@ class Resume:
     """RESUME nodes whose record an earlier pod of the same name left DOWN or drained."""
 
     nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class SetReplicas:
+    """Write ``spec.replicas``, if the NodeSet is still the one of this look (its resourceVersion is the condition)."""
+
+    replicas: int
+    pods: tuple[str, ...] = ()
+    """Pods that the operator will delete; empty where the number is raised."""
+
+
+@dataclass(frozen=True)
+class DeleteNodeSet:
+    """Delete the NodeSet, if it is still the one of this look (its uid and resourceVersion are the condition)."""
+
+    pods: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -117,9 +134,10 @@ class Cancel:
 
 @dataclass(frozen=True)
 class Done:
-    """Everything asked for is so, by this very look. For a scale-in: lowering replicas now deletes exactly ``pods``."""
+    """Everything asked for is so, by this very look."""
 
-    pods: tuple[str, ...]
+    pods: tuple[str, ...] = ()
+    """Pods that were selected for removal and are drained, or are being deleted."""
 
 
 @dataclass(frozen=True)
@@ -143,6 +161,8 @@ Step = (
     | Undrain
     | Reword
     | Resume
+    | SetReplicas
+    | DeleteNodeSet
     | Wait
     | Requeue
     | Signal

@@ -14,6 +14,7 @@ from slinky_iac.drain.outside import HostsPlan, plan_hosts
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import OutsideSettings
 from slinky_iac.drain.view import ClusterView
+from slinky_iac.drain.waiting import rest
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeNotFound, SlurmrestGarbage, SlurmrestUnreachable
 
 
@@ -50,8 +51,7 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
                 " was killed, they stay drained; run `pulumi up` again to go on, or set their state to active"
             )
         session.report(f"waiting for {'; '.join(waiting[:3])}")
-        if session.pause(settings.policy.poll_s):
-            raise DrainBlocked(f"{settings.owner.text}: interrupted; what is drained stays drained, `pulumi up` goes on")
+        rest(session, settings.owner, settings.policy.poll_s, "maintenance")
 
 
 def release(session: Session, settings: OutsideSettings) -> None:

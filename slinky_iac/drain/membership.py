@@ -16,7 +16,8 @@ from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.undo import release_steps
 from slinky_iac.drain.view import NodeView, PodView
-from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
+from slinky_iac.drain.waiting import rest
+from slinky_iac.errors import DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
 
 
 def await_members(session: Session, settings: GateSettings) -> None:
@@ -31,6 +32,7 @@ def await_members(session: Session, settings: GateSettings) -> None:
             seen = session.observe(settings)
             missing = absent(seen, settings)
             if not missing:
+                session.report(f"{len(seen.pods)} of {len(seen.pods)} nodes registered")
                 return
             _return_ours(session, settings, seen)
         except (KubeUnreachable, KubeConflict, SlurmrestUnreachable) as error:
@@ -42,8 +44,7 @@ def await_members(session: Session, settings: GateSettings) -> None:
                 + ". Repair what is named, then run `pulumi up` again; nodes that are in service stay so"
             )
         session.report(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
-        if session.pause(settings.policy.poll_s):
-            raise DrainBlocked(f"{settings.owner.text}: interrupted while waiting for nodes; `pulumi up` goes on")
+        rest(session, settings.owner, settings.policy.poll_s, "waiting for nodes to register")
 
 
 def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:

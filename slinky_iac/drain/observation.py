@@ -48,6 +48,18 @@ class Goal:
     """For the reason of our drains, e.g. ``scale-in 3->1``."""
     teardown: bool = False
     """All pods go because the NodeSet goes: neither ranking, costs nor the operator's view matter."""
+    writes: bool = True
+    """Whether this run writes ``replicas`` at its end; an autoscaler's number is the autoscaler's to write."""
+    run: str = ""
+    """Stamp of this run, part of every drain reason that it writes. The operator shows a node's reason on its pod, so a
+    pod that shows this stamp proves that the operator has looked at Slurm since the run began."""
+    cluster: str = ""
+    """ClusterName that slurmctld must answer with; ``""`` where it is not known."""
+
+    @property
+    def reason(self) -> str:
+        """Reason of this run's drains."""
+        return self.owner.reason(f"{self.why} (run {self.run})" if self.run else self.why)
 
     @property
     def ends_at(self) -> int:

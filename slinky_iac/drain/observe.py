@@ -30,6 +30,8 @@ class Look:
     pods: tuple[Pod, ...]
     nodes: NodesAnswer | None = None
     """Slurm's nodes as they were listed last; None where Slurm didn't answer."""
+    nodeset: NodeSetState | None = None
+    """The NodeSet with the version that a write needs."""
     whole: bool = True
     """The nodes were listed by this look itself; False: slurmctld said that nothing changed since an earlier one."""
 
@@ -69,7 +71,7 @@ def look(
         problem=problem,
     )
     whole = nodes is None or last is None or nodes.nodes is not last.nodes
-    return Look(seen, pods, nodes, whole)
+    return Look(seen, pods, nodes, state, whole)
 
 
 def _ask(
@@ -151,6 +153,8 @@ def nodeset_view(state: NodeSetState, autoscalers: tuple[str, ...]) -> NodeSetVi
         updated=state.updated,
         on_delete=state.update_strategy == "OnDelete",
         autoscalers=autoscalers,
+        deleting=state.deleting,
+        frozen=state.annotations.get(names.ANNOTATION_FREEZE),
     )
 
 

@@ -9,14 +9,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain.actions import Done, Signal, Step, Stop, Wait
+from slinky_iac.drain.actions import Done, SetReplicas, Signal, Step, Stop, Wait
 from slinky_iac.drain.deadline import NEXT_STEP, touched
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steady import Clocks
 from slinky_iac.drain.steps import next_step
-from slinky_iac.drain.undo import begun, undo_steps
+from slinky_iac.drain.undo import undo_steps
+from slinky_iac.drain.waiting import rest
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
 
 UNDO_ROUNDS: Final = 30
@@ -27,72 +28,37 @@ _PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
 """Trouble that may be over at the next look: no answer, or somebody else's write came between."""
 
 
-def settle(session: Session, settings: GateSettings, *, unchanged: bool = False) -> None:
-    """Bring the NodeSet to where lowering its replicas to the gate's number harms no job; give back what is left of an
-    earlier run where it is there already.
+def settle(session: Session, settings: GateSettings, *, first: bool = False) -> None:
+    """Bring the NodeSet to the number of replicas that is asked for, and give back what is left of an earlier run.
 
-    ``unchanged``: the state has the gate's number already. Then more replicas are either an earlier run's, whose write of
-    the NodeSet failed and which has left its marks, or somebody's own: those the engine, which compares with its state,
-    won't write, so nothing is drained.
+    Nodes selected for removal are drained first. An autoscaler's number is written only where the NodeSet is new
+    (``first``): after that the gate drains down to the maximum and the autoscaler lowers the number.
 
-    Raises DrainBlocked, DrainDeadline, or what the clients raise; then nothing was killed that policy didn't name.
+    Raises DrainBlocked, DrainDeadline, or what the clients raise; then no job was ended that the policy does not name.
     """
-    goal = scale_in_goal(session, settings)
-    if goal is None:
-        return
-    if unchanged and goal.target < goal.current:
-        seen = session.observe(settings)
-        if seen.nodeset is not None and seen.nodeset.replicas > goal.target and not begun(seen, settings.owner):
-            session.report(by_hand(settings, seen.nodeset.replicas), severity="warning", keep=True)
-            return
-    drive(session, settings, goal)
+    state = session.nodeset(settings.resource)
+    if state is None:
+        raise DrainBlocked(
+            f"{settings.owner.text}: there is no NodeSet {settings.resource}: somebody deleted it outside Pulumi. Nothing was"
+            " changed. Run `pulumi up --refresh`, which makes it again"
+        )
+    drive(session, settings, _scale_goal(session, settings, state.replicas_spec, first=first))
 
 
-def by_hand(settings: GateSettings, live: int) -> str:
-    """What is told where somebody has raised a NodeSet's replicas and the state doesn't know."""
-    return (
-        f"{settings.resource} has {live} replicas where the stack says {settings.replicas}: somebody scaled it. Only with"
-        f" --refresh does `pulumi up` come back to {settings.replicas}, and drain first; without, it leaves it so"
-    )
-
-
-def scale_in_goal(session: Session, settings: GateSettings) -> Goal | None:
-    """What this run wants, from the live NodeSet; None where there is no NodeSet and so nothing to guard."""
-    live = session.live_replicas(settings.resource)
-    if live is None:
-        return None
-    target = settings.ceiling
-    if settings.scaler == "autoscaler" and live <= target:
-        target = live
+def _scale_goal(session: Session, settings: GateSettings, live: int, *, first: bool) -> Goal:
+    """What this run wants, from the live number."""
+    by_stack = settings.scaler == "stack" or (first and live == 0)
+    target = settings.replicas if by_stack else min(live, settings.maximum)
     # With replicas lowered already, surplus pods are still on their way out: their drains must stand.
     current = live if live != target else target + session.surplus_pods(settings.resource, target)
-    return _goal(session, settings, current, target, f"scale-in {current}->{target}", teardown=False)
+    return _goal(session, settings, current, target, f"scale-in {current}->{target}", writes=by_stack)
 
 
 def tear_down(session: Session, settings: GateSettings) -> None:
-    """Drain every node of the NodeSet, which is about to be removed. Without the NodeSet there is nothing to do."""
-    live = session.live_replicas(settings.resource)
-    if live is None:
-        return
-    drive(session, settings, _goal(session, settings, live, 0, "NodeSet is removed", teardown=True))
-
-
-def last_look(session: Session, settings: GateSettings) -> None:
-    """Right before the NodeSet is written: nodes that a lower number gives up are drained and free still, or stop.
-
-    Raises DrainBlocked where they aren't: somebody undrained one, or the number was lowered past the gate.
-    """
-    goal = scale_in_goal(session, settings)
-    if goal is None or goal.target >= goal.current:
-        return
-    step = next_step(session.observe(settings), goal)
-    if isinstance(step, Done):
-        return
-    why = step.why if isinstance(step, Wait | Stop) else f"{_in_words(step)} is needed again"
-    raise DrainBlocked(
-        f"{settings.owner.text}: replicas are not lowered to {goal.target}: {why}. Nothing was changed by this step; run"
-        " `pulumi up --refresh`, and the gate drains first"
-    )
+    """Drain every node of the NodeSet, then delete it and wait until it is gone. Without the NodeSet nothing is done."""
+    state = session.nodeset(settings.resource)
+    if state is not None:
+        drive(session, settings, _goal(session, settings, state.replicas_spec, 0, "NodeSet is removed", teardown=True))
 
 
 def give_back(session: Session, settings: GateSettings) -> int:
@@ -111,7 +77,7 @@ def give_back(session: Session, settings: GateSettings) -> int:
                 taken += 1
         except _PASSING as error:
             session.report(f"{error}", severity="warning")
-        session.pause(settings.policy.poll_s)
+        rest(session, settings.owner, settings.policy.poll_s, "giving drains back")
     raise DrainBlocked(
         f"{settings.owner.text}: after {UNDO_ROUNDS} looks something of ours is still there; `python -m slinky_iac drain"
         " status` shows what, and the same command goes on"
@@ -160,7 +126,8 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
                 f"{settings.owner.text}: one call may take {settings.policy.bound_s} s and has; what is drained stays"
                 f" drained. {NEXT_STEP}"
             )
-        _rest(session, settings, goal, soon=soon)
+        seconds = min(SOON_S, settings.policy.poll_s) if soon else settings.policy.poll_s
+        rest(session, settings.owner, seconds, goal.why, touched(goal, session.now()))
 
 
 def _untimed(step: Step) -> Step:
@@ -175,27 +142,30 @@ def _next(session: Session, settings: GateSettings, goal: Goal) -> Step:
     return step if whole or isinstance(step, Wait) else next_step(session.observe(settings), goal)
 
 
-def _goal(session: Session, settings: GateSettings, current: int, target: int, why: str, *, teardown: bool) -> Goal:
+def _goal(
+    session: Session,
+    settings: GateSettings,
+    current: int,
+    target: int,
+    why: str,
+    *,
+    teardown: bool = False,
+    writes: bool = True,
+) -> Goal:
+    # Where no node is selected, there are no jobs to wait for: only an answer, and nodes that are given back.
+    patience = settings.policy.deadline_s if teardown or target < current else settings.policy.register_deadline_s
     return Goal(
         owner=settings.owner,
         current=current,
         target=target,
         policy=settings.policy,
-        deadline_at=session.now() + settings.policy.deadline_s,
+        deadline_at=session.now() + patience,
         why=why,
         teardown=teardown,
+        writes=writes,
+        run=session.run,
+        cluster=settings.cluster,
     )
-
-
-def _rest(session: Session, settings: GateSettings, goal: Goal, *, soon: bool) -> None:
-    """Wait for the next look. Raises DrainBlocked where the engine has asked to stop, or is gone."""
-    if session.pause(min(SOON_S, settings.policy.poll_s) if soon else settings.policy.poll_s):
-        raise DrainBlocked(
-            f"{settings.owner.text}: interrupted in {goal.why}. {touched(goal, session.now())}; drained nodes stay so."
-            f" {NEXT_STEP}"
-        )
-    if not session.engine_lives():
-        raise DrainBlocked(f"{settings.owner.text}: the engine is gone; this gate changes nothing more")
 
 
 def _end(session: Session, settings: GateSettings, stop: Stop) -> None:
@@ -211,6 +181,8 @@ def _end(session: Session, settings: GateSettings, stop: Stop) -> None:
 def _in_words(step: Step) -> str:
     """What is done now, for the progress line."""
     name = type(step).__name__
+    if isinstance(step, SetReplicas):
+        return f"writing replicas: {step.replicas}"
     words = {
         "SetCosts": "marking the pods that go",
         "Nudge": "making the operator look",
@@ -220,7 +192,8 @@ def _in_words(step: Step) -> str:
         "Release": "taking marks back",
         "Undrain": "returning nodes",
         "Resume": "returning what earlier pods left behind",
-        "Reword": "rewording reasons of nodes that are down",
+        "Reword": "writing the reason of",
+        "DeleteNodeSet": "deleting the NodeSet; its pods",
         "Requeue": "requeueing jobs",
         "Signal": "signalling jobs",
         "Cancel": "cancelling jobs",

@@ -64,6 +64,19 @@ class Scene:
         now = {each.pod.name for each in self.to_drain}
         return tuple(each for each in self.chosen if each.pod.name in now or not self._needs_drain(each))
 
+    @property
+    def of_earlier_runs(self) -> tuple[str, ...]:
+        """Nodes under our drain whose reason does not carry this run's stamp."""
+        return tuple(
+            each.pod.node
+            for each in self.chosen
+            if each.kind is Kind.OURS and each.record is not None and self.goal.run not in each.record.reason
+        )
+
+    def pod_of(self, node: str) -> str:
+        """Name of the pod of a node; ``""`` where it has none."""
+        return next((pod.name for pod in self.seen.pods if pod.node == node), "")
+
     def _needs_drain(self, each: Candidate) -> bool:
         record = each.record
         return (
@@ -86,10 +99,15 @@ class Scene:
         return judged.why
 
     def operator_saw(self, each: Candidate) -> bool:
-        """Whether the operator's view holds the drain that is there now, and not one that it made and lifted before."""
+        """Whether the operator's view holds the drain that is there now, and not one that it made and lifted before.
+
+        A drain of ours must be shown with the stamp of this run: conditions of a pod outlive the operator that wrote them.
+        """
         if "DRAIN" not in each.pod.operator_states:
             return False
-        return each.kind is not Kind.OURS or self.goal.owner.owns(each.pod.operator_reason)
+        if each.kind is not Kind.OURS:
+            return True
+        return self.goal.owner.owns(each.pod.operator_reason) and self.goal.run in each.pod.operator_reason
 
     @property
     def _registered(self) -> tuple[Candidate, ...]:
@@ -147,7 +165,7 @@ def scene(seen: Observation, goal: Goal, cluster: ClusterView) -> Scene:
         cluster=cluster,
         chosen=chosen,
         kept=tuple(pod for pod in seen.pods if pod.name not in names),
-        verdicts={each.pod.name: _verdict(each, cluster, seen.now) for each in chosen},
+        verdicts={each.pod.name: _verdict(each, cluster, seen.now, teardown=goal.teardown) for each in chosen},
     )
 
 
@@ -160,7 +178,26 @@ def unsettled(seen: Observation) -> tuple[PodView, ...]:
     )
 
 
-def _verdict(each: Candidate, cluster: ClusterView, now: int) -> Verdict:
+def another_slurm(seen: Observation, goal: Goal, cluster: ClusterView) -> str:
+    """Why this slurmctld may not be the one of the NodeSet, ``""`` when it is: then a missing record proves nothing."""
+    if goal.cluster and cluster.name and cluster.name != goal.cluster:
+        return f"slurmctld of cluster {cluster.name!r} answers, and the NodeSet belongs to {goal.cluster!r}"
+    if goal.cluster and cluster.name:
+        return ""
+    long_ready = [
+        pod
+        for pod in seen.pods
+        if pod.healthy and not pod.terminating and seen.now - (pod.ready_since or 0) >= REGISTER_GRACE_S
+    ]
+    if not long_ready or any(pod.node in cluster.nodes for pod in seen.pods):
+        return ""
+    return (
+        f"slurmctld lists none of the nodes of this NodeSet, though {long_ready[0].name} has been ready for more than"
+        f" {REGISTER_GRACE_S} s: it may be another cluster's slurmctld, or one that lost its state"
+    )
+
+
+def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool) -> Verdict:
     """The rule of :mod:`slinky_iac.drain.free`, and what only the pod can tell."""
     if each.kind is Kind.LEAVING:
         return Free("its pod is being deleted already, and not through us")
@@ -169,6 +206,8 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int) -> Verdict:
     pod = each.pod
     if each.record is None and pod.healthy and now - (pod.ready_since or 0) < REGISTER_GRACE_S:
         return NotHeld("its pod is ready and may register with slurmctld any moment")
+    if teardown and each.record is None and pod.phase == "Running" and not pod.ready and now - pod.created < REGISTER_GRACE_S:
+        return NotHeld("its pod has just started and may register with slurmctld any moment")
     elsewhere = seen_elsewhere(each)
     if elsewhere:
         return Unknown(elsewhere)

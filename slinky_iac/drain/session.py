@@ -7,6 +7,7 @@ for it. The key that signs tokens comes from its Kubernetes Secret at that momen
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -51,7 +52,10 @@ class Session:
         self._clock = clock
         self._kube: KubeClient | None = None
         self._slurm: SlurmrestClient | None = None
+        self.run = secrets.token_hex(4)
+        """Stamp of this run (:attr:`slinky_iac.drain.observation.Goal.run`)."""
         self._pods: dict[str, Pod] = {}
+        self._nodeset: NodeSetState | None = None
         self._nodes: NodesAnswer | None = None
         self._told: set[tuple[str, str]] = set()
 
@@ -122,11 +126,6 @@ class Session:
         except KubeNotFound:
             return None
 
-    def live_replicas(self, name: str) -> int | None:
-        """``spec.replicas`` as it is now; None where there is no NodeSet."""
-        state = self.nodeset(name)
-        return None if state is None else state.replicas_spec
-
     def surplus_pods(self, name: str, target: int) -> int:
         """Pods over ``target``, terminating ones included."""
         state = self.nodeset(name)
@@ -147,6 +146,7 @@ class Session:
         seen = look(self.kube, lambda: self.slurm, settings, self.now(), last)
         self._pods = {pod.name: pod for pod in seen.pods}
         self._nodes = seen.nodes
+        self._nodeset = seen.nodeset
         return seen
 
     def act(self, step: actions.Step, settings: GateSettings) -> None:
@@ -172,8 +172,37 @@ class Session:
                 self._set_marks(marks)
             case actions.Cancel(jobs):
                 self._tell(self.slurm.cancel_jobs(jobs), "cancelled")
+            case actions.SetReplicas(replicas):
+                self._set_replicas(replicas)
+            case actions.DeleteNodeSet():
+                self._delete_nodeset()
             case _:
                 raise AssertionError(f"{type(step).__name__} is no act")
+
+    def _set_replicas(self, replicas: int) -> None:
+        """One write, conditioned on the NodeSet of the last look. Raises KubeConflict where it was written since."""
+        state = self._looked_at()
+        if replicas < state.replicas_spec:
+            state = self._permit(state, names.permit_to_scale(replicas, state.generation))
+        self.kube.set_replicas(self.reach.namespace, state, replicas)
+
+    def _delete_nodeset(self) -> None:
+        """Conditioned in the same way. The object's own end is the next look's matter."""
+        state = self._looked_at()
+        state = self._permit(state, names.permit_to_delete(state.generation))
+        try:
+            self.kube.delete_nodeset(self.reach.namespace, state)
+        except KubeNotFound:
+            return
+
+    def _permit(self, state: NodeSetState, text: str) -> NodeSetState:
+        """Write on the NodeSet what the fence in the API server lets through next, and nothing else."""
+        return self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_PERMIT: text})
+
+    def _looked_at(self) -> NodeSetState:
+        if self._nodeset is None:
+            raise AssertionError("a NodeSet is written only after a look at it")
+        return self._nodeset
 
     def _tell(self, words: Sequence[JobWord], what: str) -> None:
         """Say once of each job that Slurm refuses, and why: the run would end with no more than that it is still there."""

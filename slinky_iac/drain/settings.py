@@ -57,17 +57,13 @@ class GateSettings:
     policy: DrainPolicy
     reach: Reach
     urn: str
+    cluster: str = ""
+    """ClusterName of its slurmctld; ``""`` in states of releases that did not write it."""
 
     @property
     def ceiling(self) -> int:
         """The number of replicas that nodes are drained down to."""
         return self.maximum if self.scaler == "autoscaler" else self.replicas
-
-    def unchanged_since(self, olds: Mapping[str, Any]) -> bool:
-        """Whether the state's gate has this very number of replicas, so that the NodeSet's own write may not follow."""
-        return (
-            self.scaler == "stack" and olds.get("owner") != "autoscaler" and int(olds.get("replicas", -1)) == self.replicas
-        )
 
     @classmethod
     def from_props(cls, props: Mapping[str, Any]) -> GateSettings:
@@ -87,6 +83,7 @@ class GateSettings:
             policy=parse_policy(props["policy"]),
             reach=reach_from(props),
             urn=str(props.get("urn", "")),
+            cluster=str(props.get("cluster", "")),
         )
 
 

@@ -3,32 +3,52 @@
 The caller loops: look, ``next_step``, act, look again. All state is in the cluster (tags and costs on pods, reasons and
 ``resume_after`` on nodes), so a run that is killed between any two steps, or in the middle of one, is healed by the next.
 
-Order for a scale-in (slinky.md section 3, "Safe external protocol"), and why:
+Order for a scale-in (docs/adr/0005, docs/adr/0010), and why:
 
-1. cost and tag on the chosen pods, before the drain: from then on the operator would take exactly them;
-2. DRAIN with our reason: no new job starts there;
+1. cost and tag on the selected pods, before the drain: from then on the operator would take exactly them;
+2. DRAIN with our reason and the stamp of this run: no new job starts there;
 3. ``pod-cordon`` once the operator has *seen* the drain: earlier it would drain the node itself, overwrite our reason and
    undrain it at once; without it, volume claims with ``whenScaled: Delete`` stay behind. Where only its view is waited
    for, a touch of a tag makes it look at once instead of within 30 s;
-4. wait until every chosen node is free by :mod:`slinky_iac.drain.free`, renewing the dead man's switch;
-5. the last look: free, marked, held for long enough, seen by the operator, and the operator's own ranking names exactly
-   the chosen pods. Then, and only in that very look, ``Done``: the caller lowers ``replicas`` in one write.
+4. wait until every selected node is free by :mod:`slinky_iac.drain.free`, renewing the dead man's switch (*waiting*);
+5. the last look: free, marked, seen by the operator in this run, and the operator's own ranking names exactly the selected
+   pods. Then the hold is made a long one (*handed over*): an operator that stops now finds the nodes drained when it
+   starts again;
+6. ``replicas`` is lowered in one write, conditioned on the NodeSet of that look. If anything wrote it since, look again.
+
+A removal ends with the deletion of the NodeSet itself, conditioned in the same way, so no time passes between the last
+look and the deletion.
 
 What stays open, because neither Slurm nor Kubernetes offers a condition for it (each needs two things to happen in the
-seconds between the last look and the operator's next one):
+moment between the last look and the operator's next one):
 
-* R1 somebody undrains a chosen node and a job starts on it before the operator, with an old view, deletes the pod;
-* R2 a kept pod loses readiness, or a chosen one wins it while a kept one is without, and the operator has lost its Slurm
-  client (or the kept pod's job was suspended a moment ago): it then deletes that pod instead, undrained;
-* R3 a chosen pod that had no Slurm record registers and takes a job.
+* R1 somebody undrains a selected node and a job starts on it before the operator, with an old view, deletes the pod;
+* R2 a retained pod loses readiness, or a selected one wins it while a retained one is without, and the operator has lost
+  its Slurm client (or the retained pod's job was suspended a moment ago): it then deletes that pod instead, undrained;
+* R3 a selected pod that had no Slurm record registers and takes a job.
 * R4 a person drains a node between our look and our DRAIN: their reason is overwritten.
 """
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Final
 
-from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, RenewHold, SetCosts, Step, Stop, Wait
+from slinky_iac import names
+from slinky_iac.drain.actions import (
+    CordonAnnotate,
+    DeleteNodeSet,
+    Done,
+    Drain,
+    Nudge,
+    RenewHold,
+    Reword,
+    SetCosts,
+    SetReplicas,
+    Step,
+    Stop,
+    Wait,
+)
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.deadline import deadline_step, late
 from slinky_iac.drain.limits import limit_findings
@@ -36,39 +56,65 @@ from slinky_iac.drain.mark import cost_below, is_marked, just_nudged, mark, nudg
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
-from slinky_iac.drain.scene import Scene, scene, unsettled
+from slinky_iac.drain.scene import Scene, another_slurm, scene, unsettled
 from slinky_iac.drain.undo import release_steps
 from slinky_iac.drain.view import ClusterView, NodeSetView
 
-REMOVAL_HOLD_S: Final = 30 * 24 * 3600
-"""How long nodes stay drained once their NodeSet may be removed, unless somebody gives them back."""
-WITHOUT_SLURMRESTD = "docs/operations.md, 'Without slurmrestd', says how to remove NodeSets that nobody can be asked about"
+HANDED_OVER_S: Final = 30 * 24 * 3600
+"""Hold of a node whose pod may be deleted from now on: it outlasts an operator that is away, or a deletion that fails."""
+WITHOUT_SLURMRESTD = "docs/operations.md, 'Without slurmrestd', says how to remove NodeSets while Slurm is unreachable"
 
 
 def next_step(seen: Observation, goal: Goal) -> Step:
     """The next act towards ``goal``. Stateless: the same look and goal give the same step."""
-    if seen.nodeset is None and seen.cluster is None:  # nobody asks Slurm about a NodeSet that isn't there
-        return Done(()) if goal.teardown else _gone()
-    if seen.cluster is None:
+    state, cluster = seen.nodeset, seen.cluster
+    if state is None and cluster is None:  # Slurm is not asked about a NodeSet that isn't there
+        return Done() if goal.teardown else _gone()
+    if state is not None and state.frozen is not None:
+        return Stop(
+            f"{state.name} is frozen by its annotation {names.ANNOTATION_FREEZE} ({state.frozen or 'no text'}): nothing more"
+            " was changed. Remove the annotation, then run the command again",
+            "blocked",
+        )
+    if cluster is None:
         why = f"Slurm could not be asked: {seen.problem}"
         return _wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
     if goal.teardown:
-        return _teardown_step(seen, goal, seen.cluster)
-    if seen.nodeset is None:
+        return _teardown_step(seen, goal, cluster)
+    if state is None:
         return _gone()
+    if state.deleting:
+        return Stop(f"{state.name} is being deleted. Run `pulumi up --refresh` when it is gone", "blocked")
     if goal.target >= goal.current:
-        return _release_step(seen, goal, ())
-    return _scale_in_step(seen, goal, seen.cluster, seen.nodeset)
+        return _raise_step(seen, goal, state)
+    return _scale_in_step(seen, goal, cluster, state)
 
 
 def _gone() -> Stop:
     return Stop("the NodeSet is not there, or not any more. Run `pulumi refresh`, then `pulumi up`", "blocked")
 
 
+def _raise_step(seen: Observation, goal: Goal, state: NodeSetView) -> Step:
+    """No node is selected for removal: give back what an earlier run left, then raise the number."""
+    step = _release_step(seen, goal, ())
+    if not isinstance(step, Done) or state.replicas == goal.target or not goal.writes:
+        return step
+    return SetReplicas(goal.target) if state.replicas == goal.current else _other_writer(goal, state)
+
+
+def _other_writer(goal: Goal, state: NodeSetView) -> Stop:
+    return Stop(
+        f"replicas of {state.name} are {state.replicas} now; this run set out from {goal.current} for {goal.target}. "
+        "Another client writes them: nothing more was changed. Find out which, then run `pulumi up` again",
+        "blocked",
+    )
+
+
 def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSetView) -> Step:
-    if state.replicas == goal.target:  # written already: by an earlier run that was killed then, or by somebody else
-        return _release_step(seen, goal, predicted_victims(seen.pods, goal.target, seen.version).victims)
-    obstacle = _obstacle(seen, goal, state)
+    if state.replicas == goal.target:  # written already
+        doomed = predicted_victims(seen.pods, goal.target, seen.version).victims
+        return _hold_on(scene(seen, goal, cluster), doomed) or _release_step(seen, goal, doomed)
+    obstacle = _obstacle(seen, goal, cluster, state)
     if obstacle is not None:
         return obstacle
     stage = scene(seen, goal, cluster)
@@ -89,18 +135,14 @@ def _over_limits(stage: Scene, state: NodeSetView) -> Step | None:
     return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
 
 
-def _obstacle(seen: Observation, goal: Goal, state: NodeSetView) -> Step | None:
+def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSetView) -> Step | None:
     """What must be out of the way before anything is decided, None when nothing is."""
     if state.replicas != goal.current:
-        return Stop(
-            f"replicas of {state.name} are {state.replicas} now; this run set out from {goal.current} for {goal.target}. "
-            "Somebody else writes them: nothing more was changed. Find out who, then run `pulumi up` again",
-            "blocked",
-        )
+        return _other_writer(goal, state)
     blocks = state_blocks(seen.pods, state, goal.owner)
     if blocks:
         return Stop("; ".join(block.text for block in blocks), "blocked")
-    why = _in_flight(seen, state) or _not_yet(seen, state)
+    why = another_slurm(seen, goal, cluster) or _in_flight(seen, state) or _not_yet(seen, state)
     return _wait(seen, goal, why) if why else None
 
 
@@ -129,28 +171,29 @@ def _in_flight(seen: Observation, state: NodeSetView) -> str:
 
 
 def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
-    """All nodes of the NodeSet free: the NodeSet may go."""
+    """Drain all nodes of the NodeSet, then delete it."""
+    state = seen.nodeset
+    if state is None:
+        return Done()
+    if state.deleting:
+        return _wait(seen, goal, f"{state.name} is being deleted")
     blocks = tuple(foreign_gates(seen.pods, goal.owner))
     if blocks:
         return Stop(blocks[0].text, "blocked")
-    why = _in_flight(seen, seen.nodeset) if seen.nodeset is not None else ""
-    if seen.nodeset is not None and seen.nodeset.rolling(len(seen.pods)):
-        why = "a rolling update replaces pods: no node stays drained until it is over"
+    why = another_slurm(seen, goal, cluster) or _in_flight(seen, state)
     if why:
         return _wait(seen, goal, why)
     stage = scene(seen, goal, cluster)
-    step = _prepare(stage) or _wait_for_jobs(stage) or _hold_on(stage)
-    return step or Done(tuple(each.pod.name for each in stage.chosen))
+    pods = tuple(each.pod.name for each in stage.chosen)
+    return _prepare(stage) or _wait_for_jobs(stage) or _hold_on(stage, pods) or DeleteNodeSet(pods)
 
 
-def _hold_on(stage: Scene) -> Step | None:
-    """A long hold before the NodeSet goes, None where it is set.
-
-    With the end of this run the gate is out of the state. If the NodeSet's own deletion then fails, whoever repeats the
-    destroy, hours later, deletes it with no gate before it: the nodes must not have been returned by then.
-    """
-    ending = _ours_until(stage, stage.seen.now + REMOVAL_HOLD_S // 2)
-    return RenewHold(ending, REMOVAL_HOLD_S) if ending else None
+def _hold_on(stage: Scene, pods: Collection[str]) -> Step | None:
+    """A long hold on nodes whose pods may be deleted from now on, None where it is set."""
+    ending = tuple(
+        node for node in _ours_until(stage, stage.seen.now + HANDED_OVER_S // 2) if stage.pod_of(node) in pods
+    )
+    return RenewHold(ending, HANDED_OVER_S) if ending else None
 
 
 def _ours_until(stage: Scene, moment: int) -> tuple[str, ...]:
@@ -191,7 +234,10 @@ def _prepare(stage: Scene) -> Step | None:
         return SetCosts(missing)
     if stage.to_drain:
         nodes = tuple(each.pod.node for each in stage.to_drain)
-        return Drain(nodes, goal.owner.reason(goal.why), goal.policy.hold_s)
+        return Drain(nodes, goal.reason, goal.policy.hold_s)
+    unstamped = () if goal.teardown else stage.of_earlier_runs
+    if unstamped:
+        return Reword(unstamped, goal.reason)
     hold = goal.policy.hold_s or goal.policy.min_hold_s
     ending = _ours_until(stage, seen.now + hold // 2)
     if ending:
@@ -225,7 +271,7 @@ def _wait_for_jobs(stage: Scene) -> Step | None:
 
 
 def _hand_over(stage: Scene) -> Step:
-    """Done if the operator sees what we see and would take exactly the chosen pods."""
+    """The write of replicas, if the operator sees what we see and would take exactly the chosen pods."""
     unaware = stage.operator_unaware()
     if unaware:
         return _nudge(stage) or _wait(stage.seen, stage.goal, unaware, soon=_answer_is_due(stage))
@@ -236,7 +282,9 @@ def _hand_over(stage: Scene) -> Step:
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(chosen):
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(chosen)}", "blocked")
-    return Done(chosen)
+    if not stage.goal.writes:
+        return Done(chosen)
+    return _hold_on(stage, chosen) or SetReplicas(stage.goal.target, chosen)
 
 
 def _nudge(stage: Scene) -> Step | None:

@@ -200,6 +200,10 @@ class NodeSetView:
     """The update strategy is OnDelete: old pods are no sign of a rollout."""
     autoscalers: tuple[str, ...] = ()
     """HPAs and KEDA ScaledObjects that target it, ``kind/name``."""
+    deleting: bool = False
+    """It has a deletion timestamp."""
+    frozen: str | None = None
+    """Text of the annotation names.ANNOTATION_FREEZE; None when absent."""
 
     def rolling(self, pods: int) -> bool:
         """Whether a rolling update is on: fewer up-to-date pods than pods."""
@@ -216,6 +220,8 @@ class ClusterView:
     homeless: tuple[JobView, ...] = ()
     """Running or suspended jobs for which Slurm names no node: they could be anywhere."""
     reservations: tuple[ReservationView, ...] = ()
+    name: str = ""
+    """ClusterName of the slurmctld that answered; ``""`` where slurmrestd does not say."""
 
     @classmethod
     def of(
@@ -223,6 +229,8 @@ class ClusterView:
         nodes: Iterable[NodeView],
         jobs: Iterable[JobView],
         reservations: Iterable[ReservationView] = (),
+        *,
+        name: str = "",
     ) -> ClusterView:
         """Index ``nodes`` and the active ones of ``jobs`` by node name (one pass each)."""
         by_node: dict[str, list[JobView]] = {}
@@ -238,6 +246,7 @@ class ClusterView:
             jobs_on={node: tuple(there) for node, there in by_node.items()},
             homeless=tuple(homeless),
             reservations=tuple(reservations),
+            name=name,
         )
 
     def jobs(self, node: str) -> tuple[JobView, ...]:

@@ -28,6 +28,8 @@ from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
 PAGE = 500
 """Pods a page, as kubectl asks."""
 PASSING = frozenset({429, 500, 502, 503, 504})
+FIELD_MANAGER = "slinky-iac"
+"""Owner of what this program writes into objects that Pulumi applies (metadata.managedFields)."""
 DONE = {"POST": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
 """What says success to a write: created, and accepted for a deletion that goes on. For all else it is 200 alone."""
 NO_SUCH_API = b"404 page not found"
@@ -166,6 +168,46 @@ class KubeClient:
         merge = {"content-type": "application/merge-patch+json"}
         what = f"annotations of pod {namespace}/{pod.name}"
         self._answer("PATCH", path, what, json=body, headers=merge)
+
+    def annotate_nodeset(
+        self, namespace: str, state: models.NodeSetState, annotations: Mapping[str, str | None]
+    ) -> models.NodeSetState:
+        """Set (or with None remove) annotations on exactly the NodeSet that was looked at; returns it as it is then.
+
+        :raises KubeConflict: it was changed or replaced since: look again.
+        :raises KubeUnreachable: no answer: it may have been done or not, so look again.
+        """
+        return self._patch_nodeset(namespace, state, {"metadata": {"annotations": dict(annotations)}})
+
+    def set_replicas(self, namespace: str, state: models.NodeSetState, replicas: int) -> models.NodeSetState:
+        """Write ``spec.replicas`` of exactly the NodeSet that was looked at; returns it as it is then.
+
+        The object itself is written and not its scale subresource: an admission policy sees the annotations of the one only.
+        Raises what :meth:`annotate_nodeset` raises.
+        """
+        return self._patch_nodeset(namespace, state, {"spec": {"replicas": replicas}})
+
+    def delete_nodeset(self, namespace: str, state: models.NodeSetState) -> None:
+        """Delete exactly the NodeSet that was looked at; its pods go with it.
+
+        :raises KubeNotFound: it is gone already.
+        :raises KubeConflict: it was changed or replaced since: look again.
+        :raises KubeUnreachable: no answer: it may have been done or not, so look again.
+        """
+        path = f"{_custom(namespace, 'nodesets')}/{label_of(state.name)}"
+        body = {"preconditions": _exactly(state), "propagationPolicy": "Background"}
+        self._answer("DELETE", path, f"NodeSet {namespace}/{state.name}", json=body)
+
+    def _patch_nodeset(
+        self, namespace: str, state: models.NodeSetState, change: Mapping[str, Mapping[str, object]]
+    ) -> models.NodeSetState:
+        path = f"{_custom(namespace, 'nodesets')}/{label_of(state.name)}"
+        body = {**change, "metadata": {**change.get("metadata", {}), **_exactly(state)}}
+        merge = {"content-type": "application/merge-patch+json"}
+        what = f"NodeSet {namespace}/{state.name}"
+        manager = {"fieldManager": FIELD_MANAGER}
+        answer = self._answer("PATCH", path, what, params=manager, json=body, headers=merge)
+        return raw.read(answer.content, raw.NodeSetBody, what).value()
 
     def scalers_of(self, namespace: str, nodeset: str) -> tuple[models.Scaler, ...]:
         """Autoscalers that write the NodeSet's replicas: HPAs, and ScaledObjects where KEDA is installed.
@@ -332,6 +374,10 @@ def _status(response: httpx.Response) -> _Status:
 
 def _is_passing(answer: httpx.Response) -> bool:
     return answer.status_code in PASSING
+
+
+def _exactly(state: models.NodeSetState) -> dict[str, str]:
+    return {"uid": state.uid, "resourceVersion": state.resource_version}
 
 
 def _custom(namespace: str, plural: str) -> str:
