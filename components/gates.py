@@ -1,7 +1,4 @@
-"""The two gates of a NodeSet as resources: one before it that drains, one after it that drains before it is removed.
-
-An engine updates dependencies first and deletes dependents first, so no single resource can guard both (ADR 5).
-"""
+"""The gates as resources: one after each NodeSet that owns its number and its deletion, one for all bare-metal hosts."""
 
 from __future__ import annotations
 
@@ -14,27 +11,35 @@ from pulumi.dynamic import Resource
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Drain
-from slinky_iac.drain.gates import OutsideHostsProvider, ScaleInGateProvider, TeardownGateProvider
+from slinky_iac.drain.gates import NodeSetScaleProvider, OutsideHostsProvider
 from slinky_iac.drain.policy import DrainPolicy, Limits, last_resort_s, plain_policy
 from slinky_iac.drain.settings import SCHEMA, reach_props
+from slinky_iac.names import TEARDOWN_GATE
 from slinky_iac.reach import reach
 
 
-class ScaleInGate(Resource, module="slurm", name="ScaleInGate"):
-    """Stands before its NodeSet, which takes ``replicas`` from here: no update, targeted or not, passes it undrained."""
+class NodeSetScale(Resource, module="slurm", name="NodeSetScale"):
+    """Owns ``replicas`` of its NodeSet and its deletion: raises and awaits nodes, drains nodes before either ends them.
+
+    It stands after its NodeSet, so the engine deletes it first, also where the NodeSet is replaced (``replace_with``).
+    Were it replaced alone, it would come last and delete the NodeSet of its successor; ``delete_before_replace`` lets the
+    new one find that the NodeSet is gone, and say so.
+    """
 
     replicas: pulumi.Output[int]
     plan: pulumi.Output[dict[str, Any]]
 
-    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
-        super().__init__(ScaleInGateProvider(), name, {**props, "plan": None}, opts)
-
-
-class TeardownGate(Resource, module="slurm", name="TeardownGate"):
-    """Stands after its NodeSet: awaits new nodes, and drains all when the NodeSet is removed, replaced or destroyed."""
-
-    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
-        super().__init__(TeardownGateProvider(), name, dict(props), opts)
+    def __init__(
+        self, name: str, props: Mapping[str, Any], nodeset: pulumi.Resource, opts: pulumi.ResourceOptions, before: str
+    ) -> None:
+        """``before``: logical name of the TeardownGate of releases before 0.2, whose place in the state this takes."""
+        options = pulumi.ResourceOptions(
+            depends_on=[nodeset],
+            replace_with=[nodeset],
+            delete_before_replace=True,
+            aliases=[pulumi.Alias(name=before, type_=TEARDOWN_GATE)],
+        )
+        super().__init__(NodeSetScaleProvider(), name, {**props, "plan": None}, pulumi.ResourceOptions.merge(opts, options))
 
 
 class OutsideHosts(Resource, module="slurm", name="OutsideHosts"):
@@ -45,7 +50,7 @@ class OutsideHosts(Resource, module="slurm", name="OutsideHosts"):
 
 
 def gate_props(config: StackConfig, nodeset: str, urn: pulumi.Input[str]) -> dict[str, Any]:
-    """Props that both gates of a NodeSet have (:class:`slinky_iac.drain.settings.GateSettings` reads them back)."""
+    """Props of the gate of a NodeSet (:class:`slinky_iac.drain.settings.GateSettings` reads them back)."""
     settings = config.nodesets[nodeset]
     base = config.cluster.resource_name
     return {
@@ -54,6 +59,7 @@ def gate_props(config: StackConfig, nodeset: str, urn: pulumi.Input[str]) -> dic
         "nodeset": nodeset,
         "resource": names.nodeset_resource(base, nodeset),
         "controller": base,
+        "cluster": config.cluster.name,
         "replicas": settings.replicas,
         "owner": settings.owner,
         "maxReplicas": settings.max_replicas if settings.max_replicas is not None else settings.replicas,

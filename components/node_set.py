@@ -1,4 +1,4 @@
-"""Slurm compute nodes as pods, between the gate that drains before a scale-in and the one that drains before removal."""
+"""Slurm compute nodes as pods, and after them the gate that owns their number."""
 
 from __future__ import annotations
 
@@ -7,8 +7,7 @@ from typing import Any
 
 import pulumi
 
-from components.gates import ScaleInGate, TeardownGate, child_urn, gate_props
-from components.last_look import last_look
+from components.gates import NodeSetScale, child_urn, gate_props
 from components.resources import child, custom_resource, token
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
@@ -24,10 +23,10 @@ class NodeSetArgs:
 
 
 class NodeSet(pulumi.ComponentResource):
-    """One NodeSet custom resource and its two gates.
+    """One NodeSet custom resource and its gate.
 
-    ``replicas`` reaches the custom resource through the scale-in gate's output only, so nothing that lowers it, a
-    targeted update included, gets past the drain. ``plan`` is what the last scale-in was to do to whom.
+    The custom resource is created with 0 replicas and its number is ignored from then on: only the gate writes it, so no
+    update of the NodeSet, targeted or not, can end a node. ``plan`` is what the last scale-in was to do to whom.
     """
 
     resource_name: pulumi.Output[str]
@@ -36,19 +35,13 @@ class NodeSet(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: NodeSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("NodeSet"), name, None, opts)
-        config, settings = args.config, args.config.nodesets[args.nodeset]
+        config = args.config
         kube = names.nodeset_resource(config.cluster.resource_name, args.nodeset)
-        gate_name, guard_name = f"{name}-scale-in", f"{name}-teardown"
-        props = gate_props(config, args.nodeset, child_urn(self, ScaleInGate, gate_name))
-        self.gate = ScaleInGate(gate_name, props, child(self))
-        ignored = ["spec.replicas"] if settings.owner == "autoscaler" else []
-        spec = nodeset_spec(config, args.nodeset, self.gate.replicas)
-        hooks = last_look(args.nodeset, gate_props(config, args.nodeset, ""))
-        options = child(self, ignore_changes=ignored, hooks=hooks)
-        self.resource = custom_resource("NodeSet", kube, config, spec, options)
-        guard_props = gate_props(config, args.nodeset, child_urn(self, TeardownGate, guard_name))
-        # replace_with: a replacement of the NodeSet deletes it too, and only so does this gate come first.
-        self.guard = TeardownGate(guard_name, guard_props, child(self, self.resource, replace_with=[self.resource]))
+        spec = nodeset_spec(config, args.nodeset)
+        self.resource = custom_resource("NodeSet", kube, config, spec, child(self, ignore_changes=["spec.replicas"]))
+        gate_name = f"{name}-scale"
+        props = gate_props(config, args.nodeset, child_urn(self, NodeSetScale, gate_name))
+        self.gate = NodeSetScale(gate_name, props, self.resource, child(self), before=f"{name}-teardown")
         self.resource_name = pulumi.Output.from_input(kube)
         self.replicas = self.gate.replicas
         self.plan = self.gate.plan

@@ -40,8 +40,14 @@ PERMIT_SCALE = "scale-to:"
 PERMIT_DELETE = "delete"
 PERMIT_AT = "@"
 
+NODESET_SCALE: Final = "pulumi-python:dynamic/slurm:NodeSetScale"
+"""Type of the gate of a NodeSet, as URNs and state files have it."""
+SCALE_IN_GATE: Final = "pulumi-python:dynamic/slurm:ScaleInGate"
+TEARDOWN_GATE: Final = "pulumi-python:dynamic/slurm:TeardownGate"
+"""Types of the two gates that a NodeSet had before release 0.2."""
+
 ANNOTATION_FREEZE = "slinky-iac/freeze"
-"""Set by a person on a NodeSet: while it is there, every gate of that NodeSet refuses to change anything. Its text is shown."""
+"""Set by a person on a NodeSet: while it is there, its gate changes nothing and shows this text."""
 
 ANNOTATION_JWT_KEY = "slinky-iac/jwt-key"
 """Set by us on the Controller: fingerprint of the JWT key. Its change wakes the operator, which signs with the Secret's

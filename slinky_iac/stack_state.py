@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from slinky_iac import names
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 
-SCALE_IN_GATE: Final = "pulumi-python:dynamic/slurm:ScaleInGate"
-"""Type of the gates that drain before a scale-in, as state files have it."""
+GATES: Final = (names.NODESET_SCALE, names.TEARDOWN_GATE)
 OUTSIDE_HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
 
 
@@ -45,8 +45,8 @@ def _entries(listed: object) -> list[Mapping[str, Any]]:
 
 
 def gates(resources: Sequence[Mapping[str, Any]]) -> dict[str, GateSettings]:
-    """Settings of all scale-in gates, by NodeSet."""
-    found = (GateSettings.from_props(each["outputs"]) for each in resources if each.get("type") == SCALE_IN_GATE)
+    """Settings of all NodeSets' gates, by NodeSet; of states of releases before 0.2 too."""
+    found = (GateSettings.from_props(each["outputs"]) for each in resources if each.get("type") in GATES)
     return {settings.owner.nodeset: settings for settings in found}
 
 

@@ -17,7 +17,7 @@ def custom_resources(config: StackConfig) -> Rendered:
     specs: Rendered = {"Controller": controller_spec(config), "RestApi": restapi_spec(config)}
     if config.accounting.enabled:
         specs["Accounting"] = accounting_spec(config)
-    specs |= {f"NodeSet/{name}": nodeset_spec(config, name, n.replicas) for name, n in config.nodesets.items()}
+    specs |= {f"NodeSet/{name}": nodeset_spec(config, name) for name in config.nodesets}
     return specs | {f"LoginSet/{name}": loginset_spec(config, name) for name in config.logins}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
+from slinky_iac import names
 from slinky_iac.change_order.differences import differences
 from slinky_iac.change_order.model import Change, Op
 from slinky_iac.change_order.wire import Step
@@ -26,8 +27,9 @@ _OPS: Final[Mapping[str, Op]] = {
     "read": "read",
 }
 _KINDS: Final = {
-    "pulumi-python:dynamic/slurm:ScaleInGate": "scale-in gate",
-    "pulumi-python:dynamic/slurm:TeardownGate": "teardown gate",
+    names.NODESET_SCALE: "NodeSet scale",
+    names.SCALE_IN_GATE: "scale-in gate",
+    names.TEARDOWN_GATE: "teardown gate",
     "pulumi-python:dynamic/slurm:OutsideHosts": "bare-metal hosts",
     "pulumi-python:dynamic/slurm:ClusterIdentity": "cluster identity",
     "random:index/randomPassword:RandomPassword": "generated key",
@@ -38,7 +40,7 @@ _HARM: Final = {
     "kubernetes:slinky.slurm.net/v1beta1:Controller": "slurmctld goes, and its queue and jobs unless its state is kept",
     "kubernetes:slinky.slurm.net/v1beta1:Accounting": "slurmdbd goes; accounting records live on only in their database",
     "kubernetes:slinky.slurm.net/v1beta1:RestApi": "without slurmrestd the operator takes every node for drained",
-    "kubernetes:slinky.slurm.net/v1beta1:NodeSet": "all pods of the NodeSet go, once its teardown gate has drained them",
+    "kubernetes:slinky.slurm.net/v1beta1:NodeSet": "all pods of the NodeSet go, once its NodeSetScale has drained them",
     "kubernetes:core/v1:Secret": "what a Secret held is gone; every daemon with the old key stops talking to the cluster",
     "random:index/randomPassword:RandomPassword": "a generated key can't be generated again",
     "kubernetes:core/v1:PersistentVolumeClaim": "the data on the volume is gone",

@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
+from slinky_iac import names
 from slinky_iac.change_order.changes import inputs, op_of, type_of
 from slinky_iac.change_order.model import Drain, DrainKind, Job, Node
 from slinky_iac.change_order.times import seconds
 from slinky_iac.change_order.wire import Step
 
-SCALE_IN: Final = "pulumi-python:dynamic/slurm:ScaleInGate"
-TEARDOWN: Final = "pulumi-python:dynamic/slurm:TeardownGate"
 HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
 NODESET: Final = "kubernetes:slinky.slurm.net/v1beta1:NodeSet"
+GATES: Final = (names.NODESET_SCALE, names.TEARDOWN_GATE)
+"""Types of the gates that drain a NodeSet before it is removed; the second in states of releases before 0.2."""
 GOING: Final = ("delete", "delete-replaced", "replace")
 ASK_REMOVAL: Final = (
     "a preview doesn't say whose jobs a removal waits for: run `python -m slinky_iac drain plan --json` and give its"
@@ -43,10 +44,10 @@ def _of(step: Step, removals: Mapping[str, Json], now: int) -> Drain | None:
     op, kind = op_of(step), type_of(step.urn)
     if op is None:
         return None
-    if kind == SCALE_IN and step.new and op != "create":
-        return _scale_in(inputs(step.old), inputs(step.new), now)
-    if kind == TEARDOWN and step.op in GOING:
+    if kind in GATES and step.op in GOING:
         return _removal(inputs(step.old), removals, now)
+    if kind == names.NODESET_SCALE and step.new and op != "create":
+        return _scale_in(inputs(step.old), inputs(step.new), now)
     if kind == HOSTS and step.new:
         return _hosts(inputs(step.old), inputs(step.new), now)
     return None
@@ -80,15 +81,15 @@ def _removal(old: Json, removals: Mapping[str, Json], now: int) -> Drain:
 
 
 def _ungated(steps: Sequence[Step]) -> Iterable[Drain]:
-    """NodeSets that go with no teardown gate before them: nothing drains those."""
+    """NodeSets that go with no gate before them: nothing drains those."""
     going = [(type_of(step.urn), inputs(step.old)) for step in steps if step.op in GOING]
-    gated = {str(old.get("resource") or "") for kind, old in going if kind == TEARDOWN}
+    gated = {str(old.get("resource") or "") for kind, old in going if kind in GATES}
     for kind, old in going:
         if kind != NODESET:
             continue
         name = str(dictionary(old.get("metadata")).get("name") or "")
         if name not in gated:
-            why = "it has no teardown gate in this preview: its pods go without a drain, and their jobs die"
+            why = "it has no NodeSetScale in this preview: its pods go without a drain, and their jobs die"
             yield Drain("removal", name, known=False, blocks=(why,))
 
 
@@ -151,7 +152,11 @@ def from_plan(kind: DrainKind, plan: Json, policy: Json, now: int) -> Drain:
 
 def gives_back(steps: Iterable[Step]) -> tuple[str, ...]:
     """Nodes that are left of an interrupted run and given back by this update."""
-    found = (texts(dictionary(inputs(s.new).get("plan")).get("gives_back")) for s in steps if type_of(s.urn) == SCALE_IN)
+    found = (
+        texts(dictionary(inputs(s.new).get("plan")).get("gives_back"))
+        for s in steps
+        if type_of(s.urn) == names.NODESET_SCALE
+    )
     return tuple(sorted({name for names in found for name in names}))
 
 

@@ -40,74 +40,64 @@ class _Gate(ResourceProvider):
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """A difference where any input differs from the state."""
-        return DiffResult(changes=any(_olds.get(key) != value for key, value in _own(_news).items()))
-
-    def create(self, props: Props) -> CreateResult:
-        """Record the inputs; nothing is asked or changed."""
-        return CreateResult(_identity(props), _own(props))
+        return DiffResult(changes=any(_olds.get(key) != value for key, value in _inputs(_news).items()))
 
 
-class ScaleInGateProvider(_Gate):
-    """Drains the nodes that a lower ``replicas`` gives up, before the NodeSet sees the number."""
+class NodeSetScaleProvider(_Gate):
+    """Owns the number of replicas of one NodeSet, and its deletion.
 
-    def check(self, _olds: Props, news: Props) -> CheckResult:
-        """Add the plan: who is drained, whose jobs are waited for and until when. Limits fail here, in preview."""
+    The NodeSet is created with 0 replicas and Pulumi never writes the number again. This resource, after it, writes it:
+    raises it and waits for the nodes to register, or drains the selected nodes and then lowers it. Its deletion, which the
+    engine orders before that of the NodeSet, drains all nodes and deletes the NodeSet itself (docs/adr/0010).
+    """
+
+    def check(self, olds: Props, news: Props) -> CheckResult:
+        """Add the plan: who is drained, whose jobs are waited for and until when. Limits fail here, in preview.
+
+        A gate keeps the stack name under which it was created: it is part of the reason of every drain, and a stack that is
+        renamed must still find its own.
+        """
         from slinky_iac.drain import preview
 
         prepare()
         if _unknown(news):
             return CheckResult(news, [])
+        news = _sticky(olds, news)
         try:
             settings = GateSettings.from_props(news)
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("policy", str(fault))])
-        seen = preview.scale_in(settings, _olds)
+        seen = preview.nodeset_scale(settings, olds)
         failures = [CheckFailure("replicas", text) for text in seen.failures]
-        return CheckResult({**news, "plan": seen.plan}, failures)
+        return CheckResult({**news, "plan": seen.plan, **({"due": seen.due} if seen.due else {})}, failures)
+
+    def create(self, props: Props) -> CreateResult:
+        """Write the number and wait until the nodes are registered with slurmctld; drain first where there are more.
+
+        Where they don't all come the gate is in the state all the same: those that came take jobs, and only it drains them.
+        """
+        return _kept(props, lambda props: _settle(props, first=True))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
-        """Drain down to the new number, or give back what an earlier, interrupted run drained."""
-        from slinky_iac.drain import scale
-        from slinky_iac.drain.session import open_session
-
-        prepare()
-        settings = GateSettings.from_props(_news)
-        with open_session(settings.reach, settings.urn) as session:
-            scale.settle(session, settings, unchanged=settings.unchanged_since(_olds))
-        return UpdateResult(_own(_news))
+        """Bring the NodeSet to its number: drain and lower, or raise and wait."""
+        _settle(_news)
+        return UpdateResult(_outputs(_news))
 
     def read(self, id_: str, props: Props) -> ReadResult:
-        """The state as refresh finds it: if somebody else changed the NodeSet's replicas, the gate must know, for the
-        way back to the program's number may be a scale-in."""
+        """The state as refresh finds it, with the live number."""
         from slinky_iac.drain.session import open_session
 
         prepare()
         settings = GateSettings.from_props(props)
         with open_session(settings.reach, settings.urn) as session:
-            live = session.live_replicas(settings.resource)
-        own = _own(props)
-        if live is None or settings.scaler == "autoscaler":
+            state = session.nodeset(settings.resource)
+        own = _outputs(props)
+        if state is None or settings.scaler == "autoscaler":
             return ReadResult(id_, own)
-        return ReadResult(id_, {**own, "replicas": live})
-
-
-class TeardownGateProvider(_Gate):
-    """Awaits the nodes of its NodeSet after it was made or raised; drains them all before it is removed."""
-
-    def create(self, props: Props) -> CreateResult:
-        """Wait until the nodes are registered with slurmctld.
-
-        Where they don't all come the gate is made all the same: those that came take jobs, and are drained by it only.
-        """
-        return _kept(props, _await_members)
-
-    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
-        """Wait until exactly the nodes that should be there are there."""
-        _await_members(_news)
-        return UpdateResult(_own(_news))
+        return ReadResult(id_, {**own, "replicas": state.replicas_spec})
 
     def delete(self, _id: str, _props: Props) -> None:
-        """Drain every node of the NodeSet; no program runs now, so all comes from the state."""
+        """Drain every node of the NodeSet and delete it; no program runs now, so all comes from the state."""
         from slinky_iac.drain import scale
         from slinky_iac.drain.session import open_session
 
@@ -115,6 +105,14 @@ class TeardownGateProvider(_Gate):
         settings = GateSettings.from_props(_props)
         with open_session(settings.reach, settings.urn) as session:
             scale.tear_down(session, settings)
+
+
+class TeardownGateProvider(NodeSetScaleProvider):
+    """The gate after a NodeSet, in states of releases before 0.2: today's code destroys them in the same way."""
+
+
+class ScaleInGateProvider(_Gate):
+    """The gate before a NodeSet, in states of releases before 0.2. An update drops it; its deletion changes nothing."""
 
 
 class OutsideHostsProvider(_Gate):
@@ -128,6 +126,7 @@ class OutsideHostsProvider(_Gate):
         if _unknown(news):
             return CheckResult(news, [])
         try:
+            news = _sticky(_olds, news)
             settings = OutsideSettings.from_props(news, _olds)
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("policy", str(fault))])
@@ -141,7 +140,7 @@ class OutsideHostsProvider(_Gate):
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """The same; hosts that are no longer in the configuration are returned."""
         _maintain(_news, _olds)
-        return UpdateResult(_own(_news))
+        return UpdateResult(_outputs(_news))
 
     def delete(self, _id: str, _props: Props) -> None:
         """Return the hosts that this stack holds."""
@@ -161,18 +160,19 @@ def _kept(props: Props, act: Callable[[Props], None]) -> CreateResult:
     try:
         act(props)
     except Exception:
-        keep_made(_identity(props), _own(props), props)
+        keep_made(_identity(props), _outputs(props), props)
         raise
-    return CreateResult(_identity(props), _own(props))
+    return CreateResult(_identity(props), _outputs(props))
 
 
-def _await_members(props: Props) -> None:
-    from slinky_iac.drain import membership
+def _settle(props: Props, *, first: bool = False) -> None:
+    from slinky_iac.drain import membership, scale
     from slinky_iac.drain.session import open_session
 
     prepare()
     settings = GateSettings.from_props(props)
     with open_session(settings.reach, settings.urn) as session:
+        scale.settle(session, settings, first=first)
         membership.await_members(session, settings)
 
 
@@ -190,8 +190,16 @@ def _identity(props: Props) -> str:
     return f"{props['stack']}/{props.get('nodeset', 'outside-hosts')}"
 
 
-def _own(props: Props) -> Props:
+def _inputs(props: Props) -> Props:
     return {key: value for key, value in props.items() if not key.startswith("__")}
+
+
+def _outputs(props: Props) -> Props:
+    return {key: value for key, value in _inputs(props).items() if key != "due"}
+
+
+def _sticky(olds: Props, news: Props) -> Props:
+    return {**news, "stack": olds["stack"]} if olds.get("stack") else news
 
 
 def _unknown(value: object) -> bool:

@@ -62,7 +62,7 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
 
 
 def _held(seen: Observation, settings: GateSettings) -> frozenset[str]:
-    """Nodes that the gate before the NodeSet has just drained for an autoscaler, whose number it is to lower."""
+    """Nodes that this gate has drained for an autoscaler, which lowers the number."""
     if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.replicas <= settings.ceiling:
         return frozenset()
     return frozenset(pod.node for pod in seen.pods if tag_of(pod, settings.owner) is not None)

@@ -1,7 +1,11 @@
 """What a preview adds to the gates' inputs: a plan, made from one look, with absolute times so that it doesn't flicker.
 
-A preview may be asked where nothing answers (a laptop without VPN, a cluster that is being repaired). Then the plan says
-that it doesn't know, and the update, which needs to know, will ask again and stop if it still can't.
+A preview may be run where Kubernetes or slurmrestd is unreachable (a laptop without VPN, a cluster under repair). Then the
+plan says that it is unknown, and the update, which needs to know, asks again and stops if it still gets no answer.
+
+The engine calls ``update`` only where an input differs from the state. Where there is work to do though the configuration is
+the same as before, the input ``due`` says which, and is that difference: replicas that somebody changed, a drain of ours
+left on a node that stays, or a look that got no answer.
 """
 
 from __future__ import annotations
@@ -10,22 +14,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from slinky_iac.drain import maintenance, scale
+from slinky_iac.drain import maintenance
 from slinky_iac.drain.describe import plan_props, unknown_props
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import ScaleInPlan, plan_scale_in
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
-from slinky_iac.drain.undo import begun, undo_steps
+from slinky_iac.drain.undo import undo_steps
+from slinky_iac.drain.view import NodeSetView
 from slinky_iac.errors import SlinkyError
 
 BUDGET_S: Final = 20.0
 """Seconds that one question of a preview may take: a preview is looked at by somebody who waits."""
 
-TAKEN_OVER: Final = (
-    "{name} has {live} replicas, by an autoscaler that set them until now, and the engine doesn't know that number: add"
-    " --refresh, else nodes are drained and the number is not lowered"
-)
 Props = dict[str, Any]
 
 
@@ -35,45 +36,34 @@ class Seen:
 
     plan: Props
     failures: tuple[str, ...] = ()
+    due: str = ""
+    """Why the update must run even if the configuration has not changed; ``""`` where there is nothing to do."""
 
 
-def scale_in(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
-    """The plan of a ScaleInGate.
+def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
+    """The plan of a NodeSetScale.
 
-    An unchanged number keeps the plan that the state has, so that a second preview is empty; unless something of ours is
-    left of a run that was cut short, which the next update gives back.
+    Where nothing is to do, the plan of the state stays, so that a second preview is empty.
     """
     if "replicas" not in olds:
         return Seen({})
-    kept = Seen(dict(olds.get("plan") or {}))
+    kept = dict(olds.get("plan") or {})
     with open_session(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
         try:
             seen = session.observe(settings)
         except SlinkyError as error:
             return _unanswered(session, settings, olds, kept, str(error))
-        lowered = seen.nodeset is not None and settings.ceiling < seen.nodeset.replicas
-        if seen.nodeset is not None and seen.cluster is None and not lowered:
-            _not_asked(session, seen.problem)
-    if seen.nodeset is None or (seen.cluster is None and not lowered):
-        return kept
-    if lowered:
-        return _planned(settings, seen, session, olds)
-    leftovers = undo_steps(seen, settings.owner)
-    if leftovers and len(seen.pods) <= settings.ceiling:
-        nodes = sorted({pod.node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen))
-        return Seen({"gives_back": nodes, "why": "an earlier run was cut short; its drains and marks are taken back"})
-    return kept
+    if seen.nodeset is None:
+        why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
+        return Seen(kept, due=why)
+    if settings.ceiling < seen.nodeset.replicas:
+        return _planned(settings, seen, seen.nodeset)
+    if seen.cluster is None:
+        return _unanswered(session, settings, olds, kept, seen.problem)
+    return _without_drain(settings, seen, seen.nodeset.replicas, kept)
 
 
-def _planned(settings: GateSettings, seen: Observation, session: Session, olds: Mapping[str, Any]) -> Seen:
-    state = seen.nodeset
-    if state is None:
-        return Seen({})
-    # A check is given old inputs, and a refresh changes outputs only: whether the engine knows is not known here.
-    if settings.unchanged_since(olds) and not begun(seen, settings.owner):
-        session.report(scale.by_hand(settings, state.replicas), severity="warning", keep=True)
-    if settings.scaler == "stack" and olds.get("owner") == "autoscaler":
-        session.report(TAKEN_OVER.format(name=settings.resource, live=state.replicas), severity="warning", keep=True)
+def _planned(settings: GateSettings, seen: Observation, state: NodeSetView) -> Seen:
     plan = plan_scale_in(
         seen.pods,
         seen.cluster,
@@ -85,7 +75,24 @@ def _planned(settings: GateSettings, seen: Observation, session: Session, olds: 
         owner=settings.owner,
         problem=seen.problem,
     )
-    return Seen(plan_props(plan), limits_exceeded(plan))
+    due = f"{state.name} has {state.replicas} replicas and {settings.ceiling} are asked for"
+    # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that is no difference by itself.
+    return Seen(plan_props(plan), limits_exceeded(plan), due if settings.scaler == "stack" else "")
+
+
+def _without_drain(settings: GateSettings, seen: Observation, live: int, kept: Props) -> Seen:
+    """What an update does that selects no node for removal: raise the number, give back what an earlier run left."""
+    plan: Props = {}
+    due: list[str] = []
+    if settings.scaler == "stack" and live < settings.replicas:
+        plan["raises"] = {"from": live, "to": settings.replicas}
+        due.append(f"{settings.resource} has {live} replicas and {settings.replicas} are asked for")
+    if undo_steps(seen, settings.owner) and len(seen.pods) <= settings.ceiling:
+        nodes = sorted({pod.node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen))
+        why = "an earlier run did not end; its drains and marks are taken back"
+        plan |= {"gives_back": nodes, "why": why}
+        due.append(f"drains or marks of an earlier run are on {', '.join(nodes)}")
+    return Seen(plan, due="; ".join(due)) if plan else Seen(kept)
 
 
 def limits_exceeded(plan: ScaleInPlan) -> tuple[str, ...]:
@@ -93,20 +100,14 @@ def limits_exceeded(plan: ScaleInPlan) -> tuple[str, ...]:
     return tuple(block.text for block in plan.blocks if block.code.startswith("limit-"))
 
 
-def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any], kept: Seen, why: str) -> Seen:
+def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any], kept: Props, why: str) -> Seen:
     before = int(olds.get("maxReplicas") or 0) if settings.scaler == "autoscaler" else int(olds["replicas"])
-    if before <= settings.ceiling:
-        _not_asked(session, why)
-        return kept
     session.report(
-        f"the plan is not known: {why} The update will ask again and stop if it gets no answer", severity="warning"
+        f"the plan is not known: {why.rstrip('.')}. The update asks again, and fails if it gets no answer",
+        severity="warning",
     )
-    return Seen(unknown_props(settings.owner.nodeset, before, settings.ceiling, why))
-
-
-def _not_asked(session: Session, why: str) -> None:
-    end = "No node is given up here; where one is, the update stops"
-    session.report(f"got no answer: {why.rstrip('.')}. {end}", severity="warning")
+    plan = kept if before <= settings.ceiling else unknown_props(settings.owner.nodeset, before, settings.ceiling, why)
+    return Seen(plan, due=f"not known: {why}")
 
 
 def _our_nodes(settings: GateSettings, seen: Observation) -> set[str]:

@@ -39,7 +39,7 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
     state = session.nodeset(settings.resource)
     if state is None:
         raise DrainBlocked(
-            f"{settings.owner.text}: there is no NodeSet {settings.resource}: somebody deleted it outside Pulumi. Nothing was"
+            f"{settings.owner.text}: there is no NodeSet {settings.resource}: it was deleted outside Pulumi. Nothing was"
             " changed. Run `pulumi up --refresh`, which makes it again"
         )
     drive(session, settings, _scale_goal(session, settings, state.replicas_spec, first=first))

@@ -178,11 +178,17 @@ def unsettled(seen: Observation) -> tuple[PodView, ...]:
     )
 
 
-def another_slurm(seen: Observation, goal: Goal, cluster: ClusterView) -> str:
-    """Why this slurmctld may not be the one of the NodeSet, ``""`` when it is: then a missing record proves nothing."""
-    if goal.cluster and cluster.name and cluster.name != goal.cluster:
-        return f"slurmctld of cluster {cluster.name!r} answers, and the NodeSet belongs to {goal.cluster!r}"
-    if goal.cluster and cluster.name:
+def another_slurm(goal: Goal, cluster: ClusterView) -> str:
+    """Why this slurmctld is not the one of the NodeSet, ``""`` when it is, or when either name is unknown."""
+    if not goal.cluster or not cluster.name or goal.cluster == cluster.name:
+        return ""
+    return f"slurmctld of cluster {cluster.name!r} answers, and the NodeSet belongs to {goal.cluster!r}"
+
+
+def none_listed(seen: Observation, goal: Goal, cluster: ClusterView) -> str:
+    """Why missing records prove nothing: pods have long been ready, slurmctld lists none of them, and nothing shows that it
+    is the right one. ``""`` otherwise."""
+    if goal.cluster and goal.cluster == cluster.name:
         return ""
     long_ready = [
         pod
@@ -206,7 +212,13 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool)
     pod = each.pod
     if each.record is None and pod.healthy and now - (pod.ready_since or 0) < REGISTER_GRACE_S:
         return NotHeld("its pod is ready and may register with slurmctld any moment")
-    if teardown and each.record is None and pod.phase == "Running" and not pod.ready and now - pod.created < REGISTER_GRACE_S:
+    if (
+        teardown
+        and each.record is None
+        and pod.phase == "Running"
+        and not pod.ready
+        and now - pod.created < REGISTER_GRACE_S
+    ):
         return NotHeld("its pod has just started and may register with slurmctld any moment")
     elsewhere = seen_elsewhere(each)
     if elsewhere:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -164,6 +164,15 @@ class Session:
                 self._annotate({each.pod: _released(each) for each in pods})
             case actions.Undrain() | actions.Resume() | actions.Reword():
                 self._give_back(step, _owner(settings))
+            case actions.Requeue() | actions.Signal() | actions.Cancel():
+                self._end_jobs(step)
+            case actions.SetReplicas() | actions.DeleteNodeSet():
+                self._write(step)
+            case _:
+                raise AssertionError(f"{type(step).__name__} is no act")
+
+    def _end_jobs(self, step: actions.Requeue | actions.Signal | actions.Cancel) -> None:
+        match step:
             case actions.Requeue(jobs):
                 self._tell(self.slurm.requeue_jobs(jobs), "requeued")
             case actions.Signal(jobs, signal, marks):
@@ -172,37 +181,27 @@ class Session:
                 self._set_marks(marks)
             case actions.Cancel(jobs):
                 self._tell(self.slurm.cancel_jobs(jobs), "cancelled")
-            case actions.SetReplicas(replicas):
-                self._set_replicas(replicas)
-            case actions.DeleteNodeSet():
-                self._delete_nodeset()
-            case _:
-                raise AssertionError(f"{type(step).__name__} is no act")
 
-    def _set_replicas(self, replicas: int) -> None:
-        """One write, conditioned on the NodeSet of the last look. Raises KubeConflict where it was written since."""
-        state = self._looked_at()
-        if replicas < state.replicas_spec:
-            state = self._permit(state, names.permit_to_scale(replicas, state.generation))
-        self.kube.set_replicas(self.reach.namespace, state, replicas)
+    def _write(self, step: actions.SetReplicas | actions.DeleteNodeSet) -> None:
+        """Write or delete exactly the NodeSet of the last look; its end is the next look's matter.
 
-    def _delete_nodeset(self) -> None:
-        """Conditioned in the same way. The object's own end is the next look's matter."""
-        state = self._looked_at()
-        state = self._permit(state, names.permit_to_delete(state.generation))
-        try:
-            self.kube.delete_nodeset(self.reach.namespace, state)
-        except KubeNotFound:
+        Raises KubeConflict where it was written since.
+        """
+        state, namespace = self._nodeset, self.reach.namespace
+        if state is None:
+            raise AssertionError("a NodeSet is written only after a look at it")
+        if isinstance(step, actions.DeleteNodeSet):
+            state = self._permit(state, names.permit_to_delete(state.generation))
+            with suppress(KubeNotFound):
+                self.kube.delete_nodeset(namespace, state)
             return
+        if step.replicas < state.replicas_spec:
+            state = self._permit(state, names.permit_to_scale(step.replicas, state.generation))
+        self.kube.set_replicas(namespace, state, step.replicas)
 
     def _permit(self, state: NodeSetState, text: str) -> NodeSetState:
         """Write on the NodeSet what the fence in the API server lets through next, and nothing else."""
         return self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_PERMIT: text})
-
-    def _looked_at(self) -> NodeSetState:
-        if self._nodeset is None:
-            raise AssertionError("a NodeSet is written only after a look at it")
-        return self._nodeset
 
     def _tell(self, words: Sequence[JobWord], what: str) -> None:
         """Say once of each job that Slurm refuses, and why: the run would end with no more than that it is still there."""

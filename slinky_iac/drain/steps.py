@@ -56,7 +56,7 @@ from slinky_iac.drain.mark import cost_below, is_marked, just_nudged, mark, nudg
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
-from slinky_iac.drain.scene import Scene, another_slurm, scene, unsettled
+from slinky_iac.drain.scene import Scene, another_slurm, none_listed, scene, unsettled
 from slinky_iac.drain.undo import release_steps
 from slinky_iac.drain.view import ClusterView, NodeSetView
 
@@ -70,12 +70,9 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     state, cluster = seen.nodeset, seen.cluster
     if state is None and cluster is None:  # Slurm is not asked about a NodeSet that isn't there
         return Done() if goal.teardown else _gone()
-    if state is not None and state.frozen is not None:
-        return Stop(
-            f"{state.name} is frozen by its annotation {names.ANNOTATION_FREEZE} ({state.frozen or 'no text'}): nothing more"
-            " was changed. Remove the annotation, then run the command again",
-            "blocked",
-        )
+    refused = _refused(state, goal)
+    if refused is not None:
+        return refused
     if cluster is None:
         why = f"Slurm could not be asked: {seen.problem}"
         return _wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
@@ -83,11 +80,20 @@ def next_step(seen: Observation, goal: Goal) -> Step:
         return _teardown_step(seen, goal, cluster)
     if state is None:
         return _gone()
-    if state.deleting:
+    return _raise_step(seen, goal, state) if goal.target >= goal.current else _scale_in_step(seen, goal, cluster, state)
+
+
+def _refused(state: NodeSetView | None, goal: Goal) -> Stop | None:
+    """Why this NodeSet may not be changed at all."""
+    if state is not None and state.frozen is not None:
+        return Stop(
+            f"{state.name} is frozen by its annotation {names.ANNOTATION_FREEZE} ({state.frozen or 'no text'}): nothing more"
+            " was changed. Remove the annotation, then run the command again",
+            "blocked",
+        )
+    if state is not None and state.deleting and not goal.teardown:
         return Stop(f"{state.name} is being deleted. Run `pulumi up --refresh` when it is gone", "blocked")
-    if goal.target >= goal.current:
-        return _raise_step(seen, goal, state)
-    return _scale_in_step(seen, goal, cluster, state)
+    return None
 
 
 def _gone() -> Stop:
@@ -142,7 +148,7 @@ def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSe
     blocks = state_blocks(seen.pods, state, goal.owner)
     if blocks:
         return Stop("; ".join(block.text for block in blocks), "blocked")
-    why = another_slurm(seen, goal, cluster) or _in_flight(seen, state) or _not_yet(seen, state)
+    why = another_slurm(goal, cluster) or _in_flight(seen, state) or _not_yet(seen, state)
     return _wait(seen, goal, why) if why else None
 
 
@@ -180,7 +186,7 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
     blocks = tuple(foreign_gates(seen.pods, goal.owner))
     if blocks:
         return Stop(blocks[0].text, "blocked")
-    why = another_slurm(seen, goal, cluster) or _in_flight(seen, state)
+    why = another_slurm(goal, cluster) or _in_flight(seen, state)
     if why:
         return _wait(seen, goal, why)
     stage = scene(seen, goal, cluster)
@@ -190,9 +196,7 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
 
 def _hold_on(stage: Scene, pods: Collection[str]) -> Step | None:
     """A long hold on nodes whose pods may be deleted from now on, None where it is set."""
-    ending = tuple(
-        node for node in _ours_until(stage, stage.seen.now + HANDED_OVER_S // 2) if stage.pod_of(node) in pods
-    )
+    ending = tuple(node for node in _ours_until(stage, stage.seen.now + HANDED_OVER_S // 2) if stage.pod_of(node) in pods)
     return RenewHold(ending, HANDED_OVER_S) if ending else None
 
 
@@ -232,17 +236,20 @@ def _prepare(stage: Scene) -> Step | None:
     missing = tuple(wanted for wanted in marks if not is_marked(seen.pods_by_name[wanted.pod], wanted))
     if missing:
         return SetCosts(missing)
+    return _drained_by_us(stage) or (None if goal.teardown else _cordon(stage))
+
+
+def _drained_by_us(stage: Scene) -> Step | None:
+    """Our drain on every selected node, with this run's stamp and a hold that lasts; None where it is so."""
+    goal = stage.goal
     if stage.to_drain:
-        nodes = tuple(each.pod.node for each in stage.to_drain)
-        return Drain(nodes, goal.reason, goal.policy.hold_s)
+        return Drain(tuple(each.pod.node for each in stage.to_drain), goal.reason, goal.policy.hold_s)
     unstamped = () if goal.teardown else stage.of_earlier_runs
     if unstamped:
         return Reword(unstamped, goal.reason)
     hold = goal.policy.hold_s or goal.policy.min_hold_s
-    ending = _ours_until(stage, seen.now + hold // 2)
-    if ending:
-        return RenewHold(ending, hold)
-    return None if goal.teardown else _cordon(stage)
+    ending = _ours_until(stage, stage.seen.now + hold // 2)
+    return RenewHold(ending, hold) if ending else None
 
 
 def _cordon(stage: Scene) -> Step | None:
@@ -262,9 +269,10 @@ def _cordon(stage: Scene) -> Step | None:
 
 
 def _wait_for_jobs(stage: Scene) -> Step | None:
-    """Waiting, or what the policy says at its end; None when every chosen node is free."""
+    """Waiting, or what the policy says at its end; None when every selected node is free."""
     if not stage.unfree:
-        return None
+        why = none_listed(stage.seen, stage.goal, stage.cluster)
+        return _wait(stage.seen, stage.goal, why) if why else None
     if stage.seen.now >= stage.goal.deadline_at:
         return deadline_step(stage)
     return Wait(f"{len(stage.unfree)} of {len(stage.chosen)} nodes are not free", stage.progress())

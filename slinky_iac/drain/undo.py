@@ -26,14 +26,6 @@ RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"
 ``Not responding`` in it the operator treats the node as slurmctld's (IsNodeDownForUnresponsive)."""
 
 
-def begun(seen: Observation, owner: Owner) -> bool:
-    """Whether anything of this owner's is on the NodeSet's pods or their nodes."""
-    nodes = seen.cluster.nodes if seen.cluster is not None else {}
-    records = (nodes.get(pod.node) for pod in seen.pods)
-    drained = any(record is not None and record.drained_flag and owner.owns(record.reason) for record in records)
-    return drained or any(tag_of(pod, owner) is not None for pod in seen.pods)
-
-
 def undo_steps(seen: Observation, owner: Owner) -> tuple[Step, ...]:
     """All that is left to give back, in order; a Wait at the end where something can't be given back yet. Empty when
     nothing of ours is there."""

@@ -188,14 +188,14 @@ class KubeClient:
         return self._patch_nodeset(namespace, state, {"spec": {"replicas": replicas}})
 
     def delete_nodeset(self, namespace: str, state: models.NodeSetState) -> None:
-        """Delete exactly the NodeSet that was looked at; its pods go with it.
+        """Delete exactly the NodeSet that was looked at. It stays, with a deletion timestamp, until its pods are gone.
 
         :raises KubeNotFound: it is gone already.
         :raises KubeConflict: it was changed or replaced since: look again.
         :raises KubeUnreachable: no answer: it may have been done or not, so look again.
         """
         path = f"{_custom(namespace, 'nodesets')}/{label_of(state.name)}"
-        body = {"preconditions": _exactly(state), "propagationPolicy": "Background"}
+        body = {"preconditions": _exactly(state), "propagationPolicy": "Foreground"}
         self._answer("DELETE", path, f"NodeSet {namespace}/{state.name}", json=body)
 
     def _patch_nodeset(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
@@ -29,8 +28,8 @@ _UNITS = {
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 
 
-def nodeset_spec(config: StackConfig, name: str, replicas: Any) -> Spec:  # noqa: ANN401 - a number or an Output of one
-    """Spec of one NodeSet. ``replicas`` is passed through: it comes from the scale-in gate, not from the configuration."""
+def nodeset_spec(config: StackConfig, name: str) -> Spec:
+    """Spec of one NodeSet, with 0 replicas: its gate writes the number (components/node_set.py)."""
     nodeset = config.nodesets[name]
     pod: Spec = {"hostname": names.nodeset_hostname(name)}
     volumes: list[Spec] = [{"name": v.name, **v.source} for v in nodeset.volumes]
@@ -42,7 +41,7 @@ def nodeset_spec(config: StackConfig, name: str, replicas: Any) -> Spec:  # noqa
     image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
     spec: Spec = {
         "controllerRef": reference(config),
-        "replicas": replicas,
+        "replicas": 0,
         "slurmd": container(config, image, _slurmd(nodeset, jwks=config.keys.jwks)),
         "logfile": sidecar(config),
         "template": template(config, nodeset.pod, pod),

@@ -100,10 +100,10 @@ class Gated:
         """The gate's plan in a preview of the settings that are written."""
         report = json.loads(self.stack.pulumi("preview", "--json").stdout)
         for step in report["steps"]:
-            if step["urn"].endswith("-scale-in"):
+            if step["urn"].endswith("-scale"):
                 found: dict[str, Any] = step["newState"]["inputs"]["plan"]
                 return found
-        raise AssertionError("the preview has no scale-in gate")
+        raise AssertionError("the preview has no NodeSetScale")
 
     def changes(self) -> list[tuple[str, str]]:
         """Steps of a preview that change something."""

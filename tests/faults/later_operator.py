@@ -122,7 +122,7 @@ class Inside:
     def plan(self) -> dict[str, Any]:
         """The gate's plan in a preview of the settings that are written."""
         report = json.loads(self.stack.pulumi("preview", "--json").stdout)
-        (found,) = [step["newState"]["inputs"]["plan"] for step in report["steps"] if step["urn"].endswith("-scale-in")]
+        (found,) = [step["newState"]["inputs"]["plan"] for step in report["steps"] if step["urn"].endswith("-scale")]
         return dict(found)
 
 

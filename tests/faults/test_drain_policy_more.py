@@ -17,7 +17,7 @@ def test_raising_replicas_again_gives_back_what_a_failed_scale_in_drained(gated:
     assert len(drained(slurm)) == 2
 
     gated.write(3, {"deadline": "5s"})
-    assert any(name.endswith("-scale-in") for _, name in gated.changes()), "the preview shows that drains are given back"
+    assert any(name.endswith("-scale") for _, name in gated.changes()), "the preview shows that drains are given back"
     gated.stack.up()
 
     assert drained(slurm) == []

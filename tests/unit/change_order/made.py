@@ -73,7 +73,7 @@ def plan(nodes: Mapping[str, Sequence[Json]], *, before: int, after: int, nodese
 def gate_inputs(
     replicas: int, planned: Json | None, *, nodeset: str = "gpu", deadline: int = HOUR, act: str = "keep"
 ) -> Json:
-    """Inputs of a scale-in or teardown gate."""
+    """Inputs of a NodeSetScale."""
     return {
         "schema": 1,
         "stack": "prod",
@@ -102,21 +102,21 @@ def step(op: str, kind: str, name: str, old: Json | None = None, new: Json | Non
 def scale_in(
     planned: Json | None, *, before: int, after: int, op: str = "update", old: Json | None = None, **more: Any
 ) -> Json:
-    """A scale-in gate's step."""
+    """A NodeSetScale's step."""
     name = more.get("nodeset", "gpu")
     return step(
         op,
-        "pulumi-python:dynamic/slurm:ScaleInGate",
-        f"prod-{name}-scale-in",
+        "pulumi-python:dynamic/slurm:NodeSetScale",
+        f"prod-{name}-scale",
         gate_inputs(before, old, **more),
         gate_inputs(after, planned, **more),
     )
 
 
 def teardown(op: str = "delete", *, replicas: int = 2, nodeset: str = "gpu", **more: Any) -> Json:
-    """A teardown gate's step."""
+    """The step of a NodeSetScale that goes with its NodeSet."""
     props = gate_inputs(replicas, None, nodeset=nodeset, **more)
-    return step(op, "pulumi-python:dynamic/slurm:TeardownGate", f"prod-{nodeset}-teardown", props)
+    return step(op, "pulumi-python:dynamic/slurm:NodeSetScale", f"prod-{nodeset}-scale", props)
 
 
 def custom(op: str, kind: str, name: str, old: Json | None = None, new: Json | None = None, **flags: Any) -> Json:

@@ -87,11 +87,11 @@ def test_a_removal_is_unknown_until_its_plan_is_given(op: str) -> None:
     assert (known.kind, known.known, [job.label for job in known.jobs]) == ("removal", True, ["7"])
 
 
-def test_a_nodeset_that_goes_without_its_teardown_gate_is_named() -> None:
+def test_a_nodeset_that_goes_without_its_gate_is_named() -> None:
     lone = custom("delete", "NodeSet", "gpu", {"metadata": {"name": "slurm-worker-gpu"}})
     (drain,) = order(lone).drains
     assert not drain.known
-    assert "no teardown gate" in drain.blocks[0]
+    assert "no NodeSetScale" in drain.blocks[0]
     assert [each.blocks for each in order(teardown(), lone).drains] == [()]
 
 

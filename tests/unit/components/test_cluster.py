@@ -34,11 +34,11 @@ def test_slurmrestd_is_there_before_every_nodeset_and_outlives_it(stack: str) ->
 
 
 @every_stack
-def test_all_that_a_drain_needs_outlives_the_teardown_gate(stack: str) -> None:
+def test_all_that_a_drain_needs_outlives_the_gate(stack: str) -> None:
     recording = recorded(stack)
     needed = [*recording.of(f"{CR}RestApi"), *recording.of(f"{CR}Controller"), *recording.of(f"{CR}NodeSet")]
     needed += [*recording.of("core/v1:Secret"), *recording.of("helm.sh/v3:Release")]
-    for gate in recording.of("slurm:TeardownGate"):
+    for gate in recording.of("slurm:NodeSetScale"):
         own = recording.one(f"{CR}NodeSet", f"slurm-slurm-worker-{gate.inputs['nodeset']}-nodeset")
         others = [r for r in needed if not r.type.endswith("NodeSet")]
         assert missing_before(recording, [gate], [own, *others]) == []
@@ -50,11 +50,11 @@ def test_nothing_lowers_a_nodeset_around_its_gate(stack: str) -> None:
     recording = recorded(stack)
     for resource in recording.of(f"{CR}NodeSet"):
         (gate,) = [
-            g for g in recording.of("slurm:ScaleInGate") if g.inputs["resource"] == resource.inputs["metadata"]["name"]
+            g for g in recording.of("slurm:NodeSetScale") if g.inputs["resource"] == resource.inputs["metadata"]["name"]
         ]
-        assert gate.urn in resource.dependencies
-        assert resource.inputs["spec"]["replicas"] == gate.inputs["replicas"]
-        assert len(resource.hooks) == 1
+        assert resource.urn in gate.dependencies
+        assert resource.inputs["spec"]["replicas"] == 0
+        assert resource.ignore_changes == ("spec.replicas",)
 
 
 @every_stack
@@ -170,18 +170,16 @@ def test_logical_names_of_the_labs_stack_are_pinned() -> None:
         ("NodeSet", "lab-gpu"),
         ("NodeSet", "slurm-slurm-worker-cpu-nodeset"),
         ("NodeSet", "slurm-slurm-worker-gpu-nodeset"),
+        ("NodeSetScale", "lab-cpu-scale"),
+        ("NodeSetScale", "lab-gpu-scale"),
         ("Operator", "lab-operator"),
         ("OutsideHosts", "lab-outside-hosts"),
         ("Release", "lab-operator-slurm-operator"),
         ("Release", "lab-operator-slurm-operator-crds"),
         ("RestApi", "lab-restapi"),
         ("RestApi", "slurm-slurm-restapi"),
-        ("ScaleInGate", "lab-cpu-scale-in"),
-        ("ScaleInGate", "lab-gpu-scale-in"),
         ("Secret", "lab-keys-jwt-key-secret"),
         ("Secret", "lab-keys-slurm-key-secret"),
         ("Service", "lab-endpoints-slurm-accounting"),
-        ("TeardownGate", "lab-cpu-teardown"),
-        ("TeardownGate", "lab-gpu-teardown"),
         ("kubernetes", "lab-kubernetes"),
     ]

@@ -38,10 +38,7 @@ def test_specs_reach_kubernetes_unchanged(stack: str) -> None:
         "slurm-slurm-accounting": accounting_spec(config),
         "slurm-slurm-restapi": restapi_spec(config),
         "slurm-slurm-login-main-loginset": loginset_spec(config, "main"),
-    } | {
-        f"slurm-slurm-worker-{name}-nodeset": nodeset_spec(config, name, nodeset.replicas)
-        for name, nodeset in config.nodesets.items()
-    }
+    } | {f"slurm-slurm-worker-{name}-nodeset": nodeset_spec(config, name) for name in config.nodesets}
     assert {r.name: r.inputs["spec"] for r in recording.resources if r.type.startswith(CR)} == expected
 
 
@@ -218,10 +215,10 @@ def test_namespaces_that_others_made_are_not_made() -> None:
     assert recording.of("core/v1:Namespace") == []
 
 
-def test_replicas_of_an_autoscaler_are_left_alone() -> None:
+def test_pulumi_writes_the_number_of_no_nodeset_again() -> None:
     recording = recorded("all-outside")
     by_name = {r.inputs["metadata"]["name"]: r.ignore_changes for r in recording.of(f"{CR}NodeSet")}
-    assert by_name == {"slurm-worker-cpu": ("spec.replicas",), "slurm-worker-gpu": ()}
+    assert by_name == {"slurm-worker-cpu": ("spec.replicas",), "slurm-worker-gpu": ("spec.replicas",)}
 
 
 def test_scripts_and_files_become_config_maps_before_the_controller() -> None:

@@ -76,13 +76,13 @@ def test_a_slurmdbd_in_kubernetes_begins_anew_with_another_set() -> None:
 
 def test_gates_are_told_where_the_key_is_and_hold_nothing_of_it() -> None:
     recording = made(OUTSIDE)
-    for gate in recording.of("slurm:ScaleInGate"):
+    for gate in recording.of("slurm:NodeSetScale"):
         assert (gate.inputs["tokens"], gate.inputs["jwtSecret"], gate.inputs["jwtEntry"]) == (
             "rs256",
             "slurm-token-key",
             "token.pem",
         )
-    (gate, *_) = recorded(OUTSIDE).of("slurm:ScaleInGate")
+    (gate, *_) = recorded(OUTSIDE).of("slurm:NodeSetScale")
     assert gate.inputs["tokens"] == "hs256"
 
 

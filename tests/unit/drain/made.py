@@ -12,7 +12,7 @@ OWNER = Owner("dev", "gpu")
 OURS = OWNER.reason("scale-in 3->1")
 V110 = OperatorVersion.parse("1.1.0")
 V121 = OperatorVersion.parse("1.2.1")
-LATER = NOW + 86_400
+LATER = NOW + 40 * 86_400
 
 
 def pod(number, **changes):
@@ -48,7 +48,7 @@ def node(ordinal, state="IDLE", reason="", **changes):
 
 def held(ordinal, state="IDLE+DRAIN", **changes):
     """A node with our drain, for long enough."""
-    return node(ordinal, state, OURS, **{"reason_user": "slurm", "resume_after": LATER, **changes})
+    return node(ordinal, state, **{"reason": OURS, "reason_user": "slurm", "resume_after": LATER, **changes})
 
 
 def job(number, *ordinals, end=NOW + 3600, state="RUNNING", **changes):

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from slinky_iac.drain.actions import (
     Cancel,
     CordonAnnotate,
+    DeleteNodeSet,
     Drain,
     Nudge,
     Release,
@@ -17,6 +18,7 @@ from slinky_iac.drain.actions import (
     Requeue,
     Reword,
     SetCosts,
+    SetReplicas,
     Signal,
     Undrain,
 )
@@ -100,6 +102,8 @@ class World(Machinery):
             Nudge: self._set_costs,
             CordonAnnotate: self._cordon_annotate,
             Release: self._release,
+            SetReplicas: self._set_replicas,
+            DeleteNodeSet: self._delete_nodeset,
         }
         on_slurm = {
             Drain: self._drain,
@@ -122,6 +126,19 @@ class World(Machinery):
             annotations = self._pod(mark.pod).annotations
             assert "dev/gpu" in annotations.get("gate", "dev/gpu"), "another gate's tag overwritten"
             annotations["pod-deletion-cost"], annotations["gate"] = str(mark.cost), mark.tag
+
+    def _set_replicas(self, step, share):
+        if share > 0:
+            self.replicas, self.generation = step.replicas, self.generation + 1
+
+    def _delete_nodeset(self, _step, share):
+        """All its pods go at once, whatever runs there; another NodeSet of the name is empty as yet."""
+        if share > 0:
+            self.replicas, self.generation = 0, self.generation + 1
+            self.observed_generation = self.generation
+            for pod in self.pods.values():
+                if not pod.terminating:
+                    self.delete(pod)
 
     def _cordon_annotate(self, step, share):
         for pod in self._part(step.pods, share):

@@ -16,16 +16,12 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from slinky_iac.drain import scale
-from slinky_iac.drain.actions import Cancel, Done, Requeue, Stop, Wait
+from slinky_iac.drain.actions import Cancel, DeleteNodeSet, Done, Requeue, Step, Stop, Wait
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import GateSettings, Reach
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.undo import undo_steps
-from slinky_iac.errors import DrainBlocked
-from slinky_iac.operator_version import OperatorVersion
 from tests.unit.drain.model import OPERATOR, OURS, PERSON, Job, Node, World, world
 
 OWNER = Owner("dev", "gpu")
@@ -40,39 +36,6 @@ def pick(items, number):
     return ordered[number % len(ordered)] if ordered else None
 
 
-class Hook:
-    """The session of the hook before the NodeSet's write."""
-
-    def __init__(self, w: World) -> None:
-        self.w = w
-
-    def now(self):
-        return self.w.now
-
-    def live_replicas(self, _name):
-        return self.w.replicas
-
-    def surplus_pods(self, _name, target):
-        return max(len(self.w.pods) - target, 0)
-
-    def observe(self, _settings):
-        return self.w.observe()
-
-
-HOOKS = GateSettings(
-    owner=OWNER,
-    resource="hpc-worker-gpu",
-    controller="hpc",
-    replicas=0,
-    maximum=0,
-    scaler="stack",
-    version=OperatorVersion(1, 1, 0),
-    policy=DrainPolicy(),
-    reach=Reach("slurm", "hpc-restapi", "jwt", "jwt.key"),
-    urn="",
-)
-
-
 class ScaleIn(RuleBasedStateMachine):
     """One NodeSet, one stack, everybody else."""
 
@@ -80,8 +43,9 @@ class ScaleIn(RuleBasedStateMachine):
     goal: Goal | None = None
     asks_twice = True
     """Whether the decider is asked again at every look: it must say the same."""
-    ready_to_write: frozenset[str] | None = None
-    """Pods of the last Done, while the engine is on its way to the NodeSet."""
+    runs = 0
+    last: Step | None = None
+    """The step that was taken last."""
 
     @initialize(
         version=st.sampled_from(VERSIONS),
@@ -103,8 +67,8 @@ class ScaleIn(RuleBasedStateMachine):
     @rule(replicas=st.integers(0, 6))
     def new_up(self, replicas):
         """`pulumi up` with some number of replicas; an earlier run of this stack is dead by then."""
-        self.ready_to_write = None
         self.wanted = replicas
+        self.runs += 1
         self.goal = Goal(
             owner=OWNER,
             current=self.w.replicas,
@@ -112,6 +76,7 @@ class ScaleIn(RuleBasedStateMachine):
             policy=self.policy,
             deadline_at=self.w.now + self.policy.deadline_s,
             why=f"scale-in {self.w.replicas}->{replicas}",
+            run=f"r{self.runs}",
         )
 
     @precondition(lambda self: self.goal is None)
@@ -121,43 +86,33 @@ class ScaleIn(RuleBasedStateMachine):
         self.new_up(0)
         self.goal = replace(self.goal, teardown=True, why="NodeSet is removed")
 
-    def remove_nodeset(self):
-        """The engine deletes the NodeSet, all its pods go at once; another of the name is empty as yet."""
-        self.w.replicas, self.w.generation = 0, self.w.generation + 1
-        self.w.observed_generation = self.w.generation
-        for pod in self.w.pods.values():
-            if not pod.terminating:
-                self.w.delete(pod)
-        self.goal = None
-
-    @precondition(lambda self: self.goal is not None and self.ready_to_write is None)
+    @precondition(lambda self: self.goal is not None)
     @rule()
     def step_on(self):
         self.step(1.0)
 
-    @precondition(lambda self: self.goal is not None and self.ready_to_write is None)
+    @precondition(lambda self: self.goal is not None)
     @rule()
     def operator_and_we(self):
         """The ordinary course: the operator looks, then we do; thrice."""
         for _ in range(3):
-            if self.goal is not None and self.ready_to_write is None:
+            if self.goal is not None:
                 self.w.sync(refresh=True)
                 self.step(1.0)
 
-    @precondition(lambda self: self.goal is not None and self.ready_to_write is None)
+    @precondition(lambda self: self.goal is not None)
     @rule(share=st.sampled_from([0.9, 0.5, 0.0]))
     def step(self, share):
         """Look, decide, act; a share under 1 is a kill in the middle of the act."""
         seen = self.w.observe()
         step = next_step(seen, self.goal)
         assert not self.asks_twice or next_step(seen, self.goal) == step, "the decider has a memory"
+        self.last = step
         match step:
             case Wait():
                 pass
-            case Done() if self.goal.teardown:
-                self.remove_nodeset()
-            case Done(pods=pods):
-                self.ready_to_write = frozenset(pods)
+            case Done():
+                self.goal = None
             case Stop(undo=undo):
                 self.goal = None
                 if undo:
@@ -165,7 +120,7 @@ class ScaleIn(RuleBasedStateMachine):
             case _:
                 self.check_policy(step)
                 self.w.act(step, share)
-                if share < 1:
+                if share < 1 or isinstance(step, DeleteNodeSet):
                     self.goal = None
 
     def check_policy(self, step):
@@ -181,26 +136,8 @@ class ScaleIn(RuleBasedStateMachine):
                 assert at is not None, "cancelled without a signal"
                 assert self.w.now >= at + self.policy.grace_s, "cancelled within its grace"
 
-    @precondition(lambda self: self.ready_to_write is not None)
-    @rule()
-    def write(self):
-        """The engine comes to the NodeSet: the hook's last look, which knows nothing of the gate's run, then replicas in one
-        write."""
-        try:
-            scale.last_look(Hook(self.w), replace(HOOKS, replicas=self.goal.target, policy=self.policy))
-        except DrainBlocked:
-            self.ready_to_write = None
-            return
-        self.write_replicas()
-
-    def write_replicas(self):
-        if self.w.replicas != self.goal.target:
-            self.w.replicas = self.goal.target
-            self.w.generation += 1
-        self.goal = self.ready_to_write = None
-
     def kill(self):
-        self.goal = self.ready_to_write = None
+        self.goal = None
 
     def undo(self):
         """`drain cancel`."""
@@ -296,15 +233,10 @@ class ScaleIn(RuleBasedStateMachine):
         w.operator_up = w.client = w.rest_up = True
         w.refresh()
 
-    @rule(seconds=st.sampled_from([2, 30, 61, 130, 400, 1000]))
+    @rule(seconds=st.sampled_from([2, 30, 61, 130, 400, 1000, 4000]))
     def time_passes(self, seconds):
-        holds = {name: self.w.nodes[name].resume_after for name in self.doomed_nodes() if name in self.w.nodes}
         self.w.now += seconds
-        for name in holds:  # R1: no operator for half an hour after the write is left out, like a person's undrain
-            self.w.nodes[name].resume_after = None
         self.w.expire_holds()
-        for name, at in holds.items():
-            self.w.nodes[name].resume_after = at
 
     @rule(number=PICK, what=st.sampled_from(["starts ready", "starts unready", "flips", "kubelet reaps"]))
     def pod(self, number, what):
@@ -367,10 +299,7 @@ class ScaleIn(RuleBasedStateMachine):
             if self.goal is None:
                 break
             self.settle()
-            if self.ready_to_write is not None:
-                self.write()
-            else:
-                self.step(1.0)
+            self.step(1.0)
         assert w.replicas == target, f"no end: {next_step(w.observe(), self.goal)}"
         for _ in range(6):
             self.settle()

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 
 from slinky_iac.drain import membership, scale
+from slinky_iac.drain.actions import DeleteNodeSet
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import GateSettings, Reach
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
@@ -18,8 +21,9 @@ from tests.unit.drain.model import OURS, PERSON, Job, Node, Pod, world
 class ModelSession:
     """A session whose cluster is the model. Each pause is an operator's sync, and ``meanwhile`` what others do."""
 
-    def __init__(self, w, meanwhile=()):
+    def __init__(self, w, meanwhile=(), run="r1"):
         self.w = w
+        self.run = run
         self.meanwhile = list(meanwhile)
         self.said = []
         self.acts = []
@@ -28,6 +32,7 @@ class ModelSession:
         self.interrupted_at = None
         self.alive = True
         self.clock_set_by = 0
+        self.gone = False
         self.stale = None
         """What every glance shows, as of a slurmctld that wrongly says that nothing changed."""
 
@@ -54,14 +59,14 @@ class ModelSession:
     def report(self, message, **_more):
         self.said.append(message)
 
-    def live_replicas(self, _name):
-        return self.w.replicas
+    def nodeset(self, _name):
+        return None if self.gone else SimpleNamespace(replicas_spec=self.w.replicas)
 
     def surplus_pods(self, _name, target):
         return max(len(self.w.pods) - target, 0)
 
     def observe(self, _settings):
-        return self.w.observe()
+        return Observation(self.w.now, self.w.version) if self.gone else self.w.observe()
 
     def glance(self, _settings):
         if self.stale is None:
@@ -71,6 +76,7 @@ class ModelSession:
     def act(self, step, _settings):
         self.acts.append(type(step).__name__)
         self.w.act(step)
+        self.gone = self.gone or isinstance(step, DeleteNodeSet)
 
 
 def settings(replicas, **changes):
@@ -107,10 +113,8 @@ def with_job(pods=3, node="gpu-2", end=600, version="1.1.0", **changes):
 def test_idle_nodes_are_given_up_without_waiting_for_more_than_the_operator():
     session = ModelSession(world("1.1.0", 3))
     scale.settle(session, settings(1))
-    assert session.acts == ["SetCosts", "Drain", "Nudge", "CordonAnnotate"]
+    assert session.acts == ["SetCosts", "Drain", "Nudge", "CordonAnnotate", "RenewHold", "SetReplicas"]
     assert session.rests == [scale.SOON_S], "the operator has been told to look, and needs a second"
-    scale.last_look(session, settings(1))
-    session.w.replicas, session.w.generation = 1, 2
     session.w.sync(refresh=True)
     assert set(session.w.deleted) == {"hpc-worker-gpu-2", "hpc-worker-gpu-1"}
     assert session.w.lost == []
@@ -138,13 +142,17 @@ def test_jobs_are_waited_for_and_told_on_the_way():
 def test_the_gate_opens_by_a_whole_look_only_whatever_a_cheap_one_says():
     """A backup slurmctld whose clock is behind says "unchanged" of nodes that somebody has returned to service since."""
     session = ModelSession(world("1.1.0", 3))
+    act = session.act
+
+    def undrained_behind_a_stale_answer(step, wanted):
+        act(step, wanted)
+        if type(step).__name__ == "CordonAnnotate" and session.stale is None:
+            session.stale = session.w.observe()
+            session.w.nodes["gpu-2"].drain = False
+
+    session.act = undrained_behind_a_stale_answer
     scale.settle(session, settings(2))
-    session.stale = session.w.observe()
-    session.w.nodes["gpu-2"].drain = False
-    session.acts.clear()
-    scale.settle(session, settings(2))
-    assert "Drain" in session.acts
-    assert session.w.nodes["gpu-2"].drain
+    assert session.acts[: session.acts.index("SetReplicas")].count("Drain") == 2
 
 
 def test_a_cheap_look_is_enough_to_wait_by():
@@ -157,15 +165,19 @@ def test_a_cheap_look_is_enough_to_wait_by():
     assert session.acts == []
 
 
-def test_last_look_refuses_a_write_that_the_cluster_has_outrun():
+def test_a_node_that_was_undrained_meanwhile_is_drained_again_before_the_write():
     session = ModelSession(world("1.1.0", 3))
-    with pytest.raises(DrainBlocked, match="marking the pods that go"):
-        scale.last_look(session, settings(1))
+    act = session.act
+
+    def interfering(step, wanted):
+        act(step, wanted)
+        if type(step).__name__ == "CordonAnnotate":
+            session.w.nodes["gpu-2"].drain = False
+
+    session.act = interfering
     scale.settle(session, settings(1))
-    session.w.nodes["gpu-2"].drain = False
-    with pytest.raises(DrainBlocked, match="draining: gpu-2 is needed again"):
-        scale.last_look(session, settings(1))
-    scale.last_look(session, settings(3))
+    written = session.acts.index("SetReplicas")
+    assert session.acts[:written].count("Drain") == 2
 
 
 def test_deadline_ends_the_run_and_the_next_run_goes_on():
@@ -344,10 +356,10 @@ def test_teardown_waits_for_all_jobs_and_then_lets_the_nodeset_go():
 
 def test_without_a_nodeset_there_is_nothing_to_do():
     session = ModelSession(world("1.1.0", 1))
-    session.live_replicas = lambda _name: None
-    scale.settle(session, settings(0))
+    session.gone = True
     scale.tear_down(session, settings(0))
-    scale.last_look(session, settings(0))
+    with pytest.raises(DrainBlocked, match="`pulumi up --refresh`, which makes it again"):
+        scale.settle(session, settings(0))
     assert session.acts == []
 
 
@@ -414,18 +426,22 @@ def test_autoscaler_below_its_maximum_is_left_alone_and_above_it_is_drained_down
     assert [node.name for node in session.w.nodes.values() if node.drain] == ["gpu-2"]
 
 
-def test_a_nodeset_that_somebody_raised_is_left_so_until_the_state_knows():
-    """The engine writes a NodeSet only where the stack differs from its state: a drain would be for nothing, and stay."""
-    session = ModelSession(world("1.1.0", 3))
-    scale.settle(session, settings(2), unchanged=True)
-    assert session.acts == []
-    assert "Only with --refresh does `pulumi up` come back to 2, and drain first" in session.said[0]
+def test_a_new_nodeset_gets_an_autoscalers_first_number_and_an_older_one_keeps_its_own():
+    empty = world("1.1.0", 0)
+    scale.settle(ModelSession(empty), settings(2, scaler="autoscaler", maximum=5), first=True)
+    assert empty.replicas == 2
+    live = world("1.1.0", 3)
+    scale.settle(ModelSession(live), settings(2, scaler="autoscaler", maximum=5), first=True)
+    assert live.replicas == 3
+
+
+def test_a_number_that_somebody_raised_is_lowered_by_a_drain():
+    session = ModelSession(with_job())
+    session.meanwhile = [nothing, job_ends(1)]
+    session.w.jobs[2] = Job(2, ("gpu-0", "gpu-1"), session.w.now, None)
     scale.settle(session, settings(2))
-    assert "Drain" in session.acts
-    session.acts.clear()
-    session.w.nodes["gpu-2"].resume_after = session.w.now + 400
-    scale.settle(session, settings(2), unchanged=True)
-    assert session.acts == ["RenewHold"], "an earlier run's, whose write of the NodeSet failed, goes on"
+    assert session.w.replicas == 2
+    assert session.w.lost == []
 
 
 # -- members ---------------------------------------------------------------------------------------------------------------

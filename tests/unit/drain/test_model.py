@@ -8,6 +8,7 @@ import random
 import pytest
 from hypothesis import HealthCheck, settings
 
+from slinky_iac.drain.actions import SetReplicas
 from tests.unit.drain.scale_in_machine import STRANGE, VERSIONS, ScaleIn
 
 WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "4"))
@@ -44,7 +45,7 @@ def walk(seed: int) -> None:
         if dice.random() < 0.15:
             machine.pod(dice.randrange(10**6), dice.choice(["starts ready", "starts unready", "flips", "kubelet reaps"]))
         if dice.random() < 0.3:
-            machine.time_passes(dice.choice([2, 30, 30, 61, 130, 400, 1000]))
+            machine.time_passes(dice.choice([2, 30, 30, 61, 130, 400, 1000, 4000]))
         _machines_turn(machine, dice, faulty)
         machine.no_job_is_lost()
     machine.teardown()
@@ -64,7 +65,7 @@ def _change_of_mind(machine: ScaleIn, dice: random.Random) -> None:
     else:
         machine.new_up(6)
         for _ in range(3):
-            if machine.goal is not None and machine.ready_to_write is None:
+            if machine.goal is not None:
                 machine.step(1.0)
     for _ in range(3):
         machine.job_starts(dice.randrange(10**6), dice.randrange(10**6), True, None)
@@ -75,12 +76,10 @@ def _machines_turn(machine: ScaleIn, dice: random.Random, faulty: float) -> None
     for _ in range(dice.randint(0, 4)):
         if dice.random() < 0.5:
             machine.operator_syncs(dice.random() < 0.8, dice.randint(0, 1))
-        elif machine.ready_to_write is not None:
-            machine.write()
-            if dice.random() < 0.2:
-                _change_of_mind(machine, dice)
         elif machine.goal is not None:
             machine.step(dice.choice([0.9, 0.5, 0.0]) if dice.random() < faulty else 1.0)
+            if isinstance(machine.last, SetReplicas) and dice.random() < 0.2:
+                _change_of_mind(machine, dice)
         machine.no_job_is_lost()
     if faulty and dice.random() < 0.3:
         machine.faults_end()

@@ -5,8 +5,9 @@ from contextlib import contextmanager
 import pytest
 
 from slinky_iac.drain import preview
+from slinky_iac.drain.observation import Observation
 from slinky_iac.errors import KubeUnreachable
-from tests.unit.drain.model import world
+from tests.unit.drain.model import OURS, world
 from tests.unit.drain.test_drive import settings
 
 
@@ -36,33 +37,59 @@ def silent(monkeypatch):
 
 
 def test_a_lower_number_is_a_plan_that_is_not_known(silent):
-    plan = preview.scale_in(settings(1), {"replicas": 3.0}).plan
+    plan = preview.nodeset_scale(settings(1), {"replicas": 3.0}).plan
     assert (plan["known"], plan["from"], plan["to"]) == (False, 3, 1)
-    assert "The update will ask again" in silent.said[0]
+    assert "The update asks again" in silent.said[0]
 
 
 def test_a_lower_maximum_of_an_autoscaler_is_one_too(silent):
-    plan = preview.scale_in(settings(2, scaler="autoscaler", maximum=4), {"replicas": 2.0, "maxReplicas": 10.0}).plan
+    plan = preview.nodeset_scale(settings(2, scaler="autoscaler", maximum=4), {"replicas": 2.0, "maxReplicas": 10.0}).plan
     assert (plan["known"], plan["from"], plan["to"]) == (False, 10, 4)
-    assert "The update will ask again" in silent.said[0]
+    assert "The update asks again" in silent.said[0]
 
 
-def test_an_unchanged_number_keeps_its_plan_and_says_that_nobody_was_asked(silent):
+def test_an_unchanged_number_that_is_not_known_makes_the_update_ask(silent):
+    """No update may end well while a drain of ours may stand on a node that stays."""
     olds = {"replicas": 3.0, "plan": {"nodeset": "gpu"}}
-    assert preview.scale_in(settings(3), olds).plan == olds["plan"]
-    assert "No node is given up here" in silent.said[0]
+    found = preview.nodeset_scale(settings(3), olds)
+    assert found.plan == olds["plan"]
+    assert "no route" in found.due
 
 
-def test_a_number_taken_over_from_an_autoscaler_needs_a_refresh(silent):
-    """The engine has ignored spec.replicas so far, so without one it may see nothing to write."""
+def test_a_number_as_it_should_be_is_no_work(silent):
     silent.observe = lambda _settings: world("1.1.0", 3).observe()
-    assert preview.scale_in(settings(1), {"replicas": 1.0, "owner": "autoscaler"}).plan["nodes"]
-    assert "has 3 replicas, by an autoscaler that set them until now" in silent.said[0]
-    assert "add --refresh" in silent.said[0]
+    olds = {"replicas": 3.0, "plan": {"nodeset": "gpu"}}
+    assert preview.nodeset_scale(settings(3), olds) == preview.Seen(olds["plan"])
 
 
-def test_a_nodeset_that_somebody_raised_is_told_beside_the_plan_that_a_refresh_would_carry_out(silent):
-    """A check is given old inputs, which a refresh leaves alone: a preview with --refresh must have its plan."""
+def test_a_nodeset_that_somebody_raised_is_drained_down_by_the_update(silent):
     silent.observe = lambda _settings: world("1.1.0", 3).observe()
-    assert preview.scale_in(settings(2), {"replicas": 2.0, "plan": {"nodeset": "gpu"}}).plan["nodes"]
-    assert "has 3 replicas where the stack says 2: somebody scaled it. Only with --refresh" in silent.said[0]
+    found = preview.nodeset_scale(settings(2), {"replicas": 2.0, "plan": {"nodeset": "gpu"}})
+    assert found.plan["nodes"]
+    assert found.due == "hpc-worker-gpu has 3 replicas and 2 are asked for"
+
+
+def test_a_nodeset_that_somebody_lowered_is_raised_by_the_update(silent):
+    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    found = preview.nodeset_scale(settings(4), {"replicas": 4.0})
+    assert found.plan["raises"] == {"from": 3, "to": 4}
+    assert found.due
+
+
+def test_an_autoscalers_number_is_no_work(silent):
+    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    assert preview.nodeset_scale(settings(4, scaler="autoscaler", maximum=5), {"replicas": 4.0}).due == ""
+
+
+def test_a_drain_of_ours_on_a_node_that_stays_is_work_for_the_update(silent):
+    w = world("1.1.0", 3)
+    w.nodes["gpu-1"].drain, w.nodes["gpu-1"].reason = True, f"{OURS}: scale-in 3->2"
+    silent.observe = lambda _settings: w.observe()
+    found = preview.nodeset_scale(settings(3), {"replicas": 3.0})
+    assert found.plan["gives_back"] == ["gpu-1"]
+    assert "gpu-1" in found.due
+
+
+def test_a_nodeset_that_is_gone_is_said_to_need_a_refresh(silent):
+    silent.observe = lambda _settings: Observation(1, world("1.1.0", 1).version)
+    assert "`pulumi up --refresh` makes it again" in preview.nodeset_scale(settings(3), {"replicas": 3.0}).due

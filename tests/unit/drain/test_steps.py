@@ -5,14 +5,28 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.drain.actions import CordonAnnotate, Done, Drain, Nudge, Release, RenewHold, SetCosts, Stop, Undrain, Wait
+from slinky_iac.drain.actions import (
+    CordonAnnotate,
+    DeleteNodeSet,
+    Done,
+    Drain,
+    Nudge,
+    Release,
+    RenewHold,
+    Reword,
+    SetCosts,
+    SetReplicas,
+    Stop,
+    Undrain,
+    Wait,
+)
 from slinky_iac.drain.mark import BASE_COST, Mark, Tag
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scene import scene
-from slinky_iac.drain.steps import REMOVAL_HOLD_S, _hand_over, next_step
-from slinky_iac.drain.view import JobView, NodeView
+from slinky_iac.drain.steps import HANDED_OVER_S, _hand_over, next_step
+from slinky_iac.drain.view import ClusterView, JobView, NodeView
 from tests.unit.drain.made import (
     NOW,
     OURS,
@@ -82,7 +96,7 @@ def test_operators_own_earlier_drain_in_its_view_is_not_ours():
 
 
 def test_done_names_the_pods_in_the_very_look_in_which_all_is_so():
-    assert step(free_look()) == Done((NAME(2), NAME(1)))
+    assert step(free_look()) == SetReplicas(1, (NAME(2), NAME(1)))
 
 
 def test_same_look_gives_the_same_step():
@@ -131,7 +145,7 @@ def test_ready_pod_that_may_register_any_moment_is_waited_for():
 
 def test_ready_pod_that_never_registered_is_free():
     look = seen([pod(0), given_up(1), given_up(2, operator_states=frozenset())], [node(0), held(1)])
-    assert step(look) == Done((NAME(1), NAME(2)))
+    assert step(look) == SetReplicas(1, (NAME(1), NAME(2)))
 
 
 @pytest.mark.parametrize("teardown", [False, True])
@@ -171,7 +185,7 @@ def test_a_kept_pod_that_is_not_ready_either_must_have_no_suspended_job():
     ill = {"ready": False, "ready_since": NOW - 900}
     pods = [pod(0), pod(1, **ill), given_up(2, **ill)]
     nodes = [node(0), node(1), held(2)]
-    assert step(seen(pods, nodes), target=2) == Done((NAME(2),))
+    assert step(seen(pods, nodes), target=2) == SetReplicas(2, (NAME(2),))
     says("takes its suspended job 7 for none", step(seen(pods, nodes, [job(7, 1, state="SUSPENDED")]), target=2))
 
 
@@ -181,7 +195,7 @@ def test_a_kept_pod_that_is_not_ready_either_must_have_no_suspended_job():
 def test_drain_of_a_person_counts_and_is_not_overwritten():
     theirs = node(2, "IDLE+DRAIN", "bad DIMM", reason_user="root")
     look = seen([pod(0), given_up(1), given_up(2, operator_reason="bad DIMM")], [node(0), held(1), theirs])
-    assert step(look) == Done((NAME(1), NAME(2)))
+    assert step(look) == SetReplicas(1, (NAME(1), NAME(2)))
 
 
 def test_node_that_a_person_marked_without_draining_stops_the_run_with_words():
@@ -196,7 +210,7 @@ def test_node_that_a_person_marked_without_draining_stops_the_run_with_words():
 def test_drain_of_the_operator_counts_and_is_waited_for_in_its_view():
     theirs = node(2, "IDLE+DRAIN", "slurm-operator: Node was cordoned")
     look = seen([pod(0), given_up(1), given_up(2, cordon=False)], [node(0), held(1), theirs])
-    assert step(look) == Done((NAME(1), NAME(2)))
+    assert step(look) == SetReplicas(1, (NAME(1), NAME(2)))
 
 
 def test_mark_of_another_gate_stops_the_run():
@@ -214,7 +228,7 @@ def test_drain_that_somebody_lifted_is_set_again():
 
 
 def test_replicas_that_somebody_else_wrote_stop_the_run():
-    assert says("Somebody else writes them", step(free_look(replicas=2)), Stop).cause == "blocked"
+    assert says("Another client writes them", step(free_look(replicas=2)), Stop).cause == "blocked"
 
 
 def test_autoscaler_stops_the_run():
@@ -227,8 +241,8 @@ def test_autoscaler_stops_the_run():
 
 def test_rolling_update_is_refused():
     says("rolling update", step(free_look(nodeset=nodeset(3, updated=1))), Stop)
-    assert isinstance(step(free_look(nodeset=nodeset(3, updated=1, on_delete=True))), Done)
-    assert isinstance(step(free_look(nodeset=nodeset(3, updated=None))), Done)
+    assert isinstance(step(free_look(nodeset=nodeset(3, updated=1, on_delete=True))), SetReplicas)
+    assert isinstance(step(free_look(nodeset=nodeset(3, updated=None))), SetReplicas)
 
 
 def test_spec_that_the_operator_has_not_seen_is_waited_for():
@@ -301,7 +315,7 @@ def test_operator_is_not_nudged_while_jobs_run():
 def test_release_that_overrides_reasons_must_have_seen_the_node_idle():
     mixed = given_up(2, operator_states=frozenset({"MIXED", "DRAIN"}), gate=NUDGED)
     look = seen([pod(0), given_up(1), mixed], FREE_LOOK[1])
-    assert isinstance(step(look), Done)
+    assert isinstance(step(look), SetReplicas)
     says("not yet seen", step(replace(look, version=V121)))
 
 
@@ -309,13 +323,13 @@ def test_operator_without_a_slurm_client_is_not_trusted_even_if_only_unscheduled
     waiting = given_up(1, scheduled=False, phase="Pending", ready=False, created=NOW - 900, operator_states=frozenset())
     blind = seen([pod(0, operator_states=frozenset()), waiting], [node(0)])
     says("no client", step(blind, current=2))
-    assert step(seen([pod(0), waiting], [node(0)]), current=2) == Done((NAME(1),))
+    assert step(seen([pod(0), waiting], [node(0)]), current=2) == SetReplicas(1, (NAME(1),))
 
 
 def test_without_kept_healthy_pods_a_blind_operator_can_harm_nobody():
     waiting = {"scheduled": False, "phase": "Pending", "ready": False, "created": NOW - 900, "operator_states": frozenset()}
     look = seen([given_up(0, **waiting), given_up(1, **waiting)], [])
-    assert step(look, current=2, target=0) == Done((NAME(1), NAME(0)))
+    assert step(look, current=2, target=0) == SetReplicas(0, (NAME(1), NAME(0)))
 
 
 def test_kept_pod_with_the_lowest_cost_there_is_stops_the_run():
@@ -333,8 +347,10 @@ def test_kept_pod_with_a_very_low_cost_is_undercut():
 
 def test_hold_is_renewed_when_half_of_it_is_over():
     assert step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=NOW + 1799)])) == RenewHold(("gpu-2",), 3600)
-    assert isinstance(step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=NOW + 1800)])), Done)
-    assert isinstance(step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=None)])), Done)
+    assert step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=NOW + 1800)])) == RenewHold(
+        ("gpu-2",), HANDED_OVER_S
+    )
+    assert isinstance(step(seen(FREE_LOOK[0], [node(0), held(1), held(2, resume_after=None)])), SetReplicas)
 
 
 def test_hold_of_an_earlier_policy_is_renewed_though_there_is_none_now():
@@ -371,7 +387,7 @@ def test_prediction_is_compared_once_more_right_before_done():
 def test_terminating_pod_is_not_waited_for():
     """Somebody deletes it already; its marks keep the operator on it."""
     look = seen([pod(0), given_up(1), given_up(2, terminating=True)], [node(0), held(1), node(2, "MIXED")], [job(1, 2)])
-    assert step(look) == Done((NAME(2), NAME(1)))
+    assert step(look) == SetReplicas(1, (NAME(2), NAME(1)))
 
 
 # -- giving back -----------------------------------------------------------------------------------------------------------
@@ -382,7 +398,7 @@ def test_raising_replicas_gives_back_marks_then_drains_then_is_done():
     assert isinstance(found, Release)
     assert all(each.uncordon and each.restore_cost for each in found.pods)
     assert step(seen([pod(n) for n in range(3)], FREE_LOOK[1]), target=5) == Undrain(("gpu-1", "gpu-2"))
-    assert step(seen([pod(n) for n in range(3)], [node(n) for n in range(3)]), target=5) == Done(())
+    assert step(seen([pod(n) for n in range(3)], [node(n) for n in range(3)]), target=5) == SetReplicas(5)
 
 
 def test_pods_that_the_operator_is_deleting_are_not_given_back():
@@ -411,8 +427,8 @@ def test_run_after_the_write_gives_back_what_is_left_on_kept_pods():
 def test_teardown_needs_every_node_free_and_neither_cordon_nor_the_operator():
     plain = {"cordon": False, "operator_states": frozenset()}
     look = seen([given_up(n, **plain) for n in range(2)], [held(0, resume_after=None), held(1, resume_after=None)])
-    assert step(look, 2, 0, teardown=True) == Done((NAME(1), NAME(0)))
-    assert step(replace(look, nodeset=None), 2, 0, teardown=True) == Done((NAME(1), NAME(0)))
+    assert step(look, 2, 0, teardown=True) == DeleteNodeSet((NAME(1), NAME(0)))
+    assert step(replace(look, nodeset=None), 2, 0, teardown=True) == Done()
 
 
 def test_teardown_waits_for_jobs_on_any_node():
@@ -420,9 +436,14 @@ def test_teardown_waits_for_jobs_on_any_node():
     says("1 of 2", step(look, 2, 0, teardown=True))
 
 
-def test_teardown_waits_out_a_rolling_update_and_a_scale_in_in_flight():
-    look = seen([given_up(n) for n in range(2)], [held(0), held(1)], nodeset=nodeset(2, updated=0))
-    says("rolling update", step(look, 2, 0, teardown=True))
+def test_a_rolling_update_that_is_stuck_does_not_stop_a_removal():
+    """An image that can't be pulled: the update never ends, and the NodeSet must be removable."""
+    pods = [given_up(0, ready=False, phase="Pending", operator_states=frozenset()), given_up(1), given_up(2)]
+    look = seen(pods, [held(1), held(2)], nodeset=nodeset(3, updated=1))
+    assert isinstance(step(look, 3, 0, teardown=True), DeleteNodeSet)
+
+
+def test_teardown_waits_for_the_end_of_an_earlier_scale_in():
     look = seen([given_up(n) for n in range(2)], [held(0), held(1)], replicas=1)
     says("earlier scale-in", step(look, 2, 0, teardown=True))
 
@@ -434,14 +455,94 @@ def test_teardown_is_refused_while_another_gate_holds_a_pod():
 
 def test_nodes_of_a_removed_nodeset_are_held_until_a_destroy_is_repeated_days_later():
     """Its gate is out of the state by then: if the NodeSet's own deletion failed, the next one has no gate before it."""
-    soon = step(seen([given_up(0)], [held(0)]), 1, 0, teardown=True)
-    assert soon == RenewHold(("gpu-0",), REMOVAL_HOLD_S)
-    held_on = seen([given_up(0)], [held(0, resume_after=NOW + REMOVAL_HOLD_S - 5)])
-    assert step(held_on, 1, 0, teardown=True) == Done((NAME(0),))
+    soon = step(seen([given_up(0)], [held(0, resume_after=NOW + 86_400)]), 1, 0, teardown=True)
+    assert soon == RenewHold(("gpu-0",), HANDED_OVER_S)
+    held_on = seen([given_up(0)], [held(0, resume_after=NOW + HANDED_OVER_S - 5)])
+    assert step(held_on, 1, 0, teardown=True) == DeleteNodeSet((NAME(0),))
     busy = seen([given_up(0)], [held(0, "MIXED+DRAIN")], [job(1, 0)])
     assert isinstance(step(busy, 1, 0, teardown=True), Wait), "who waits for jobs keeps the short dead man's switch"
 
 
 def test_teardown_of_a_nodeset_that_an_autoscaler_owns_goes_on():
     look = seen([given_up(0)], [held(0, resume_after=None)], nodeset=nodeset(1, autoscalers=("ScaledObject/gpu",)))
-    assert step(look, 1, 0, teardown=True) == Done((NAME(0),))
+    assert step(look, 1, 0, teardown=True) == DeleteNodeSet((NAME(0),))
+
+
+# -- the operator must be alive in this run --------------------------------------------------------------------------------
+
+
+def test_drains_of_an_earlier_run_get_the_stamp_of_this_one():
+    found = step(free_look(), run="r2")
+    assert found == Reword(("gpu-2", "gpu-1"), f"{OURS} (run r2)")
+
+
+def test_conditions_that_a_dead_operator_left_do_not_lower_replicas():
+    """Its pods still show the drain of the run before; nothing shows that anybody has looked since."""
+    stamped = [node(0), *(held(n, reason=f"{OURS} (run r2)") for n in (1, 2))]
+    found = step(seen(FREE_LOOK[0], stamped), run="r2")
+    assert isinstance(found, Nudge)
+    pods = [pod(0), *(given_up(n, operator_reason=f"{OURS} (run r2)") for n in (1, 2))]
+    assert isinstance(step(seen(pods, stamped), run="r2"), SetReplicas)
+
+
+def test_nodes_are_held_for_long_before_and_after_replicas_are_lowered():
+    """An operator that is away for an hour after the write must find them drained when it starts again."""
+    short = [node(0), held(1, resume_after=NOW + 3600), held(2, resume_after=NOW + 3600)]
+    assert step(seen(FREE_LOOK[0], short)) == RenewHold(("gpu-2", "gpu-1"), HANDED_OVER_S)
+    written = step(seen(FREE_LOOK[0], short, replicas=1))
+    assert isinstance(written, RenewHold)
+    assert set(written.nodes) == {"gpu-2", "gpu-1"}
+
+
+# -- another slurmctld -----------------------------------------------------------------------------------------------------
+
+
+def test_a_slurmctld_that_lists_none_of_our_nodes_frees_none():
+    marked = {"operator_states": frozenset(), "operator_reason": "", "cordon": False}
+    pods = [pod(0, operator_states=frozenset()), given_up(1, **marked), given_up(2, **marked)]
+    look = seen(pods, [NodeView("metal-1", frozenset({"IDLE"}))])
+    says("lists none of the nodes", step(look))
+    pods = [given_up(n, **marked) for n in range(3)]
+    says("lists none of the nodes", step(seen(pods, [NodeView("metal-1", frozenset({"IDLE"}))]), 3, 0, teardown=True))
+
+
+def test_nodes_that_never_registered_are_removable_where_the_cluster_name_is_right():
+    cluster = ClusterView.of([NodeView("metal-1", frozenset({"IDLE"}))], [], name="atlas")
+    look = seen([pod(0, operator_states=frozenset())], (), cluster=cluster)
+    assert isinstance(step(replace(look), 1, 0, teardown=True, cluster="atlas"), SetCosts | DeleteNodeSet)
+    says("slurmctld of cluster 'atlas' answers", step(look, 1, 0, teardown=True, cluster="zeus"))
+    says("slurmctld of cluster 'atlas' answers", step(look, 1, 0, cluster="zeus"))
+
+
+# -- the NodeSet itself ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("teardown", [False, True])
+def test_a_frozen_nodeset_is_not_changed(teardown):
+    look = free_look(nodeset=nodeset(3, frozen="incident 4711"))
+    found = step(look, 3, 0, teardown=teardown)
+    assert isinstance(found, Stop)
+    assert "slinky-iac/freeze (incident 4711)" in found.why
+
+
+def test_a_nodeset_that_is_being_deleted_is_waited_for_in_a_removal_and_stops_all_else():
+    look = free_look(nodeset=nodeset(3, deleting=True))
+    says("is being deleted", step(look, 3, 0, teardown=True))
+    says("is being deleted", step(look), Stop)
+
+
+def test_a_number_that_another_client_wrote_is_not_raised_over():
+    look = seen([pod(0)], [node(0)], replicas=2)
+    says("Another client writes them", step(look, 1, 4), Stop)
+
+
+def test_an_autoscalers_number_is_not_written():
+    assert step(free_look(), writes=False) == Done((NAME(2), NAME(1)))
+    assert step(seen([pod(0)], [node(0)]), 1, 4, writes=False) == Done()
+
+
+def test_a_pod_that_has_just_started_is_waited_for_in_a_removal():
+    """It may register between the look and the deletion."""
+    young = given_up(0, ready=False, ready_since=None, created=NOW - 30, operator_states=frozenset())
+    look = seen([young, given_up(1)], [held(1)])
+    assert "1 of 2 nodes are not free" in says("not free", step(look, 2, 0, teardown=True)).why

@@ -57,7 +57,7 @@ class Release:
         }
         return {
             "controllerRef": self.ref,
-            "replicas": replicas,
+            "replicas": 0,
             "slurmd": slurmd | more.pop("slurmd", {}),
             "logfile": SIDECAR,
             "template": {"spec": {"hostname": f"{name}-"} | more.pop("pod", {})},

@@ -21,7 +21,7 @@ def config(**sections: Any) -> StackConfig:
 
 
 def nodeset(**settings: Any) -> dict[str, Any]:
-    return nodeset_spec(config(nodesets={"gpu": {"replicas": 1} | settings}), "gpu", 1)
+    return nodeset_spec(config(nodesets={"gpu": {"replicas": 1} | settings}), "gpu")
 
 
 @pytest.mark.parametrize(("text", "cpus"), [("4", 4), ("500m", 1), ("2500m", 3), ("1.5", 2), ("64000m", 64), ("0", 1)])
@@ -104,7 +104,7 @@ def test_whether_a_partition_is_on_is_always_said(external: dict[str, str] | Non
     controller = {} if external is None else {"external": external}
     for enabled in (True, False):
         stack = config(controller=controller, nodesets={"gpu": {"replicas": 1, "partition": {"enabled": enabled}}})
-        assert nodeset_spec(stack, "gpu", 1)["partition"] == {"enabled": enabled and external is None}
+        assert nodeset_spec(stack, "gpu")["partition"] == {"enabled": enabled and external is None}
 
 
 def test_on_delete_has_no_rolling_part() -> None:

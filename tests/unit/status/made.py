@@ -80,8 +80,8 @@ def resources() -> list[dict[str, Any]]:
             "urn": "urn:pulumi:prod::slinky-iac::pulumi:pulumi:Stack::slinky-iac-prod",
             "outputs": {"slurmKeyFingerprint": PRINTS[0], "jwtKeyFingerprint": PRINTS[1]},
         },
-        {"type": "pulumi-python:dynamic/slurm:ScaleInGate", "outputs": gate("gpu", 3)},
-        {"type": "pulumi-python:dynamic/slurm:ScaleInGate", "outputs": gate("cpu", 2, owner="autoscaler", maxReplicas=64)},
+        {"type": "pulumi-python:dynamic/slurm:NodeSetScale", "outputs": gate("gpu", 3)},
+        {"type": "pulumi-python:dynamic/slurm:NodeSetScale", "outputs": gate("cpu", 2, owner="autoscaler", maxReplicas=64)},
         {
             "type": "pulumi-python:dynamic/slurm:OutsideHosts",
             "outputs": {

@@ -36,7 +36,7 @@ def with_tokens(*kids: str, tokens: str = "rs256") -> list[dict[str, Any]]:
     """The example's state with a token key, by which the gates sign unless ``tokens`` is ``prepared``."""
     signs = TOKENS if tokens == "rs256" else {}
     made = [
-        each if "ScaleInGate" not in each["type"] else {**each, "outputs": gate("gpu", 3, **signs)} for each in resources()
+        each if "NodeSetScale" not in each["type"] else {**each, "outputs": gate("gpu", 3, **signs)} for each in resources()
     ]
     return [*made, *token_objects(*kids)]
 
@@ -129,7 +129,7 @@ def test_the_daemons_keys_by_their_marks_and_by_what_is_handed_out() -> None:
 
 def removed() -> list[dict[str, Any]]:
     """What a planned stop leaves: neither the keys' Secrets nor what reads them."""
-    gone = ("Secret", "ScaleInGate", "OutsideHosts", "Controller", "Accounting", "RestApi")
+    gone = ("Secret", "NodeSetScale", "OutsideHosts", "Controller", "Accounting", "RestApi")
     return [each for each in resources() if not each["type"].endswith(gone)]
 
 
