@@ -73,6 +73,8 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     refused = _refused(state, goal)
     if refused is not None:
         return refused
+    if state is not None and not seen.pods and state.replicas == goal.current < goal.target and goal.writes:
+        return SetReplicas(goal.target)  # nothing is there that Slurm could tell of
     if cluster is None:
         why = f"Slurm could not be asked: {seen.problem}"
         return _wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
