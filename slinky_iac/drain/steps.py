@@ -70,11 +70,9 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     state, cluster = seen.nodeset, seen.cluster
     if state is None and cluster is None:  # Slurm is not asked about a NodeSet that isn't there
         return Done() if goal.teardown else _gone()
-    refused = _refused(state, goal)
-    if refused is not None:
-        return refused
-    if state is not None and not seen.pods and state.replicas == goal.current < goal.target and goal.writes:
-        return SetReplicas(goal.target)  # nothing is there that Slurm could tell of
+    early = None if state is None else _refused(state, goal) or _first_pods(seen, goal, state)
+    if early is not None:
+        return early
     if cluster is None:
         why = f"Slurm could not be asked: {seen.problem}"
         return _wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
@@ -85,17 +83,23 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     return _raise_step(seen, goal, state) if goal.target >= goal.current else _scale_in_step(seen, goal, cluster, state)
 
 
-def _refused(state: NodeSetView | None, goal: Goal) -> Stop | None:
+def _refused(state: NodeSetView, goal: Goal) -> Stop | None:
     """Why this NodeSet may not be changed at all."""
-    if state is not None and state.frozen is not None:
+    if state.frozen is not None:
         return Stop(
             f"{state.name} is frozen by its annotation {names.ANNOTATION_FREEZE} ({state.frozen or 'no text'}): nothing more"
             " was changed. Remove the annotation, then run the command again",
             "blocked",
         )
-    if state is not None and state.deleting and not goal.teardown:
+    if state.deleting and not goal.teardown:
         return Stop(f"{state.name} is being deleted. Run `pulumi up --refresh` when it is gone", "blocked")
     return None
+
+
+def _first_pods(seen: Observation, goal: Goal, state: NodeSetView) -> Step | None:
+    """A NodeSet without pods is raised without an answer from Slurm: nothing is there that Slurm could tell of."""
+    empty = not seen.pods and state.replicas == goal.current < goal.target
+    return SetReplicas(goal.target) if empty and goal.writes else None
 
 
 def _gone() -> Stop:

@@ -546,3 +546,10 @@ def test_a_pod_that_has_just_started_is_waited_for_in_a_removal():
     young = given_up(0, ready=False, ready_since=None, created=NOW - 30, operator_states=frozenset())
     look = seen([young, given_up(1)], [held(1)])
     assert "1 of 2 nodes are not free" in says("not free", step(look, 2, 0, teardown=True)).why
+
+
+def test_the_first_pods_are_made_without_an_answer_from_slurm():
+    """slurmrestd may still be starting in the first update; there is nothing that it could tell of."""
+    look = seen((), (), replicas=0, cluster=None, problem="no endpoints")
+    assert step(look, 0, 3) == SetReplicas(3)
+    says("no endpoints", step(seen([pod(0)], (), replicas=1, cluster=None, problem="no endpoints"), 1, 3))
