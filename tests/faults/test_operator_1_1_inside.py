@@ -204,5 +204,5 @@ def test_a_gate_with_it_gives_up_the_idle_node_and_then_waits_for_a_busy_one(ins
     rows = inside.slurm("sacct", "-X", "-D", "-n", "-P", "-j", jobs["solo-2"], "-o", "State,NodeList,ExitCode").split()
     assert rows == ["COMPLETED|solo-2|0:0"]
     state = json.loads(inside.stack.pulumi("stack", "export").stdout)["deployment"]["resources"]
-    gates = [each["outputs"] for each in state if str(each["type"]).endswith("slurm:ScaleInGate")]
+    gates = [each["outputs"] for each in state if str(each["type"]).endswith("slurm:NodeSetScale")]
     assert [(gate["tokens"], gate["jwtSecret"]) for gate in gates] == [("rs256", "inside-token-key")]

@@ -248,7 +248,7 @@ def test_a_gate_drains_with_it(signed: Rotated) -> None:
     signed.stack.up()
     signed.world.await_pods(NAMESPACE, "gpu", 1)
     state = json.loads(signed.stack.pulumi("stack", "export").stdout)["deployment"]["resources"]
-    gates = [each["outputs"] for each in state if str(each["type"]).endswith("slurm:ScaleInGate")]
+    gates = [each["outputs"] for each in state if str(each["type"]).endswith("slurm:NodeSetScale")]
     assert [(gate["tokens"], gate["jwtSecret"]) for gate in gates] == [("rs256", "slurm-token-key")]
     encoded = base64.b64encode(token_key(signed).pem).decode()
     assert encoded not in json.dumps(state)

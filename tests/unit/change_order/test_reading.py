@@ -218,4 +218,4 @@ def test_what_an_interrupted_run_left_is_given_back_and_told() -> None:
 
 
 def _gate() -> tuple[str, str]:
-    return "pulumi-python:dynamic/slurm:ScaleInGate", "gate"
+    return "pulumi-python:dynamic/slurm:NodeSetScale", "gate"

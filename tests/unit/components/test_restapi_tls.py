@@ -79,4 +79,4 @@ def test_cert_manager_is_asked_for_one() -> None:
 def test_gates_go_by_tls_then() -> None:
     props = made().of("NodeSetScale")[0].inputs
     assert (props["restapiService"], props["restapiScheme"]) == ("slurm-restapi", "https")
-    assert recorded("controller-outside").of("ScaleInGate")[0].inputs["restapiScheme"] == ""
+    assert recorded("controller-outside").of("NodeSetScale")[0].inputs["restapiScheme"] == ""
