@@ -13,7 +13,7 @@ import sys
 from collections.abc import Sequence
 from typing import Final, Protocol
 
-from slinky_iac import command_page, shell_completion
+from slinky_iac import command_page, shell_completion, verify_state
 from slinky_iac.change_order import cli as change_order
 from slinky_iac.config.reference import reference
 from slinky_iac.config.stack import json_schema
@@ -46,6 +46,7 @@ class Command(Protocol):
 COMMANDS: Final[dict[str, Command]] = {
     "preflight": preflight,
     "plan": change_order,
+    "verify-state": verify_state,
     "drift": slurm_drift,
     "drain": drain,
     "keys": key_lifecycle,

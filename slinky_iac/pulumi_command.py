@@ -34,7 +34,7 @@ def answer(
     text = printed(run, [*arguments, "--non-interactive", *(["--stack", stack] if stack else [])], advice)
     try:
         return read(json.loads(text))
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise StateError(f"{_shown(arguments)} printed something else than {wanted}") from None
 
 

@@ -29,6 +29,21 @@ def _resources(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
     return list(state["deployment"].get("resources") or [])
 
 
+def everything(stack: str | None, run: Runner = run_pulumi, *, decrypted: bool) -> list[Mapping[str, Any]]:
+    """All resources of a state, those of operations that were cut short among them; ``decrypted``: with all secrets in
+    clear, so show none of it. Raises :class:`StateError`."""
+    arguments = ["stack", "export", *(["--show-secrets"] if decrypted else [])]
+    return answer(run, arguments, stack, _everything, wanted="a stack's state")
+
+
+def _everything(state: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    pending = [each["resource"] for each in state["deployment"].get("pending_operations") or []]
+    found = [*_resources(state), *pending]
+    if not all(isinstance(each, dict) for each in found):
+        raise TypeError
+    return found
+
+
 def history(stack: str | None, entries: int, run: Runner = run_pulumi) -> list[Mapping[str, Any]]:
     """The last ``entries`` updates, refreshes and destroys of a stack, newest first. Raises :class:`StateError`.
 

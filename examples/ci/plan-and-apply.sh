@@ -5,55 +5,93 @@
 #   apply   carry out exactly what was reviewed: where a job list, a node or a setting has changed since, nothing is done
 #   drift   what differs in the cloud's and in Slurm's eyes; repairs nothing
 #
-# Run it in the project's folder, logged in to the backend, with the stack's passphrase or KMS at hand. Settings come from
+# Run it in the project's folder, logged in to the backend, with the stack's passphrase or KMS at hand. It judges with the
+# code and the policies of its own checkout, which in CI is another one than the branch's (docs/ci.md). Settings come from
 # the environment:
 #   STACK        stack; by default the selected one
 #   OUT          folder of what is written (default: change-order)
-#   LIMITS       for example "--max-share 50% --max-jobs 20 --max-job-age 12h"
-#   POLICY_PACK  policy pack, empty for none (default: policies where that folder is)
+#   LIMITS       for example "--max-share 50% --max-jobs 20 --max-job-age 12h"; all options of `plan` that judge
+#   POLICY_PACK  policy pack, empty for none (default: policies beside the script's examples)
 #   POLICY_CONFIG  its configuration
-#   PYTHON       default: venv/bin/python where it is, else python3
+#   STATE_ALLOW  what your own program has in its state besides: packages, dotted names of dynamic providers
+#   PYTHON       default: venv/bin/python of the script's checkout, then of the project, else python3
 #
-# Exit codes of review: 0 may be applied, 1 failed, 2 wrong arguments, 3 limits exceeded, 4 plan not known.
-# Of drift: 0 none, 5 Slurm differs, 6 resources differ, 7 both, 1 something could not be asked.
+# Exit codes of review: 0 may be applied, 1 failed, 2 wrong arguments, 3 limits exceeded, 4 plan not known, 7 would pass its
+# deadline. Of drift: 0 none, 5 Slurm differs, 6 resources differ, 7 both, 1 something could not be asked.
 set -euo pipefail
 
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 OUT=${OUT:-change-order}
-PYTHON=${PYTHON:-$([ -x venv/bin/python ] && echo venv/bin/python || echo python3)}
-POLICY_PACK=${POLICY_PACK-$([ -d policies ] && echo policies || true)}
+if [ -z "${PYTHON:-}" ]; then
+  PYTHON=python3
+  for each in venv/bin/python "$here/venv/bin/python"; do [ ! -x "$each" ] || PYTHON=$each; done
+fi
+POLICY_PACK=${POLICY_PACK-$here/policies}
 stack=()
 [ -z "${STACK:-}" ] || stack=(--stack "$STACK")
 policies=()
 [ -z "$POLICY_PACK" ] || policies=(--policy-pack "$POLICY_PACK")
 [ -z "${POLICY_CONFIG:-}" ] || policies+=(--policy-pack-config "$POLICY_CONFIG")
-read -r -a limits <<< "${LIMITS:-}"
+# All lines: what a workflow writes as a block must not lose its second limit.
+read -r -d '' -a limits <<< "${LIMITS:-}" || true
+allowed=()
+for each in ${STATE_ALLOW:-}; do allowed+=(--allow "$each"); done
 
-order() { "$PYTHON" -m slinky_iac plan "$OUT/preview.json" "${limits[@]}" "${removals[@]}" "$@"; }
+# -P: the folder in which this runs is the branch's, and its slinky_iac isn't the one that judges.
+slinky() { PYTHONPATH="$here${PYTHONPATH:+:$PYTHONPATH}" "$PYTHON" -P -m slinky_iac "$@"; }
+
+fail() {
+  echo "$*" >&2
+  return 1
+}
+
+policies_are_there() {
+  if [ -n "$POLICY_PACK" ] && [ ! -f "$POLICY_PACK/PulumiPolicy.yaml" ]; then
+    fail "POLICY_PACK: there is no policy pack in $POLICY_PACK, so nothing is previewed or applied. Check it out, or set" \
+      "POLICY_PACK= for none"
+  elif [ -n "${POLICY_CONFIG:-}" ] && [ ! -s "$POLICY_CONFIG" ]; then
+    fail "POLICY_CONFIG: $POLICY_CONFIG isn't there or is empty, so nothing is previewed or applied"
+  fi
+}
+
+state_is_ours() {
+  local said
+  # Engines load code from the state; one that others can write to is looked at before (docs/operations.md, "Back up").
+  said=$(slinky verify-state "${stack[@]}" "${allowed[@]}") || fail "$said"
+}
+
+order() { slinky plan "$OUT/preview.json" "${limits[@]}" "${removals[@]}" --folder "$OUT"; }
 
 review() {
-  mkdir -p "$OUT"
-  # An order or a plan of an earlier review must never be taken for this one's.
-  rm -f "$OUT"/preview.json "$OUT"/update-plan.json "$OUT"/removals.json "$OUT"/order.{md,html,json,txt}
-  removals=()
   local previewed=0 code=0
+  removals=()
+  mkdir -p "$OUT"
+  # What an earlier review left must never be taken for this one's, so it goes before anything can fail.
+  rm -f "$OUT"/preview.json "$OUT"/update-plan.json "$OUT"/update-plan.json.new "$OUT"/removals.json "$OUT"/order.{md,html,json,txt}
+  # However this ends, the new plan is only there if the last line but one was reached.
+  trap 'rm -f "$OUT/update-plan.json.new"' EXIT
+  policies_are_there || return 1
+  # A slip in the limits is found before minutes are spent on a preview.
+  [ "${#limits[@]}" = 0 ] || slinky plan --check-limits "${limits[@]}" || code=$?
+  case "$code" in 0 | 2) ;; *) code=1 ;; esac
+  [ "$code" = 0 ] || return "$code"
+  state_is_ours || return 1
   PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1 pulumi preview --json --non-interactive "${stack[@]}" "${policies[@]}" \
-    --save-plan "$OUT/update-plan.json" > "$OUT/preview.json" || previewed=$?
-  order --format json --out "$OUT/order.json" || code=$?
-  if [ "$code" = 4 ] && "$PYTHON" -m slinky_iac drain plan --json "${stack[@]}" > "$OUT/removals.json"; then
+    --save-plan "$OUT/update-plan.json.new" > "$OUT/preview.json" || previewed=$?
+  order || code=$?
+  if [ "$code" = 4 ] && slinky drain plan --json "${stack[@]}" > "$OUT/removals.json"; then
     # A preview shows no removal's jobs; this asks for them.
     removals=(--removals "$OUT/removals.json")
     code=0
-    order --format json --out "$OUT/order.json" || code=$?
+    order || code=$?
   fi
-  [ -s "$OUT/order.json" ] || return 1
-  order --format markdown --out "$OUT/order.md" || true
-  order --format html --out "$OUT/order.html" || true
-  order --out "$OUT/order.txt" || true
-  cat "$OUT/order.txt"
+  [ ! -s "$OUT/order.txt" ] || cat "$OUT/order.txt"
+  case "$code" in 0 | 2 | 3 | 4 | 7) ;; *) code=1 ;; esac
   [ "$previewed" = 0 ] || [ "$code" != 0 ] || code=1
-  # Without a plan nobody can apply by mistake what was refused.
-  [ "$code" = 0 ] || rm -f "$OUT/update-plan.json"
-  return "$code"
+  [ "$code" = 0 ] || return "$code"
+  # Pages that nobody could read were approved by nobody.
+  for page in md html json txt; do [ -s "$OUT/order.$page" ] || fail "$OUT/order.$page could not be written" || return 1; done
+  mv -f "$OUT/update-plan.json.new" "$OUT/update-plan.json"
 }
 
 apply() {
@@ -61,13 +99,16 @@ apply() {
     echo "no $OUT/update-plan.json: run review first; it leaves none where it refuses" >&2
     return 1
   fi
+  policies_are_there || return 1
+  state_is_ours || return 1
   pulumi up --yes --non-interactive "${stack[@]}" "${policies[@]}" --plan "$OUT/update-plan.json"
 }
 
 drift() {
   local resources=0 slurm=0
+  state_is_ours || return 1
   pulumi refresh --preview-only --expect-no-changes --non-interactive "${stack[@]}" || resources=$?
-  "$PYTHON" -m slinky_iac drift "${stack[@]}" || slurm=$?
+  slinky drift "${stack[@]}" || slurm=$?
   case "$resources $slurm" in
     "0 0") return 0 ;;
     "0 5") return 5 ;;

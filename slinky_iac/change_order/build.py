@@ -22,7 +22,13 @@ def change_order(text: str, *, now: int, removals: Mapping[str, Mapping[str, Any
 
     Raises :class:`PreviewError` where ``text`` is no whole preview.
     """
-    seen = wire.read(text)
+    try:
+        return _order(wire.read(text), now, removals or {})
+    except RecursionError:
+        raise PreviewError("the preview is nested deeper than any preview is: nothing was judged") from None
+
+
+def _order(seen: wire.Preview, now: int, removals: Mapping[str, Mapping[str, Any]]) -> ChangeOrder:
     taken_at = seen.taken_at or now
     project, stack = _whose(seen.steps)
     return ChangeOrder(
@@ -31,7 +37,7 @@ def change_order(text: str, *, now: int, removals: Mapping[str, Mapping[str, Any
         taken_at=taken_at,
         changes=changes(seen.steps),
         unchanged=sum(op_of(step) is None for step in seen.steps),
-        drains=drains(seen.steps, removals or {}, taken_at),
+        drains=drains(seen.steps, removals, taken_at),
         policies=seen.policies,
         messages=_without_repeats(seen.messages),
         gives_back=gives_back(seen.steps),
@@ -43,7 +49,7 @@ def read_removals(text: str) -> dict[str, Mapping[str, Any]]:
     """Plans by NodeSet, from the output of `python -m slinky_iac drain plan --json`."""
     try:
         found = json.loads(text)["plans"]
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, RecursionError):
         found = None
     if isinstance(found, list) and all(isinstance(plan, dict) and "nodeset" in plan for plan in found):
         return {str(plan["nodeset"]): plan for plan in found}

@@ -4,29 +4,34 @@ from __future__ import annotations
 
 import argparse
 import os
+import shutil
 import sys
 import time
+from datetime import datetime, tzinfo
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from slinky_iac.change_order.build import change_order, read_removals
-from slinky_iac.change_order.limits import Limits, judge
+from slinky_iac.change_order.limits import Exit, Limits, judge
 from slinky_iac.change_order.render_html import page
 from slinky_iac.change_order.render_json import as_json
 from slinky_iac.change_order.render_markdown import markdown
 from slinky_iac.change_order.render_table import table
 from slinky_iac.config.fields import parse_duration
 from slinky_iac.errors import PreviewError
-from slinky_iac.terminal import wants_colour
+from slinky_iac.terminal import WIDEST, seen_width, wants_colour
 
 if TYPE_CHECKING:
     from slinky_iac.change_order.limits import Verdict
     from slinky_iac.change_order.model import ChangeOrder
 
+FORMS: Final = {"order.txt": "table", "order.md": "markdown", "order.html": "html", "order.json": "json"}
 HELP = "turn `pulumi preview --json` into what a reviewer needs, and judge it against limits"
 CODES = (
     "exit codes: 0 known and within the limits; 1 no preview, or a failed one; 2 wrong arguments; 3 limits exceeded;"
-    " 4 something drains and it isn't known which nodes or whose jobs, or with --strict a policy could not judge"
+    " 4 something drains and it isn't known which nodes or whose jobs, or with --strict a policy could not judge;"
+    " 7 known, but as things stand a drain passes its deadline or is blocked"
 )
 
 
@@ -35,42 +40,51 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = CODES
     parser.add_argument("file", nargs="?", default="-", help="output of `pulumi preview --json`; - or nothing: stdin")
     parser.add_argument("--format", choices=("table", "markdown", "html", "json"), default="table")
-    parser.add_argument("--out", metavar="FILE", help="write there instead of to stdout")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--out", metavar="FILE", help="write there instead of to stdout")
+    where.add_argument("--folder", metavar="DIR", help="write all forms there: order.txt, order.md, order.html, order.json")
+    where.add_argument("--check-limits", action="store_true", help="read nothing; only say whether the arguments are right")
     parser.add_argument("--removals", metavar="FILE", help="output of `drain plan --json`, for NodeSets that are removed")
     parser.add_argument("--max-share", type=_share, metavar="SHARE", help="of a NodeSet given up: 0.5 or 50%%")
     parser.add_argument("--max-jobs", type=_count, metavar="N", help="jobs that are waited for, together")
     parser.add_argument("--max-job-age", type=_duration, metavar="TIME", help="no job that has run longer: 90s, 30m, 2d12h")
     parser.add_argument("--strict", action="store_true", help="4 where a policy could not judge, or none was applied")
+    parser.add_argument("--allow-late", action="store_true", help="a drain that passes its deadline is no reason for 7")
+    zone = "zone of the times that the page shows on hover beside UTC, such as America/Chicago; by default this machine's"
+    parser.add_argument("--zone", type=_zone, metavar="NAME", help=zone)
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Read, judge, write. Raises PreviewError; returns the exit code of the verdict."""
+    if arguments.check_limits:
+        return int(Exit.OK)
     removals = read_removals(_text(arguments.removals)) if arguments.removals else None
     order = change_order(_text(arguments.file), now=int(time.time()), removals=removals)
-    limits = Limits(arguments.max_share, arguments.max_jobs, arguments.max_job_age, strict=arguments.strict)
+    most = (arguments.max_share, arguments.max_jobs, arguments.max_job_age)
+    limits = Limits(*most, strict=arguments.strict, allow_late=arguments.allow_late)
     verdict = judge(order, limits)
-    shown = _render(arguments.format, order, verdict, colour=_colour(arguments.out))
-    if arguments.out and arguments.out != "-":
-        _write(Path(arguments.out), shown)
+    zone = arguments.zone or datetime.now().astimezone().tzinfo
+    if arguments.folder:
+        for name, form in FORMS.items():
+            _write(Path(arguments.folder) / name, _render(form, order, verdict, zone=zone))
+    elif arguments.out and arguments.out != "-":
+        _write(Path(arguments.out), _render(arguments.format, order, verdict, zone=zone))
     else:
-        sys.stdout.write(shown)
+        sys.stdout.write(_render(arguments.format, order, verdict, zone=zone, tty=sys.stdout.isatty()))
     return int(verdict.code)
 
 
-def _render(form: str, order: ChangeOrder, verdict: Verdict, *, colour: bool) -> str:
+def _render(form: str, order: ChangeOrder, verdict: Verdict, *, zone: tzinfo | None, tty: bool = False) -> str:
     match form:
         case "markdown":
             return markdown(order, verdict)
         case "html":
-            return page(order, verdict)
+            return page(order, verdict, zone=zone)
         case "json":
             return as_json(order, verdict)
         case _:
-            return table(order, verdict, colour=colour)
-
-
-def _colour(out: str | None) -> bool:
-    return not out and wants_colour(os.environ, tty=sys.stdout.isatty())
+            width = seen_width(shutil.get_terminal_size((WIDEST, 24)).columns, tty=True, otherwise=WIDEST) if tty else None
+            return table(order, verdict, colour=wants_colour(os.environ, tty=tty), width=width)
 
 
 def _text(file: str) -> str:
@@ -85,6 +99,13 @@ def _write(file: Path, text: str) -> None:
         file.write_text(text, encoding="utf-8")
     except OSError as error:
         raise PreviewError(f"{file} can't be written ({type(error).__name__}): the order isn't shown anywhere") from None
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise argparse.ArgumentTypeError(f"got {name!r}; a zone is named like America/Chicago") from None
 
 
 def _share(text: str) -> float:

@@ -10,12 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.change_order.changes import inputs, op_of, type_of
+from slinky_iac.change_order.changes import inputs, name_of, op_of, type_of
 from slinky_iac.change_order.model import Drain, DrainKind, Job, Node
 from slinky_iac.change_order.times import seconds
 from slinky_iac.change_order.wire import Step
 
 HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
+NAMESPACE: Final = "kubernetes:core/v1:Namespace"
 NODESET: Final = "kubernetes:slinky.slurm.net/v1beta1:NodeSet"
 GATES: Final = (names.NODESET_SCALE, names.TEARDOWN_GATE)
 """Types of the gates that drain a NodeSet before it is removed; the second in states of releases before 0.2."""
@@ -35,7 +36,7 @@ def drains(steps: Iterable[Step], removals: Mapping[str, Json], now: int) -> tup
         each = _of(step, removals, now)
         if each is not None:
             found.setdefault((each.kind, each.what), each)
-    for each in _ungated(steps):
+    for each in (*_ungated(steps), *_namespaces(steps)):
         found.setdefault((each.kind, each.what), each)
     return tuple(found.values())
 
@@ -91,6 +92,18 @@ def _ungated(steps: Sequence[Step]) -> Iterable[Drain]:
         if name not in gated:
             why = "it has no NodeSetScale in this preview: its pods go without a drain, and their jobs die"
             yield Drain("removal", name, known=False, blocks=(why,))
+
+
+def _namespaces(steps: Sequence[Step]) -> Iterable[Drain]:
+    """Namespaces that go: Kubernetes deletes all that is in them, whoever put it there and whichever jobs run on it."""
+    for step in steps:
+        if type_of(step.urn) == NAMESPACE and step.op in GOING and not step.old.get("retainOnDelete"):
+            name = str(dictionary(inputs(step.old).get("metadata")).get("name") or name_of(step.urn))
+            why = (
+                "the namespace is deleted with everything in it, pods of other stacks and their jobs included; no gate"
+                " drains what this stack doesn't know"
+            )
+            yield Drain("namespace", name, known=False, warnings=(why,))
 
 
 def _hosts(old: Json, new: Json, now: int) -> Drain | None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Op = Literal["create", "update", "replace", "delete", "import", "refresh", "read", "other"]
-DrainKind = Literal["scale-in", "removal", "hosts"]
+DrainKind = Literal["scale-in", "removal", "hosts", "namespace"]
 
 
 @dataclass(frozen=True)
@@ -60,11 +60,12 @@ class Node:
 
 @dataclass(frozen=True)
 class Drain:
-    """Nodes that are drained together: by a scale-in, by the removal of a NodeSet, or bare-metal hosts."""
+    """Nodes that are drained together: by a scale-in, by the removal of a NodeSet, or bare-metal hosts; or a namespace that
+    goes with whatever runs in it."""
 
     kind: DrainKind
     what: str
-    """Name of the NodeSet, or ``outside-hosts``."""
+    """Name of the NodeSet or of the namespace, or ``outside-hosts``."""
     known: bool
     """False: nobody could be asked, so nodes and jobs are not complete."""
     before: int = 0
@@ -94,6 +95,16 @@ class Drain:
         if self.deadline_at is None:
             return ()
         return tuple(job for job in self.jobs if job.ends_by is None or job.ends_by > self.deadline_at)
+
+    @property
+    def late_nodes(self) -> tuple[Node, ...]:
+        """Nodes that may not be free at the deadline; none where there is no deadline, or nodes and jobs aren't known."""
+        if self.deadline_at is None or not self.known:
+            return ()
+        late = {job.label for job in self.late}
+        return tuple(
+            node for node in self.nodes if node.free_at is None or node.free_at > self.deadline_at or late & set(node.jobs)
+        )
 
     def jobs_on(self, node: Node) -> tuple[Job, ...]:
         """The listed jobs of one node."""

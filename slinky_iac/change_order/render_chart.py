@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterable
+from datetime import tzinfo
 
 from slinky_iac.change_order import words
 from slinky_iac.change_order.escape import page as safe
 from slinky_iac.change_order.model import Drain, Job
 from slinky_iac.change_order.timeline import Axis, Bar, Chart, Row, chart, ticks
-from slinky_iac.change_order.times import at, span, until
+from slinky_iac.change_order.times import at, local, span, until
 
 HUES = 8
 
@@ -29,11 +30,24 @@ def timeline(drain: Drain, window: Axis, colours: dict[str, int]) -> str:
     drawn = chart(drain, window)
     marks = "".join(f'<li class="tick" style="--l:{tick.left}%">{safe(tick.text)}</li>' for tick in ticks(window))
     rows = "".join(_row(row, drain, window, colours) for row in drawn.rows)
+    folded = _folded(drawn, drain, window, colours)
     left_out = f'<p class="soft small">and {drawn.hidden} nodes more, in the table below</p>' if drawn.hidden else ""
     return (
         f'<div class="chart" role="group" aria-label="{safe(f"Timeline of {drain.what}, times in UTC")}">'
         f'<div class="axis" aria-hidden="true"><ol>{marks}{_marks(drawn)}</ol></div>{_lines(drawn, window)}'
-        f'<ul class="rows">{rows}</ul></div>{left_out}{_legend(drain, drawn, window, colours)}'
+        f'<ul class="rows">{rows}</ul></div>{folded}{left_out}{_legend(drain, drawn, window, colours)}'
+    )
+
+
+def _folded(drawn: Chart, drain: Drain, window: Axis, colours: dict[str, int]) -> str:
+    """Nodes of a large drain that are on time, with an axis of their own."""
+    if not drawn.folded:
+        return ""
+    rows = "".join(_row(row, drain, window, colours) for row in drawn.folded)
+    when = "free by the deadline" if drain.deadline_at is not None else "free sooner"
+    return (
+        f"<details><summary>{len(drawn.folded)} nodes more that are {when}</summary>"
+        f'<div class="chart bare">{_lines(drawn, window)}<ul class="rows">{rows}</ul></div></details>'
     )
 
 
@@ -53,7 +67,7 @@ def _lines(drawn: Chart, window: Axis) -> str:
 
 def _row(row: Row, drain: Drain, window: Axis, colours: dict[str, int]) -> str:
     now = window.now
-    bars = "".join(_bar(bar, drain, now, colours) for bar in row.bars)
+    bars = "".join(_bar(bar, drain, window, colours) for bar in row.bars)
     gem = (
         f'<li class="gem" style="--l:{row.free}%;--y:{row.last_lane}" aria-hidden="true"></li>'
         if row.free is not None
@@ -72,7 +86,10 @@ def _row(row: Row, drain: Drain, window: Axis, colours: dict[str, int]) -> str:
     elif row.node.free_at <= now:
         when = "free now"
     else:
-        when = f"free {safe(at(row.node.free_at, now))}<small>in {safe(span(row.node.free_at - now))}</small>"
+        there = local(row.node.free_at, window.zone)
+        hover = f' title="{safe(there)}"' if there else ""
+        ahead = safe(span(row.node.free_at - now))
+        when = f"<span{hover}>free {safe(at(row.node.free_at, now))}</span><small>in {ahead}</small>"
     pod = f"<small>{safe(row.node.kind)}</small>" if row.node.kind else ""
     return (
         f'<li class="row"><div class="who">{safe(row.node.name)}{pod}{more}</div>'
@@ -80,29 +97,34 @@ def _row(row: Row, drain: Drain, window: Axis, colours: dict[str, int]) -> str:
     )
 
 
-def _bar(bar: Bar, drain: Drain, now: int, colours: dict[str, int]) -> str:
+def _bar(bar: Bar, drain: Drain, window: Axis, colours: dict[str, int]) -> str:
     job = bar.job
     sides = [f"c{colours.get(job.user, 0)}"]
     sides += ["cutl"] if bar.begun_before else []
     sides += ["open"] if job.ends_by is None else []
     sides += ["right"] if bar.left > 55 else []
     over = f'<span class="over" style="--o:{bar.over}%"></span>' if bar.over is not None else ""
-    told = told_of(job, now, late=job in drain.late)
+    sides += [bar.label] if bar.label != "in" else []
+    told = told_of(job, window.now, late=job in drain.late, zone=window.zone)
+    # Of the bar's own width, for that is what the words' box counts in.
+    room = f' style="--r:{round(bar.room / bar.width * 100)}%"' if bar.label != "in" else ""
     tip = "<br>".join(safe(line) for line in told)
     return (
         f'<li class="bar {" ".join(sides)}" style="--l:{bar.left}%;--w:{bar.width}%;--y:{bar.lane}" tabindex="0"'
-        f' aria-label="{safe(". ".join(told))}">{over}<b aria-hidden="true">{safe(job.label)} {safe(job.user)}</b>'
+        f' aria-label="{safe(". ".join(told))}">{over}<b aria-hidden="true"{room}>{safe(job.label)} {safe(job.user)}</b>'
         f'<span class="tip" aria-hidden="true">{tip}</span></li>'
     )
 
 
-def told_of(job: Job, now: int, *, late: bool) -> tuple[str, ...]:
+def told_of(job: Job, now: int, *, late: bool, zone: tzinfo | None = None) -> tuple[str, ...]:
     """What a bar says when it is pointed at, focused or read aloud."""
     began = (
         f"started {at(job.started, now)}, {span(now - job.started)} ago" if job.started is not None else "start not known"
     )
     end = f"ends by {until(job.ends_by, now)}" if job.ends_by is not None else "no end is known"
     found = [f"Job {job.label} of {job.user}", f"partition {job.partition or 'unknown'}, {job.state.lower()}", began, end]
+    if job.ends_by is not None and (there := local(job.ends_by, zone)):
+        found.append(f"that is {there}")
     return (*found, "may run on after the deadline") if late else tuple(found)
 
 
@@ -126,7 +148,7 @@ def jobs_table(drain: Drain, now: int) -> str:
     """The same as a table, for who would rather read, and for assistive technology."""
     late = set(drain.late)
     body = []
-    for node in drain.nodes:
+    for node in words.by_wait(drain.nodes):
         head = f'<th scope="row">{safe(node.name)}</th><td class="t">{safe(until(node.free_at, now))}</td>'
         jobs = drain.jobs_on(node)
         for job in jobs:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from datetime import tzinfo
 from pathlib import Path
 
 from slinky_iac.change_order import words
 from slinky_iac.change_order.escape import page as safe
-from slinky_iac.change_order.limits import Exit, Verdict
+from slinky_iac.change_order.limits import Verdict
 from slinky_iac.change_order.model import Change, ChangeOrder, Drain
 from slinky_iac.change_order.render_chart import hues, jobs_table, timeline
 from slinky_iac.change_order.timeline import Axis, axis
@@ -14,17 +15,17 @@ from slinky_iac.change_order.times import full, stamp, until
 
 _STYLE = Path(__file__).with_name("page.css")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"
-_FACES = {Exit.OK: ("ok", "✓"), Exit.UNKNOWN: ("ask", "?")}
 
 
-def page(order: ChangeOrder, verdict: Verdict) -> str:
-    """The whole order as an HTML document."""
+def page(order: ChangeOrder, verdict: Verdict, *, zone: tzinfo | None = None) -> str:
+    """The whole order as an HTML document; ``zone``: of the times that stand beside UTC where a bar is pointed at."""
     colours = hues(job.user for drain in order.drains for job in drain.jobs)
-    window = axis(order)
+    window = axis(order, zone)
     parts = [
+        _notices(order),
+        _people(order),
         *(_drain(drain, window, colours) for drain in order.drains),
         _gives_back(order),
-        _people(order),
         _undo(order),
         _policies(order),
         _changes(order),
@@ -42,20 +43,28 @@ def page(order: ChangeOrder, verdict: Verdict) -> str:
 
 
 def _head(order: ChangeOrder, verdict: Verdict) -> str:
-    face, sign = _FACES.get(verdict.code, ("no", "✕"))
+    face = words.face(order, verdict)
     reasons = "".join(f"<li>{safe(each)}</li>" for each in verdict.reasons)
     facts = {
         "All nodes free": words.last_free(order),
-        "Users waited for": str(len(words.affected(order))) if order.drains else "nobody",
+        "Users waited for": words.users(order),
         "Resources": words.size(order),
         "Can't be undone": str(len(order.undo)) if order.undo else "nothing",
     }
     cards = "".join(f"<div><dt>{safe(name)}</dt><dd>{safe(value)}</dd></div>" for name, value in facts.items())
     return (
-        f'<header><div class="top"><span class="verdict {face}"><span aria-hidden="true">{sign}</span>'
-        f"{safe(words.verdict_line(verdict))}</span><span>{safe(order.project)} / {safe(order.stack)}</span></div>"
+        f'<header><div class="top"><span class="verdict {face}"><span aria-hidden="true">{words.SIGNS[face]}</span>'
+        f"{safe(words.verdict_line(order, verdict))}</span><span>{safe(words.where(order))}</span></div>"
         f"<h1>{safe(words.headline(order))}</h1>{f'<ul class=reasons>{reasons}</ul>' if reasons else ''}"
         f'<dl class="facts">{cards}</dl></header>'
+    )
+
+
+def _notices(order: ChangeOrder) -> str:
+    kinds = {"error": "block", "warning": "warn"}
+    return "".join(
+        f'<p class="note {kinds[each.severity]}"><strong>{safe(each.severity)}</strong> {safe(each.text, 1200)}</p>'
+        for each in words.notices(order)
     )
 
 
@@ -66,7 +75,8 @@ def _section(title: str, body: str, *, kind: str = "") -> str:
 def _drain(drain: Drain, window: Axis, colours: dict[str, int]) -> str:
     notes = "".join(f'<p class="note block">{safe(text)}</p>' for text in drain.blocks)
     notes += "".join(f'<p class="note warn">{safe(text)}</p>' for text in drain.warnings)
-    drawn = timeline(drain, window, colours) + jobs_table(drain, window.now) if drain.nodes else ""
+    summed = f'<p class="strip">{safe(words.strip(drain))}</p>' if len(drain.nodes) > words.MANY else ""
+    drawn = summed + timeline(drain, window, colours) + jobs_table(drain, window.now) if drain.nodes else ""
     if words.unlisted(drain):
         drawn += f'<p class="soft small">{words.unlisted(drain)} jobs more are not listed one by one</p>'
     if drain.returns:
@@ -130,7 +140,8 @@ def _change(change: Change) -> str:
 
 
 def _messages(order: ChangeOrder) -> str:
-    if not order.messages:
+    said = [each for each in order.messages if each not in words.notices(order)]
+    if not said:
         return ""
-    rows = "".join(f'<li><span class="op">{safe(each.severity)}</span>{safe(each.text)}</li>' for each in order.messages)
+    rows = "".join(f'<li><span class="op">{safe(each.severity)}</span>{safe(each.text)}</li>' for each in said)
     return _section("Messages", f'<ul class="list small">{rows}</ul>')

@@ -17,7 +17,7 @@ def as_json(order: ChangeOrder, verdict: Verdict) -> str:
     """One JSON object; times are ISO 8601 or null."""
     found = {
         "schema": SCHEMA,
-        "verdict": {"exit_code": int(verdict.code), "name": verdict.code.name.lower(), "reasons": list(verdict.reasons)},
+        "verdict": _verdict(verdict),
         **asdict(order, dict_factory=_plain),
         "undo": [{"what": what, "why": why} for what, why in order.undo],
     }
@@ -26,3 +26,8 @@ def as_json(order: ChangeOrder, verdict: Verdict) -> str:
 
 def _plain(pairs: list[tuple[str, object]]) -> dict[str, object]:
     return {key: stamp(value) if key in _TIMES and isinstance(value, int) else value for key, value in pairs}
+
+
+def _verdict(verdict: Verdict) -> dict[str, object]:
+    code = verdict.code
+    return {"exit_code": int(code), "name": code.name.lower(), "limited": verdict.limited, "reasons": list(verdict.reasons)}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from slinky_iac.change_order import words
 from slinky_iac.change_order.escape import markdown as safe
-from slinky_iac.change_order.limits import Exit, Verdict
+from slinky_iac.change_order.limits import Verdict
 from slinky_iac.change_order.model import ChangeOrder, Drain
 from slinky_iac.change_order.times import full, until
 
@@ -18,16 +18,18 @@ LONGEST = 60_000
 
 def markdown(order: ChangeOrder, verdict: Verdict) -> str:
     """The whole order, ending with a line break and short enough for a comment."""
-    sign = {Exit.OK: "✅", Exit.UNKNOWN: "❔"}.get(verdict.code, "⛔")
+    sign = {"ok": "✅", "none": "⚪", "ask": "⚠️", "no": "⛔"}[words.face(order, verdict)]
     lines = [
         MARKER,
         f"## {safe(words.headline(order))}",
         "",
-        f"{sign} **{words.verdict_line(verdict)}.** {' '.join(f'{safe(each)}.' for each in verdict.reasons)}".rstrip(),
+        " ".join([f"{sign} **{words.verdict_line(order, verdict)}.**", *(f"{safe(each)}." for each in verdict.reasons)]),
         "",
-        f"All free: {safe(words.last_free(order))} · {safe(words.counts(order))} · stack "
-        f"{safe(order.project)}/{safe(order.stack)}, previewed {full(order.taken_at)}",
+        f"All free: {words.last_free(order)} · {words.counts(order)} · {safe(words.where(order))},"
+        f" previewed {full(order.taken_at)}",
     ]
+    for each in words.notices(order):
+        lines += ["", f"> {each.severity}: {safe(each.text)}"]
     for drain in order.drains:
         lines += ["", f"### {safe(words.drain_title(drain))}", "", *_drain(drain, order.taken_at)]
     if order.gives_back:
@@ -38,24 +40,27 @@ def markdown(order: ChangeOrder, verdict: Verdict) -> str:
 
 def _drain(drain: Drain, now: int) -> Iterable[str]:
     yield safe(words.deadline_line(drain, now)) + "."
+    for text in (*drain.blocks, *drain.warnings):
+        yield f"\n> {safe(text)}"
     yield ""
+    if len(drain.nodes) > words.MANY:
+        yield f"{words.strip(drain)}."
+        yield ""
     if drain.nodes:
         yield "| Node | Free | Job | User | Partition | Ends by (UTC) |"
         yield "|---|---|---|---|---|---|"
     late = set(drain.late)
-    for node in drain.nodes:
-        head = f"| {safe(node.name)} | {safe(until(node.free_at, now))} |"
+    for node in words.by_wait(drain.nodes):
+        head = f"| {safe(node.name)} | {until(node.free_at, now)} |"
         jobs = drain.jobs_on(node)
         if not jobs:
             yield f"{head} {'no job' if not node.jobs_total else f'{node.jobs_total} jobs'} | | | |"
         for job in jobs:
-            end = safe(until(job.ends_by, now)) + (" ⚠️ after the deadline" if job in late else "")
+            end = until(job.ends_by, now) + (" ⚠️ after the deadline" if job in late else "")
             yield f"{head} {safe(job.label)} | {safe(job.user)} | {safe(job.partition)} | {end} |"
             head = "| | |"
     if words.unlisted(drain):
         yield f"\nand {words.unlisted(drain)} jobs more"
-    for text in (*drain.blocks, *drain.warnings):
-        yield f"\n> {safe(text)}"
     if drain.returns:
         yield f"\nBack to work: {', '.join(map(safe, drain.returns))}"
 
@@ -86,7 +91,7 @@ def _changes(order: ChangeOrder) -> list[str]:
 
 
 def _messages(order: ChangeOrder) -> list[str]:
-    shown = [f"- {safe(each.severity)}: {safe(each.text)}" for each in order.messages]
+    shown = [f"- {safe(each.severity)}: {safe(each.text)}" for each in order.messages if each not in words.notices(order)]
     return ["", "<details><summary>Messages</summary>", "", *shown, "", "</details>"] if shown else []
 
 

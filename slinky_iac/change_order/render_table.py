@@ -2,85 +2,114 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterable
 
 from slinky_iac.change_order import words
-from slinky_iac.change_order.escape import plain
-from slinky_iac.change_order.limits import Exit, Verdict
+from slinky_iac.change_order.escape import LONGEST, plain
+from slinky_iac.change_order.limits import Verdict
 from slinky_iac.change_order.model import ChangeOrder, Drain
 from slinky_iac.change_order.times import at, full, until
 from slinky_iac.terminal import Paint, columns
 
+_SHADES = {"ok": "green", "none": "dim", "ask": "yellow", "no": "red"}
+_NOTICES = {"error": "red", "warning": "yellow"}
+_LATE = "after the deadline"
+_LATE_SHORT = "late"
 _OPS = {"delete": "red", "replace": "yellow", "update": "yellow", "create": "green"}
 
 
-def table(order: ChangeOrder, verdict: Verdict, *, colour: bool = False) -> str:
-    """The whole order as text, ending with a line break."""
+def table(order: ChangeOrder, verdict: Verdict, *, colour: bool = False, width: int | None = None) -> str:
+    """The whole order as text, ending with a line break; no line is longer than ``width`` where that can be."""
     paint = Paint(colour)
-    shade = "green" if verdict.code is Exit.OK else "red"
+    shade = _SHADES[words.face(order, verdict)]
     lines = [
-        paint(f"{words.headline(order)}. All free: {words.last_free(order)}", "bold"),
-        paint(f"{words.verdict_line(verdict)}{''.join(f'; {plain(each)}' for each in verdict.reasons)}", shade),
-        f"{plain(order.project)}/{plain(order.stack)}, previewed {full(order.taken_at)}; {words.counts(order)}",
+        *_said(f"{words.headline(order)}. All free: {words.last_free(order)}", width, paint, "bold", indent=""),
+        *_said("; ".join((words.verdict_line(order, verdict), *verdict.reasons)), width, paint, shade, indent=""),
+        *_said(f"{words.where(order)}, previewed {full(order.taken_at)}; {words.counts(order)}", width, indent=""),
     ]
+    for each in words.notices(order):
+        lines += _said(f"{each.severity}: {plain(each.text)}", width, paint, _NOTICES[each.severity], indent="")
     for drain in order.drains:
-        lines += ["", paint(plain(words.drain_title(drain)), "bold"), *_drain(drain, order.taken_at, paint)]
+        title = paint(plain(words.drain_title(drain)), "bold")
+        lines += ["", title, *_drain(drain, order.taken_at, paint, width)]
     if order.gives_back:
-        lines += ["", f"Given back from an interrupted run: {', '.join(map(plain, order.gives_back))}"]
-    lines += _undo(order, paint) + _changes(order, paint) + _policies(order, paint)
-    lines += [f"  {plain(each.severity)}: {plain(each.text)}" for each in order.messages if each.severity != "info"]
+        lines += ["", *_said(f"Given back from an interrupted run: {', '.join(order.gives_back)}", width, indent="")]
+    lines += _undo(order, paint, width) + _changes(order, paint, width) + _policies(order, paint, width)
     return "\n".join(lines) + "\n"
 
 
-def _drain(drain: Drain, now: int, paint: Paint) -> Iterable[str]:
-    yield f"  {words.deadline_line(drain, now)}"
+def _said(text: str, width: int | None, paint: Paint | None = None, shade: str = "", *, indent: str = "  ") -> list[str]:
+    """A sentence as lines of the width, harmless for a terminal."""
+    shown = plain(text, 4 * LONGEST)
+    if width is None:
+        lines = [indent + shown]
+    else:
+        lines = textwrap.wrap(shown, width, initial_indent=indent, subsequent_indent=f"{indent}  ", break_on_hyphens=False)
+    return [paint(each, shade) if paint and shade else each for each in lines]
+
+
+def _drain(drain: Drain, now: int, paint: Paint, width: int | None) -> Iterable[str]:
+    yield from _said(words.deadline_line(drain, now), width)
+    for text in drain.blocks:
+        yield from _said(f"! {text}", width, paint, "red")
+    for text in drain.warnings:
+        yield from _said(f"! {text}", width, paint, "yellow")
+    if len(drain.nodes) > words.MANY:
+        yield f"  {words.strip(drain)}"
     late = set(drain.late)
     rows: list[tuple[str, ...]] = [("NODE", "FREE", "JOB", "USER", "PARTITION", "STARTED", "ENDS BY", "")]
-    for node in drain.nodes:
+    for node in words.by_wait(drain.nodes):
         first: tuple[str, str] = (plain(node.name), until(node.free_at, now))
         jobs = drain.jobs_on(node)
         if not jobs:
             rows.append((*first, "no job" if not node.jobs_total else f"{node.jobs_total} jobs", "", "", "", "", ""))
         for job in jobs:
-            mark = "after the deadline" if job in late else ""
+            mark = _LATE if job in late else ""
             started = at(job.started, now)
             rows.append((*first, *map(plain, (job.label, job.user, job.partition)), started, until(job.ends_by, now), mark))
             first = ("", "")
     if len(rows) > 1:
-        yield from columns(rows, paint)
+        yield from columns(_fitting(rows, width), paint, {_LATE: "red", _LATE_SHORT: "red"})
     if words.unlisted(drain):
         yield f"  and {words.unlisted(drain)} jobs more"
-    for text in drain.blocks:
-        yield paint(f"  ! {plain(text)}", "red")
-    for text in drain.warnings:
-        yield paint(f"  ! {plain(text)}", "yellow")
     if drain.returns:
-        yield f"  back to work: {', '.join(map(plain, drain.returns))}"
+        yield from _said(f"back to work: {', '.join(drain.returns)}", width)
 
 
-def _undo(order: ChangeOrder, paint: Paint) -> list[str]:
+def _fitting(rows: list[tuple[str, ...]], width: int | None) -> list[tuple[str, ...]]:
+    """The rows without the columns that say least, and with a shorter mark, as long as they are too wide."""
+    for least in ("STARTED", "PARTITION", ""):
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        if width is None or sum(widths) + 2 * len(widths) <= width:
+            break
+        number = rows[0].index(least)
+        instead = [(_LATE_SHORT if row[number] else "",) if not least else () for row in rows]
+        rows = [(*row[:number], *mark, *row[number + 1 :]) for row, mark in zip(rows, instead, strict=True)]
+    return rows
+
+
+def _undo(order: ChangeOrder, paint: Paint, width: int | None) -> list[str]:
     if not order.undo:
         return []
-    return ["", paint("Can't be undone", "bold"), *(f"  {plain(what)}: {plain(why)}" for what, why in order.undo)]
+    return ["", paint("Can't be undone", "bold"), *(each for row in order.undo for each in _said(": ".join(row), width))]
 
 
-def _changes(order: ChangeOrder, paint: Paint) -> list[str]:
+def _changes(order: ChangeOrder, paint: Paint, width: int | None) -> list[str]:
     if not order.changes:
         return []
     lines = ["", paint("Changes", "bold")]
     for each in words.by_weight(order.changes):
         mark = paint(words.MARKS[each.op], _OPS.get(each.op, "dim"))
         lines.append(f"  {mark} {plain(each.kind)} {plain(each.name)}")
-        lines += [f"      {plain(field)}" for field in each.fields[:12]]
+        lines += [line for field in each.fields[:12] for line in _said(field, width, indent="      ")]
         if len(each.fields) > 12:
             lines.append(f"      and {len(each.fields) - 12} more")
     return lines
 
 
-def _policies(order: ChangeOrder, paint: Paint) -> list[str]:
-    lines = ["", paint("Policies", "bold"), f"  {words.policy_line(order)}"]
+def _policies(order: ChangeOrder, paint: Paint, width: int | None) -> list[str]:
+    lines = ["", paint("Policies", "bold"), *_said(words.policy_line(order), width)]
     for each in order.policies.violations if order.policies else ():
-        lines.append(
-            f"  {plain(each.level)} {plain(each.name)} at {plain(each.resource) or 'the stack'}: {plain(each.message)}"
-        )
+        lines += _said(f"{each.level} {each.name} at {each.resource or 'the stack'}: {plain(each.message)}", width)
     return lines

@@ -8,11 +8,12 @@ jobs to the left, so it is said in words at the edge instead.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Final
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+from typing import Final, Literal
 
 from slinky_iac.change_order.model import ChangeOrder, Drain, Job, Node
+from slinky_iac.change_order.words import MANY, by_wait
 
 MOST_ROWS: Final = 60
 """Nodes of one chart; the table under it has all."""
@@ -23,6 +24,12 @@ _STEPS: Final = tuple(
     _MINUTE * each for each in (1, 2, 5, 10, 15, 30, 60, 120, 180, 360, 720, 1440, 2880, 10080, 20160, 43200, 86400)
 )
 _MOST_TICKS: Final = 7
+_LETTER: Final = 1.2
+"""Percent of the axis that a letter takes on a page of usual width; words that still don't fit are cut by the page."""
+_GAP: Final = 2.4
+"""Percent on both sides of words in a bar, and between a bar and words beside it, where a diamond may stand."""
+FEW: Final = 6
+"""Nodes that stand open even where none is late."""
 _LEAST_WIDTH: Final = 1.2
 """Percent: a bar of a job that ends at once can still be seen and focused."""
 
@@ -34,6 +41,8 @@ class Axis:
     begin: int
     end: int
     now: int
+    zone: tzinfo | None = None
+    """Zone that is shown beside UTC on hover; None: UTC only."""
 
     def place(self, moment: int) -> float:
         """Percent of the width, kept inside."""
@@ -53,6 +62,10 @@ class Bar:
     """Percent of the bar's own width where the deadline cuts it; None where it ends before."""
     begun_before: bool
     """It began before the axis does."""
+    label: Literal["in", "after", "before"] = "in"
+    """Where its words stand: a bar that is too short for them has them beside it, where there is room."""
+    room: float = 100.0
+    """Percent of the axis that words beside it may take."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +94,8 @@ class Chart:
     """One drain on the axis."""
 
     rows: tuple[Row, ...]
+    folded: tuple[Row, ...]
+    """Nodes that are on time, of a drain of many: drawn where somebody opens them."""
     hidden: int
     """Nodes that aren't drawn."""
     now: float
@@ -89,7 +104,7 @@ class Chart:
     deadline_beyond: bool
 
 
-def axis(order: ChangeOrder) -> Axis:
+def axis(order: ChangeOrder, zone: tzinfo | None = None) -> Axis:
     """The window of all drains."""
     now = order.taken_at
     jobs = [job for drain in order.drains for job in drain.jobs]
@@ -105,7 +120,7 @@ def axis(order: ChangeOrder) -> Axis:
     began = min((job.started for job in jobs if job.started is not None), default=now)
     longest = int(ahead * _PAST / (1 - _PAST))
     past = min(max(int((now - began) * 1.05), ahead // 20), longest)
-    return Axis(now - past, now + ahead, now)
+    return Axis(now - past, now + ahead, now, zone)
 
 
 def ticks(window: Axis) -> tuple[Tick, ...]:
@@ -124,13 +139,19 @@ def _name(moment: int, step: int) -> str:
 
 
 def chart(drain: Drain, window: Axis) -> Chart:
-    """Lay out one drain; nodes that are free last come first, for they are what is waited for."""
-    order = sorted(drain.nodes, key=lambda node: (node.free_at is not None, -(node.free_at or 0), node.name))
+    """Lay out one drain; nodes that are free last come first. Of many nodes the late ones stand open: at least as many as
+    make a chart, and no more than can be drawn."""
+    order = by_wait(drain.nodes)[:MOST_ROWS]
+    late = set(drain.late_nodes)
+    open_ = len(order) if len(drain.nodes) <= MANY else max(sum(node in late for node in order), FEW)
+    # Late nodes have the latest ends, so they are the first of the order.
+    rows = tuple(_row(drain, node, window) for node in order)
     deadline = drain.deadline_at
     inside = deadline is not None and deadline <= window.end
     return Chart(
-        rows=tuple(_row(drain, node, window) for node in order[:MOST_ROWS]),
-        hidden=max(len(order) - MOST_ROWS, 0),
+        rows=rows[:open_],
+        folded=rows[open_:],
+        hidden=len(drain.nodes) - len(order),
         now=window.place(window.now),
         deadline=window.place(deadline) if deadline is not None and inside else None,
         deadline_beyond=deadline is not None and not inside,
@@ -139,11 +160,29 @@ def chart(drain: Drain, window: Axis) -> Chart:
 
 def _row(drain: Drain, node: Node, window: Axis) -> Row:
     jobs = sorted(drain.jobs_on(node), key=lambda job: (job.started or 0, job.ends_by or 1 << 62))
-    bars = tuple(_bars(jobs, drain.deadline_at, window))
+    bars = tuple(_labelled(tuple(_bars(jobs, drain.deadline_at, window))))
     lanes = max((bar.lane for bar in bars), default=0) + 1
     last = max(bars, key=lambda bar: bar.left + bar.width, default=None)
     free = None if node.free_at is None else window.place(node.free_at)
     return Row(node, bars, lanes, free, last.lane if last is not None else 0)
+
+
+def _labelled(bars: Sequence[Bar]) -> Iterable[Bar]:
+    """The bars of one node with their words where there is room for them."""
+    for bar in bars:
+        right = bar.left + bar.width
+        others = [each for each in bars if each.lane == bar.lane and each is not bar]
+        after = min([each.left for each in others if each.left >= right], default=100.0) - right - _GAP
+        before = bar.left - max([each.left + each.width for each in others if each.left <= bar.left], default=0.0) - _GAP
+        need = _LETTER * len(f"{bar.job.label} {bar.job.user}") + _GAP
+        if bar.width >= need:
+            yield bar
+        elif after >= need:
+            yield replace(bar, label="after", room=round(after, 2))
+        elif before >= need:
+            yield replace(bar, label="before", room=round(before, 2))
+        else:
+            yield bar
 
 
 def _bars(jobs: Sequence[Job], deadline: int | None, window: Axis) -> Iterable[Bar]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
+from datetime import UTC, datetime, tzinfo
 
 
 def seconds(text: object, now: int) -> int | None:
@@ -29,6 +29,14 @@ def at(moment: int | None, now: int) -> str:
 def full(moment: int) -> str:
     """``2026-11-21 06:41 UTC``."""
     return datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def local(moment: int, zone: tzinfo | None) -> str:
+    """``01:46 CST``, the same moment in a reader's zone; empty where that is UTC or isn't known."""
+    if zone is None:
+        return ""
+    when = datetime.fromtimestamp(moment, tz=zone)
+    return "" if not when.utcoffset() else when.strftime("%-d %b %H:%M %Z")
 
 
 def stamp(moment: int) -> str:

@@ -42,13 +42,14 @@ class Preview:
 
 def read(text: str) -> Preview:
     """Read either form. Raises :class:`PreviewError` for anything else and for an event stream that was cut off."""
-    lines = text.strip()
+    lines = text.strip(" \t\r\n")
     if not lines:
         raise PreviewError(f"the preview is empty. {_HINT}; where `pulumi preview` failed, its stderr says why")
     try:
         whole = json.loads(lines)
-    except ValueError:
-        return _events(lines.splitlines())
+    except (ValueError, RecursionError):
+        # Not splitlines(): it also splits at U+0085 and U+2028, which Go's encoder leaves in texts as they are.
+        return _events(lines.split("\n"))
     if isinstance(whole, dict) and ("steps" in whole or "changeSummary" in whole or "diagnostics" in whole):
         return _digest(whole)
     if isinstance(whole, dict) and "sequence" in whole:
@@ -84,7 +85,7 @@ def _events(lines: Iterable[str]) -> Preview:
 def _event(line: str, number: int) -> Json:
     try:
         event = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):
         raise PreviewError(f"line {number} of the preview is no JSON event. {_HINT}")

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final, Literal
 
-from slinky_iac.change_order.limits import Exit, Verdict
-from slinky_iac.change_order.model import Change, ChangeOrder, Drain
+from slinky_iac.change_order.limits import AT_DEADLINE, Exit, Verdict
+from slinky_iac.change_order.model import Change, ChangeOrder, Drain, Message, Node
 from slinky_iac.change_order.times import at, span, until
 
 MARKS = {
@@ -20,13 +22,10 @@ MARKS = {
 }
 SHOWN_OPS = ("delete", "replace", "update", "create", "import", "refresh", "read", "other")
 """What can hurt comes first."""
-ON_DEADLINE = {
-    "keep": "the update fails, nodes stay drained, no job is touched",
-    "undo": "the update fails, nodes are given back, no job is touched",
-    "requeue": "jobs that allow it are requeued and lose what they have done",
-    "cancel": "jobs are signalled, then cancelled",
-}
-KINDS = {"scale-in": "scale-in", "removal": "removal", "hosts": "maintenance"}
+KINDS = {"scale-in": "scale-in", "removal": "removal", "hosts": "maintenance", "namespace": "deletion"}
+
+
+Face = Literal["ok", "none", "ask", "no"]
 
 
 @dataclass(frozen=True)
@@ -49,6 +48,10 @@ def headline(order: ChangeOrder) -> str:
         return "No node drains" if order.changes else "Nothing changes"
     jobs = sum(each.jobs_total for each in order.drains)
     asked = f"{_count(nodes, 'node')} {'drains' if nodes == 1 else 'drain'}"
+    going = [each.what for each in order.drains if each.kind == "namespace"]
+    if going:
+        asked = f"Namespace {', '.join(going)} is deleted" + (f", {asked}" if nodes else "")
+        return f"{asked}; which jobs run there is not known"
     if not all(each.known for each in order.drains):
         return f"{asked}; whose jobs are on them is not fully known"
     return (
@@ -93,21 +96,74 @@ def size(order: ChangeOrder) -> str:
     return f"{len(order.changes)} change, {order.unchanged} stay"
 
 
-def verdict_line(verdict: Verdict) -> str:
+def verdict_line(order: ChangeOrder, verdict: Verdict) -> str:
     """The gate's word."""
+    if verdict.code is Exit.OK:
+        judged = bool(order.drains) and verdict.limited
+        return "Within the limits" if judged else "Nothing to judge" if not order.drains else "No limits set"
+    blocked = any(each.known and each.blocks for each in order.drains)
     return {
-        Exit.OK: "Within the limits",
         Exit.FAULT: "Nothing to approve",
         Exit.EXCEEDED: "More than the limits allow",
         Exit.UNKNOWN: "Not known well enough",
-        Exit.USAGE: "",
+        Exit.LATE: "Would be stopped" if blocked else "Would pass its deadline",
     }[verdict.code]
+
+
+def face(order: ChangeOrder, verdict: Verdict) -> Face:
+    """Whether the word is green, amber, red or grey: green only where limits were given and something was judged by them."""
+    if verdict.code is Exit.OK:
+        return "ok" if verdict.limited and order.drains else "none"
+    return "ask" if verdict.code in (Exit.UNKNOWN, Exit.LATE) else "no"
+
+
+MANY: Final = 20
+"""Nodes of a drain from which on it is summed up, and the ones that are on time are folded."""
+SIGNS: Final[Mapping[Face, str]] = {"ok": "✓", "none": "·", "ask": "?", "no": "✕"}
+
+
+def where(order: ChangeOrder) -> str:
+    """``project/stack``; a preview without a step names none."""
+    return f"{order.project}/{order.stack}" if order.stack else "a stack that the preview doesn't name"
+
+
+def users(order: ChangeOrder) -> str:
+    """How many people are waited for."""
+    if not order.drains:
+        return "nobody"
+    count = len(affected(order))
+    if not all(each.known for each in order.drains):
+        return f"unknown, at least {count}" if count else "unknown"
+    if any(unlisted(each) for each in order.drains):
+        return f"at least {count}"
+    return str(count) if count else "none"
+
+
+def notices(order: ChangeOrder) -> tuple[Message, ...]:
+    """Errors and warnings of the program and of providers: they are read before all else."""
+    return tuple(each for each in order.messages if each.severity in ("error", "warning"))
+
+
+def by_wait(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """Nodes with those that are free last on top: they are what is waited for."""
+    return tuple(sorted(nodes, key=lambda node: (node.free_at is not None, -(node.free_at or 0), node.name)))
+
+
+def strip(drain: Drain) -> str:
+    """``44 free by the deadline, 16 late``; for NodeSets that are too large for a chart."""
+    late = len(drain.late_nodes)
+    idle = sum(node.free_at is not None and not node.jobs_total for node in drain.nodes)
+    if drain.deadline_at is None:
+        return f"{idle} idle, {len(drain.nodes) - idle} to wait for"
+    return f"{len(drain.nodes) - late} free by the deadline ({idle} of them idle), {late} late"
 
 
 def drain_title(drain: Drain) -> str:
     """``gpu: 3 → 1 nodes``."""
     if drain.kind == "hosts":
         return f"{drain.what}: {_count(len(drain.nodes), 'host')} to hold"
+    if drain.kind == "namespace":
+        return f"namespace {drain.what}: deleted with everything in it"
     if drain.kind == "removal":
         return f"{drain.what}: removed with {_count(max(drain.before, len(drain.nodes)), 'node')}"
     return f"{drain.what}: {drain.before} → {drain.after} nodes"
@@ -115,10 +171,12 @@ def drain_title(drain: Drain) -> str:
 
 def deadline_line(drain: Drain, now: int) -> str:
     """What the deadline is and does."""
+    if drain.kind == "namespace":
+        return "nothing is drained before it"
     if drain.deadline_at is None:
         return "no deadline is known"
     late = f"; {_count(len(drain.late), 'job')} may run on after it" if drain.late else ""
-    act = ON_DEADLINE.get(drain.on_deadline, drain.on_deadline)
+    act = AT_DEADLINE.get(drain.on_deadline, drain.on_deadline)
     return f"deadline {at(drain.deadline_at, now)} if it begins now ({span(drain.deadline_at - now)}){late}; then {act}"
 
 

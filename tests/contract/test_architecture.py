@@ -43,6 +43,7 @@ EXTRA = {
 LAYERS = {
     "slinky_iac/errors.py": set(),
     "slinky_iac/names.py": set(),
+    "slinky_iac/actor.py": set(),
     "slinky_iac/operator_version.py": set(),
     "slinky_iac/identity.py": set(),
     "slinky_iac/fence.py": {"errors", "kube"},
@@ -114,6 +115,7 @@ LAYERS = {
         "operator_version",
         "stack_state",
         "keys",
+        "actor",
     },
 }
 """Parts of the library that each part may import. drain, kube and slurmrest never see the configuration: the process
@@ -181,7 +183,9 @@ def test_the_program_itself_has_no_branch_and_no_loop() -> None:
 def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
     pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/manifests/"))]
-    pure += [f"slinky_iac/{name}.py" for name in ("names", "hostlist", "keys", "slurmconf", "operator_version", "errors")]
+    pure += [
+        f"slinky_iac/{name}.py" for name in ("actor", "names", "hostlist", "keys", "slurmconf", "operator_version", "errors")
+    ]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "pod", "compare", "report")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]

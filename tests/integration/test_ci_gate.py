@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import textwrap
@@ -79,7 +80,7 @@ def write(project: Project, planned: dict[str, Any]) -> None:
 
 
 def script(project: Project, act: str, **env: str) -> subprocess.CompletedProcess[str]:
-    settings = {"PYTHON": sys.executable, "PYTHONPATH": str(REPO), "POLICY_PACK": "", **env}
+    settings = {"PYTHON": sys.executable, "POLICY_PACK": "", "STATE_ALLOW": "gates.Provider", **env}
     return subprocess.run(
         ["bash", str(SCRIPT), act],
         cwd=project.folder,
@@ -182,8 +183,35 @@ def test_the_workflow_calls_the_script_and_approves_before_it_applies() -> None:
         name: [step["run"] for step in each["steps"] if "plan-and-apply" in step.get("run", "")]
         for name, each in jobs.items()
     }
-    assert runs == {name: [f"examples/ci/plan-and-apply.sh {name}"] for name in ("review", "apply", "drift")}
+    assert runs == {name: [f"gate/examples/ci/plan-and-apply.sh {name}"] for name in ("review", "apply", "drift")}
     assert jobs["apply"]["needs"] == "review"
     assert jobs["apply"]["environment"] != jobs["review"]["environment"], "who reviews needs no right to write"
     assert flow["permissions"] == {"contents": "read"}
     assert Path(REPO / "examples/ci/plan-and-apply.sh").stat().st_mode & 0o111
+
+
+STEPS = [
+    step
+    for each in yaml.safe_load((REPO / "examples" / "ci" / "github-actions.yaml").read_text())["jobs"].values()
+    for step in each["steps"]
+]
+
+
+def test_actions_are_pinned_by_commit_and_the_cli_by_version() -> None:
+    used = [step["uses"] for step in STEPS if "uses" in step]
+    assert [each for each in used if not re.fullmatch(r"[\w./-]+@[0-9a-f]{40}", each)] == []
+    pinned = re.search(r"^pulumi==(\S+)", (REPO / "requirements.txt").read_text(), re.MULTILINE)
+    assert pinned
+    versions = {step["with"]["pulumi-version"] for step in STEPS if step.get("uses", "").startswith("pulumi/actions@")}
+    assert versions == {pinned[1]}, "the CLI and the SDK are released together"
+
+
+def test_every_job_judges_by_a_checkout_of_its_own_on_a_runner_that_is_thrown_away() -> None:
+    flow = yaml.safe_load((REPO / "examples" / "ci" / "github-actions.yaml").read_text())
+    for each in flow["jobs"].values():
+        assert "ephemeral" in each["runs-on"]
+        gates = [step["with"] for step in each["steps"] if step.get("with", {}).get("path") == "gate"]
+        (gate,) = gates
+        assert (gate["repository"], gate["ref"]) == ("${{ vars.GATE_REPOSITORY }}", "${{ vars.GATE_COMMIT }}")
+    assert flow["env"]["POLICY_CONFIG"].startswith("gate/")
+    assert "POLICY_PACK" not in flow["env"], "the script's own"

@@ -1,0 +1,136 @@
+"""Code in a stack's state: what an engine would load and run from it, compared with what this project puts there.
+
+Providers of dynamic resources stand in the state as pickles. `refresh`, `destroy` and every removal load the state's, not
+the program's (pulumi/dynamic/__main__.py), so who can write to the backend could run code as the next person or runner.
+Providers of this project have no attributes and are pickled by reference: the value names a class and holds nothing else.
+Other ways from a state to code: a resource of a package that the program doesn't use, whose plugin the engine would fetch;
+a plugin's own address; a kubeconfig that starts a program.
+
+The pickle is read by its opcodes and never loaded.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import pickletools
+from collections.abc import Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final
+
+from slinky_iac.change_order.escape import plain
+
+Json = Mapping[str, Any]
+PROVIDER: Final = "__provider"
+PACKAGES: Final = frozenset({"pulumi", "pulumi-python", "kubernetes", "random", "slinky"})
+"""Packages of this project's resources, as their types begin."""
+_SIGNATURE: Final = ("4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270")
+"""Key and value by which a state marks a secret (pulumi sdk/go/common/resource/properties.go)."""
+_PROVIDERS: Final = "pulumi:providers:"
+_PLUGIN: Final = frozenset({"pluginDownloadURL", "parameterization", "name", "envVarMappings"})
+"""Properties by which a state says which plugin the engine fetches, and from where (pkg/resource/deploy/providers)."""
+_STARTS: Final = ("exec", "auth-provider")
+"""Keys of a kubeconfig that name a program to start."""
+_LABELS: Final = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
+"""Opcodes that frame and number, and make nothing."""
+_TEXTS: Final = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "UNICODE"})
+_UNLIKE: Final = "isn't one of this project's providers, pickled by reference"
+
+
+def project_classes() -> frozenset[str]:
+    """Dotted names of the providers that this project's resources have."""
+    # They bring the whole Pulumi SDK along, which no other command needs.
+    from slinky_iac import identity  # noqa: PLC0415
+    from slinky_iac.drain import gates  # noqa: PLC0415
+
+    return frozenset(name for module in (gates, identity) for name in _classes(module))
+
+
+def _classes(module: ModuleType) -> Iterable[str]:
+    for name, value in vars(module).items():
+        own = isinstance(value, type) and value.__module__ == module.__name__ and hasattr(value, "diff")
+        if own and not name.startswith("_"):
+            yield f"{module.__name__}.{name}"
+
+
+def foreign(resources: Sequence[Json], classes: frozenset[str], packages: frozenset[str] = PACKAGES) -> tuple[str, ...]:
+    """One sentence for each place of a state that would run code which isn't the program's; no value is quoted.
+
+    ``resources`` as `pulumi stack export` has them. Encrypted values pass: only who has the stack's secrets could have made
+    them. With --show-secrets they are decrypted, and compared.
+    """
+    return tuple(f"{_name(each)}: {fault}" for each in resources for fault in _faults(each, classes, packages))
+
+
+def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str]) -> Iterable[str]:
+    kind = str(resource.get("type", ""))
+    package = kind.removeprefix(_PROVIDERS).partition(":")[0]
+    if package not in packages:
+        named = f"is of the package {plain(package, 40)!r}, which the program doesn't use"
+        yield f"{named}; the engine would fetch and run its plugin"
+    sides = [(side, resource.get(side)) for side in ("inputs", "outputs")]
+    for side, props in sides:
+        if not isinstance(props, Mapping):
+            continue
+        if kind.startswith(_PROVIDERS):
+            yield from _of_plugin(side, props)
+        elif PROVIDER in props and (why := _of_pickle(props[PROVIDER], classes)):
+            yield f"{PROVIDER} in its {side} {why}"
+
+
+def _of_plugin(side: str, props: Json) -> Iterable[str]:
+    internal = props.get("__internal")
+    inside = set(internal) if isinstance(internal, Mapping) else set()
+    named = sorted((_PLUGIN & inside) | ({"pluginDownloadURL"} & set(props)))
+    if named:
+        yield f"its {side} say which plugin is fetched ({', '.join(named)}); the program doesn't"
+    config = _decrypted(props.get("kubeconfig"))
+    if isinstance(config, str) and any(word in config for word in _STARTS):
+        yield f"the kubeconfig in its {side} starts a program ({' or '.join(_STARTS)}); the program gives a path"
+
+
+def _of_pickle(value: object, classes: frozenset[str]) -> str:
+    """What is wrong with a ``__provider``; empty where nothing is."""
+    if _is_secret(value) and isinstance(value, Mapping) and isinstance(value.get("ciphertext"), str):
+        return ""
+    text = _decrypted(value)
+    name = reference(text) if isinstance(text, str) else None
+    if name is None:
+        return _UNLIKE
+    return "" if name in classes else f"{_UNLIKE}: it names {plain(name, 80)!r}"
+
+
+def _is_secret(value: object) -> bool:
+    return isinstance(value, Mapping) and value.get(_SIGNATURE[0]) == _SIGNATURE[1]
+
+
+def _decrypted(value: object) -> object:
+    """The value of a secret that was decrypted by --show-secrets; the value itself where it is no secret."""
+    if not (_is_secret(value) and isinstance(value, Mapping)):
+        return value
+    try:
+        return json.loads(value["plaintext"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def reference(text: str) -> str | None:
+    """Dotted name of the class, where ``text`` is the pickle of an instance without attributes; None for all else."""
+    try:
+        steps = [(op.name, arg) for op, arg, _ in pickletools.genops(base64.b64decode(text, validate=True))]
+    except (ValueError, binascii.Error, IndexError, OverflowError):
+        return None
+    steps = [step for step in steps if step[0] not in _LABELS]
+    shape, values = tuple(name for name, _ in steps), [arg for _, arg in steps]
+    if len(shape) == 6 and {shape[0], shape[1]} <= _TEXTS and shape[2:] == ("STACK_GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "STOP"):
+        return f"{values[0]}.{values[1]}"
+    if shape == ("GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "STOP"):
+        return str(values[0]).replace(" ", ".", 1)
+    return None
+
+
+def _name(resource: Json) -> str:
+    """Logical name and type of a resource, both texts that an attacker may have written."""
+    urn = str(resource.get("urn", ""))
+    return f"{plain(urn.rpartition('::')[2], 80)} ({plain(str(resource.get('type', '')), 80)})"

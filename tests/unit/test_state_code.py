@@ -1,0 +1,198 @@
+"""A state that would run somebody else's code is named before an engine loads it; a state of this project passes."""
+
+from __future__ import annotations
+
+import base64
+import importlib
+import json
+import pickle
+import pkgutil
+import subprocess
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pulumi.dynamic import ResourceProvider
+from pulumi.dynamic.dynamic import serialize_provider
+
+import slinky_iac
+from slinky_iac import cli, stack_state, state_code, verify_state
+from slinky_iac.drain.gates import TeardownGateProvider
+from slinky_iac.errors import StateError
+
+SIGNATURE = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
+GATE = "pulumi-python:dynamic/slurm:TeardownGate"
+OURS = serialize_provider(TeardownGateProvider())
+CLASSES = state_code.project_classes()
+
+
+class Runs:
+    """What an attacker would put there."""
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        raise AssertionError("the state's code was run")
+
+
+def evil(protocol: int) -> str:
+    raw = pickle.dumps(print, protocol=protocol)[:-1] + b"(X\x02\x00\x00\x00idtR."
+    return base64.b64encode(raw).decode()
+
+
+def resource(kind: str = GATE, name: str = "cpu-teardown", **props: Any) -> dict[str, Any]:
+    urn = f"urn:pulumi:prod::slinky-iac::{kind}::{name}"
+    return {"urn": urn, "type": kind, "custom": True, "inputs": props, "outputs": dict(props)}
+
+
+def found(*resources: dict[str, Any]) -> tuple[str, ...]:
+    return state_code.foreign(resources, CLASSES)
+
+
+def all_providers() -> set[type[ResourceProvider]]:
+    for module in pkgutil.walk_packages(slinky_iac.__path__, "slinky_iac."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+    return {each for each in below(ResourceProvider) if each.__module__.startswith("slinky_iac.")}
+
+
+def below(kind: type) -> set[type]:
+    return {kind}.union(*(below(each) for each in kind.__subclasses__()))
+
+
+def test_every_provider_of_this_project_is_known_and_passes() -> None:
+    """A provider in another module has to be told to state_code.project_classes."""
+    usable = {each for each in all_providers() if not each.__name__.startswith("_")}
+    assert {f"{each.__module__}.{each.__qualname__}" for each in usable} == CLASSES
+    for each in usable:
+        text = serialize_provider(each())
+        assert state_code.reference(text) == f"{each.__module__}.{each.__qualname__}"
+        assert found(resource(__provider=text)) == ()
+
+
+@pytest.mark.parametrize("protocol", range(2, pickle.HIGHEST_PROTOCOL + 1))
+def test_another_release_of_python_writes_another_pickle_of_the_same(protocol: int) -> None:
+    text = base64.b64encode(pickle.dumps(TeardownGateProvider(), protocol=protocol)).decode()
+    assert found(resource(__provider=text)) == ()
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        SIGNATURE | {"ciphertext": "v1:abc:def"},
+        SIGNATURE | {"plaintext": json.dumps(OURS)},
+        OURS,
+    ],
+    ids=["encrypted", "decrypted", "plain"],
+)
+def test_a_provider_of_ours_passes_in_every_form_of_an_export(value: Any) -> None:
+    assert found(resource(__provider=value)) == ()
+
+
+EVIL = {
+    "plain": evil(4),
+    "of an older protocol": evil(2),
+    "decrypted": SIGNATURE | {"plaintext": json.dumps(evil(4))},
+    "decrypted to no text": SIGNATURE | {"plaintext": "{}"},
+    "a secret without a value": dict(SIGNATURE),
+    "a mapping": {"ciphertext": "v1:abc:def"},
+    "ours, with attributes": base64.b64encode(base64.b64decode(OURS)[:-1] + b"}(X\x01\x00\x00\x00aK\x01ub.").decode(),
+    "ours, and more": base64.b64encode(base64.b64decode(OURS)[:-1] + b"0" + base64.b64decode(evil(4))[2:]).decode(),
+    "a class of somebody else's": base64.b64encode(pickle.dumps(json.JSONDecodeError)).decode(),
+    "another class, as ours are": base64.b64encode(pickle.dumps(object())).decode(),
+    "no base64": "gAS!",
+    "no pickle": base64.b64encode(b"hello").decode(),
+    "nothing": None,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("why", EVIL)
+@pytest.mark.parametrize("side", ["inputs", "outputs"])
+def test_a_foreign_provider_is_found_on_either_side(why: str, side: str) -> None:
+    bad = resource(__provider=OURS) | {side: {"__provider": EVIL[why]}}
+    (said,) = found(resource(name="good", __provider=OURS), bad)
+    assert said.startswith(f"cpu-teardown ({GATE}): __provider in its {side}")
+
+
+KUBERNETES = "pulumi:providers:kubernetes"
+ROUNDABOUT = {
+    "a package that the program doesn't use": resource("command:local:Command", "x", delete="id"),
+    "its provider": resource("pulumi:providers:command", "x"),
+    "a dynamic provider of another language": resource("pulumi-nodejs:dynamic:Resource", "x", __provider="() => 1"),
+    "a plugin's own address": resource(KUBERNETES, "x", pluginDownloadURL="https://evil.example"),
+    "the same, where engines keep it": resource(KUBERNETES, "x", __internal={"pluginDownloadURL": "https://evil.example"}),
+    "another plugin by the same name": resource(KUBERNETES, "x", __internal={"name": "command", "parameterization": {}}),
+    "a kubeconfig that starts a program": resource(KUBERNETES, "x", kubeconfig="users: [{user: {exec: {command: id}}}]"),
+    "the same, encrypted": resource(KUBERNETES, "x", kubeconfig=SIGNATURE | {"plaintext": json.dumps("exec: {}")}),
+}
+
+
+@pytest.mark.parametrize("way", ROUNDABOUT)
+def test_the_other_ways_from_a_state_to_code_are_found(way: str) -> None:
+    said = found(ROUNDABOUT[way])
+    assert said
+    assert all(line.startswith("x (") for line in said)
+
+
+def test_a_state_of_this_project_passes() -> None:
+    release = resource("kubernetes:helm.sh/v3:Release", "operator", chart="slurm-operator")
+    plugin = resource(KUBERNETES, "here", kubeconfig="~/.kube/config", version="4.25.0", __internal={"pluginChecksums": {}})
+    stack = resource("pulumi:pulumi:Stack", "p-prod")
+    made = resource("random:index/randomPassword:RandomPassword", "key", length=64)
+    assert found(release, plugin, stack, made, resource("slinky:slurm:HybridCluster", "c"), resource(__provider=OURS)) == ()
+
+
+def test_what_an_own_program_uses_can_be_allowed() -> None:
+    more = frozenset({"aws"})
+    assert state_code.foreign([resource("aws:s3:Bucket", "x")], CLASSES, state_code.PACKAGES | more) == ()
+
+
+@given(st.binary(max_size=200), st.sampled_from([0, 1, 8, 40]))
+def test_no_bytes_are_loaded_and_none_are_too_odd(raw: bytes, begin: int) -> None:
+    text = base64.b64encode(base64.b64decode(OURS)[:begin] + raw).decode()
+    assert (state_code.reference(text) in CLASSES) == (found(resource(__provider=text)) == ())
+
+
+def test_names_of_a_state_move_no_cursor() -> None:
+    (said,) = found(resource("evil\x1b[2J\u202e:a:b", "x\x9b31m"))
+    assert said.isprintable()
+
+
+def exported(state: dict[str, Any], code: int = 0, asked: list[Sequence[str]] | None = None) -> Any:
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        (asked if asked is not None else []).append(arguments)
+        return subprocess.CompletedProcess(arguments, code, json.dumps(state), "error: passphrase must be set")
+
+    return run
+
+
+def state(*resources: dict[str, Any], pending: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    return {"version": 3, "deployment": {"resources": list(resources), "pending_operations": list(pending)}}
+
+
+def test_operations_that_were_cut_short_are_looked_at(capsys: pytest.CaptureFixture[str]) -> None:
+    bad = {"type": "deleting", "resource": resource(__provider=evil(4))}
+    arguments = cli.parser().parse_args(["verify-state"])
+    assert verify_state.run(arguments, exported(state(pending=[bad]))) == 6
+    said = capsys.readouterr().out
+    assert "cpu-teardown" in said
+    assert "stack import" in said
+    assert evil(4) not in said
+
+
+def test_secrets_are_decrypted_unless_it_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[Sequence[str]] = []
+    for words in (["verify-state", "--stack", "prod"], ["verify-state", "--encrypted", "--json"]):
+        assert verify_state.run(cli.parser().parse_args(words), exported(state(resource(__provider=OURS)), asked=asked)) == 0
+    assert ["--show-secrets" in words for words in asked] == [True, False]
+    first, _, rest = capsys.readouterr().out.partition("\n")
+    assert first == "the state holds no foreign code"
+    assert json.loads(rest) == {"schema": 1, "foreign": []}
+
+
+@pytest.mark.parametrize("bad", [{}, {"deployment": None}, {"deployment": {"resources": ["x"]}}, []])
+def test_what_is_no_state_is_no_answer(bad: Any) -> None:
+    with pytest.raises(StateError):
+        stack_state.everything(None, exported(bad), decrypted=False)
+    with pytest.raises(StateError, match="passphrase must be set"):
+        stack_state.everything(None, exported(bad, code=255), decrypted=True)
