@@ -12,7 +12,7 @@ import base64
 import binascii
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -88,7 +88,7 @@ def parse(name: str, raw: bytes) -> TokenKey:
         )
     numbers = key.public_key().public_numbers()
     needed = {"e": _number(numbers.e), "kty": "RSA", "n": _number(numbers.n)}
-    kid = _base64url(hashlib.sha256(json.dumps(needed, sort_keys=True, separators=(",", ":")).encode()).digest())
+    kid = _thumbprint({**needed, "kid": ""})
     return TokenKey(raw, key, kid, tuple(sorted({**needed, "alg": "RS256", "kid": kid, "use": "sig"}.items())))
 
 
@@ -124,11 +124,74 @@ def jwks(found: Iterable[TokenKey]) -> bytes:
 
 
 def kids(document: bytes) -> frozenset[str]:
-    """Names of the keys in a set. Raises ValueError where it is none."""
+    """Names of the keys in a set: each key's own thumbprint, which another key that is given its name hasn't.
+
+    Raises ValueError where it is no such set.
+    """
+    return frozenset(_thumbprint(entry) for entry in _entries(document))
+
+
+@dataclass(frozen=True)
+class SetDifference:
+    """How a set differs from the one that the stack makes. Keys by their own thumbprints."""
+
+    foreign: tuple[str, ...] = ()
+    """Keys that aren't the stack's: the holder of such a private half can be any user of Slurm."""
+    lacking: tuple[str, ...] = ()
+    readable: bool = True
+
+    @property
+    def words(self) -> str:
+        """What is so, without what to do. Nothing that is in the set is quoted."""
+        if not self.readable:
+            return "can't be read as a set of keys"
+        if not self.foreign and not self.lacking:
+            return "has the stack's keys and isn't the file that the stack makes"
+        said = [f"holds keys that aren't the stack's: {len(self.foreign)} (kid {', '.join(self.foreign[:4])})"]
+        said = said if self.foreign else []
+        return " and ".join([*said, *([f"lacks kid {', '.join(self.lacking[:4])}"] if self.lacking else [])])
+
+
+def difference(document: bytes, wanted: bytes) -> SetDifference | None:
+    """How ``document`` differs from ``wanted``, the stack's own set; None where it is the same file, byte for byte.
+
+    Names alone tell nothing: who may write the set may give his key the stack's name.
+    """
+    if document == wanted:
+        return None
     try:
-        return frozenset(str(key["kid"]) for key in json.loads(document)["keys"])
-    except (ValueError, TypeError, KeyError):
-        raise ValueError("is no set of keys as this program makes it (a JWKS whose keys each have a kid)") from None
+        found, ours = kids(document), kids(wanted)
+    except ValueError:
+        return SetDifference(readable=False)
+    return SetDifference(tuple(sorted(found - ours)), tuple(sorted(ours - found)))
+
+
+def _entries(document: bytes) -> list[dict[str, Any]]:
+    try:
+        return [dict(each) for each in json.loads(document, object_pairs_hook=_once)["keys"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise _no_set() from None
+
+
+def _no_set() -> ValueError:
+    return ValueError("is no set of keys as this program makes it (a JWKS of RSA keys that each have a kid)")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object none of whose members stands twice: readers differ in which of the two they take."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _no_set()
+    return found
+
+
+def _thumbprint(jwk: Mapping[str, Any]) -> str:
+    """RFC 7638: a hash of what makes the key."""
+    needed = {name: jwk.get(name) for name in ("e", "kty", "n")}
+    if not isinstance(jwk.get("kid"), str) or not all(isinstance(each, str) for each in needed.values()):
+        raise _no_set()
+    text = json.dumps(needed, sort_keys=True, separators=(",", ":"))
+    return _base64url(hashlib.sha256(text.encode()).digest())
 
 
 def generate() -> bytes:

@@ -244,9 +244,9 @@ check_jwt_key() { # FILE KEY [LINE]: AuthAltParameters names the JWT key; where 
     fi
 }
 
-check_jwks() { # FILE SET KID...: AuthAltParameters names the set of public keys, and these are in it
-    local conf=$1 set=$2 line kid
-    shift 2
+check_jwks() { # FILE SET DIGEST KID...: AuthAltParameters names the set of public keys, which is the stack's and no other
+    local conf=$1 set=$2 digest=$3 line kid got others
+    shift 3
     load_conf "$conf"
     line=$(alt_parameters)
     case ,$line, in
@@ -254,13 +254,23 @@ check_jwks() { # FILE SET KID...: AuthAltParameters names the set of public keys
         ,,) ;; # check_jwt_key says what is missing
         *) tell bad "$conf has AuthAltParameters=$line; add ,jwks=$set to it, else tokens of the stack's RSA key are refused" ;;
     esac
+    got=$(cat "$root$set" 2>/dev/null | tr -d '\0') # without line breaks at the end, which pulumi adds
+    if [ -z "$digest" ]; then
+        tell unknown "whose keys $set holds: the stack's were not known when this was made; make the hand-off again"
+        return
+    elif [ "$(printf '%s' "$got" | sha256sum | cut -d ' ' -f 1)" = "$digest" ]; then
+        tell ok "$set is the stack's, with $# keys"
+        return
+    fi
     for kid in "$@"; do
-        if grep -qsF -- "\"$kid\"" "$root$set"; then
-            tell ok "$set has the key $kid"
-        else
-            tell bad "$set lacks the key $kid, so its tokens are refused: place the hand-off's file"
-        fi
+        case $got in
+            *"\"$kid\""*) ;;
+            *) tell bad "$set lacks the key $kid, so its tokens are refused: place the hand-off's file" ;;
+        esac
     done
+    others=$(grep -o '"n"[[:space:]]*:' <<<"$got" | wc -l)
+    tell bad "$set is not the stack's file: it holds $others keys, the stack's are $#. The holder of any other can be any user of
+         Slurm: place the hand-off's file, then scontrol reconfigure. After a rotation of the token key make the hand-off again"
 }
 
 check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with at least these words

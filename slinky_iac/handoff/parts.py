@@ -5,6 +5,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from typing import Final
 
 from slinky_iac import names
@@ -82,12 +83,19 @@ def parameters(conf: str, wanted: Mapping[str, str], known: Known) -> Iterable[C
     for key, value in wanted.items():
         if key == "AuthAltParameters" and TOKEN_SET in value:
             yield ("check_jwt_key", conf, JWT_KEY, value)
-            yield ("check_jwks", conf, TOKEN_SET, *(sorted(kids(known.token_set.encode())) if known.token_set else ()))
+            yield ("check_jwks", conf, TOKEN_SET, *_set_words(known.token_set))
         elif key == "AuthAltParameters":
             yield ("check_jwt_key", conf, JWT_KEY)
         else:
             how = ["list"] if key in LISTS else ["least"] if key == "MaxNodeCount" else []
             yield ("check_parameter", conf, key, value, *how)
+
+
+def _set_words(token_set: str | None) -> tuple[str, ...]:
+    """Digest of the set, without line breaks at its end, and the names of its keys."""
+    if not token_set:
+        return ("",)
+    return (sha256(token_set.rstrip("\n").encode()).hexdigest(), *sorted(kids(token_set.encode())))
 
 
 def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check, ...]:

@@ -54,13 +54,25 @@ def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
         text = f"the cluster's Secret has {facts.signing}, the configuration {facts.current}"
         yield Agreement("token key: Secret", _verdict(facts.signing == facts.current), text)
         wanted = {kid for kid in (facts.current, facts.coming, facts.previous) if kid is not None}
-        agree = facts.published == wanted
-        text = "the ConfigMap has the configuration's keys" if agree else "the ConfigMap has others: `pulumi up`"
+        agree = facts.published == wanted and not facts.set_differs
+        text = "the ConfigMap is the file that the configuration's keys make" if agree else _of_set(facts)
         yield Agreement("token key: public set", _verdict(agree), text)
     yield from _takers("token key", facts, "its jwks.json hasn't this key, or it hasn't read it")
     if facts.coming is not None or facts.previous is not None:
         going_on = "one is under way: `python -m slinky_iac keys rotate tokens` goes on"
         yield Agreement("token key: rotation", "differs", going_on)
+
+
+def _of_set(facts: TokenFacts) -> str:
+    if not facts.set_differs:
+        return "there is no ConfigMap with it: `pulumi up --refresh` makes it"
+    advice = "`pulumi up --refresh` writes the stack's own"
+    if facts.foreign:
+        advice = (
+            "the holder of such a key can be any user of Slurm. Where no rotation has just ended, find out who wrote it"
+            f" (docs/token-keys.md), then {advice}"
+        )
+    return f"the ConfigMap {facts.set_differs}: {advice}"
 
 
 def _takers(key: str, facts: JwtFacts | TokenFacts, refusal: str) -> Iterator[Agreement]:

@@ -153,16 +153,19 @@ def facts_of(look: Look) -> TokenFacts:
     base = config.cluster.resource_name
     held = held_in_secret(look)
     outside = {Role.SLURMCTLD: config.controller.external, Role.SLURMDBD: config.accounting.external}
+    published, differs = _published(look, names.token_key_set(base))
     return TokenFacts(
         current=found.tokens["tokenKey"].kid,
         coming=_kid(found, "tokenKeyNext"),
         previous=_kid(found, "tokenKeyPrevious"),
-        published=_published(look, names.token_key_set(base)),
+        published=published,
         signing=None if held is None else held[2],
         slurmctld={kid: look.takes(key, slurmdbd=False) for kid, key in known.items()},
         slurmdbd=_slurmdbd(look, known) if look.accounting else None,
         outside=frozenset(role for role, host in outside.items() if host is not None),
         hosts=look.hosts,
+        set_differs="" if differs is None else differs.words,
+        foreign=() if differs is None else differs.foreign,
     )
 
 
@@ -177,12 +180,15 @@ def _kid(found: Material, name: str) -> str | None:
     return found.tokens[name].kid if name in found.tokens else None
 
 
-def _published(look: Look, name: str) -> frozenset[str]:
+def _published(look: Look, name: str) -> tuple[frozenset[str], token_keys.SetDifference | None]:
+    """The keys in the ConfigMap, and how it differs from what the configuration's keys make."""
     try:
         text = look.session.kube.config_map_data(look.material.config.cluster.namespace, name).get(names.JWKS_FILE, "")
     except KubeNotFound:
-        return frozenset()
-    return token_keys.kids(text.encode()) if text else frozenset()
+        return frozenset(), None
+    document = text.encode()
+    differs = token_keys.difference(document, token_keys.jwks(look.material.tokens.values()))
+    return (token_keys.kids(document) if differs is None or differs.readable else frozenset()), differs
 
 
 def _slurmdbd(look: Look, known: Mapping[str, TokenKey]) -> dict[str, bool | None]:

@@ -31,7 +31,7 @@ class TokenFacts:
     coming: str | None
     previous: str | None
     published: frozenset[str]
-    """Keys in the cluster's ConfigMap; none where there is none."""
+    """Keys in the cluster's ConfigMap; none where there is none, or where it can't be read."""
     signing: str | None
     """The key in the cluster's Secret, which gates and commands sign with; None: no Secret."""
     slurmctld: Mapping[str, bool | None] = field(default_factory=dict)
@@ -41,6 +41,11 @@ class TokenFacts:
     outside: frozenset[Role] = frozenset({Role.SLURMCTLD, Role.SLURMDBD})
     """Which of the two are outside Kubernetes; in it they follow the ConfigMap by themselves."""
     hosts: tuple[Host, ...] = ()
+    set_differs: str = ""
+    """How the cluster's ConfigMap differs from the file that the configuration's keys make; empty where it is that file, or
+    where there is none."""
+    foreign: tuple[str, ...] = ()
+    """Keys in it that aren't the configuration's."""
 
 
 def rotation(facts: TokenFacts) -> Rotation:
@@ -123,7 +128,12 @@ def _due_before_the_change(facts: TokenFacts, coming: str) -> str:
 
 
 def _notes(facts: TokenFacts) -> tuple[str, ...]:
-    """Who takes which key."""
+    """Who takes which key, and whether the public set has others."""
+    strangers = [f"the ConfigMap with the public set {facts.set_differs}"] if facts.foreign else []
+    return (*strangers, *_taken_by(facts))
+
+
+def _taken_by(facts: TokenFacts) -> tuple[str, ...]:
     which = {facts.coming: "the new key", facts.previous: "the old key"}
     own = "the new key" if facts.previous else "the old key" if facts.coming else "the key of this stack"
     said = {True: "takes", False: "refuses", None: "could not be asked about"}

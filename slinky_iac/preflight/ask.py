@@ -52,7 +52,9 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
     """All facts of one preflight."""
     config, clock = values.config, Clock()
     outside = [*places(config)]
-    facts = Facts(here=attempts(outside, TRY_S), keys_trouble=keys_trouble, keys=_prints(values))
+    facts = Facts(
+        here=attempts(outside, TRY_S), keys_trouble=keys_trouble, keys=_prints(values), token_set=values.token_set()
+    )
     with ExitStack() as stack:
         try:
             access = load(kube_source(config), env=env, home=Path.home())
@@ -120,9 +122,12 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
             continue
         except KubeError as error:
             troubles[key] = str(error)
+    token_set, token_set_trouble = _token_set(kube, config)
     return KubeFacts(
         server=server,
         release=release,
+        token_set=token_set,
+        token_set_trouble=token_set_trouble,
         namespace=_or_none(lambda: kube.namespace_exists(namespace)),
         restapi=_or_none(lambda: _there(lambda: kube.deployment_images(namespace, names.restapi_service(base)))),
         restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
@@ -131,6 +136,19 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         nodesets=_nodesets(kube, config, now),
         admission_policies=policies,
     )
+
+
+def _token_set(kube: ShortPodClient, config: StackConfig) -> tuple[bytes | None, str]:
+    """The public set as the cluster has it, and why it isn't known."""
+    if not config.keys.has_token_keys:
+        return None, ""
+    name = names.token_key_set(config.cluster.resource_name)
+    try:
+        return kube.config_map_data(config.cluster.namespace, name).get(names.JWKS_FILE, "").encode(), ""
+    except KubeNotFound:
+        return None, ""
+    except KubeError as error:
+        return None, str(error)
 
 
 def _nodesets(kube: ShortPodClient, config: StackConfig, now: float) -> dict[str, NodeSetFacts]:

@@ -13,6 +13,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import ON_SLURMCTLD, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Token
 from slinky_iac.slurmconf import auth_alt_parameters
+from slinky_iac.token_keys import difference
 
 TOKEN_IN_CONFIG, TOKEN_IN_SECRET = "configuration (RS256)", "Secret (RS256)"
 """Where an RSA key came from, beside the JWT key's places."""
@@ -84,4 +85,36 @@ def line(config: StackConfig, facts: Facts) -> Iterator[Check]:
     yield problem("token-set", subject, "slurmctld", said, "Set", _line(config), at=_AT)
 
 
-CHECKS = (taken, line)
+def public_set(config: StackConfig, facts: Facts) -> Iterator[Check]:
+    """The ConfigMap is the set that the configuration's keys make, byte for byte: a key of somebody else's in it signs as
+    any user."""
+    if not config.keys.has_token_keys:
+        return
+    held, wanted = facts.kube.token_set, facts.token_set
+    subject = f"ConfigMap {names.token_key_set(config.cluster.resource_name)}"
+    if facts.kube.token_set_trouble:
+        yield unknown("public-set", subject, "Kubernetes", f"not known: {facts.kube.token_set_trouble}")
+        return
+    if held is None:
+        return  # before the first `pulumi up`
+    if wanted is None:
+        why = facts.keys_trouble or "the configuration's token keys could not be read here"
+        yield unknown("public-set", subject, "Kubernetes", f"not known: {why}", "Give the stack's passphrase, run it again")
+        return
+    found = difference(held, wanted)
+    if found is None:
+        yield fine("public-set", subject, "Kubernetes", "is the set of the configuration's keys, byte for byte")
+    elif found.foreign or not found.readable:
+        yield problem(
+            "public-set",
+            subject,
+            "Kubernetes",
+            f"{found.words}; the holder of such a key can be any user of Slurm",
+            "Find out who wrote it (docs/token-keys.md says how), then write the stack's own",
+            "pulumi up --refresh",
+        )
+    else:
+        yield warning("public-set", subject, "Kubernetes", found.words, "Write the stack's own", "pulumi up --refresh")
+
+
+CHECKS = (taken, line, public_set)

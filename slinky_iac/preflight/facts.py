@@ -127,6 +127,10 @@ class KubeFacts:
     """By their name in the configuration; those that are there."""
     admission_policies: bool | None = None
     """Whether the API server has the kinds of the fence; None where that isn't known, or wasn't asked."""
+    token_set: bytes | None = None
+    """The ConfigMap with the public set (jwks.json); None where there is none."""
+    token_set_trouble: str = ""
+    """Why it isn't known."""
 
 
 @dataclass(frozen=True)
@@ -248,3 +252,5 @@ class Facts:
     """Fingerprints of the imported keys, under ``slurm.key`` and ``jwt``."""
     keys_trouble: str = ""
     """Why imported keys could not be read."""
+    token_set: bytes | None = None
+    """The public set that the configuration's token keys make; None where it has none, or they could not be read."""

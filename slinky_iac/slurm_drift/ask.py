@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 from slinky_iac import names, stack_state
 from slinky_iac.drain.cli import console_report
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
-from slinky_iac.errors import StateError
+from slinky_iac.errors import KubeNotFound, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
-from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNode, SeenNodeSet, SeenPod, drift
+from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNode, SeenNodeSet, SeenPod, TokenSet, drift
 
 _NODESET: Final = f"kubernetes:{names.API_VERSION}:NodeSet"
 _CONTROLLER: Final = f"kubernetes:{names.API_VERSION}:Controller"
+_CONFIG_MAP: Final = "kubernetes:core/v1:ConfigMap"
 _STACK: Final = "pulumi:pulumi:Stack"
 _PARTITION: Final = re.compile(r"^\s*PartitionName=(\S+)", re.IGNORECASE | re.MULTILINE)
 _IMAGE_RELEASE: Final = re.compile(r":(\d\d\.\d\d)(?![\d])")
@@ -34,7 +36,17 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         )
     wanted = expected(resources, gates, hosts)
     with open_session(reach, "", report=console_report()) as session:
-        return drift(wanted, look(session, gates, fence_parts(resources)))
+        seen = look(session, gates, fence_parts(resources))
+        if wanted.token_set is not None:
+            seen = replace(seen, token_set=_token_set(session, wanted.token_set))
+        return drift(wanted, seen)
+
+
+def _token_set(session: Session, wanted: TokenSet) -> str | None:
+    try:
+        return session.kube.config_map_data(wanted.namespace, wanted.name).get(names.JWKS_FILE, "")
+    except KubeNotFound:
+        return None
 
 
 def expected(resources: Resources, gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Expected:
@@ -50,7 +62,20 @@ def expected(resources: Resources, gates: Mapping[str, GateSettings], hosts: Out
         nodesets=tuple(sorted(gates)),
         hosts=states,
         partitions=tuple(sorted(set(_partitions(resources, gates)))),
+        token_set=_written_set(resources),
     )
+
+
+def _written_set(resources: Resources) -> TokenSet | None:
+    """The ConfigMap that holds the public set, by the URN that this program gives it."""
+    for each in resources:
+        urn = str(each.get("urn", ""))
+        if each.get("type") == _CONFIG_MAP and f"{names.TYPE_PREFIX}:AuthKeys$" in urn and urn.endswith("-token-jwks"):
+            metadata, data = _part(each, "metadata"), _part(each, "data")
+            if isinstance(metadata, dict) and isinstance(data, dict):
+                found = (metadata.get("namespace"), metadata.get("name"), data.get(names.JWKS_FILE))
+                return TokenSet(*(str(text or "") for text in found))
+    return None
 
 
 def _is(resource: Mapping[str, Any], name: str) -> bool:

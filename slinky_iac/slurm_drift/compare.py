@@ -16,7 +16,15 @@ from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
 
 Kind = Literal[
-    "node-missing", "record-left", "drain-left", "host-not-held", "partition-missing", "cluster", "version", "fence"
+    "node-missing",
+    "record-left",
+    "drain-left",
+    "host-not-held",
+    "partition-missing",
+    "cluster",
+    "version",
+    "fence",
+    "token-set",
 ]
 DYNAMIC: Final = "DYNAMIC_NORM"
 """State flag of nodes that registered by themselves, as pods do (slurm.h, NODE_STATE_DYNAMIC_NORM)."""
@@ -37,6 +45,17 @@ class Expected:
     hosts: Mapping[str, str] = field(default_factory=dict)
     """Bare-metal hosts: ``active`` or ``drained``."""
     partitions: tuple[str, ...] = ()
+    token_set: TokenSet | None = None
+    """The public set (jwks.json) of the stack's token keys; None where it has none."""
+
+
+@dataclass(frozen=True)
+class TokenSet:
+    """The ConfigMap with the public set, as the last update wrote it."""
+
+    namespace: str
+    name: str
+    document: str
 
 
 @dataclass(frozen=True)
@@ -91,6 +110,8 @@ class Seen:
     nodesets: Mapping[str, SeenNodeSet]
     fence: tuple[str, ...] = ()
     """What is gone or changed of the fence in the API server, in words."""
+    token_set: str | None = None
+    """The public set as the cluster has it; None: there is none."""
 
 
 @dataclass(frozen=True)
@@ -112,6 +133,7 @@ def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
         *_left_records(expected, seen),
         *_left_drains(expected, seen),
         *_hosts_not_held(expected, seen),
+        *_token_set(expected, seen),
         *_partitions(expected, seen),
         *(Finding("fence", "API server", each) for each in seen.fence),
     ]
@@ -252,6 +274,26 @@ def _hosts_not_held(expected: Expected, seen: Seen) -> Iterable[Finding]:
                 host,
                 f"{host} is to be drained, and takes jobs: somebody returned it. `pulumi up --refresh`, or set it to active",
             )
+
+
+def _token_set(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    wanted = expected.token_set
+    if wanted is None or seen.token_set == wanted.document:
+        return
+    subject, write = f"ConfigMap {wanted.namespace}/{wanted.name}", "`pulumi up --refresh` writes the stack's own"
+    if seen.token_set is None:
+        yield Finding("token-set", subject, f"the public set of the stack's tokens is gone: {write}")
+        return
+    from slinky_iac.token_keys import difference  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
+
+    found = difference(seen.token_set.encode(), wanted.document.encode())
+    words = "differs" if found is None else found.words
+    yield Finding(
+        "token-set",
+        subject,
+        f"the public set of the stack's tokens {words}: the holder of a key in it can be any user of Slurm. Find out who"
+        f" wrote it (docs/token-keys.md), then {write}",
+    )
 
 
 def _partitions(expected: Expected, seen: Seen) -> Iterable[Finding]:

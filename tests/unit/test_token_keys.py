@@ -112,7 +112,69 @@ def test_a_set_says_of_each_key_what_slurmctld_looks_for_and_nothing_private() -
     assert (entry["alg"], entry["kty"], entry["use"]) == ("RS256", "RSA", "sig")
 
 
-@pytest.mark.parametrize("document", [b"", b"[]", b'{"keys":[{}]}', b'{"keys":1}', b"\xff"])
+def forged() -> bytes:
+    """The old key's set, but for its modulus, which is another's."""
+    (entry,) = json.loads(token_keys.jwks([token_key("old")]))["keys"]
+    (other,) = json.loads(token_keys.jwks([token_key("third")]))["keys"]
+    return json.dumps({"keys": [{**entry, "n": other["n"]}]}, sort_keys=True, separators=(",", ":")).encode() + b"\n"
+
+
+def test_a_key_that_goes_by_another_s_name_is_known_by_its_own() -> None:
+    assert token_keys.kids(forged()) == {token_key("third").kid}
+
+
+def test_the_same_file_has_no_difference() -> None:
+    own = token_keys.jwks([token_key("old"), token_key("new")])
+    assert token_keys.difference(own, own) is None
+
+
+OWN, ROGUE, LACKED = token_key("old"), token_key("third"), token_key("new")
+
+
+@pytest.mark.parametrize(
+    ("document", "foreign", "lacking"),
+    [
+        (token_keys.jwks([OWN, LACKED, ROGUE]), [ROGUE], []),
+        (token_keys.jwks([OWN]), [], [LACKED]),
+        (token_keys.jwks([OWN, ROGUE]), [ROGUE], [LACKED]),
+        (forged(), [ROGUE], [OWN, LACKED]),
+        (token_keys.jwks([OWN, LACKED]) + b"\n", [], []),
+    ],
+    ids=["rogue", "lacks", "both", "forged", "longer"],
+)
+def test_keys_of_others_and_lacking_ones_are_named_by_what_they_are(
+    document: bytes, foreign: list[token_keys.TokenKey], lacking: list[token_keys.TokenKey]
+) -> None:
+    found = token_keys.difference(document, token_keys.jwks([OWN, LACKED]))
+    assert found is not None
+    assert found.foreign == tuple(sorted(key.kid for key in foreign))
+    assert found.lacking == tuple(sorted(key.kid for key in lacking))
+    assert all(key.kid in found.words for key in foreign)
+
+
+@given(
+    st.binary(max_size=200) | st.text(max_size=200).map(str.encode) | st.just(b"[" * 100_000) | st.just(b'{"keys":' * 9_999)
+)
+def test_any_other_bytes_differ_in_words_that_are_ours(document: bytes) -> None:
+    found = token_keys.difference(document, token_keys.jwks([OWN]))
+    assert found is not None
+    assert found.words.isprintable()
+    assert found.words.isascii()
+
+
+def test_a_member_that_stands_twice_is_not_read_as_either() -> None:
+    """json.loads takes the last, another reader the first."""
+    text = token_keys.jwks([OWN]).decode()
+    (other,) = json.loads(token_keys.jwks([ROGUE]))["keys"]
+    twice = text.replace('"kty"', f'"n":"{other["n"]}","kty"', 1).encode()
+    with pytest.raises(ValueError, match="no set of keys"):
+        token_keys.kids(twice)
+    found = token_keys.difference(twice, text.encode())
+    assert found is not None
+    assert "can't be read" in found.words
+
+
+@pytest.mark.parametrize("document", [b"", b"[]", b'{"keys":[{}]}', b'{"keys":1}', b"\xff", b"[" * 100_000])
 def test_what_is_no_set_is_said_to_be_none(document: bytes) -> None:
     with pytest.raises(ValueError, match="no set of keys"):
         token_keys.kids(document)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -21,6 +23,8 @@ SET = token_keys.jwks([token_key("old"), token_key("new")]).decode()
 LINE = "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json"
 CONF, PLACE = "/etc/slurm/slurm.conf", "/etc/slurm/jwks.json"
 KID = token_key().kid
+DIGEST = hashlib.sha256(SET.rstrip("\n").encode()).hexdigest()
+CALL = ("check_jwks", CONF, PLACE, DIGEST, *sorted(token_keys.kids(SET.encode())))
 
 
 def handed(known: Known) -> Handoff:
@@ -38,7 +42,7 @@ def test_both_daemons_get_the_set_without_any_key_being_asked_for(role: str) -> 
     (placed,) = [each for each in made.files if each.path == PLACE]
     assert (placed.text, placed.mode, placed.owner) == (SET, 0o644, "slurm")
     assert LINE in made.wanted
-    assert ("check_jwks", made.edits, PLACE, *sorted(token_keys.kids(SET.encode()))) in made.checks
+    assert ("check_jwks", made.edits, PLACE, DIGEST, *sorted(token_keys.kids(SET.encode()))) in made.checks
     for other in ("slurmd", "login", "slurmrestd"):
         assert [each.path for each in sheet(handed(replace(KNOWN, token_set=SET)), other).files if "jwks" in each.path] == []
 
@@ -78,17 +82,49 @@ def kinds(host: Tree, *call: str) -> list[str]:
     return [line.split()[0] for line in host.check(*call).lines]
 
 
-def test_the_check_wants_the_set_named_and_in_it_every_key(host: Tree) -> None:
+def test_the_check_wants_the_set_named_and_whole(host: Tree) -> None:
     conf(host, LINE)
-    assert kinds(host, "check_jwks", CONF, PLACE, KID) == ["ok", "ok"]
-    assert kinds(host, "check_jwks", CONF, PLACE, "another-kid") == ["ok", "bad"]
+    assert kinds(host, *CALL) == ["ok", "ok"]
+    (host.root / "etc/slurm/jwks.json").write_text(SET + "\n\n")  # `pulumi stack output` ends its line
+    assert kinds(host, *CALL) == ["ok", "ok"]
     (host.root / "etc/slurm/jwks.json").unlink()
-    assert host.check("check_jwks", CONF, PLACE, KID).status == 1
+    assert host.check(*CALL).status == 1
+
+
+def test_a_key_that_lacks_is_named(host: Tree) -> None:
+    conf(host, LINE)
+    (host.root / "etc/slurm/jwks.json").write_bytes(token_keys.jwks([token_key("old")]))
+    said = host.check(*CALL)
+    assert said.status == 1
+    assert f"lacks the key {token_key('new').kid}" in said.lines[1]
+
+
+def test_a_rogue_key_beside_the_stack_s_is_bad(host: Tree) -> None:
+    conf(host, LINE)
+    (host.root / "etc/slurm/jwks.json").write_bytes(token_keys.jwks([token_key(each) for each in ("old", "new", "third")]))
+    said = host.check(*CALL)
+    assert said.status == 1
+    assert "holds 3 keys, the stack's are 2" in said.lines[1]
+
+
+def test_another_modulus_under_the_stack_s_name_is_bad(host: Tree) -> None:
+    conf(host, LINE)
+    document = json.loads(SET)
+    document["keys"][0]["n"] = json.loads(token_keys.jwks([token_key("third")]))["keys"][0]["n"]
+    (host.root / "etc/slurm/jwks.json").write_text(json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n")
+    said = host.check(*CALL)
+    assert said.status == 1
+    assert "is not the stack's file" in said.lines[1]
+
+
+def test_a_set_that_was_not_known_is_unknown_and_not_fine(host: Tree) -> None:
+    conf(host, LINE)
+    assert kinds(host, "check_jwks", CONF, PLACE, "") == ["ok", "unknown"]
 
 
 def test_a_line_that_lacks_the_set_is_told_with_what_to_add_and_not_doubled(host: Tree) -> None:
     conf(host, "AuthAltParameters = jwt_key=/etc/slurm/jwt_hs256.key")
-    said = host.check("check_jwks", CONF, PLACE, KID)
+    said = host.check(*CALL)
     assert said.status == 1
     assert "add ,jwks=/etc/slurm/jwks.json to it" in said.lines[0]
     assert host.check("check_jwt_key", CONF, "/etc/slurm/jwt_hs256.key", LINE.split("=", 1)[1], missing=True).lines == []
@@ -98,4 +134,4 @@ def test_where_there_is_no_line_the_whole_one_is_to_be_added(host: Tree) -> None
     conf(host, "")
     call = ("check_jwt_key", CONF, "/etc/slurm/jwt_hs256.key", LINE.split("=", 1)[1])
     assert host.check(*call, missing=True).lines == [LINE]
-    assert kinds(host, "check_jwks", CONF, PLACE, KID) == ["ok"], "the missing line is told once"
+    assert kinds(host, *CALL) == ["ok"], "the missing line is told once"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -13,8 +14,9 @@ from slinky_iac.key_lifecycle.hosts import hosts_of
 from slinky_iac.key_lifecycle.look import Look
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Role
+from slinky_iac.key_lifecycle.report import Agreement, token_agreements
 from slinky_iac.key_lifecycle.rotate_tokens import facts_of, file_of, held_in_secret
-from slinky_iac.key_lifecycle.tokens import FORGET, LEARN
+from slinky_iac.key_lifecycle.tokens import FORGET, LEARN, rotation
 from slinky_iac.token_keys import TokenKey
 from tests.rsa_keys import pem, token_key
 from tests.stacks import merged
@@ -66,6 +68,51 @@ def test_secret_and_set_are_what_the_cluster_has() -> None:
     before = facts_of(look(Daemons({}, ctl={}, dbd={})))
     assert (before.signing, before.published) == (None, frozenset())
     assert held_in_secret(look(Daemons({}, ctl={}, dbd={}))) is None
+
+
+ROGUE = token_key("third")
+
+
+def of_set(document: bytes) -> Agreement:
+    """What `keys verify` says of a ConfigMap."""
+    objects = {"slurm-token-key": {"token.pem": pem("new")}, "slurm-token-jwks": {"jwks.json": document.decode()}}
+    rows = token_agreements(facts_of(look(Daemons(objects, ctl={}, dbd={}))))
+    (row,) = [each for each in rows if each.what == "token key: public set"]
+    return row
+
+
+def test_the_configuration_s_own_set_agrees_also_in_the_middle_of_a_rotation() -> None:
+    assert of_set(token_keys.jwks([OLD, NEW])).verdict == "agrees"
+
+
+def test_a_rogue_key_in_the_set_differs_and_is_named() -> None:
+    row = of_set(token_keys.jwks([OLD, NEW, ROGUE]))
+    assert row.verdict == "differs"
+    assert f"holds keys that aren't the stack's: 1 (kid {ROGUE.kid})" in row.text
+    assert "docs/token-keys.md" in row.text
+
+
+def test_another_modulus_under_the_stack_s_name_differs() -> None:
+    """Compared by names it would be the stack's."""
+    document = json.loads(token_keys.jwks([OLD, NEW]))
+    (entry,) = [each for each in document["keys"] if each["kid"] == NEW.kid]
+    entry["n"] = json.loads(token_keys.jwks([ROGUE]))["keys"][0]["n"]
+    row = of_set(json.dumps(document, sort_keys=True, separators=(",", ":")).encode() + b"\n")
+    assert row.verdict == "differs"
+    assert ROGUE.kid in row.text
+    assert f"lacks kid {NEW.kid}" in row.text
+
+
+@pytest.mark.parametrize("document", [b"", b"{}", b"[[[[", b'{"keys":[{"kid":"\\u001b[2J"}]}'])
+def test_a_set_that_is_none_differs_and_ends_nothing(document: bytes) -> None:
+    row = of_set(document)
+    assert row.verdict == "differs"
+    assert "can't be read" in row.text
+
+
+def test_a_plan_names_a_rogue_key() -> None:
+    objects = {"slurm-token-jwks": {"jwks.json": token_keys.jwks([OLD, NEW, ROGUE]).decode()}}
+    assert any(ROGUE.kid in note for note in rotation(facts_of(look(Daemons(objects, ctl={}, dbd={})))).notes)
 
 
 @pytest.mark.parametrize(

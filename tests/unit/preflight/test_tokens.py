@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
 import httpx
 import pytest
 
+from slinky_iac import token_keys
 from slinky_iac.preflight import check_tokens, quick
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.facts import Conf, Facts, SlurmFacts
 from slinky_iac.slurmrest.signing import SigningKey
 from slinky_iac.token_keys import TokenKey
 from tests.rsa_keys import token_key
-from tests.unit.preflight.made import CONF, SLURM, found, slurm, stack, verdicts
+from tests.unit.preflight.made import CONF, KUBE, SLURM, found, slurm, stack, verdicts
 from tests.unit.preflight.test_ask_slurm import INSIDE, Surveyed, ask
 from tests.unit.slurmrest.fake import KEY, OTHER_KEY, Json, answer, error
 from tests.unit.slurmrest.test_rs256 import WithSet
@@ -74,6 +76,36 @@ def test_an_older_slurmctld_that_tells_no_line_leaves_it_unknown(conf: Conf | No
     (check,) = found("token-set", world(conf=conf), rsa())
     assert check.verdict is Verdict.UNKNOWN
     assert LINE in check.change
+
+
+SET = token_keys.jwks([token_key("old")])
+
+
+@pytest.mark.parametrize(
+    ("held", "verdict", "words"),
+    [
+        (SET, Verdict.FINE, "byte for byte"),
+        (token_keys.jwks([token_key("old"), token_key("third")]), Verdict.PROBLEM, "aren't the stack's: 1"),
+        (SET.replace(json.loads(SET)["keys"][0]["n"][:9].encode(), b"AAAAAAAAA"), Verdict.PROBLEM, "aren't the stack's: 1"),
+        (b"{", Verdict.PROBLEM, "can't be read"),
+        (SET + b"\n", Verdict.WARNING, "isn't the file"),
+    ],
+    ids=["same", "rogue", "forged", "none", "longer"],
+)
+def test_the_public_set_is_the_configuration_s_byte_for_byte(held: bytes, verdict: Verdict, words: str) -> None:
+    facts = replace(world(), kube=replace(KUBE, token_set=held), token_set=SET)
+    (check,) = found("public-set", facts, rsa())
+    assert check.verdict is verdict
+    assert words in check.got
+
+
+def test_a_public_set_that_cannot_be_compared_is_unknown_and_before_the_first_update_there_is_none() -> None:
+    assert verdicts("public-set", replace(world(), kube=replace(KUBE, token_set_trouble="forbidden")), rsa()) == [
+        Verdict.UNKNOWN
+    ]
+    assert verdicts("public-set", replace(world(), kube=replace(KUBE, token_set=SET)), rsa()) == [Verdict.UNKNOWN]
+    assert verdicts("public-set", replace(world(), token_set=SET), rsa()) == []
+    assert verdicts("public-set", replace(world(), kube=replace(KUBE, token_set=SET), token_set=SET)) == []
 
 
 def test_nobody_to_ask_is_unknown_and_the_line_is_shown() -> None:

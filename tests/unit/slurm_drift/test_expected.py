@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from slinky_iac import names
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.slurm_drift.ask import expected
+from slinky_iac.slurm_drift.compare import TokenSet
 
 REACH = {"namespace": "slurm", "restapiService": "r", "jwtSecret": "s", "jwtEntry": "e"}
 GATE = {
@@ -53,3 +55,14 @@ def test_releases_come_from_image_tags_that_name_one() -> None:
 def test_hosts_and_stack_come_from_the_gates() -> None:
     found = of({"type": "pulumi:pulumi:Stack"})
     assert (found.stack, dict(found.hosts), found.nodesets) == ("prod", {"m-1": "active", "m-2": "drained"}, ("gpu",))
+
+
+def test_the_public_set_is_the_one_that_the_last_update_wrote() -> None:
+    own = {
+        "type": "kubernetes:core/v1:ConfigMap",
+        "urn": f"urn:pulumi:prod::slinky-iac::{names.TYPE_PREFIX}:AuthKeys$kubernetes:core/v1:ConfigMap::slurm-token-jwks",
+        "inputs": {"metadata": {"namespace": "slurm", "name": "slurm-token-jwks"}, "data": {"jwks.json": "{}"}},
+    }
+    assert of(own).token_set == TokenSet("slurm", "slurm-token-jwks", "{}")
+    assert of({**own, "urn": "urn:pulumi:prod::slinky-iac::kubernetes:core/v1:ConfigMap::x-token-jwks"}).token_set is None
+    assert of().token_set is None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import Any
 
@@ -13,6 +12,8 @@ from slinky_iac.slurmrest.models import Cluster, Diag, Job, JobsAnswer, Node, No
 from slinky_iac.status.facts import Facts, facts
 from slinky_iac.status.model import Answer
 from slinky_iac.status.seen import Configured, Seen, SeenKey, SeenNodeSet
+from slinky_iac.token_keys import jwks
+from tests.rsa_keys import token_key
 
 NOW = 1_800_000_000
 HOUR = 3600
@@ -59,7 +60,7 @@ def of_keys(kind: str, logical: str, name: str, **more: Any) -> dict[str, Any]:
 
 def token_objects(*kids: str) -> list[dict[str, Any]]:
     """What a stack with a token key has besides."""
-    public = json.dumps({"keys": [{"kid": kid} for kid in kids]})
+    public = jwks(each for each in map(token_key, ("old", "new", "third")) if each.kid in kids).decode()
     return [
         of_keys("Secret", "token-key-secret", "slurm-token-key"),
         of_keys("ConfigMap", "token-jwks", "slurm-token-jwks", data={"jwks.json": public}),

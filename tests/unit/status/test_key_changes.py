@@ -12,10 +12,11 @@ from slinky_iac.status.facts import facts
 from slinky_iac.status.model import Answer, KeyChange, Status
 from slinky_iac.status.render import screen
 from slinky_iac.status.seen import Configured, SeenKey
+from tests.rsa_keys import token_key
 from tests.unit.status.made import NOW, PRINTS, answers, configured, gate, resources, token_objects
 
 TOKENS = {"jwtSecret": "slurm-token-key", "jwtEntry": "token.pem", "tokens": "rs256"}
-A, B = "kid-a" * 8, "kid-b" * 8
+A, B = token_key("old").kid, token_key("new").kid
 
 
 def shown(
