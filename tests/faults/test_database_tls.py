@@ -59,7 +59,7 @@ class Server:
         )
 
     def sql(self, statement: str) -> str:
-        return self.hosts.run(HOST, ["mariadb", "-N", f"--socket={SOCKET}"], stdin=statement).stdout
+        return self.hosts.run(HOST, ["mariadb", "-N", "--skip-ssl", f"--socket={SOCKET}"], stdin=statement).stdout
 
     def down(self) -> None:
         self.hosts.site.supervisor.stop(self.hosts.process(HOST, "mariadb-tls"), 20)
