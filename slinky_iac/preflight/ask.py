@@ -22,6 +22,7 @@ from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.kube_access import kube_source
 from slinky_iac.manifests.munge_clients import key_secret
 from slinky_iac.manifests.shared import key_references
+from slinky_iac.preflight.ask_certificates import ask_certificates
 from slinky_iac.preflight.ask_pods import ask_pods
 from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET, JWT, SLURM_KEY
@@ -53,7 +54,11 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
     config, clock = values.config, Clock()
     outside = [*places(config)]
     facts = Facts(
-        here=attempts(outside, TRY_S), keys_trouble=keys_trouble, keys=_prints(values), token_set=values.token_set()
+        here=attempts(outside, TRY_S),
+        keys_trouble=keys_trouble,
+        keys=_prints(values),
+        token_set=values.token_set(),
+        certificates=ask_certificates(config, TRY_S, now=clock.wall),
     )
     with ExitStack() as stack:
         try:

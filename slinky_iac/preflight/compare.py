@@ -8,6 +8,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight import (
+    check_certificates,
     check_conf,
     check_keys,
     check_lines,
@@ -23,6 +24,7 @@ from slinky_iac.preflight.facts import Facts
 Rule = Callable[[StackConfig, Facts], Iterator[Check]]
 CHECKS: Final[tuple[Rule, ...]] = (
     *check_reach.CHECKS,
+    *check_certificates.CHECKS,
     *check_keys.CHECKS,
     *check_tokens.CHECKS,
     *check_versions.CHECKS,
@@ -30,7 +32,7 @@ CHECKS: Final[tuple[Rule, ...]] = (
     *check_conf.CHECKS,
     *check_lines.CHECKS,
 )
-FROM_HERE: Final[tuple[Rule, ...]] = (check_reach.api_server, check_reach.from_here)
+FROM_HERE: Final[tuple[Rule, ...]] = (check_reach.api_server, check_reach.from_here, *check_certificates.CHECKS)
 """What is left where only connections from here are asked for."""
 _WRITTEN: Final = "by `pulumi up`: the operator writes slurm.conf; what no setting says goes under controller.extraConf"
 _INSIDE: Final = {SLURM_CONF: _WRITTEN, RESTARTED: _WRITTEN, ON_SLURMCTLD: "in slurmctld's pod"}

@@ -202,6 +202,21 @@ class Asked:
     trouble: str
 
 
+@dataclass(frozen=True)
+class CertificateFacts:
+    """What a handshake with one slurmrestd at an https address showed."""
+
+    path: str
+    """The setting that names the address."""
+    url: str
+    left_s: int | None = None
+    """Seconds that its certificate still holds; None where it wasn't shown, or isn't believed."""
+    refused: str = ""
+    """Why it isn't believed; empty where it is, or where there was no connection."""
+    trouble: str = ""
+    """Why there was no connection; empty where there was one."""
+
+
 Token = Literal["accepted", "refused", "unknown"]
 
 
@@ -254,3 +269,5 @@ class Facts:
     """Why imported keys could not be read."""
     token_set: bytes | None = None
     """The public set that the configuration's token keys make; None where it has none, or they could not be read."""
+    certificates: tuple[CertificateFacts, ...] = ()
+    """Of each slurmrestd at an https address."""

@@ -6,6 +6,7 @@ has waited for hours uses the new ones from its next look on.
 
 from __future__ import annotations
 
+import socket
 import ssl
 import threading
 from collections.abc import Callable
@@ -124,6 +125,23 @@ class TlsTransport(httpx.BaseTransport):
         made = self._connect(self._files.context(material))
         self._made.append(made)  # those before it may still be read from by another thread: closed with the last
         return made
+
+
+def served_until(url: str, files: Files, timeout_s: float) -> float:
+    """When the certificate that ``url`` (https) offers runs out, in seconds since 1970, by a handshake; nothing is asked.
+
+    :raises SlurmrestUnreachable: a file can't be used, or the certificate isn't to be believed, with what to do.
+    :raises OSError: there is no connection.
+    """
+    parts = httpx.URL(url)
+    context = files.context(files.read())
+    with socket.create_connection((parts.host, parts.port or 443), timeout=timeout_s) as plain:
+        try:
+            with context.wrap_socket(plain, server_hostname=parts.host) as tls:
+                shown = tls.getpeercert() or {}
+        except ssl.SSLError as error:
+            raise SlurmrestUnreachable(explained(error, files, parts.host) or "TLS failed") from None
+    return float(ssl.cert_time_to_seconds(str(shown["notAfter"])))
 
 
 def explained(error: BaseException, files: Files, host: str) -> str | None:
