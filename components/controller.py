@@ -7,7 +7,9 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
 
+from components.gates import child_urn
 from components.resources import child, custom_resource, metadata, token
+from components.slurm_conf import SlurmConfGate, conf_props
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.daemons import controller_spec, script_maps
@@ -23,7 +25,11 @@ class ControllerArgs:
 
 
 class Controller(pulumi.ComponentResource):
-    """The Controller custom resource; ``join_host`` and ``join_port`` are what outside daemons connect to."""
+    """The Controller custom resource; ``join_host`` and ``join_port`` are what outside daemons connect to.
+
+    A slurmctld in Kubernetes has its tail of slurm.conf through the gate's output only, so nothing takes a partition or a
+    host from it, a targeted update included, before no job needs it.
+    """
 
     join_host: pulumi.Output[str]
     join_port: pulumi.Output[int]
@@ -37,12 +43,19 @@ class Controller(pulumi.ComponentResource):
             if data and config.controller.external is None
         ]
         told = args.jwt_key_fingerprint
+        plain = controller_spec(config)
+        spec = pulumi.Output.from_input(plain)
+        gate = f"{name}-slurm-conf"
+        self.gate = SlurmConfGate(gate, conf_props(config, child_urn(self, SlurmConfGate, gate)), child(self))
+        if config.controller.external is None:
+            rest = {key: value for key, value in plain.items() if key != "extraConf"}
+            spec = self.gate.extraConf.apply(lambda text: rest | ({"extraConf": text} if text else {}))
         self.resource = custom_resource(
             "Controller",
             config.cluster.resource_name,
             config,
-            controller_spec(config),
-            child(self, *files),
+            spec,
+            child(self, *files, self.gate),
             {} if told is None else {names.ANNOTATION_JWT_KEY: told},
         )
         target = join_target(config)

@@ -24,6 +24,7 @@ from components.node_set import NodeSet, NodeSetArgs
 from components.operator import Operator, OperatorArgs
 from components.resources import child, token
 from components.rest_api import RestApi, RestApiArgs
+from components.slurm_conf import QueueGate, queue_props
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.reader import StackSettings
 from slinky_iac.config.stack import StackConfig
@@ -157,9 +158,14 @@ class HybridCluster(pulumi.ComponentResource):
             )
             for nodeset in config.nodesets
         }
+        jobs: list[pulumi.Resource] = [*self.nodeset_components.values()]
         if config.external.slurmd_hosts:
             hosts_name = f"{name}-outside-hosts"
-            OutsideHosts(hosts_name, outside_props(config, child_urn(self, OutsideHosts, hosts_name)), child(self, *after))
+            props = outside_props(config, child_urn(self, OutsideHosts, hosts_name))
+            jobs.append(OutsideHosts(hosts_name, props, child(self, *after)))
+        if config.controller.external is None:
+            queue_name = f"{name}-queue"
+            QueueGate(queue_name, queue_props(config, child_urn(self, QueueGate, queue_name)), child(self, *after, *jobs))
         for login in config.logins:
             LoginSet(
                 f"{name}-login-{login}", LoginSetArgs(config=config, loginset=login), child(self, *after, provider=kube)

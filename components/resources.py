@@ -32,7 +32,7 @@ def custom_resource(
     kind: str,
     name: str,
     config: StackConfig,
-    spec: Mapping[str, Any],
+    spec: Mapping[str, Any] | pulumi.Output[dict[str, Any]],
     opts: pulumi.ResourceOptions,
     annotations: Mapping[str, pulumi.Input[str]] | None = None,
 ) -> CustomResource:
@@ -47,7 +47,7 @@ def custom_resource(
         api_version=names.API_VERSION,
         kind=kind,
         metadata=metadata(config, name, noted | dict(annotations or {})),
-        spec=dict(spec),
+        spec=spec if isinstance(spec, pulumi.Output) else dict(spec),
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
     )
 

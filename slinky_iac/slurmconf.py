@@ -61,8 +61,9 @@ def pairs(parameters: Mapping[str, str]) -> str:
 
 
 def partition_line(name: str, nodes: str, parameters: Mapping[str, str]) -> str:
-    """A PartitionName= line."""
-    return " ".join(filter(None, [f"PartitionName={name}", f"Nodes={nodes}", pairs(parameters)]))
+    """A PartitionName= line; one without a node keeps its queue."""
+    members = nodes or '""'
+    return " ".join(filter(None, [f"PartitionName={name}", f"Nodes={members}", pairs(parameters)]))
 
 
 def shared_partitions(config: StackConfig) -> dict[str, str]:
@@ -94,9 +95,18 @@ def controller_extra_conf(config: StackConfig) -> str:
     if config.cluster.max_node_count != OPERATOR_MAX_NODE_COUNT:
         lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
     lines.extend(_gres_line(config))
-    lines.extend(host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts)
+    lines.extend(host_lines(config).values())
+    # The operator writes the same NodeSet= lines, but not before their NodeSets are there, nor after; without one, slurmctld
+    # refuses its whole file. Slurm takes two of one name for one.
+    named = {member for partition in config.partitions.values() for member in partition.nodesets}
+    lines.extend(line for name, line in nodeset_lines(config).items() if name in named)
     lines.extend(shared_partitions(config).values())
     return "\n".join(lines)
+
+
+def host_lines(config: StackConfig) -> dict[str, str]:
+    """The NodeName= line of every bare-metal host, by name."""
+    return {h.name: host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts}
 
 
 def host_line(name: str, address: str | None, parameters: Mapping[str, str]) -> str:
@@ -157,8 +167,7 @@ def outside_parameters(config: StackConfig) -> dict[str, str]:
 
 def outside_lines(config: StackConfig) -> tuple[str, ...]:
     """NodeName=, NodeSet= and PartitionName= lines that slurm.conf of an outside slurmctld must hold."""
-    lines = [host_line(h.name, h.address, h.config) for h in config.external.slurmd_hosts]
-    return (*lines, *nodeset_lines(config).values(), *partition_lines(config).values())
+    return (*host_lines(config).values(), *nodeset_lines(config).values(), *partition_lines(config).values())
 
 
 def outside_slurm_conf(config: StackConfig) -> str:

@@ -62,7 +62,7 @@ class Recording(mocks.Mocks):
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         if args.typ == "random:index/randomPassword:RandomPassword":
             return "none", {**args.inputs, "result": {_SIGNATURE: _SECRET, "value": GENERATED}}
-        if args.typ in {"pulumi-python:dynamic/slurm:NodeSetScale", "pulumi-python:dynamic/slurm:OutsideHosts"}:
+        if args.typ.removeprefix("pulumi-python:dynamic/slurm:") in {"NodeSetScale", "OutsideHosts", "SlurmConfGate"}:
             # The gates' own check fills the plan in; here it only has to be there.
             return f"{args.name}-id", {**args.inputs, "plan": {}}
         return f"{args.name}-id" if args.custom else None, dict(args.inputs)

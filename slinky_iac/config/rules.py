@@ -260,7 +260,8 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield error(
                     f"partitions.{name}.nodesets",
                     f"names {member}, which is no NodeSet and no outside slurmd host (there are: {known}); slurmctld"
-                    " refuses its whole configuration over one such line",
+                    " refuses its whole configuration over one such line. Take it out of the list; nodesets: [] keeps the"
+                    " partition and its queue",
                 )
 
 

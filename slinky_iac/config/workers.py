@@ -169,8 +169,9 @@ class NodeSet(Section):
 class Partition(Section):
     """A partition over several NodeSets or outside hosts."""
 
-    nodesets: tuple[str, ...] = Field(min_length=1)
-    """Names of NodeSets or of outside slurmd hosts, or ALL for every node of the cluster."""
+    nodesets: tuple[str, ...]
+    """Names of NodeSets or of outside slurmd hosts, or ALL for every node of the cluster. None keeps the partition and its
+    queue without a node."""
     config: PartitionConf = Field(default_factory=dict)
     """Parameters of the PartitionName= line."""
 

@@ -20,7 +20,7 @@ from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
 from slinky_iac.kube.raw_admission import ADMISSION, AdmissionBody, ServedBody
 from slinky_iac.kube.raw_secret import SecretBody
-from slinky_iac.kube.raw_service import ConfigMapBody, ServiceBody
+from slinky_iac.kube.raw_service import ConfigMapBody, ServiceBody, config_map_apply
 from slinky_iac.kube.schema import CrdSchema, read_crd
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts, quote
 from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
@@ -30,8 +30,8 @@ PAGE = 500
 PASSING = frozenset({429, 500, 502, 503, 504})
 FIELD_MANAGER = "slinky-iac"
 """Owner of what this program writes into objects that Pulumi applies (metadata.managedFields)."""
-DONE = {"POST": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
-"""What says success to a write: created, and accepted for a deletion that goes on. For all else it is 200 alone."""
+DONE = {"POST": frozenset({200, 201}), "PATCH": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
+"""What says success to a write: created, by an apply too, and accepted for a deletion that goes on. For all else 200."""
 NO_SUCH_API = b"404 page not found"
 """The API server's whole answer where it has no such API at all; of an object that isn't there it says so in a Status."""
 Body = TypeVar("Body", bound=BaseModel)
@@ -270,8 +270,7 @@ class KubeClient:
 
     def config_map_data(self, namespace: str, name: str) -> dict[str, str]:
         """The texts of a ConfigMap, by entry. :raises KubeNotFound: no such ConfigMap."""
-        path = f"/api/v1/namespaces/{label_of(namespace)}/configmaps/{label_of(name)}"
-        return self._get(path, ConfigMapBody, f"ConfigMap {namespace}/{name}").data
+        return self._get(_config_map(namespace, name), ConfigMapBody, f"ConfigMap {namespace}/{name}").data
 
     def admission(self, kind: str, name: str) -> Mapping[str, object]:
         """The spec of a ValidatingAdmissionPolicy or of a binding. :raises KubeNotFound: it isn't there."""
@@ -282,6 +281,12 @@ class KubeClient:
         """Whether this API server has ValidatingAdmissionPolicies, as Kubernetes has from 1.30 on."""
         found = self._get("/apis/admissionregistration.k8s.io/v1", ServedBody, "the API server's list of admission policies")
         return set(ADMISSION.values()) <= {each.name for each in found.resources}
+
+    def set_config_map(self, namespace: str, name: str, data: Mapping[str, str] | None) -> None:
+        """Make a ConfigMap of ours, or set its entries; None deletes it. :raises KubeNotFound: nothing to delete."""
+        apply = {} if data is None else config_map_apply(name, data, FIELD_MANAGER)
+        method = "DELETE" if data is None else "PATCH"
+        self._answer(method, _config_map(namespace, name), f"ConfigMap {namespace}/{name}", **apply)
 
     def crd(self, plural: str) -> CrdSchema:
         """The installed schema of a Slinky resource, to tell which fields this operator knows (``nodesets`` …)."""
@@ -382,6 +387,10 @@ def _exactly(state: models.NodeSetState) -> dict[str, str]:
 
 def _custom(namespace: str, plural: str) -> str:
     return f"/apis/{API_VERSION}/namespaces/{label_of(namespace)}/{plural}"
+
+
+def _config_map(namespace: str, name: str) -> str:
+    return f"/api/v1/namespaces/{label_of(namespace)}/configmaps/{label_of(name)}"
 
 
 def label_of(name: str) -> str:

@@ -109,6 +109,8 @@ class ControllerState:
     host: str
     port: int
     deleting: bool
+    extra_conf: str = ""
+    """The tail of slurm.conf that it was given."""
 
 
 @dataclass(frozen=True)

@@ -177,6 +177,7 @@ class _ControllerSpec(_Raw):
     cluster_name: str = Field("", alias="clusterName")
     external: bool = False
     external_config: _External = Field(_External(), alias="externalConfig")
+    extra_conf: str = Field("", alias="extraConf")
 
 
 class ControllerBody(_Raw):
@@ -195,6 +196,7 @@ class ControllerBody(_Raw):
             host=spec.external_config.host,
             port=spec.external_config.port,
             deleting=meta.deleted is not None,
+            extra_conf=spec.extra_conf,
         )
 
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from pydantic import BaseModel, ConfigDict, Field
 
 
@@ -36,3 +39,13 @@ class ConfigMapBody(_Raw):
     """A ConfigMap's texts, by entry."""
 
     data: dict[str, str] = Field(default_factory=dict)
+
+
+def config_map_apply(name: str, data: Mapping[str, str], owner: str) -> dict[str, Any]:
+    """A ConfigMap of ours as a request: body, parameters and headers of a server-side apply."""
+    meta = {"name": name, "labels": {"app.kubernetes.io/managed-by": "slinky-iac"}}
+    return {
+        "json": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": dict(data)},
+        "params": {"fieldManager": owner, "force": "true"},
+        "headers": {"content-type": "application/apply-patch+yaml"},
+    }

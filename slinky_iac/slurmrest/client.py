@@ -99,6 +99,33 @@ class SlurmrestClient(Session):
         """Names of all partitions, those without a node too."""
         return self._get("partitions/", raw.PartitionsBody, budget_s, most=LONG).values()
 
+    def partition_states(self, *, budget_s: float | None = None) -> dict[str, frozenset[str]]:
+        """State of every partition, by name: ``UP``, ``DOWN``, ``DRAIN`` or ``INACTIVE``; empty where Slurm doesn't say."""
+        return self._get("partitions/", raw.PartitionsBody, budget_s, most=LONG).states()
+
+    def set_partition_state(self, name: str, state: str, *, budget_s: float | None = None) -> None:
+        """Set the state of a partition that is there: slurmrestd makes one that isn't, so look first.
+
+        slurmctld keeps the state over restarts and reconfigurations, whatever slurm.conf says (load_all_part_state).
+        :raises SlurmrestVersionError: slurmrestd is older than 26.05.
+        """
+        left = self._left(budget_s)
+        if self.version(budget_s=left()) != versions.PARTITIONS_SINCE:
+            raise SlurmrestVersionError(
+                f"slurmrestd at {self._shown} speaks {self.version()}, and a partition's state can be set over REST only"
+                f" from {versions.PARTITIONS_SINCE} (Slurm 26.05) on: nothing was changed"
+            )
+        body = {"partitions": [{"name": name, "partition": {"state": [state]}}]}
+        what = f"set partition {name} {state}"
+        read(self._send("POST", self._path("partitions/", left()), what, left(), json=body), Envelope, what)
+
+    def slurmctld_began(self, *, budget_s: float | None = None) -> int | None:
+        """When slurmctld last began with its configuration, by a start or a reconfiguration; None before Slurm 26.05."""
+        left = self._left(budget_s)
+        if self.version(budget_s=left()) != versions.PARTITIONS_SINCE:
+            return None
+        return self._get("conf", raw.ConfMetaBody, left()).began()
+
     def clusters(self, *, budget_s: float | None = None) -> tuple[models.Cluster, ...]:
         """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
         return self._get("clusters/", raw.ClustersBody, budget_s, api="slurmdb", most=LONG).values()

@@ -166,6 +166,7 @@ class JobRows(_Rows[Job]):
             reservation="",
             state_reason="",
             unreadable=why,
+            required=None,
         )
 
     def _expanded(self, text: str) -> tuple[tuple[str, ...], str]:

@@ -84,6 +84,8 @@ class Job:
     restarts: int
     reservation: str
     state_reason: str
+    required: tuple[str, ...] | None = ()
+    """Nodes that its owner named (``--nodelist``), expanded; None where the text can't be read."""
     unreadable: str = ""
     """Why this row can't be read. What of it could be is here all the same; where its states or its nodes couldn't,
     ``states`` has :data:`UNREADABLE`, and without nodes it may hold any."""

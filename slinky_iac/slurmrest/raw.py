@@ -129,6 +129,7 @@ class RawJob(Strict):
     restart_cnt: int = 0
     resv_name: str = ""
     state_reason: str = ""
+    required_nodes: str = ""
 
     def value(self, nodes: tuple[str, ...], unreadable: str, same: Callable[[Any], Any]) -> Job:
         """``nodes``: the names in its list of nodes. ``unreadable``: why states or nodes couldn't be read, else empty.
@@ -161,6 +162,7 @@ class RawJob(Strict):
             reservation=same(self.resv_name),
             state_reason=same(self.state_reason),
             unreadable=unreadable,
+            required=_required(self.required_nodes),
         )
 
 
@@ -210,8 +212,13 @@ class ReservationsBody(Envelope, kw_only=True):
         )
 
 
+class _RawPartitionState(Strict):
+    state: list[str] = []
+
+
 class _RawPartition(Strict):
     name: Name
+    partition: _RawPartitionState = field(default_factory=_RawPartitionState)
 
 
 class PartitionsBody(Envelope, kw_only=True):
@@ -221,6 +228,22 @@ class PartitionsBody(Envelope, kw_only=True):
 
     def values(self) -> tuple[str, ...]:
         return tuple(raw.name for raw in self.partitions)
+
+    def states(self) -> dict[str, frozenset[str]]:
+        return {raw.name: frozenset(raw.partition.state) for raw in self.partitions}
+
+
+class _RawConfMeta(Strict):
+    BOOT_TIME: Number | int
+
+
+class ConfMetaBody(Envelope, kw_only=True):
+    """GET conf: what slurmctld says of itself."""
+
+    slurm_conf_meta: _RawConfMeta
+
+    def began(self) -> int | None:
+        return plain(self.slurm_conf_meta.BOOT_TIME)
 
 
 class _RawPing(Strict, kw_only=True):
@@ -313,3 +336,11 @@ def _reserved(raw: _RawReservation) -> tuple[str, ...]:
     except HostlistError as error:
         _log.warning("reservation %s: its nodes can't be read: %s", quote(raw.name), error)
         return ()
+
+
+def _required(text: str) -> tuple[str, ...] | None:
+    """Any user may write anything here that slurmctld reads: what can't be read here costs its own row only."""
+    try:
+        return expand(text) if text else ()
+    except HostlistError:
+        return None

@@ -18,6 +18,8 @@ SPOKEN = ("v0.0.45", "v0.0.44")
 OLDER = {"v0.0.43": "25.05", "v0.0.42": "24.11", "v0.0.41": "24.05", "v0.0.40": "23.11"}
 """Versions that only name the release in the refusal."""
 REQUEUE_SINCE = "v0.0.45"
+PARTITIONS_SINCE = "v0.0.45"
+"""First version with ``POST partitions/`` (Slurm 26.05)."""
 
 
 def negotiate(ask: Callable[[str], httpx.Response], where: str) -> str:

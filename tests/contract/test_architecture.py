@@ -36,6 +36,7 @@ EXTRA = {
     "slinky_iac/certificates.py": {"cryptography"},
     "slinky_iac/shell_completion.py": {"shtab"},
     "slinky_iac/drain/gates.py": {"pulumi"},
+    "slinky_iac/drain/conf_gates.py": {"pulumi"},
     "slinky_iac/drain/progress.py": {"pulumi", "grpc"},
     "slinky_iac/drain/plugin_process.py": {"google", "pulumi"},
 }
@@ -44,6 +45,7 @@ LAYERS = {
     "slinky_iac/errors.py": set(),
     "slinky_iac/names.py": set(),
     "slinky_iac/actor.py": set(),
+    "slinky_iac/closing.py": set(),
     "slinky_iac/operator_version.py": set(),
     "slinky_iac/identity.py": set(),
     "slinky_iac/fence.py": {"errors", "kube"},
@@ -74,6 +76,7 @@ LAYERS = {
     "slinky_iac/preflight/older_pods.py": {"preflight", "config", "kube", "kube_access", "errors", "names"},
     "slinky_iac/preflight/": {
         "preflight",
+        "closing",
         "kube_access",
         "slurmrest",
         "kube",
@@ -107,6 +110,7 @@ LAYERS = {
     "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist", "keys", "token_keys"},
     "slinky_iac/drain/": {
         "drain",
+        "closing",
         "slurmrest",
         "kube",
         "errors",
@@ -190,6 +194,7 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "pod", "compare", "report")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]
     pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/ranking.py", "slinky_iac/drain/free.py"]
+    pure += [f"slinky_iac/drain/{name}.py" for name in ("queue", "conf_lines", "conf_steps", "conf_plan")]
     impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}
     allowed = {"datetime"}  # the type; `now` is searched for below
     for path in pure:

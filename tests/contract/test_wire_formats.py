@@ -39,6 +39,16 @@ PROVIDERS = {
         "OutsideHostsProvider",
         REACH | {"schema", "stack", "hosts", "policy", "urn"},
     ),
+    "pulumi-python:dynamic/slurm:SlurmConfGate": (
+        "slinky_iac.drain.conf_gates",
+        "SlurmConfGateProvider",
+        REACH | {"schema", "stack", "controller", "partitions", "hosts", "extraConf", "outside", "policy", "urn"},
+    ),
+    "pulumi-python:dynamic/slurm:QueueGate": (
+        "slinky_iac.drain.conf_gates",
+        "QueueGateProvider",
+        REACH | {"schema", "stack", "controller", "partitions", "hosts", "keepsQueue", "policy", "urn"},
+    ),
     "pulumi-python:dynamic/slurm:ClusterIdentity": (
         "slinky_iac.identity",
         "IdentityProvider",
@@ -63,8 +73,14 @@ OUTPUTS = [
 every_provider = pytest.mark.parametrize("kind", PROVIDERS)
 
 
+INSIDE = {"slurm:QueueGate"}
+"""Where slurmctld is in Kubernetes, and nowhere else."""
+
+
 def dynamic(kind: str) -> list[Registered]:
-    return recorded("dev").of(kind)
+    found = recorded("all-in-kubernetes" if kind.removeprefix("pulumi-python:dynamic/") in INSIDE else "dev").of(kind)
+    assert found
+    return found
 
 
 def pickled(resource: Registered) -> bytes:
@@ -74,8 +90,10 @@ def pickled(resource: Registered) -> bytes:
 
 
 def test_every_dynamic_resource_is_known() -> None:
-    seen = {r.type for r in recorded("dev").resources if r.type.startswith("pulumi-python:")}
-    assert seen == set(PROVIDERS)
+    stacks = ("dev", "all-in-kubernetes")
+    seen = [{r.type for r in recorded(name).resources if r.type.startswith("pulumi-python:")} for name in stacks]
+    assert seen[0] | seen[1] == set(PROVIDERS)
+    assert seen[1] - seen[0] == {f"pulumi-python:dynamic/{kind}" for kind in INSIDE}
 
 
 @every_provider
@@ -119,6 +137,6 @@ def test_names_of_stack_outputs_are_pinned() -> None:
 
 def test_a_gates_urn_is_the_one_that_the_engine_gives_it() -> None:
     """Progress is shown on the resource's own line, which the engine finds by URN."""
-    for kind in ("slurm:NodeSetScale", "slurm:OutsideHosts"):
+    for kind in ("slurm:NodeSetScale", "slurm:OutsideHosts", "slurm:SlurmConfGate", *sorted(INSIDE)):
         for resource in dynamic(kind):
             assert resource.inputs["urn"] == resource.urn

@@ -131,6 +131,22 @@ def test_the_tail_of_an_inside_slurm_conf() -> None:
     ]
 
 
+def test_a_shared_partition_needs_no_line_that_the_operator_may_not_have_written_yet() -> None:
+    """The operator's NodeSet= lines come with their NodeSets, and slurmctld refuses a file that names an unknown one."""
+    data = minimal(
+        operator={"version": "1.1.0"},
+        nodesets=NODESETS,
+        partitions={"both": {"nodesets": ["gpu", "metal-2"]}, "parked": {"nodesets": []}},
+        external={"slurmdHosts": [{"name": "metal-2"}]},
+    )
+    assert controller_extra_conf(load(data)).splitlines() == [
+        "NodeName=metal-2",
+        "NodeSet=gpu Feature=gpu",
+        "PartitionName=both Nodes=gpu,metal-2",
+        'PartitionName=parked Nodes=""',
+    ]
+
+
 @pytest.mark.parametrize("owned", OWNED)
 def test_an_owned_parameter_is_refused_in_any_spelling(owned: str) -> None:
     for key in (owned, owned.upper()):

@@ -181,5 +181,6 @@ def test_logical_names_of_the_labs_stack_are_pinned() -> None:
         ("Secret", "lab-keys-jwt-key-secret"),
         ("Secret", "lab-keys-slurm-key-secret"),
         ("Service", "lab-endpoints-slurm-accounting"),
+        ("SlurmConfGate", "lab-controller-slurm-conf"),
         ("kubernetes", "lab-kubernetes"),
     ]

@@ -470,3 +470,20 @@ def test_which_kubernetes_has_admission_policies_is_asked_and_not_guessed_from_i
     found = {"kind": "APIResourceList", "resources": [{"name": name, "verbs": []} for name in served]}
     with client_of(always(httpx.Response(200, json=found))) as kube:
         assert kube.serves_admission_policies() is there
+
+
+def test_a_config_map_of_ours_is_applied_and_deleted() -> None:
+    asked: list[tuple[str, str, bytes]] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append((request.method, str(request.url), request.content))
+        return httpx.Response(201 if request.method == "PATCH" else 200, json={})
+
+    client = client_of(handle)
+    client.set_config_map("slurm", "held", {"held": "{}"})
+    client.set_config_map("slurm", "held", None)
+    (method, url, body), (gone, where, _) = asked
+    assert (method, gone) == ("PATCH", "DELETE")
+    assert url.endswith("/api/v1/namespaces/slurm/configmaps/held?fieldManager=slinky-iac&force=true")
+    assert where.endswith("/configmaps/held")
+    assert json.loads(body)["data"] == {"held": "{}"}

@@ -328,3 +328,10 @@ def test_pauses_grow_with_jitter_and_end_with_the_tries_or_the_budget() -> None:
     with pytest.raises(SlurmrestRefused):
         client.nodes()
     assert slurm.ticks.slept == [0.75]
+
+
+def test_a_partitions_state_is_not_set_by_an_older_slurmrestd() -> None:
+    slurm = FakeSlurm(served=("v0.0.44",))
+    with slurm.client() as client, pytest.raises(SlurmrestVersionError, match="nothing was changed"):
+        client.set_partition_state("batch", "DRAIN")
+    assert [method for method, _, _ in slurm.asked if method != "GET"] == []

@@ -1,0 +1,64 @@
+"""The gates around slurmctld's configuration where slurmctld is in Kubernetes: before it, and before its end."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pulumi
+from pulumi.dynamic import Resource
+
+from components.gates import drain_policy
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import Drain
+from slinky_iac.drain.conf_gates import QueueGateProvider, SlurmConfGateProvider
+from slinky_iac.drain.policy import plain_policy
+from slinky_iac.drain.settings import SCHEMA, reach_props
+from slinky_iac.reach import reach
+from slinky_iac.slurmconf import controller_extra_conf, host_lines, partition_lines
+
+
+class SlurmConfGate(Resource, module="slurm", name="SlurmConfGate"):
+    """Stands before the Controller, which takes ``extraConf`` from here: no partition and no host leaves slurm.conf while a
+    job needs it, by whatever flags the update is made. Where slurmctld is outside, its preview tells what slurm.conf loses,
+    and the steps for its admin."""
+
+    extraConf: pulumi.Output[str]
+    plan: pulumi.Output[dict[str, Any]]
+
+    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
+        super().__init__(SlurmConfGateProvider(), name, {**props, "plan": None}, opts)
+
+
+class QueueGate(Resource, module="slurm", name="QueueGate"):
+    """Stands after all that runs jobs, so that a destroy comes here first: the queue and bare metal are waited for."""
+
+    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
+        super().__init__(QueueGateProvider(), name, dict(props), opts)
+
+
+def conf_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:
+    """Props of the gate before the Controller. What an outside slurm.conf loses is only told."""
+    outside = config.controller.external is not None
+    text = "" if outside else controller_extra_conf(config)
+    return {**_props(config, urn), "extraConf": text, "outside": outside}
+
+
+def queue_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:
+    """Props of the gate that a destroy meets first. The claim of slurmctld's volume outlives the Controller, and the
+    namespace stays while a protected key is in it."""
+    outlives = config.keys.protect or not config.cluster.create_namespace
+    return {**_props(config, urn), "keepsQueue": config.controller.persistence.enabled and outlives}
+
+
+def _props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:
+    return {
+        "schema": SCHEMA,
+        "stack": pulumi.get_stack(),
+        "controller": config.cluster.resource_name,
+        "partitions": partition_lines(config),
+        "hosts": host_lines(config),
+        "policy": plain_policy(drain_policy(config.drain or Drain())),
+        "urn": urn,
+        **reach_props(reach(config)),
+    }

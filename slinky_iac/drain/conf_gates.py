@@ -1,0 +1,117 @@
+"""The dynamic providers around slurmctld's configuration: one before the Controller, one after all that runs jobs.
+
+An engine updates dependencies first and deletes dependents first, so no single resource can stand before the Controller's
+update and before its deletion. Wire format: this module's path, the class names and the props' names are in users' state
+files. Instances have no attributes; see :mod:`slinky_iac.drain.gates` for why the methods import what they work with.
+"""
+
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+from typing import Any
+
+from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, DiffResult, ResourceProvider, UpdateResult
+from pulumi.output import Unknown
+
+from slinky_iac.drain.plugin_process import prepare
+
+Props = dict[str, Any]
+
+
+class _ConfGate(ResourceProvider):
+    """Known inputs only, whole outputs always."""
+
+    def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
+        """A difference where any input differs from the state."""
+        return DiffResult(changes=any(_olds.get(key) != value for key, value in _own(_news).items()))
+
+
+class SlurmConfGateProvider(_ConfGate):
+    """Empties partitions and hosts of jobs before slurm.conf loses them; ``extraConf`` passes through to the Controller."""
+
+    def check(self, _olds: Props, news: Props) -> CheckResult:
+        """Add the plan: what leaves, whose jobs hold it up and until when. Limits fail here, in the preview."""
+        from slinky_iac.drain import conf_preview
+        from slinky_iac.drain.conf_lines import ConfSettings
+
+        prepare()
+        if _unknown(news):
+            return CheckResult(news, [])
+        try:
+            settings = ConfSettings.from_props(news)
+        except ValueError as fault:
+            return CheckResult(news, [CheckFailure("policy", str(fault))])
+        plan, failures = conf_preview.slurm_conf(settings, _olds)
+        return CheckResult({**news, "plan": plan}, [CheckFailure("partitions", text) for text in failures])
+
+    def create(self, props: Props) -> CreateResult:
+        """The stack's first gate of this kind: compare with the Controller that is there, if one is."""
+        from slinky_iac.drain import conf_run
+        from slinky_iac.drain.conf_lines import ConfSettings
+        from slinky_iac.drain.session import open_session
+
+        prepare()
+        settings = ConfSettings.from_props(props)
+        if settings.outside:
+            return CreateResult(f"{props['stack']}/slurm-conf", _own(props))
+        with open_session(settings.reach, settings.urn) as session:
+            olds = conf_run.live_lines(session, settings)
+            if olds.partitions or olds.hosts:
+                conf_run.settle(session, settings, olds)
+        return CreateResult(f"{props['stack']}/slurm-conf", _own(props))
+
+    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
+        """Wait until no job names what leaves; give back what an earlier, interrupted run closed."""
+        from slinky_iac.drain import conf_run
+        from slinky_iac.drain.conf_lines import ConfSettings, lines_of
+        from slinky_iac.drain.session import open_session
+
+        prepare()
+        settings = ConfSettings.from_props(_news)
+        with open_session(settings.reach, settings.urn) as session:
+            conf_run.settle(session, settings, lines_of(_olds))
+        return UpdateResult(_own(_news))
+
+
+class QueueGateProvider(_ConfGate):
+    """Stands after all that runs jobs: before a destroy ends slurmctld, the queue and the jobs on bare metal end."""
+
+    def create(self, props: Props) -> CreateResult:
+        """Record the inputs; nothing is asked or changed."""
+        return CreateResult(f"{props['stack']}/queue", _own(props))
+
+    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
+        """Return hosts whose CPUs or GRES have changed, once slurmctld has read it."""
+        from slinky_iac.drain import conf_after
+        from slinky_iac.drain.conf_lines import ConfSettings
+        from slinky_iac.drain.session import open_session
+
+        prepare()
+        settings = ConfSettings.from_props(_news)
+        with open_session(settings.reach, settings.urn) as session:
+            conf_after.settle(session, settings)
+        return UpdateResult(_own(_news))
+
+    def delete(self, _id: str, _props: Props) -> None:
+        """Wait for the queue and for bare metal; no program runs now, so all comes from the state."""
+        from slinky_iac.drain import conf_run
+        from slinky_iac.drain.conf_lines import ConfSettings
+        from slinky_iac.drain.session import open_session
+
+        prepare()
+        settings = ConfSettings.from_props(_props)
+        with open_session(settings.reach, settings.urn) as session:
+            conf_run.finish(session, settings)
+
+
+def _own(props: Props) -> Props:
+    return {key: value for key, value in props.items() if not key.startswith("__")}
+
+
+def _unknown(value: object) -> bool:
+    if isinstance(value, dict):
+        return any(_unknown(part) for part in value.values())
+    if isinstance(value, list):
+        return any(_unknown(part) for part in value)
+    return isinstance(value, Unknown)

@@ -1,0 +1,76 @@
+"""What a gate has closed or drained before a change of slurm.conf, remembered where a later run finds it: a ConfigMap.
+
+A partition has no field for whose its state is, and an annotation on the Controller would restart slurmctld's pod (operator
+1.1 and newer copy them to it). Wire format: one entry ``held``, JSON
+``{"began":null,"hosts":[],"partitions":{"batch":"UP"}}``, with the state that each partition had.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from slinky_iac import names
+from slinky_iac.drain.session import Session
+from slinky_iac.errors import KubeNotFound, StateError
+
+ENTRY: Final = "held"
+
+
+@dataclass(frozen=True)
+class Held:
+    """Partitions with the state that they had, and bare-metal hosts."""
+
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    began: int | None = None
+    """When slurmctld last began with a configuration, as it was before the Controller got the new one."""
+
+    def __bool__(self) -> bool:
+        return bool(self.partitions or self.hosts)
+
+    def text(self) -> str:
+        """The entry's value."""
+        plain = {"partitions": dict(self.partitions), "hosts": sorted(self.hosts), "began": self.began}
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def read(cls, text: str) -> Held:
+        """The value back. Raises StateError where it isn't one that this program wrote."""
+        try:
+            raw: Any = json.loads(text)
+            partitions = {str(name): str(state) for name, state in raw["partitions"].items()}
+            began = raw["began"]
+            return cls(partitions, tuple(str(host) for host in raw["hosts"]), None if began is None else int(began))
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise StateError(
+                "the ConfigMap of closed partitions can't be read, so whose they are isn't known; nothing was changed. See"
+                " `kubectl get configmaps`, set the partitions right by scontrol, and delete it"
+            ) from None
+
+
+def place(controller: str) -> str:
+    """Name of the ConfigMap."""
+    return names.shorten(f"{controller}-closed-partitions")
+
+
+def read(session: Session, controller: str) -> Held:
+    """What is held; nothing where there is no ConfigMap. Raises what Kubernetes raises."""
+    try:
+        data = session.kube.config_map_data(session.reach.namespace, place(controller))
+    except KubeNotFound:
+        return Held()
+    return Held.read(data.get(ENTRY, ""))
+
+
+def write(session: Session, controller: str, held: Held) -> None:
+    """Remember ``held``; the ConfigMap goes where there is nothing to remember."""
+    namespace, name = session.reach.namespace, place(controller)
+    if held:
+        session.kube.set_config_map(namespace, name, {ENTRY: held.text()})
+    else:
+        with suppress(KubeNotFound):
+            session.kube.set_config_map(namespace, name, None)

@@ -1,0 +1,233 @@
+"""slurmctld in Kubernetes loses partitions and hosts while jobs run and wait: each ends COMPLETED, by slurmdbd's own rows.
+
+Slurm by itself ends such jobs with NODE_FAIL and doesn't requeue them (``Killing JobId=… on defunct partition``).
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import yaml
+
+from lab.slurm import blank, daemons, keys, site
+from lab.slurm.cluster import LAB as SLURM
+from lab.slurm.hosts import LAB as HOSTS
+from lab.stacks import Stack
+from tests.e2e.joining import Joining
+from tests.e2e.slurm import await_true
+from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, started
+from tests.e2e.world import Settings, World, encrypted
+from tests.faults.inside_parts import database
+from tests.faults.test_planned_stop import settings as all_inside
+
+METAL = "metal-3"
+DATABASE = "slurm_acct_db_conf"
+SUSPECT = ("Killing JobId", "defunct partition", "Invalid node names", "Invalid partition", "NODE_FAIL")
+
+
+def settings(address: str) -> Settings:
+    """Two NodeSets with a partition of their own, each in a shared one too; one for all; a metal host."""
+    found = all_inside("imported")
+    found["slinky-iac:cluster"]["images"]["slurmdbd"] = IMAGE
+    found["slinky-iac:accounting"] = {"database": {"host": "dbd", "name": DATABASE, "username": "slurm"}, "pod": GRACE}
+    found["slinky-iac:drain"] = {"deadline": "4m"}
+    nodeset = {"replicas": 1, "pod": GRACE, "drain": {"deadline": "4m", "registerDeadline": "90s"}}
+    found["slinky-iac:nodesets"] = {"solo": copy.deepcopy(nodeset), "gpu": copy.deepcopy(nodeset)}
+    found["slinky-iac:partitions"] |= {"training": {"nodesets": ["gpu"]}, "batch": {"nodesets": ["solo"]}}
+    metal = {"name": METAL, "address": address, "config": {"CPUs": 2, "RealMemory": 1000}}
+    found["slinky-iac:external"] = {"slurmdHosts": [metal]}
+    return found
+
+
+@dataclass
+class Cluster:
+    """The stack and what it is made of now."""
+
+    world: World
+    stack: Stack
+    settings: Settings
+
+    def set(self, section: str, **changes: Any) -> None:
+        """Change a section: a value to set, None to take out."""
+        held = self.settings[f"slinky-iac:{section}"]
+        for name, value in changes.items():
+            held.pop(name, None)
+            if value is not None:
+                held[name] = value
+        document = yaml.safe_load(self.stack.config_file.read_text())
+        document["config"] = {**self.settings, **encrypted(self.stack)}
+        self.stack.config_file.write_text(yaml.safe_dump(document))
+
+    def slurm(self, *argv: str) -> str:
+        return exec_in(self.world, *argv)
+
+    def submit(self, *options: str, seconds: int = 20) -> str:
+        wrap = f"--wrap=sleep {seconds}"
+        return self.slurm("sbatch", "--parsable", "--no-requeue", "-D", "/tmp", "-o", "/dev/null", *options, wrap).strip()
+
+    def job(self, number: str) -> str:
+        shown = self.slurm("scontrol", "-o", "show", "job", number)
+        return next(word.partition("=")[2] for word in shown.split() if word.startswith("JobState="))
+
+    def two(self, *options: str) -> tuple[str, str]:
+        """A job that runs and one that waits for it."""
+        first, second = self.submit("--exclusive", *options), self.submit("--exclusive", *options, seconds=2)
+        await_true("one runs, one waits", lambda: (self.job(first), self.job(second)) == ("RUNNING", "PENDING"), 60)
+        return first, second
+
+    def accounted(self, *jobs: str) -> list[str]:
+        """What slurmdbd says of jobs, one line a run."""
+        said = self.slurm("sacct", "-X", "-D", "-n", "-P", "-j", ",".join(jobs), "-o", "JobID,State,ExitCode")
+        return said.splitlines()
+
+    def all_completed(self, *jobs: str) -> None:
+        wanted = [f"{job}|COMPLETED|0:0" for job in sorted(jobs, key=int)]
+        await_true("slurmdbd has heard of it", lambda: "RUNNING" not in "".join(self.accounted(*jobs)), 60)
+        assert sorted(self.accounted(*jobs), key=lambda row: int(row.split("|")[0])) == wanted
+
+    def partitions(self) -> dict[str, str]:
+        rows = self.slurm("scontrol", "-o", "show", "partition").splitlines()
+        pairs = [dict(word.partition("=")[::2] for word in row.split()) for row in rows]
+        return {row["PartitionName"]: row["State"] for row in pairs}
+
+    def node(self, name: str) -> dict[str, str]:
+        row = self.slurm("scontrol", "-o", "show", "node", name)
+        return dict(word.partition("=")[::2] for word in row.split())
+
+    def plan(self) -> dict[str, Any]:
+        """What the preview shows on the gate."""
+        steps = json.loads(self.stack.pulumi("preview", "--json").stdout)["steps"]
+        (gate,) = [step for step in steps if "SlurmConfGate" in step["urn"]]
+        found: dict[str, Any] = gate["newState"]["inputs"]["plan"]
+        return found
+
+    def complaints(self) -> list[str]:
+        """What slurmctld said of jobs or of its file that it never should."""
+        log = self.world.kubectl("logs", "-n", INSIDE, "inside-controller-0", "-c", "slurmctld", "--tail=-1").stdout
+        more = self.world.kubectl("logs", "-n", INSIDE, "inside-controller-0", "-c", "reconfigure", "--tail=-1").stdout
+        lines = (log + self.slurm("sh", "-c", "cat /var/log/slurm/*.log || true")).splitlines()
+        return [line for line in lines if any(word in line for word in SUSPECT)] + [
+            line for line in more.splitlines() if "Failed to reconfigure" in line
+        ]
+
+
+@pytest.fixture(scope="module")
+def cluster(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    world.vacate()
+    with database(DATABASE):
+        address = blank.LAB.up(METAL)
+        try:
+            made = settings(address)
+            stack = world.stack("conf-gate", made)
+            password = keys.ensure(site.LAB.keys).database
+            stack.pulumi("config", "set", "--secret", "databasePassword", stdin=password)
+            stack.up()
+            hands = Joining(stack, {METAL: address}, tmp_path_factory.mktemp("hands"))
+            hands.handoff("hand", "--with-keys", "--role", "slurmd")
+            HOSTS.run(METAL, [hands.carry("hand/slurmd", METAL) + "/install.sh"])
+            hands.await_checked(METAL, "slurmd")
+            yield Cluster(world, stack, made)
+        finally:
+            world.vacate()
+            blank.LAB.down(METAL)
+            SLURM.write()
+
+
+def test_a_nodeset_and_its_shared_partition_go_in_one_update_and_its_jobs_end_well(cluster: Cluster) -> None:
+    running, waiting = cluster.two("-p", "training")
+    own = cluster.submit("-p", "gpu", seconds=2)
+    other = cluster.submit("-p", "main", "-w", "solo-0", seconds=60)
+    cluster.set("partitions", training=None)
+    cluster.set("nodesets", gpu=None)
+    plan = cluster.plan()
+    assert (plan["partitions"], {job["job"] for job in plan["jobs"]}) == (["gpu", "training"], {running, waiting, own})
+    cluster.stack.up()
+    cluster.all_completed(running, waiting, own)
+    await_true("both partitions are gone", lambda: cluster.partitions().keys() == {"batch", "main", "solo"}, 120)
+    assert cluster.job(other) in ("RUNNING", "COMPLETED")
+    assert cluster.complaints() == []
+
+
+def test_a_renamed_partition_loses_no_job(cluster: Cluster) -> None:
+    running, waiting = cluster.two("-p", "batch")
+    cluster.set("partitions", batch=None, bulk={"nodesets": ["solo"]})
+    cluster.stack.up()
+    cluster.all_completed(running, waiting)
+    await_true("it has its new name", lambda: cluster.partitions().keys() == {"bulk", "main", "solo"}, 120)
+    cluster.submit("-p", "bulk", seconds=1)
+    assert cluster.complaints() == []
+
+
+def test_a_partition_stays_at_the_deadline_and_opens_again_where_it_is_wanted_after_all(cluster: Cluster) -> None:
+    running = cluster.submit("-p", "bulk", seconds=90)
+    await_true("it runs", lambda: cluster.job(running) == "RUNNING", 60)
+    cluster.set("drain", deadline="5s")
+    cluster.set("partitions", bulk=None)
+    ended = cluster.stack.up(check=False)
+    assert (ended.returncode, cluster.partitions()["bulk"], cluster.job(running)) == (255, "DRAIN", "RUNNING"), ended.stdout
+    assert f"partition bulk: 1 job ({running} of root)" in ended.stdout + ended.stderr
+    cluster.set("partitions", bulk={"nodesets": ["solo"]})
+    cluster.set("drain", deadline="4m")
+    assert cluster.plan()["gives_back"] == ["partition bulk"]
+    cluster.stack.up()
+    assert cluster.partitions()["bulk"] == "UP"
+    await_true("it has ended", lambda: cluster.job(running) == "COMPLETED", 120)
+    cluster.all_completed(running)
+
+
+def test_other_cpus_of_a_host_wait_for_its_jobs_and_it_goes_back_to_work(cluster: Cluster) -> None:
+    await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
+    running = cluster.submit("-p", "main", "-w", METAL, "-n2")
+    await_true("it runs", lambda: cluster.job(running) == "RUNNING", 60)
+    (host,) = cluster.settings["slinky-iac:external"]["slurmdHosts"]
+    cluster.set("external", slurmdHosts=[{**host, "config": {"CPUs": 1, "RealMemory": 1000}}])
+    cluster.stack.up()
+    cluster.all_completed(running)
+    await_true("it has one CPU", lambda: cluster.node(METAL)["CPUTot"] == "1", 60)
+    assert "DRAIN" not in cluster.node(METAL)["State"]
+
+
+def test_a_host_that_is_taken_out_of_the_file_loses_no_job(cluster: Cluster) -> None:
+    await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
+    running = cluster.submit("-p", "main", "-w", METAL)
+    await_true("it runs", lambda: cluster.job(running) == "RUNNING", 60)
+    hosts = cluster.settings["slinky-iac:external"]["slurmdHosts"]
+    cluster.set("external", slurmdHosts=None)
+    assert cluster.plan()["hosts"] == [METAL]
+    cluster.stack.up()
+    cluster.all_completed(running)
+    await_true("slurmctld forgot the host", lambda: METAL not in cluster.slurm("sinfo", "-h", "-N", "-o", "%N"), 120)
+    cluster.set("external", slurmdHosts=hosts)
+    cluster.stack.up()
+
+
+def test_a_partition_over_a_nodeset_that_comes_with_it_never_breaks_the_file(cluster: Cluster) -> None:
+    solo = cluster.settings["slinky-iac:nodesets"]["solo"]
+    cluster.set("nodesets", late=copy.deepcopy(solo))
+    cluster.set("partitions", fresh={"nodesets": ["late"]}, spare={"nodesets": []})
+    cluster.stack.up()
+    await_true("both are there", lambda: {"fresh", "late", "spare"} <= cluster.partitions().keys(), 120)
+    job = cluster.submit("-p", "fresh", seconds=1)
+    await_true("it has ended", lambda: cluster.job(job) == "COMPLETED", 120)
+    assert cluster.complaints() == []
+
+
+def test_a_destroy_waits_for_the_queue_and_for_metal(cluster: Cluster) -> None:
+    """slurmctld's state isn't kept: what waits would be forgotten, and what runs on metal would run on unknown."""
+    await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
+    on_metal = cluster.submit("-p", "main", "-w", METAL)
+    running, waiting = cluster.two("-p", "bulk")
+    cluster.stack.pulumi("state", "unprotect", "--all", "--yes")
+    destroy = started(cluster.stack, "destroy")
+    out, _ = destroy.communicate(timeout=600)
+    assert destroy.returncode == 0, out[-4000:]
+    ids = ",".join((on_metal, running, waiting))
+    query = f"SELECT id_job, state, exit_code FROM {DATABASE}.inside_job_table WHERE id_job IN ({ids}) ORDER BY id_job;"
+    mariadb = ["mariadb", f"--socket={daemons.SOCKET}", "-N", "-B"]
+    rows = HOSTS.run(daemons.MARIADB.host, mariadb, stdin=query).stdout.splitlines()
+    assert rows == [f"{job}\t3\t0" for job in sorted((on_metal, running, waiting), key=int)], "3 is JOB_COMPLETE"

@@ -1,0 +1,89 @@
+"""slurmctld in Kubernetes as the gates around its configuration see it: partitions, ConfigMap, a clock that looks move."""
+
+from __future__ import annotations
+
+from slinky_iac.errors import KubeNotFound
+from slinky_iac.kube.models import ControllerState
+from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, number
+
+
+class Slurmctld(FakeSlurm):
+    """With partitions, as slurmrestd 26.05 has them (or 25.11, which can't set their state)."""
+
+    def __init__(self, partitions, *, release="26.05"):
+        super().__init__(served=("v0.0.44", "v0.0.45") if release == "26.05" else ("v0.0.44",))
+        self.partitions = dict(partitions)
+        self.began = NOW - 9000
+        self.set_to = []
+
+    def serve(self, request, rest, body):
+        if rest == "partitions/" and request.method == "GET":
+            rows = [{"name": name, "partition": {"state": [state]}} for name, state in self.partitions.items()]
+            return answer(partitions=rows)
+        if rest == "partitions/" and "v0.0.45" in request.url.path:
+            for row in body["partitions"]:
+                if row["partition"]["state"][0] not in {"UP", "DOWN", "DRAIN", "INACTIVE"}:
+                    return answer(500, [error(9207)])
+                self.partitions[row["name"]] = row["partition"]["state"][0]
+                self.set_to.append((row["name"], row["partition"]["state"][0]))
+            return answer()
+        if rest == "conf" and "v0.0.45" in request.url.path:
+            return answer(slurm_conf={}, slurm_conf_meta={"BOOT_TIME": number(self.began)})
+        return super().serve(request, rest, body)
+
+
+class Kube:
+    """A Controller and ConfigMaps."""
+
+    def __init__(self, extra_conf=None):
+        self.extra_conf = extra_conf
+        self.maps = {}
+
+    def controller(self, _namespace, name):
+        if self.extra_conf is None:
+            raise KubeNotFound("no Controller")
+        return ControllerState(
+            name, "uid", "lab", external=False, host="", port=0, deleting=False, extra_conf=self.extra_conf
+        )
+
+    def config_map_data(self, _namespace, name):
+        if name not in self.maps:
+            raise KubeNotFound("no ConfigMap")
+        return self.maps[name]
+
+    def set_config_map(self, _namespace, name, data):
+        if data is not None:
+            self.maps[name] = dict(data)
+        elif self.maps.pop(name, None) is None:
+            raise KubeNotFound("no ConfigMap")
+
+
+class ConfSession:
+    """A session whose pauses let ``then`` act on the world: one act a pause."""
+
+    def __init__(self, slurmctld, kube, reach, then=()):
+        self.world, self.kube, self.reach = slurmctld, kube, reach
+        self._client = slurmctld.client()
+        self._then = list(then)
+        self.said = []
+        self.alive = True
+        self.pauses = 0
+
+    @property
+    def slurm(self):
+        return self._client
+
+    def now(self):
+        return int(self.world.ticks.clock().wall())
+
+    def pause(self, seconds):
+        self.pauses += 1
+        assert self.pauses < 2000, "it never ends"
+        self.world.ticks.now += seconds
+        return self._then.pop(0)() is True if self._then else False
+
+    def engine_lives(self):
+        return self.alive
+
+    def report(self, message, **_more):
+        self.said.append(message)

@@ -1,0 +1,55 @@
+"""What a change of slurm.conf takes from jobs, and nothing else."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.config.load import load
+from slinky_iac.drain.conf_lines import ConfLines, ConfSettings, Leaving, leaving, read_lines
+from slinky_iac.slurmconf import controller_extra_conf, host_lines, shared_partitions
+from tests.stacks import minimal
+
+LINE = "NodeName=metal-1 NodeAddr=192.0.2.1 CPUs=64 RealMemory=1000"
+
+
+def test_what_goes_is_named_in_order():
+    olds = ConfLines({"b": "", "a": "", "c": ""}, {"metal-2": "", "metal-1": LINE})
+    assert leaving(olds, ConfLines({"c": ""}, {"metal-1": LINE})) == Leaving(("a", "b"), ("metal-2",), ())
+
+
+@pytest.mark.parametrize("more", ["Weight=5", "Feature=big", "RealMemory=2000", "NodeAddr=192.0.2.9"])
+def test_a_parameter_that_no_job_relies_on_holds_nothing_up(more):
+    assert not leaving(ConfLines(hosts={"metal-1": LINE}), ConfLines(hosts={"metal-1": f"{LINE} {more}"}))
+
+
+@pytest.mark.parametrize(
+    "changed", [LINE.replace("64", "32"), f"{LINE} Gres=gpu:2", LINE.replace("CPUs=64", ""), f"{LINE} corespersocket=8"]
+)
+def test_other_cpus_or_gres_wait_for_the_jobs_of_the_host(changed):
+    assert leaving(ConfLines(hosts={"metal-1": LINE}), ConfLines(hosts={"metal-1": changed})).changed == ("metal-1",)
+
+
+def test_the_lines_of_a_running_controller_are_read_back():
+    """The first update of a release with this gate has no state of it."""
+    metal = [{"name": "metal-1", "config": {"CPUs": 64}}, {"name": "metal-2"}]
+    config = load(
+        minimal(partitions={"all": {"nodesets": ["gpu"]}, "none": {"nodesets": []}}, external={"slurmdHosts": metal})
+    )
+    assert read_lines(controller_extra_conf(config)) == ConfLines(shared_partitions(config), host_lines(config))
+
+
+NAMES = st.dictionaries(st.sampled_from("abcd"), st.sampled_from(["", "CPUs=1", "CPUs=2", "Weight=1"]))
+
+
+@given(NAMES, NAMES, NAMES, NAMES)
+def test_nothing_leaves_that_stays_and_nothing_that_goes_is_passed_over(parts, hosts, parts_after, hosts_after):
+    found = leaving(ConfLines(parts, hosts), ConfLines(parts_after, hosts_after))
+    assert set(found.partitions) == parts.keys() - parts_after.keys()
+    assert set(found.hosts) == hosts.keys() - hosts_after.keys()
+    assert set(found.changed) <= hosts.keys() & hosts_after.keys()
+    assert not leaving(ConfLines(parts, hosts), ConfLines(parts, hosts))
+
+
+def test_a_state_of_another_shape_is_refused():
+    with pytest.raises(ValueError, match="has schema 2"):
+        ConfSettings.from_props({"schema": 2.0})

@@ -1,0 +1,292 @@
+"""The gates around slurm.conf at work on a slurmrestd in memory: what they touch, what they give back, and when they end."""
+
+import pytest
+
+from slinky_iac.drain import conf_after, conf_held, conf_preview, conf_run
+from slinky_iac.drain.conf_held import Held
+from slinky_iac.drain.conf_lines import SLURM_CONF, ConfLines, ConfSettings
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.policy import DrainPolicy, Limits
+from slinky_iac.drain.settings import Reach
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlurmrestAuthError, StateError
+from tests.unit.drain.conf_world import ConfSession, Kube, Slurmctld
+from tests.unit.slurmrest.fake import answer, error, job, node
+
+REACH = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
+HOST = "NodeName=metal-1 CPUs=2"
+BOTH = ConfLines({"all": "", "batch": ""}, {"metal-1": HOST})
+NO_BATCH = ConfLines({"all": ""}, {"metal-1": HOST})
+
+
+def settings(lines, policy=None, **more):
+    return ConfSettings(Owner("prod", SLURM_CONF), "hpc", lines, policy or DrainPolicy(deadline_s=60), REACH, "", **more)
+
+
+def session(*rows, partitions=None, then=(), release="26.05", extra_conf=""):
+    slurmctld = Slurmctld(partitions or {"all": "UP", "batch": "UP"}, release=release).add(*rows)
+    return ConfSession(slurmctld, Kube(extra_conf), REACH, then)
+
+
+def kept(found):
+    return conf_held.read(found, "hpc")
+
+
+def test_nothing_leaves_and_slurm_is_not_asked():
+    found = session()
+    conf_run.settle(found, settings(BOTH), BOTH)
+    conf_run.settle(found, settings(BOTH), NO_BATCH)
+    assert found.world.asked == []
+
+
+def test_a_partition_is_closed_before_it_is_waited_for_and_goes_when_its_last_job_has_ended():
+    found = session(job(1, partition="batch"), job(2, "PENDING", partition="batch"))
+
+    def first_ends():
+        assert found.world.partitions["batch"] == "DRAIN"
+        found.world.jobs[1]["job_state"] = ["COMPLETED"]
+        found.world.jobs[2]["job_state"] = ["RUNNING"]
+
+    def second_ends():
+        found.world.jobs[2]["job_state"] = ["COMPLETED"]
+
+    found._then = [first_ends, second_ends]
+    conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert found.pauses == 2
+    assert found.world.partitions == {"all": "UP", "batch": "DRAIN"}
+    assert found.world.asked_for("DELETE", "jobs/") == []
+
+
+def test_a_reconfiguration_that_opens_it_while_it_is_waited_for_is_answered():
+    found = session(job(1, partition="batch"))
+    opened = lambda: found.world.partitions.update(batch="UP")  # noqa: E731
+    ended = found.world.jobs.clear
+    found._then = [opened, ended]
+    conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert found.world.set_to == [("batch", "DRAIN"), ("batch", "DRAIN")]
+
+
+def test_keep_leaves_it_closed_and_the_file_that_has_it_again_opens_it():
+    found = session(job(1, partition="batch"))
+    with pytest.raises(DrainDeadline, match="partition batch: 1 job"):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert (found.world.partitions["batch"], kept(found)) == ("DRAIN", Held({"batch": "UP"}))
+    conf_run.settle(found, settings(BOTH), BOTH)
+    assert (found.world.partitions["batch"], kept(found)) == ("UP", Held())
+
+
+def test_a_repeated_update_goes_on_and_remembers_the_state_before_the_first():
+    found = session(job(1, partition="batch"), partitions={"all": "UP", "batch": "DOWN"})
+    for _ in range(2):
+        with pytest.raises(DrainDeadline):
+            conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert kept(found) == Held({"batch": "DOWN"})
+    assert found.world.set_to == [("batch", "INACTIVE")]
+
+
+def test_undo_opens_it_and_returns_hosts():
+    found = session(job(1, partition="batch", nodes="metal-1"), node("metal-1"))
+    with pytest.raises(DrainDeadline, match="given back"):
+        conf_run.settle(found, settings(ConfLines({"all": ""}), DrainPolicy(deadline_s=60, on_deadline="undo")), BOTH)
+    assert found.world.partitions["batch"] == "UP"
+    assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
+    assert kept(found) == Held()
+
+
+def test_what_somebody_else_closed_is_not_opened():
+    found = session(partitions={"all": "UP", "batch": "DRAIN"})
+    conf_run.settle(found, settings(BOTH), BOTH)
+    assert found.world.partitions["batch"] == "DRAIN"
+    found.kube.set_config_map("slurm", conf_held.place("hpc"), {"held": Held({"batch": "UP"}).text()})
+    found.world.partitions["batch"] = "INACTIVE"
+    conf_run.settle(found, settings(BOTH), BOTH)
+    assert found.world.partitions["batch"] == "INACTIVE", "closed otherwise since"
+
+
+def test_a_host_that_goes_is_drained_with_our_reason_and_nothing_else_is():
+    found = session(node("metal-1"), node("metal-2"), job(1, nodes="metal-1"))
+    found._then = [found.world.jobs.clear]
+    conf_run.settle(found, settings(ConfLines(BOTH.partitions)), BOTH)
+    assert found.world.nodes["metal-1"]["reason"] == "slinky-iac:prod/slurm-conf: slurm.conf changes"
+    assert found.world.nodes["metal-2"]["state"] == ["IDLE"]
+    assert found.world.set_to == []
+
+
+def test_changed_cpus_are_waited_for_and_the_host_goes_back_once_slurmctld_has_read_them():
+    after = ConfLines(BOTH.partitions, {"metal-1": "NodeName=metal-1 CPUs=4"})
+    found = session(node("metal-1"))
+    conf_run.settle(found, settings(after), BOTH)
+    assert "DRAIN" in found.world.nodes["metal-1"]["state"]
+    found._then = [lambda: None, lambda: setattr(found.world, "began", found.world.began + 9)]
+    conf_after.settle(found, settings(after))
+    assert found.pauses == 2
+    assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
+    assert kept(found) == Held()
+
+
+def test_a_slurmctld_that_never_reads_its_file_is_an_error_and_the_next_update_returns_the_host():
+    after = ConfLines(BOTH.partitions, {"metal-1": "NodeName=metal-1 CPUs=4"})
+    found = session(node("metal-1"))
+    conf_run.settle(found, settings(after), BOTH)
+    with pytest.raises(DrainDeadline, match="has not read its new configuration"):
+        conf_after.settle(found, settings(after))
+    assert conf_preview.planned(found, settings(after), {"schema": 1, "partitions": after.partitions, "hosts": after.hosts})[
+        0
+    ]["gives_back"] == ["metal-1"]
+    conf_run.settle(found, settings(after), after)
+    assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
+
+
+def test_an_older_slurmctld_stops_with_the_command_and_changes_nothing():
+    found = session(job(1, partition="batch"), release="25.11")
+    with pytest.raises(DrainBlocked, match=r"kubectl exec -n slurm hpc-controller-0 .* scontrol update partitionname=batch"):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert [method for method, _, _ in found.world.asked if method != "GET"] == []
+    assert kept(found) == Held()
+
+
+def test_silence_is_waited_for_until_the_deadline_and_never_taken_for_empty():
+    found = session()
+    found.world.faults = [lambda _request: answer(502, [error(5000)], partitions=[])] * 500
+    with pytest.raises(DrainDeadline, match="without an answer"):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert found.world.partitions["batch"] == "UP"
+
+
+def test_a_refused_token_stops_at_once():
+    found = session()
+    found.world.keys = ()
+    with pytest.raises(SlurmrestAuthError):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+
+
+@pytest.mark.parametrize("how", ["ctrl-c", "engine"])
+def test_nothing_is_done_any_more_after_a_ctrl_c_or_without_an_engine(how):
+    found = session(job(1, partition="batch"))
+    found._then = [lambda: how == "ctrl-c"]
+    found.alive = how != "engine"
+    with pytest.raises(DrainBlocked, match="`pulumi up` goes on"):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert found.pauses == 1
+
+
+def test_limits_end_an_update_before_its_first_write():
+    found = session(job(1, partition="batch"))
+    with pytest.raises(DrainBlocked, match="more than the 0"):
+        conf_run.settle(found, settings(NO_BATCH, DrainPolicy(limits=Limits(max_jobs=0))), BOTH)
+    assert found.world.set_to == []
+
+
+def test_cancel_acts_on_jobs_of_what_goes_and_on_no_other():
+    found = session(job(1, partition="batch"), job(2, "PENDING", partition="batch"), job(3))
+    policy = DrainPolicy(deadline_s=60, on_deadline="cancel", grace_s=10)
+    found.world.jobs[3]["partition"] = "all"
+    found.world.cancel = lambda body: found.world.__dict__.setdefault("cancelled", []).append(body) or answer(status=[])
+    with pytest.raises(DrainDeadline, match="only as the policy says"):
+        conf_run.settle(found, settings(NO_BATCH, policy), BOTH)
+    signalled, cancelled = found.world.cancelled[:2]
+    assert (signalled["jobs"], signalled["signal"]) == (["1"], "SIGTERM")
+    assert cancelled["jobs"] == ["1", "2"]
+    assert not any("3" in body["jobs"] for body in found.world.cancelled)
+
+
+def test_a_destroy_closes_all_partitions_and_waits_for_the_queue():
+    found = session(job(2, "PENDING", partition="all"))
+    found._then = [found.world.jobs.clear]
+    conf_run.finish(found, settings(BOTH))
+    assert found.world.partitions == {"all": "DRAIN", "batch": "DRAIN"}
+    assert found.pauses == 1
+
+
+def test_a_destroy_that_keeps_slurmctlds_volume_only_tells_what_stays():
+    found = session(job(2, "PENDING", partition="all"), job(3, nodes="metal-1"), job(4, nodes="gpu-1"))
+    conf_run.finish(found, settings(BOTH, keeps_queue=True))
+    assert found.world.set_to == []
+    (said,) = found.said
+    assert "1 waiting in the queue (2 of alice)" in said
+    assert "(3 of alice)" in said
+    assert "(4 of alice)" not in said
+
+
+def test_a_controller_that_is_gone_holds_no_destroy_up():
+    found = session(extra_conf=None)
+    conf_run.finish(found, settings(BOTH))
+    assert found.world.asked == []
+
+
+def test_the_first_update_of_a_stack_asks_the_controller_that_is_there():
+    found = session(job(1, partition="batch"), extra_conf="PartitionName=batch Nodes=gpu\nPartitionName=all Nodes=ALL")
+    plan, failures = conf_preview.planned(found, settings(NO_BATCH), {})
+    assert (plan["partitions"], plan["jobs_total"], failures) == (["batch"], 1, ())
+    assert conf_preview.planned(session(extra_conf=None), settings(NO_BATCH), {}) == ({}, ())
+
+
+def test_a_preview_changes_nothing_and_is_the_same_twice():
+    found = session(job(1, partition="batch"))
+    olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": dict(BOTH.hosts)}
+    first, _ = conf_preview.planned(found, settings(NO_BATCH), olds)
+    assert first == conf_preview.planned(found, settings(NO_BATCH), olds)[0]
+    assert [method for method, _, _ in found.world.asked if method != "GET"] == []
+    assert conf_preview.planned(found, settings(BOTH), {**olds, "plan": first})[0] == first, "kept while nothing leaves"
+
+
+def test_a_preview_fails_over_a_limit_and_knows_nothing_without_an_answer():
+    found = session(job(1, partition="batch"))
+    olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": {}}
+    _, failures = conf_preview.planned(found, settings(NO_BATCH, DrainPolicy(limits=Limits(max_jobs=0))), olds)
+    assert "more than the 0" in failures[0]
+    found.world.keys = ()
+    plan, failures = conf_preview.planned(found, settings(NO_BATCH), olds)
+    assert (plan["known"], plan["partitions"], failures) == (False, ["batch"], ())
+
+
+def test_a_record_that_somebody_edited_stops_everything():
+    found = session()
+    found.kube.set_config_map("slurm", conf_held.place("hpc"), {"held": "{"})
+    with pytest.raises(StateError, match="ConfigMap of closed partitions"):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+    assert found.world.set_to == []
+
+
+def test_a_kubernetes_that_does_not_answer_stops_an_update():
+    found = session()
+
+    def silent(*_arguments):
+        raise KubeUnreachable("no route.")
+
+    found.kube.config_map_data = silent
+    with pytest.raises(KubeUnreachable):
+        conf_run.settle(found, settings(NO_BATCH), BOTH)
+
+
+def test_what_an_outside_slurm_conf_loses_is_told_with_the_steps_and_nothing_is_touched():
+    found = session(job(1, partition="batch"), job(2, "PENDING", partition="batch"))
+    outside = settings(ConfLines({"all": ""}), outside=True)
+    olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": dict(BOTH.hosts)}
+    plan, failures = conf_preview.planned(found, outside, olds)
+    assert (plan["jobs_total"], failures) == (2, ())
+    assert plan["warnings"][0].startswith("slurm.conf loses partition batch, host metal-1 with 2 jobs")
+    assert plan["steps"] == [
+        "scontrol update partitionname=batch state=drain",
+        'scontrol update nodename=metal-1 state=drain reason="leaves slurm.conf"',
+        "squeue --partition=batch   # go on when it lists no job, running or waiting",
+        "squeue --nodelist=metal-1   # go on when it lists no job",
+        "# remove the lines from slurm.conf, then",
+        "scontrol reconfigure",
+    ]
+    conf_run.settle(found, outside, BOTH)
+    assert [method for method, _, _ in found.world.asked if method != "GET"] == []
+    assert "slurm.conf loses partition batch, host metal-1 with 2 jobs" in found.said[-1]
+    assert conf_preview.planned(found, outside, {}) == ({}, ()), "a first update: there is nothing to lose"
+
+
+def test_an_outside_slurmctld_that_does_not_answer_stops_no_update():
+    found = session()
+    found.world.keys = ()
+    conf_run.settle(found, settings(NO_BATCH, outside=True), BOTH)
+    assert "whose jobs name it is not known" in found.said[-1]
+
+
+def test_the_record_is_pinned():
+    text = Held({"b": "UP", "a": "DOWN"}, ("y", "x"), 7).text()
+    assert text == '{"began":7,"hosts":["x","y"],"partitions":{"a":"DOWN","b":"UP"}}'
+    assert Held.read(text) == Held({"a": "DOWN", "b": "UP"}, ("x", "y"), 7)

@@ -1,0 +1,88 @@
+"""Which jobs slurmctld would end if a partition or a node left its file."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.drain.queue import Queued, queued, tied_in_words, tied_to
+from tests.unit.drain.made import job
+from tests.unit.slurmrest.fake import FakeSlurm
+from tests.unit.slurmrest.fake import job as row
+
+
+def listed(**more):
+    """One job, as it comes through slurmrestd's answer."""
+    slurm = FakeSlurm().add(row(7, *more.pop("states", ("RUNNING",)), **more))
+    with slurm.client() as client:
+        (found,) = client.jobs().jobs
+    return queued(found)
+
+
+def test_a_running_job_is_lost_with_the_partition_it_runs_in():
+    found = listed(partition="batch,all", nodes="gpu-0")
+    assert found.lost_with({"batch"})
+    assert not found.lost_with({"all"}), "slurmctld takes it out of the job's list"
+
+
+def test_a_waiting_job_is_lost_with_the_last_of_its_partitions():
+    found = listed(states=("PENDING",), partition="batch,all")
+    assert not found.lost_with({"batch"})
+    assert found.lost_with({"batch", "all"})
+
+
+@pytest.mark.parametrize("states", [("COMPLETED",), ("CANCELLED",), ("NODE_FAIL",), ("TIMEOUT",)])
+def test_an_ended_job_is_only_remembered(states):
+    found = listed(states=states, partition="batch", required_nodes="gpu-0")
+    assert found.over
+    assert not found.lost_with({"batch"})
+    assert not found.needs({"gpu-0"})
+    assert tied_to([found], {"gpu-0"}) == {}
+
+
+@pytest.mark.parametrize("states", [("COMPLETED", "COMPLETING"), ("SUSPENDED",), ("PENDING", "COMPLETING"), ("NEWLY_MADE",)])
+def test_what_is_not_surely_over_counts(states):
+    found = listed(states=states, partition="batch", nodes="gpu-0")
+    assert not found.over
+    assert found.lost_with({"batch"})
+
+
+@pytest.mark.parametrize("states", [("PENDING",), ("RUNNING",)])
+def test_a_node_of_nodelist_is_needed_wherever_the_job_is(states):
+    found = listed(states=states, nodes="gpu-5" if states == ("RUNNING",) else "", required_nodes="gpu-[0-1,5]")
+    assert found.needs({"gpu-1"})
+    assert not found.needs({"gpu-2"})
+    assert {name: [each.job_id for each in jobs] for name, jobs in tied_to([found], {"gpu-1", "gpu-2"}).items()} == {
+        "gpu-1": [7]
+    }
+
+
+def test_a_job_that_is_on_the_node_anyway_is_not_told_twice():
+    found = listed(nodes="gpu-1", required_nodes="gpu-1")
+    assert found.needs({"gpu-1"})
+    assert tied_to([found], {"gpu-1"}) == {}
+
+
+def test_a_nodelist_that_cannot_be_read_is_tied_to_every_node_and_costs_no_other_row():
+    found = listed(states=("PENDING",), required_nodes="gpu-[0-")
+    assert found.required is None
+    assert found.needs({"anything"})
+    assert not found.needs(())
+    assert set(tied_to([found], {"a", "b"})) == {"a", "b"}
+
+
+def test_the_finding_names_node_job_and_user():
+    found = Queued(job(7, 3), ("all",), ("gpu-1", "gpu-3"))
+    (said,) = tied_in_words(tied_to([found], {"gpu-1"}))
+    assert said.startswith("gpu-1 is named by --nodelist of 1 job (7 of alice)")
+
+
+NODES = st.sets(st.sampled_from([f"gpu-{n}" for n in range(5)]))
+
+
+@given(NODES, NODES, NODES, st.sampled_from(["PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "FAILED"]))
+def test_a_job_is_tied_exactly_where_it_needs_a_node_that_it_is_not_on(on, named, leaving, state):
+    on = on if state in ("RUNNING", "SUSPENDED") else set()
+    found = Queued(job(7, *(int(n[-1]) for n in sorted(on)), state=state), ("all",), tuple(sorted(named)))
+    tied = set(tied_to([found], leaving))
+    assert tied == ((leaving & named) - on if state in ("PENDING", "RUNNING", "SUSPENDED") else set())
+    assert found.needs(leaving) == (bool(tied or leaving & on))
