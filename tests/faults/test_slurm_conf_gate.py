@@ -27,7 +27,7 @@ from tests.faults.test_planned_stop import settings as all_inside
 
 METAL = "metal-3"
 DATABASE = "slurm_acct_db_conf"
-SUSPECT = ("Killing JobId", "defunct partition", "Invalid node names", "Invalid partition", "NODE_FAIL")
+SUSPECT = ("Killing JobId", "defunct partition", "Invalid node names", "Invalid partition", "Failed to reconfigure")
 
 
 def settings(address: str) -> Settings:
@@ -108,12 +108,8 @@ class Cluster:
 
     def complaints(self) -> list[str]:
         """What slurmctld said of jobs or of its file that it never should."""
-        log = self.world.kubectl("logs", "-n", INSIDE, "inside-controller-0", "-c", "slurmctld", "--tail=-1").stdout
-        more = self.world.kubectl("logs", "-n", INSIDE, "inside-controller-0", "-c", "reconfigure", "--tail=-1").stdout
-        lines = (log + self.slurm("sh", "-c", "cat /var/log/slurm/*.log || true")).splitlines()
-        return [line for line in lines if any(word in line for word in SUSPECT)] + [
-            line for line in more.splitlines() if "Failed to reconfigure" in line
-        ]
+        said = self.world.kubectl("logs", "-n", INSIDE, "inside-controller-0", "--all-containers", "--tail=-1").stdout
+        return [line for line in said.splitlines() if any(word in line for word in SUSPECT)]
 
 
 @pytest.fixture(scope="module")
