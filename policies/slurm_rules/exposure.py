@@ -14,6 +14,8 @@ from slurm_rules.rule import Options, rule, words
 
 _PORT = 6820
 _APP = "slurmrestd"
+_TLS_PROXY = "slinky-tls"
+"""Container that `restapi.tls` puts beside slurmrestd (slinky_iac/manifests/restapi_tls.py)."""
 _OPEN = ("NodePort", "LoadBalancer")
 _ROUTES = ("HTTPRoute", "GRPCRoute", "TCPRoute", "UDPRoute")
 _OTHERS = (
@@ -91,10 +93,18 @@ def _leads_there(service: Resource, stack: Stack) -> bool:
             return True
     selector = service.get("spec", "selector") or {}
     return bool(selector) and any(
-        _labels(restapi) | selector == _labels(restapi)
+        _labels(restapi) | selector == _labels(restapi) and not _takes_tls_only(service, restapi)
         for restapi in stack.slinky("RestApi")
         if restapi.namespace == service.namespace
     )
+
+
+def _takes_tls_only(service: Resource, restapi: Resource) -> bool:
+    """Whether all ports of a Service lead to the TLS proxy that `restapi.tls` puts into slurmrestd's pods."""
+    proxies = [restapi.get(*path) or {} for path in containers(restapi) if restapi.get(*path, "name") == _TLS_PROXY]
+    offered = {port.get("containerPort") for proxy in proxies for port in proxy.get("ports") or ()}
+    targets = {port.get("targetPort", port.get("port")) for port in service.get("spec", "ports") or ()}
+    return bool(targets) and targets <= offered - {_PORT}
 
 
 def _labels(restapi: Resource) -> dict[str, Any]:

@@ -144,6 +144,31 @@ def test_slurmrestd_is_open_by_its_own_service_whatever_network_the_pods_are_on(
 
 
 @pytest.mark.parametrize(
+    ("port", "container", "open_"),
+    [(6843, "slinky-tls", False), (6843, "somebodys", True), (6820, "slinky-tls", True), ("slurmrestd", "slinky-tls", True)],
+)
+def test_a_load_balancer_may_lead_to_the_stacks_own_tls_proxy_only(port: int | str, container: str, open_: bool) -> None:
+    """What `restapi.tls.service` makes."""
+    proxy = {"name": container, "image": "nginx:1.28-alpine", "ports": [{"containerPort": 6843}]}
+    door = {
+        "type": "kubernetes:core/v1:Service",
+        "properties": {
+            "apiVersion": "v1",
+            "kind": "Service",
+            "metadata": {"name": "slurm-restapi-tls", "namespace": "slurm"},
+            "spec": {
+                "type": "LoadBalancer",
+                "selector": {"app.kubernetes.io/name": "slurmrestd", "app.kubernetes.io/instance": "slurm"},
+                "ports": [{"port": 6843, "targetPort": port}],
+            },
+        },
+    }
+    restapi_ = {"properties": {"spec": {"template": {"spec": {"containers": [proxy]}}}}}
+    change = {"resources": {"restapi": restapi_, "door": door}}
+    assert bool(judged(exposure.no_open_slurmrestd, change).violations) is open_
+
+
+@pytest.mark.parametrize(
     ("url", "plain"),
     [
         (None, False),
