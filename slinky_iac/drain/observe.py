@@ -19,7 +19,7 @@ from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestError, 
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.models import Job, Node, NodesAnswer, Reservation
+from slinky_iac.slurmrest.models import Job, JobsAnswer, Node, NodesAnswer, Reservation
 
 
 @dataclass(frozen=True)
@@ -106,7 +106,16 @@ def _view(client: SlurmrestClient, answer: NodesAnswer) -> ClusterView:
         (node_view(node) for node in answer.nodes),
         (job_view(job) for job in jobs.jobs),
         (reservation_view(each) for each in client.reservations()),
+        name=_controller(client, jobs),
     )
+
+
+def _controller(client: SlurmrestClient, jobs: JobsAnswer) -> str:
+    """ClusterName of the slurmctld that made these lists, ``""`` where unknown. Never slurmrestd's own: it has the name that
+    the stack rendered for it, whichever slurmctld it leads to."""
+    if not jobs.clusters:
+        return client.controller_cluster()
+    return next(iter(jobs.clusters)) if len(jobs.clusters) == 1 else ""
 
 
 def pod_view(pod: Pod) -> PodView:

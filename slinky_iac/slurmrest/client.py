@@ -91,6 +91,20 @@ class SlurmrestClient(Session):
             nodes.answered, self._who, lambda left: self.jobs(budget_s=left), budget_s=budget, monotonic=monotonic
         )
 
+    def controller_cluster(self, *, budget_s: float | None = None) -> str:
+        """ClusterName of slurmctld itself; ``""`` where slurmrestd can't tell, as before 26.05.
+
+        ``meta.slurm.cluster`` of any answer (:attr:`NodesAnswer.cluster`) is what slurmrestd's own slurm.conf says: one that
+        leads to another cluster's slurmctld says it all the same (run).
+        """
+        left = self._left(budget_s)
+        if self.version(budget_s=left()) != versions.CONF_SINCE:
+            return ""
+        try:
+            return self._get("conf", raw.ConfNameBody, left(), most=LONG).slurm_conf.ClusterName
+        except (SlurmrestRefused, SlurmrestGarbage, SlurmrestVersionError):
+            return ""
+
     def reservations(self, *, budget_s: float | None = None) -> tuple[models.Reservation, ...]:
         """All reservations, past ones excepted."""
         return self._get("reservations/", raw.ReservationsBody, budget_s, most=LONG).values()

@@ -91,7 +91,7 @@ class NodeRows(_Rows[Node]):
         names = [node.name for node in self.found if NO_TEXT not in node.name]
         if len(set(names)) != len(names):
             raise SlurmrestGarbage("nodes: a node is listed twice. Nothing was concluded from the list")
-        return NodesAnswer(tuple(self.found), body.last_update.number, asked, answered)
+        return NodesAnswer(tuple(self.found), body.last_update.number, asked, answered, body.meta.slurm.cluster)
 
     def _read(self, row: bytes) -> Node:
         node = self._decoder.decode(row).value()
@@ -120,14 +120,17 @@ class JobRows(_Rows[Job]):
         self._decoder = msgspec.json.Decoder(RawJob)
         self._nodes: dict[str, tuple[str, ...]] = {"": ()}
         self._same: dict[object, Any] = {}
+        self._clusters: set[str] = set()
 
     def answer(self, body: JobsBody, asked: float, answered: float) -> JobsAnswer:
         """All of them."""
-        return JobsAnswer(tuple(self.found), body.last_update.number, asked, answered)
+        return JobsAnswer(tuple(self.found), body.last_update.number, asked, answered, frozenset(self._clusters))
 
     def _read(self, row: bytes) -> Job:
         raw = self._decoder.decode(row)
         nodes, why = self._expanded(raw.nodes)
+        if raw.cluster:
+            self._clusters.add(raw.cluster)
         if any(NO_TEXT in state for state in raw.job_state):
             why = _FOREIGN.format("state")
         return raw.value(nodes, why, self._shared)

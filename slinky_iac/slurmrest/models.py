@@ -193,6 +193,8 @@ class NodesAnswer:
     last_update: int
     asked: float
     answered: float
+    cluster: str = ""
+    """ClusterName in slurmrestd's own slurm.conf; slurmctld's may be another: :meth:`SlurmrestClient.controller_cluster`."""
 
     @property
     def unreadable(self) -> tuple[Node, ...]:
@@ -216,6 +218,8 @@ class JobsAnswer:
     last_update: int
     asked: float
     answered: float
+    clusters: frozenset[str] = frozenset()
+    """ClusterName of slurmctld as the rows have it: it is slurmctld that writes it there. Empty without a job."""
 
     @property
     def unreadable(self) -> tuple[Job, ...]:

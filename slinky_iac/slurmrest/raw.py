@@ -127,6 +127,7 @@ class RawJob(Strict):
     shared: list[str] = []
     requeue: bool = False
     restart_cnt: int = 0
+    cluster: str = ""
     resv_name: str = ""
     state_reason: str = ""
     required_nodes: str = ""
@@ -276,6 +277,16 @@ class DiagBody(Envelope, kw_only=True):
     def value(self) -> Diag:
         slurm, numbers = self.meta.slurm, self.statistics
         return Diag(slurm.release, slurm.cluster, numbers.jobs_running, numbers.jobs_pending)
+
+
+class _ConfName(Strict):
+    ClusterName: str = ""
+
+
+class ConfNameBody(Envelope, kw_only=True):
+    """GET conf/ (26.05), of which slurmctld's own ClusterName."""
+
+    slurm_conf: _ConfName
 
 
 class _RawController(Strict):

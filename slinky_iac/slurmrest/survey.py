@@ -7,7 +7,6 @@ of data_parser v0.0.45 (Slurm 26.05.5, run).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
 
 from msgspec import field
 
@@ -15,9 +14,7 @@ from slinky_iac.errors import SlurmrestVersionError
 from slinky_iac.slurmrest.answers import Envelope, Strict
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.session import LONG
-
-CONF_SINCE: Final = "v0.0.45"
-"""First version with ``GET conf`` (Slurm 26.05)."""
+from slinky_iac.slurmrest.versions import CONF_SINCE
 
 
 class SlurmConf(Strict):

@@ -20,6 +20,8 @@ OLDER = {"v0.0.43": "25.05", "v0.0.42": "24.11", "v0.0.41": "24.05", "v0.0.40": 
 REQUEUE_SINCE = "v0.0.45"
 PARTITIONS_SINCE = "v0.0.45"
 """First version with ``POST partitions/`` (Slurm 26.05)."""
+CONF_SINCE = "v0.0.45"
+"""First version with ``GET conf`` (Slurm 26.05)."""
 
 
 def negotiate(ask: Callable[[str], httpx.Response], where: str) -> str:

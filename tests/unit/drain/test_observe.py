@@ -11,7 +11,7 @@ from slinky_iac.kube.models import NodeSetState, Pod, Ref
 from slinky_iac.slurmrest.models import Job, Node, Reservation
 from tests.unit.drain.made import NOW
 from tests.unit.drain.test_drive import settings
-from tests.unit.slurmrest.fake import FakeSlurm, node
+from tests.unit.slurmrest.fake import FakeSlurm, job, node
 
 POD = Pod(
     name="hpc-worker-gpu-2",
@@ -210,3 +210,31 @@ def test_a_slurmrestd_that_does_not_answer_leaves_nothing_to_go_by():
         silent = seen(client, first.nodes)
     assert (silent.observation.cluster, silent.nodes, silent.whole) == (None, None, True)
     assert silent.observation.problem
+
+
+@pytest.mark.parametrize("cluster", ["hpc", "another"])
+@pytest.mark.parametrize("told", ["by its jobs", "by its slurm.conf"])
+def test_the_cluster_is_named_by_slurmctld_and_not_by_slurmrestd(told, cluster):
+    """slurmrestd of cluster lab may lead to any slurmctld: what it says of itself proves nothing of the lists."""
+    slurm = FakeSlurm(controller=cluster if told == "by its slurm.conf" else None).add(node("g-0"))
+    if told == "by its jobs":
+        slurm.add(job(1, "COMPLETED", cluster=cluster), job(2, cluster=cluster, nodes="g-0"))
+    with slurm.client() as client:
+        first = seen(client)
+        assert first.nodes.cluster == "lab"
+        assert first.observation.cluster.name == cluster
+
+
+@pytest.mark.parametrize(
+    "slurm",
+    [
+        FakeSlurm(controller=None),
+        FakeSlurm(controller="hpc", served=("v0.0.44",)),
+        FakeSlurm(controller="hpc").add(job(1, cluster="hpc"), job(2, cluster="another")),
+    ],
+    ids=["refused", "older", "two names"],
+)
+def test_a_cluster_that_slurmctld_does_not_name_has_no_name(slurm):
+    slurm.add(node("g-0"))
+    with slurm.client() as client:
+        assert seen(client).observation.cluster.name == ""

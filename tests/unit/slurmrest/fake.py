@@ -118,6 +118,8 @@ class FakeSlurm:
     tokens: list[str] = field(default_factory=list)
     last_update: int = NOW
     changed: bool = True
+    controller: str | None = "lab"
+    """slurmctld's own ClusterName; META has the one of slurmrestd. None: it doesn't serve its slurm.conf."""
     ticks: Ticks = field(default_factory=Ticks)
 
     def add(self, *rows: Json) -> FakeSlurm:
@@ -187,6 +189,8 @@ class FakeSlurm:
             ("DELETE", "jobs"): lambda: self.cancel(body),
             ("POST", "jobs"): lambda: self.requeue(body),
         }
+        if self.controller is not None:
+            calls["GET", "conf"] = lambda: answer(slurm_conf={"ClusterName": self.controller})
         call = calls.get((request.method, kind))
         return call() if call is not None else httpx.Response(404, text="Unable find requested URL")
 
