@@ -57,7 +57,7 @@ class Cluster(Section):
     """Namespace of all custom resources of this cluster; references never cross namespaces."""
     create_namespace: bool = True
     """Whether this stack makes (and on destroy removes) the namespace."""
-    fence: bool = False
+    fence: bool = True
     """Whether the API server itself refuses to delete or shrink NodeSets, and to delete what they need, unless a gate has
     drained their nodes; kubectl, Helm and all others are refused. Needs Kubernetes 1.30 or newer."""
     resource_name: DnsLabel = "slurm"

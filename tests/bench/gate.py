@@ -123,6 +123,7 @@ class Bench:
 
     def by_operator(self, replicas: int) -> float:
         """`kubectl scale`, and the operator does all."""
+        self.gated.world.take_the_fence_away()
         asked = time.time()
         self.gated.world.kubectl("scale", "nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE, f"--replicas={replicas}")
         await_true("a pod less", lambda: len(self.gated.pods()) == replicas, 240)

@@ -77,6 +77,10 @@ class World:
         metas = [(item["kind"], item["metadata"]) for item in self.everything()]
         return {f"{kind} {meta.get('namespace', '')}/{meta['name']}" for kind, meta in metas}
 
+    def take_the_fence_away(self) -> None:
+        """What docs/fence.md says for an emergency: nothing is refused from then on, until a refresh makes it again."""
+        self.kubectl("delete", "validatingadmissionpolicybinding", "--all")
+
     def stacks(self) -> list[Stack]:
         """Stacks of the lab's backend that have resources."""
         done = subprocess.run(

@@ -1,7 +1,7 @@
 """The fence on a real API server: what would take pods with jobs is refused to everybody, and a permission is good for once.
 
-The admin of Kubernetes asks here, who may do everything. A gate's own writes are made by hand, as its contract says
-(:mod:`slinky_iac.names`).
+The admin of Kubernetes asks here, who may do everything. A gate's writes are made by hand first, as its contract says
+(:mod:`slinky_iac.names`), and at the end by the gate itself.
 """
 
 from __future__ import annotations
@@ -47,8 +47,6 @@ def fenced(gated: Gated, slurm: Slurm) -> Iterator[Gated]:
     await_true("the fence stands", lambda: not try_delete(gated.world, "--dry-run=server"), 30)
     yield gated
     slurm.cancel_all()
-    gated.up(3, **fenced_settings(fence=False))
-    gated.up(3)
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -256,6 +254,40 @@ def screen(fenced: Gated) -> dict[str, Any]:
     return found
 
 
+def test_a_stack_that_lost_its_gate_cannot_delete_its_nodeset(fenced: Gated, slurm: Slurm, job: int) -> None:
+    """An edited state: `pulumi destroy` would delete the NodeSet with no drain."""
+    stack = fenced.stack
+    shown = json.loads(stack.pulumi("stack", "export").stdout)["deployment"]["resources"]
+    (gate,) = [each["urn"] for each in shown if each["urn"].endswith(f"-{NODESET}-scale")]
+    stack.pulumi("state", "delete", gate, "--yes")
+    nodesets = [each["urn"] for each in shown if each["urn"].endswith(f"::{NAMESPACE}-{RESOURCE}-nodeset")]
+    done = stack.destroy("--target", nodesets[0], "--target-dependents", check=False)
+    assert done.returncode != 0
+    assert f"validatingadmissionpolicybinding {NODESETS}" in done.stdout + done.stderr, done.stdout
+    assert fenced.pods() == list(NODES)
+    assert "RUNNING" in slurm.job_state(job)
+    fenced.up(3, **fenced_settings())
+
+
+def test_a_gate_passes_the_fence_and_leaves_it_shut(fenced: Gated, slurm: Slurm, job: int) -> None:
+    settings = fenced_settings()
+    nodesets = dict(settings["nodesets"])
+    fenced.up(2, **{**settings, "nodesets": nodesets | {NODESET: {**nodesets[NODESET], "replicas": 2}}})  # type: ignore[dict-item]
+    await_true("two pods are left", lambda: len(fenced.pods()) == 2, 90)
+    assert "RUNNING" in slurm.job_state(job)
+    assert refused(merge(fenced.world, {"spec": {"replicas": 1}}), NODESETS)
+    fenced.up(3, **settings)
+    slurm.await_registered(*NODES)
+
+
 def test_no_job_was_touched(fenced: Gated, slurm: Slurm, job: int) -> None:
     assert fenced.pods() == list(NODES)
     assert "RUNNING" in slurm.job_state(job)
+
+
+def test_a_destroy_passes_the_fence_and_takes_it_along(fenced: Gated, slurm: Slurm) -> None:
+    slurm.cancel_all()
+    fenced.stack.destroy()
+    kinds = "validatingadmissionpolicies,validatingadmissionpolicybindings,nodesets.slinky.slurm.net"
+    left = fenced.world.kubectl("get", kinds, "-A", "-o", "name", "--ignore-not-found", check=False).stdout
+    assert "slinky" not in left, left

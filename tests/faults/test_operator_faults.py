@@ -41,6 +41,7 @@ def test_an_operator_without_a_rest_client_cannot_kill_a_job_through_us(begin: B
     case.gated.reset()
     job = case.slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "5", seconds=100)
     case.slurm.await_running(job)
+    world.take_the_fence_away()
     world.kubectl("delete", "restapi", "-n", NAMESPACE, "slurm")
     world.kubectl("rollout", "restart", "deployment", "-n", "slinky", "slurm-operator")
     case.gated.write(0, {"deadline": "30s"})
@@ -115,6 +116,9 @@ def test_a_destroy_that_nobody_can_be_asked_about_stops_and_the_documented_way_e
     rows = slurm.await_completed(*jobs)
     assert all(row.state == "COMPLETED" for row in rows)
     world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=1")
-    world.kubectl("delete", "nodesets.slinky.slurm.net", "--namespace", NAMESPACE, RESOURCE)
+    kind = ("nodesets.slinky.slurm.net", "--namespace", NAMESPACE, RESOURCE)
+    generation = world.kubectl("get", *kind, "-o", "jsonpath={.metadata.generation}").stdout
+    world.kubectl("annotate", *kind, "--overwrite", f"slinky-iac/permit=delete@{generation}")
+    world.kubectl("delete", *kind)
     gated.stack.destroy()
     assert gated.pods() == []

@@ -124,6 +124,7 @@ def test_the_operator_gives_up_whom_the_planner_predicts(
 
 
 def _scale(gated: Gated, replicas: int) -> None:
+    gated.world.take_the_fence_away()
     gated.world.kubectl("scale", "nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE, f"--replicas={replicas}")
 
 
