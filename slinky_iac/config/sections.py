@@ -59,7 +59,7 @@ class Cluster(Section):
     """Whether this stack makes (and on destroy removes) the namespace."""
     fence: bool = True
     """Whether the API server itself refuses to delete or shrink NodeSets, and to delete what they need, unless a gate has
-    drained their nodes; kubectl, Helm and all others are refused. Needs Kubernetes 1.30 or newer."""
+    drained their nodes; kubectl, Helm and all others are refused. Needs Kubernetes 1.30 or newer: set false on 1.29."""
     resource_name: DnsLabel = "slurm"
     """Name of the Controller, RestApi and Accounting resources; Services are `<this>-restapi` and so on. With slurm-operator
     1.0 give every Slurm cluster in one Kubernetes a name of its own: it mixes up equal names of two namespaces."""

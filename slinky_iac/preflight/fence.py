@@ -31,7 +31,10 @@ def served(config: StackConfig, facts: Facts) -> Iterator[Check]:
     if not config.cluster.fence or facts.kube.trouble:
         return
     if facts.kube.admission_policies is None:
-        yield unknown("fence", _SUBJECT, "Kubernetes", "not known: the API server doesn't tell which APIs it serves")
+        got = "not known: the API server doesn't tell which APIs it serves"
+        yield unknown(
+            "fence", _SUBJECT, "Kubernetes", got, "It needs Kubernetes 1.30 or newer; this shows it", "kubectl version"
+        )
     elif facts.kube.admission_policies:
         yield fine("fence", _SUBJECT, "Kubernetes", "the API server serves ValidatingAdmissionPolicy")
     else:

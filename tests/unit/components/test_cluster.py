@@ -163,6 +163,7 @@ def test_logical_names_of_the_labs_stack_are_pinned() -> None:
         ("Controller", "slurm-slurm-controller"),
         ("CustomResourceDefinition", "lab-operator-service-monitor-stub"),
         ("ExternalEndpoints", "lab-endpoints"),
+        ("Fence", "lab-fence"),
         ("HybridCluster", "lab"),
         ("Namespace", "lab-namespace"),
         ("Namespace", "lab-operator-namespace"),
@@ -182,5 +183,9 @@ def test_logical_names_of_the_labs_stack_are_pinned() -> None:
         ("Secret", "lab-keys-slurm-key-secret"),
         ("Service", "lab-endpoints-slurm-accounting"),
         ("SlurmConfGate", "lab-controller-slurm-conf"),
+        ("ValidatingAdmissionPolicy", "lab-fence-needed"),
+        ("ValidatingAdmissionPolicy", "lab-fence-nodesets"),
+        ("ValidatingAdmissionPolicyBinding", "lab-fence-needed-binding"),
+        ("ValidatingAdmissionPolicyBinding", "lab-fence-nodesets-binding"),
         ("kubernetes", "lab-kubernetes"),
     ]

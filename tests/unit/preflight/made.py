@@ -103,6 +103,7 @@ KUBE = KubeFacts(
     restapi_pods=1,
     keys={"slurm.key": SLURM_PRINT, "jwt": JWT_PRINT},
     nodesets={"gpu": NodeSetFacts(2, ("gpu-0", "gpu-1"))},
+    admission_policies=True,
 )
 FACTS = Facts(
     here=(Tried(CTL, "", "10.0.0.1"), Tried(DBD, "", "10.0.0.2")),

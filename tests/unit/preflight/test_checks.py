@@ -54,7 +54,7 @@ def test_where_everything_fits_only_what_nobody_can_be_asked_about_is_open() -> 
 
 def test_where_nobody_could_be_asked_nothing_about_slurm_is_fine() -> None:
     seen = checks(stack(), replace(UNASKED, here=(), pod=PodFacts(trouble="no pod", skipped=True)))
-    assert {each.name for each in seen if each.verdict is FINE} == {"api-server"}
+    assert {each.name for each in seen if each.verdict is FINE} == {"api-server", "fence"}
     assert {each.verdict for each in seen} == {FINE, UNKNOWN}
 
 
@@ -167,6 +167,8 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("slurmrestd", UNASKED, UNKNOWN, "url: http://HOST:6820"),
     ("slurmctld", slurm(tokens={"configuration": "unknown"}, silent={"slurmctld": "504"}), PROBLEM, "scontrol ping"),
     ("slurmdbd", slurm(clusters=None, silent={"slurmdbd": "error 7000"}), PROBLEM, "systemctl status slurmdbd"),
+    ("fence", kube(admission_policies=False), PROBLEM, "fence: false"),
+    ("fence", kube(admission_policies=None), UNKNOWN, "kubectl version"),
     ("api-server", kube(trouble="no kubeconfig"), PROBLEM, ""),
     ("pod", replace(FACTS, pod=PodFacts(trouble="ErrImageNeverPull")), WARNING, ""),
     ("connect", pod(tried=(Tried(CTL, REFUSED, "10.0.0.1"),)), PROBLEM, "ss -ltnp 'sport = :6817'"),

@@ -24,11 +24,19 @@ def asked(policies: bool | None, trouble: str = "") -> Facts:
     return replace(FACTS, kube=replace(KUBE, admission_policies=policies, trouble=trouble))
 
 
-@pytest.mark.parametrize(("policies", "verdict"), [(True, Verdict.FINE), (False, Verdict.PROBLEM), (None, Verdict.UNKNOWN)])
-def test_the_fence_needs_an_api_server_that_serves_its_kinds(policies: bool | None, verdict: Verdict) -> None:
+@pytest.mark.parametrize(
+    ("policies", "verdict", "paste"),
+    [
+        (True, Verdict.FINE, ()),
+        (False, Verdict.PROBLEM, ("fence: false",)),
+        (None, Verdict.UNKNOWN, ("kubectl version",)),
+    ],
+)
+def test_the_fence_needs_an_api_server_that_serves_its_kinds(
+    policies: bool | None, verdict: Verdict, paste: tuple[str, ...]
+) -> None:
     (found,) = served(stack(), asked(policies))
-    assert found.verdict is verdict
-    assert found.paste == (("fence: false",) if verdict is Verdict.PROBLEM else ())
+    assert (found.verdict, found.paste) == (verdict, paste)
 
 
 def test_nothing_is_said_without_a_fence_or_of_an_api_server_that_is_silent() -> None:
