@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from slurm_rules import (
     access,
+    account_tokens,
+    admission,
     clear_text,
     compute,
     exposure,
@@ -50,6 +52,8 @@ RULES: tuple[Rule, ...] = (
     rbac.secrets_readable_by_few,
     rbac.roles_in_sight,
     rbac.config_maps_written_by_few,
+    account_tokens.no_lasting_account_tokens,
+    admission.admission_left_alone,
     tokens.token_lifetimes,
     host_network.host_network_only_where_allowed,
     host_network.host_network_dns_policy,
@@ -67,6 +71,7 @@ RULES: tuple[Rule, ...] = (
     storage.controller_persistence,
     storage.accounting_database_durable,
     operator_chart.webhook_or_equivalent,
+    operator_chart.operator_runs,
     operator_chart.webhook_not_cluster_wide,
     operator_chart.crds_protected,
     operator_chart.operator_accepts,

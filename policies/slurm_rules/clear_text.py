@@ -16,7 +16,7 @@ from slurm_rules.key_material import Key, keys_of, secret_bytes
 from slurm_rules.keys import generators
 from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack, hidden_paths
 from slurm_rules.rule import Options, rule, words
-from slurm_rules.secret_text import Needle, forms, named_password, named_secret, texts_and_names, views
+from slurm_rules.secret_text import Needle, arguments, forms, named_password, named_secret, texts_and_names, views
 
 _KEY_FILE = re.compile(r"(?i)(?:.*(?:slurm|jwt|hs256|munge)[\w.-]*\.key(?:\.\w+)?|slurm\.jwks|token\.pem(?:\.\w+)?)")
 _SECRET_FIELDS = ("data", "stringData")
@@ -47,7 +47,7 @@ def _plain(resource: Resource) -> Mapping[str, Any]:
     },
 )
 def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
-    """No token, private key, key file or password in an environment, ConfigMap, annotation, gate or Helm value.
+    """No token, private key, key file or password in an environment, command, ConfigMap, annotation, gate or Helm value.
 
     Why: whoever may read pods or ConfigMaps, a pull request's preview or a CI log has it then, and a Slurm token or key
     runs commands as any user. Forms are searched as they are, in base64, in hex, twice wrapped and across line breaks;
@@ -139,6 +139,7 @@ def _shown(part: Mapping[str, Any]) -> Iterator[tuple[str, str]]:
 def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
     """Path, name and value of what is a secret by its name: variables, entries of ConfigMaps, Helm values."""
     yield from ((path, name, value) for name, value, path in _literals(part) if named_secret(name, value))
+    yield from ((path, name, value) for name, value, path in _arguments(part) if named_password(name, value))
     fields = ("values",) if resource.type == HELM_RELEASE else ("data",) if resource.is_a("", "ConfigMap") else ()
     for field in fields:
         for path, name, value in _leaves(resource.peek(field), field):
@@ -171,6 +172,21 @@ def _literals(value: object, path: str = "") -> Iterator[tuple[str, str, str]]:
     elif isinstance(value, list | tuple):
         for index, part in enumerate(value):
             yield from _literals(part, f"{path}[{index}]")
+
+
+def _arguments(value: object, path: str = "") -> Iterator[tuple[str, str, str]]:
+    """Name, value and path of what commands set that pods are to run."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            here = f"{path}.{key}" if path else str(key)
+            if key in ("command", "args") and isinstance(part, list | tuple):
+                found = arguments(word for word in part if isinstance(word, str))
+                yield from ((name, text, here) for name, text in found)
+            else:
+                yield from _arguments(part, here)
+    elif isinstance(value, list | tuple):
+        for index, part in enumerate(value):
+            yield from _arguments(part, f"{path}[{index}]")
 
 
 @rule("keys-not-in-clear", lambda resource: resource.is_a("", "Secret"))

@@ -55,6 +55,26 @@ def webhook_or_equivalent(controller: Resource, stack: Stack, _: Options) -> Ite
     yield f"{controller.label}: neither the operator's webhook nor a ClusterIdentity guards what can't change"
 
 
+@rule("operator-runs", _is_operator, scope="resource")
+def operator_runs(release: Resource, _: Stack, __: Options) -> Iterator[str]:
+    """slurm-operator has a pod.
+
+    Why: without one no node is drained before its pod goes, no budget protects busy pods, and what gates wait for never
+    comes; a pod of slurmctld that fails isn't made again with the right files.
+
+    Source: helm/slurm-operator/values.yaml (operator.enabled, operator.replicas).
+
+    Do: leave operator.enabled and operator.replicas as the chart has them; to stop a cluster, remove its resources.
+
+    Level: mandatory, since running jobs are lost.
+    """
+    replicas, enabled = (release.get("values", "operator", name) for name in ("replicas", "enabled"))
+    if replicas in (0, "0"):
+        yield f"{release.name}: values.operator.replicas is 0, so there is no operator; set 1 or more"
+    if enabled is False:
+        yield f"{release.name}: values.operator.enabled is false, so there is no operator; remove it"
+
+
 @rule("webhook-not-cluster-wide", _is_operator)
 def webhook_not_cluster_wide(release: Resource, stack: Stack, _: Options) -> Iterator[str]:
     """slurm-operator 1.1.0 runs without its webhook.

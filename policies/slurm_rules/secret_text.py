@@ -101,12 +101,27 @@ def named_secret(name: str, value: str) -> bool:
         return False
     if _OF_FILE.search(name) and (value.startswith(("/", "http://", "https://")) or value.isdigit()):
         return False
-    return not value.startswith(("$(", "${", "{{"))
+    return not value.startswith(("$", "{{", "<"))
 
 
 def named_password(name: str, value: str) -> bool:
     """The same for the names of entries, of which many speak of keys and tokens: passwords and the like only."""
     return bool(_PASSWORD.search(name)) and not _NO_SECRET.search(name) and named_secret(name, value)
+
+
+def arguments(words: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Name and value of what the words of a command set: ``--password=x``, ``--password x``, ``MYSQL_PWD=x mysql``."""
+    every = [part for word in words for part in word.split()]
+    for word, following in zip(every, [*every[1:], ""], strict=True):
+        option = _OPTION.fullmatch(word)
+        if option is None:
+            continue
+        value = option["value"] if option["value"] is not None else following
+        if option["value"] is not None or (word.startswith("-") and not following.startswith("-")):
+            yield option["name"], value.strip("'\"")
+
+
+_OPTION = re.compile(r"-{0,2}(?P<name>[A-Za-z_][\w.-]*)(?:=(?P<value>.+))?")
 
 
 class Needle:

@@ -1,0 +1,93 @@
+"""What stands between a request and the API server's store: it sees every Secret, and changes what was judged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
+from typing import Any
+
+from slurm_rules.model import API_GROUP, Resource, Stack
+from slurm_rules.rule import Options, rule, words
+from slurm_rules.secret_text import texts_and_names
+
+_ADMISSION = "admissionregistration.k8s.io"
+_WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+_MUTATING = ("MutatingAdmissionPolicy",)
+_EXTENSIONS = "apiextensions.k8s.io"
+_ENGINES = {
+    "kyverno.io": ("ClusterPolicy", "Policy"),
+    "policies.kyverno.io": ("MutatingPolicy", "NamespacedMutatingPolicy"),
+    "mutations.gatekeeper.sh": ("Assign", "AssignMetadata", "ModifySet", "AssignImage"),
+}
+"""Kinds of policy engines that change objects on their way, by API group."""
+_WATCHED = ("secrets", "pods", "configmaps", "*")
+"""Resources of the core group that hold keys, mount them, or are obeyed by Slurm."""
+
+
+def _subject(resource: Resource) -> bool:
+    return resource.is_a(_ADMISSION, *_WEBHOOKS, *_MUTATING) or _is_crd(resource) or _is_engine(resource)
+
+
+def _is_engine(resource: Resource) -> bool:
+    return resource.is_kubernetes and resource.base_kind in _ENGINES.get(resource.group, ())
+
+
+def _is_crd(resource: Resource) -> bool:
+    return resource.is_a(_EXTENSIONS, "CustomResourceDefinition")
+
+
+@rule(
+    "admission-left-alone",
+    _subject,
+    scope="resource",
+    options={"reviewed": words((), "Names (with *) of webhooks and policies that people have judged.")},
+)
+def admission_left_alone(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
+    """The stack puts no webhook and no changing policy before Secrets, pods, ConfigMaps or Slinky's resources.
+
+    Why: a webhook is sent every Secret that is written, keys among them. One that changes objects adds a container to
+    slurmctld's pod, or sets a NodeSet's replicas behind the gate that has drained for another number; a conversion webhook
+    of Slinky's CRDs rewrites every NodeSet that is read. Rules judge what was declared, not what became of it.
+
+    Source: Kubernetes, "Dynamic Admission Control", "Mutating Admission Policy", "Versions in CustomResourceDefinitions"
+    (webhook conversion). A ValidatingAdmissionPolicy sees no network and changes nothing, so it is not judged.
+
+    Do: limit its rules to other resources, or have it read by people and put its name into the site file (reviewed).
+
+    Level: mandatory, since it leaks keys and loses jobs.
+    """
+    if any(fnmatch(resource.in_cluster_name, pattern) for pattern in options["reviewed"]):
+        return
+    if _is_crd(resource):
+        if resource.text("spec", "group") == API_GROUP and resource.text("spec", "conversion", "strategy") == "Webhook":
+            yield f"{resource.label}: its conversion webhook rewrites what is read of Slinky's resources; remove it"
+    elif _is_engine(resource):
+        if any(API_GROUP in text or text.rsplit("/", 1)[-1] in _KINDS for _, text in texts_and_names(resource.get("spec"))):
+            yield f"{resource.label} may change Slinky's resources, pods or Secrets on their way; limit it, or review it"
+    else:
+        for where, matched in _rules(resource):
+            if hit := _hit(matched):
+                yield f"{resource.label}: {where} stands before {hit}; limit its rules, or review it"
+
+
+_KINDS = ("NodeSet", "Secret", "Pod", "ConfigMap", "nodesets", "secrets", "pods", "configmaps")
+
+
+def _rules(resource: Resource) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Name and rule of everything that a configuration or policy matches."""
+    for webhook in resource.get("webhooks") or ():
+        for matched in webhook.get("rules") or ({"apiGroups": ["*"], "resources": ["*"]},):
+            yield f"webhook {webhook.get('name')}", matched
+    for matched in resource.get("spec", "matchConstraints", "resourceRules") or ():
+        yield "its policy", matched
+
+
+def _hit(matched: Mapping[str, Any]) -> str:
+    groups, resources = matched.get("apiGroups") or (), matched.get("resources") or ()
+    if any(group in (API_GROUP, "*") for group in groups):
+        return f"resources of {API_GROUP}"
+    if "" in groups:
+        for each in resources:
+            if str(each).split("/", 1)[0] in _WATCHED:
+                return "all core resources" if each == "*" else str(each)
+    return ""
