@@ -8,7 +8,7 @@ from posixpath import normpath
 from typing import Any
 
 from slurm_rules.cluster import operator_release
-from slurm_rules.key_material import named_as_key, referred_to
+from slurm_rules.key_material import KEY_FIELDS, named_as_key, referred_to
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rule import Options, rule, slinky, words
 
@@ -48,25 +48,35 @@ _DOORS = (
     "/root",
 )
 """Folders of a Kubernetes node in which the Secrets of its pods, or the way to its containers, lie."""
-_REFERENCES = ("secretKeyRef", "secretRef", "secret")
+_MAKES_SECRETS = ("ExternalSecret", "ClusterExternalSecret", "SealedSecret", "Certificate")
+"""Kinds that name a Secret since they make it."""
+_COPIED = ("reflector.v1.k8s.emberstack.com/", "replicator.v1.mittwald.de/", "kubed.appscode.com/", "config.syncer/")
+"""Annotations by which well-known controllers copy a Secret into other namespaces."""
+_OPERATOR = "slurm-operator"
 
 
-def _runs_pods(resource: Resource) -> bool:
-    """Anything but what only holds or names Secrets: workloads of every kind, volumes, custom resources of others."""
-    return resource.is_kubernetes and resource.base_kind not in ("Secret", "ServiceAccount", "Role", "ClusterRole")
+def _may_read(resource: Resource) -> bool:
+    """Workloads of every kind, volumes, custom resources of others; and Secrets, for who is asked to copy them."""
+    return resource.is_kubernetes and resource.base_kind not in _MAKES_SECRETS
 
 
 @rule(
     "keys-mounted-by-slurm-only",
-    _runs_pods,
-    options={"allowedPods": words((), "Objects, as namespace/name (with *), whose pods may read keys.")},
+    _may_read,
+    options={
+        "allowedPods": words(
+            ("*/slurm-operator", "*/slurm-operator-webhook"),
+            "Objects, as namespace/name (with *), whose pods may read keys.",
+        )
+    },
 )
 def keys_mounted_by_slurm_only(resource: Resource, stack: Stack, options: Options) -> Iterator[str]:
-    """No pod of the stack reads a key's Secret, by a volume, by its environment or by its node's own file system.
+    """No object of the stack reads a key's Secret: no pod by volume, environment, node or account, and nothing copies it.
 
     Why: the operator gives each daemon the keys that it needs. Any other pod with slurm.key or the JWT key, a slurmd pod
-    that mounts the JWT key too, lets its root be any user of the cluster; and a pod that mounts the kubelet's folders reads
-    the Secrets of every pod on that node. munge.key is not judged: its clients' pods hold it by design.
+    that mounts the JWT key too, lets its root be any user of the cluster; a pod that mounts the kubelet's folders reads the
+    Secrets of every pod on that node, and one that runs as the operator's account reads all. Controllers that copy Secrets
+    do it for who writes an annotation or names one. munge.key is not judged: its clients' pods hold it by design.
 
     Source: Kubernetes, "Good practices for Secrets", "Volumes" (hostPath, warning); slurm.schedmd.com/authentication.html;
     slurm-operator internal/builder (which pods get which key).
@@ -77,10 +87,19 @@ def keys_mounted_by_slurm_only(resource: Resource, stack: Stack, options: Option
     """
     if any(fnmatch(f"{resource.namespace}/{resource.in_cluster_name}", each) for each in options["allowedPods"]):
         return
-    keys = referred_to(stack)
+    keys = {name for _, name in referred_to(stack)}
+    if resource.is_a("", "Secret"):
+        if resource.in_cluster_name in keys or named_as_key(resource.in_cluster_name):
+            for note in (*resource.names("metadata", "annotations"), *resource.names("metadata", "labels")):
+                if note.startswith(_COPIED):
+                    yield f"{resource.label} holds a key, and {note} has it copied into other namespaces; remove it"
+        return
     for path, value in _mappings(resource.get("spec"), "spec"):
-        for name in _secrets(value):
-            if (resource.namespace, name) in keys or named_as_key(name):
+        account = value.get("serviceAccountName") or value.get("serviceAccount")
+        if account == _OPERATOR:
+            yield f"{resource.label}: {path} runs as {account}, which reads every Secret; give it an account of its own"
+        for field, name in value.items():
+            if isinstance(name, str) and (name in keys or named_as_key(name)) and not _typed(resource, path, field):
                 yield f"{resource.label}: {path} reads the Secret {name}, which holds a key; only Slurm's own daemons may"
         door = value.get("hostPath")
         folder = door.get("path") if isinstance(door, Mapping) else None
@@ -98,12 +117,9 @@ def _mappings(value: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:
             yield from _mappings(part, f"{path}[{index}]")
 
 
-def _secrets(value: Mapping[str, Any]) -> Iterator[str]:
-    """Names of the Secrets that one mapping of a pod's spec refers to, in all the ways that a pod knows."""
-    for key in _REFERENCES:
-        part = value.get(key)
-        if isinstance(part, Mapping):
-            yield from (str(part[name]) for name in ("secretName", "name") if isinstance(part.get(name), str))
+def _typed(resource: Resource, path: str, field: str) -> bool:
+    """Whether this is one of the fields in which a resource of Slinky's refers to its keys."""
+    return resource.is_slinky and field == "name" and path.rsplit(".", 1)[-1] in KEY_FIELDS and path.count(".") == 1
 
 
 def _is_door(folder: str) -> bool:

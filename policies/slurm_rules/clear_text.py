@@ -12,9 +12,9 @@ from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE
 from slurm_rules.cluster import STACK
-from slurm_rules.key_material import Key, keys_of, secret_bytes
-from slurm_rules.keys import generators
-from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack, hidden_paths
+from slurm_rules.key_material import KEY_ENTRIES, Key, keys_of, secret_bytes
+from slurm_rules.keys import all_generated, generators
+from slurm_rules.model import REDACTED, UNKNOWN, Hidden, HiddenValueError, Resource, Stack, hidden_paths
 from slurm_rules.rule import Options, rule, words
 from slurm_rules.secret_text import Needle, arguments, forms, named_password, named_secret, texts_and_names, views
 
@@ -34,7 +34,7 @@ def _readable(resource: Resource) -> bool:
 def _plain(resource: Resource) -> Mapping[str, Any]:
     """The part of a resource that is stored in plain text."""
     hidden = _SECRET_FIELDS if resource.is_a("", "Secret") else ()
-    return {key: part for key, part in resource.props.items() if key not in hidden and not key.startswith("__")}
+    return {key: part for key, part in resource.peek().items() if key not in hidden and not key.startswith("__")}
 
 
 @rule(
@@ -93,18 +93,18 @@ def no_secrets_in_outputs(resource: Resource, stack: Stack, _: Options) -> Itera
 
     Level: mandatory, since it leaks keys.
     """
-    for path, what in _shown(resource.props):
+    for path, what in _shown(resource.peek()):
         yield f"the stack output {path} holds {what}; export the name of its Secret instead"
-    for name, value in resource.props.items():
+    for name, value in resource.peek().items():
         if isinstance(value, str) and named_password(name, value):
             yield f"the stack output {name} is named like a password; export the name of its Secret instead"
     for secret in stack.resources:
         if secret.is_a("", "Secret"):
             for entry, value in _values(secret):
-                for path, text in texts_and_names(resource.props):
+                for path, text in texts_and_names(resource.peek()):
                     if text == value or (len(value) >= _LONG and value in text):
                         yield f"the stack output {path} holds {entry} of {secret.label}; export the Secret's name instead"
-    _all_seen(resource, resource.props)
+    _all_seen(resource, resource.peek())
 
 
 def _values(secret: Resource) -> Iterator[tuple[str, str]]:
@@ -113,6 +113,8 @@ def _values(secret: Resource) -> Iterator[tuple[str, str]]:
     for field in _SECRET_FIELDS:
         part = secret.peek(field)
         for name, value in part.items() if isinstance(part, Mapping) else ():
+            if value is REDACTED and name not in own:
+                raise HiddenValueError(f"{secret.label}: {field}.{name}", REDACTED)
             if isinstance(value, str) and name not in own and not _PUBLIC_ENTRIES.fullmatch(name):
                 yield from ((name, text) for text in _both(field, value) if len(text) > 3)
 
@@ -206,9 +208,17 @@ def keys_not_in_clear(secret: Resource, stack: Stack, _: Options) -> Iterator[st
     Level: mandatory, since it leaks keys.
     """
     places = [resource for resource in stack.resources if _readable(resource) or resource.type == STACK]
-    for key in keys_of(secret, stack):
+    others = [other for other in stack.resources if other.is_a("", "Secret") and other is not secret]
+    unseen: list[HiddenValueError] = []
+    keys = list(keys_of(secret, stack))
+    for key in keys:  # all that is found comes before what can't be searched
         if isinstance(key.value, bytes):
             yield from _found(key.what, [Needle(part) for part in secret_bytes(key.value)], places)
+        yield from _copied(key, others, stack, unseen)
+    if unseen:
+        raise unseen[0]
+    for key in keys:
+        if isinstance(key.value, bytes):
             for place in places:
                 _no_flow(place, None, stack)
         elif key.value is UNKNOWN and generators(secret, stack):
@@ -224,6 +234,27 @@ def _cannot_search(key: Key) -> None:
     raise HiddenValueError(f"{key.secret.label}: {key.what}, to search for it,", key.value)
 
 
+def _copied(key: Key, others: list[Resource], stack: Stack, unseen: list[HiddenValueError]) -> Iterator[str]:
+    """Other Secrets that hold a key, but for key files beside it (slurm.jwks has slurm.key in it); notes what it can't see."""
+    sources = stack.sources(key.secret, *_SECRET_FIELDS)
+    needles = [Needle(part) for part in secret_bytes(key.value)] if isinstance(key.value, bytes) else []
+    for other in others:
+        beside = other.namespace == key.secret.namespace
+        for field in _SECRET_FIELDS:
+            part = other.peek(field)
+            hidden = part if isinstance(part, Hidden) else None
+            for name, value in part.items() if isinstance(part, Mapping) else ():
+                if beside and KEY_ENTRIES.fullmatch(name):
+                    continue
+                copied = isinstance(value, str) and any(needle.within(views(value)) for needle in needles)
+                if copied or (value is UNKNOWN and generators(key.secret, stack) and sources & stack.origins(other, field)):
+                    yield f"{key.what} is copied into {other.label} of {other.namespace}: {name}; refer to the one Secret"
+                elif isinstance(value, Hidden):
+                    hidden = value
+            if hidden is not None and needles and not all_generated(other, stack):
+                unseen.append(HiddenValueError(f"{other.label}: {field}", hidden))
+
+
 def _found(what: str, needles: list[Needle], places: list[Resource]) -> Iterator[str]:
     for place in places:
         for path, text in texts_and_names(_plain(place)):
@@ -237,6 +268,6 @@ def _no_flow(place: Resource, sources: frozenset[str] | None, stack: Stack) -> N
     An unknown value into which nothing flows is one that the provider will compute, such as a status.
     """
     for path, value in hidden_paths(_plain(place)):
-        flows = stack.sources(place, path.split(".", 1)[0].split("[", 1)[0])
+        flows = stack.origins(place, path.split(".", 1)[0].split("[", 1)[0])
         if (flows if sources is None else flows & sources) or place.type == STACK or value is REDACTED:
             raise HiddenValueError(f"{place.label}: {path}", value)

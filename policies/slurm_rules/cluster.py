@@ -79,7 +79,7 @@ def key_secret(resource: Resource, stack: Stack, field: str) -> Resource | None:
 
 def jwt_field(resource: Resource) -> str:
     """The field that holds the JWT key's reference; ``jwtKeyRef`` wins, as in the operator."""
-    return next((field for field in JWT_FIELDS if resource.peek("spec", field) is not None), JWT_FIELDS[0])
+    return next((field for field in JWT_FIELDS if resource.names("spec", field)), JWT_FIELDS[0])
 
 
 def entry(secret: Resource, key: str) -> bytes | Hidden | None:
@@ -104,7 +104,7 @@ def on_host_network(resource: Resource) -> bool:
 def containers(resource: Resource) -> Iterator[tuple[str | int, ...]]:
     """Path of every container that a custom resource of the operator describes."""
     for name in CONTAINERS.get(resource.kind, ()):
-        if resource.peek("spec", name) is not None:
+        if name in resource.names("spec"):
             yield ("spec", name)
     for field in ("initContainers", "containers"):
         for index in range(resource.count("spec", "template", "spec", field)):

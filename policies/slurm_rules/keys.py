@@ -24,7 +24,7 @@ _SMALLEST = 28
 """Distinct bytes, and bytes after compression, below which a key is no random one."""
 
 
-def _all_generated(secret: Resource, stack: Stack) -> bool:
+def all_generated(secret: Resource, stack: Stack) -> bool:
     """Whether a Secret is filled by generators alone: then it equals no other generator's."""
     found = generators(secret, stack)
     return bool(found) and {source.urn for source in found} == stack.sources(secret, "data", "stringData")
@@ -76,7 +76,7 @@ def key_references(resource: Resource, stack: Stack, options: Options) -> Iterat
                 f"{resource.label}: {field} names the Secret {name}, which this stack doesn't make; this site wants keys"
                 " made or imported by the stack (allowSecretsOfOthers)"
             )
-        if secret is not None and entry(secret, key) is None:
+        if secret is not None and key not in (*secret.names("data"), *secret.names("stringData")):
             yield f"{resource.label}: {field} names the entry {key}, which the Secret {name} doesn't have"
 
 
@@ -113,7 +113,7 @@ def keys_differ(controller: Resource, stack: Stack, _: Options) -> Iterator[str]
     sources = [stack.sources(secret, "data", "stringData") for secret in (first, second)]
     if sources[0] and sources[0] == sources[1] and first is not second:
         yield f"{same}: both Secrets are filled from {', '.join(sorted(u.rsplit('::', 1)[-1] for u in sources[0]))}"
-    elif not all(_all_generated(secret, stack) for secret in (first, second)) or sources[0] & sources[1]:
+    elif not all(all_generated(secret, stack) for secret in (first, second)) or sources[0] & sources[1]:
         raise HiddenValueError(
             f"{controller.label}: whether its keys differ", next(v for v in values if isinstance(v, Hidden))
         )
@@ -151,7 +151,7 @@ def key_source(secret: Resource, stack: Stack, options: Options) -> Iterator[str
             yield from _generated(what, source, options)
         if isinstance(key.value, bytes):
             yield from _weak(what, key.value, options)
-        elif not sources:
+        elif not all_generated(secret, stack):
             raise HiddenValueError(f"{secret.label}: the length of {key.what}", key.value)
 
 

@@ -234,6 +234,18 @@ class Stack:
         chosen: Iterable[str] = properties or resource.property_dependencies
         return frozenset(urn for name in chosen for urn in resource.property_dependencies.get(name, ()))
 
+    def origins(self, resource: Resource, *properties: str) -> frozenset[str]:
+        """URNs whose outputs flow into these properties, by way of others too."""
+        found: set[str] = set()
+        todo = list(self.sources(resource, *properties))
+        while todo:
+            urn = todo.pop()
+            if urn not in found:
+                found.add(urn)
+                if known := self.by_urn.get(urn):
+                    todo.extend(self.sources(known))
+        return frozenset(found)
+
     @staticmethod
     def _direct(resource: Resource) -> Iterator[str]:
         yield from resource.dependencies

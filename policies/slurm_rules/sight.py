@@ -68,7 +68,7 @@ def cluster_in_sight(resource: Resource, _: Stack, options: Options) -> Iterator
     if resource.type == HELM_RELEASE:
         yield from _release(resource)
         return
-    kind, version = resource.peek("kind"), resource.peek("apiVersion")
+    kind, version = resource.get("kind"), resource.get("apiVersion")
     if isinstance(kind, str) and kind != resource.base_kind:
         yield f"{resource.label}: its type says {resource.kind}, its properties {kind}; rules would judge the wrong one"
     elif isinstance(version, str) and version.rpartition("/")[0] != resource.group:

@@ -25,8 +25,8 @@ def paths(value: Any, path: Path_ = ()) -> Iterator[Path_]:
         yield from paths(part, (*path, key))
 
 
-def replaced(stack: Stack, index: int, path: Path_, new: object) -> Stack:
-    """The stack with one value of one resource replaced."""
+def replaced(stack: Stack, index: int, path: Path_, new: object, flow: str = "urn:another") -> Stack:
+    """The stack with one value of one resource replaced; an unknown one comes from ``flow``."""
     old = stack.resources[index]
     props: Any = copy.deepcopy(dict(old.props))
     target = props
@@ -36,7 +36,7 @@ def replaced(stack: Stack, index: int, path: Path_, new: object) -> Stack:
     new_fields: dict[str, Any] = {"props": props}
     if new is UNKNOWN:  # then something flows into it, and the engine says so
         flows = old.property_dependencies.get(str(path[0]), frozenset())
-        new_fields["property_dependencies"] = {**old.property_dependencies, str(path[0]): flows | {"urn:another"}}
+        new_fields["property_dependencies"] = {**old.property_dependencies, str(path[0]): flows | {flow}}
     changed = Resource(**{name: getattr(old, name) for name in Resource.__dataclass_fields__} | new_fields)
     return Stack((*stack.resources[:index], changed, *stack.resources[index + 1 :]))
 
