@@ -235,7 +235,7 @@ def _cannot_search(key: Key) -> None:
 
 
 def _copied(key: Key, others: list[Resource], stack: Stack, unseen: list[HiddenValueError]) -> Iterator[str]:
-    """Other Secrets that hold a key, but for key files beside it (slurm.jwks has slurm.key in it); notes what it can't see."""
+    """Other Secrets that hold a key, but for key files beside it (slurm.jwks has slurm.key in it)."""
     sources = stack.sources(key.secret, *_SECRET_FIELDS)
     needles = [Needle(part) for part in secret_bytes(key.value)] if isinstance(key.value, bytes) else []
     for other in others:
