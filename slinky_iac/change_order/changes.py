@@ -31,6 +31,8 @@ _KINDS: Final = {
     names.SCALE_IN_GATE: "scale-in gate",
     names.TEARDOWN_GATE: "teardown gate",
     "pulumi-python:dynamic/slurm:OutsideHosts": "bare-metal hosts",
+    "pulumi-python:dynamic/slurm:SlurmConfGate": "gate of slurm.conf",
+    "pulumi-python:dynamic/slurm:QueueGate": "gate of the queue",
     "pulumi-python:dynamic/slurm:ClusterIdentity": "cluster identity",
     "random:index/randomPassword:RandomPassword": "generated key",
     "kubernetes:helm.sh/v3:Release": "Helm release",

@@ -12,6 +12,7 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.change_order.changes import inputs, name_of, op_of, type_of
 from slinky_iac.change_order.model import Drain, DrainKind, Job, Node
+from slinky_iac.change_order.slurm_conf import CONF, slurm_conf
 from slinky_iac.change_order.times import seconds
 from slinky_iac.change_order.wire import Step
 
@@ -49,6 +50,8 @@ def _of(step: Step, removals: Mapping[str, Json], now: int) -> Drain | None:
         return _removal(inputs(step.old), removals, now)
     if kind == names.NODESET_SCALE and step.new and op != "create":
         return _scale_in(inputs(step.old), inputs(step.new), now)
+    if kind == CONF and step.new:
+        return slurm_conf(inputs(step.old), inputs(step.new), now)
     if kind == HOSTS and step.new:
         return _hosts(inputs(step.old), inputs(step.new), now)
     return None

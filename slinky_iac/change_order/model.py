@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Op = Literal["create", "update", "replace", "delete", "import", "refresh", "read", "other"]
-DrainKind = Literal["scale-in", "removal", "hosts", "namespace"]
+DrainKind = Literal["scale-in", "removal", "hosts", "namespace", "slurm-conf"]
 
 
 @dataclass(frozen=True)

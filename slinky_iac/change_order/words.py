@@ -22,7 +22,13 @@ MARKS = {
 }
 SHOWN_OPS = ("delete", "replace", "update", "create", "import", "refresh", "read", "other")
 """What can hurt comes first."""
-KINDS = {"scale-in": "scale-in", "removal": "removal", "hosts": "maintenance", "namespace": "deletion"}
+KINDS = {
+    "scale-in": "scale-in",
+    "removal": "removal",
+    "hosts": "maintenance",
+    "namespace": "deletion",
+    "slurm-conf": "slurm.conf",
+}
 
 
 Face = Literal["ok", "none", "ask", "no"]
@@ -62,7 +68,7 @@ def headline(order: ChangeOrder) -> str:
 
 
 def _given_up(drain: Drain) -> int:
-    return max(len(drain.nodes), drain.before - drain.after)
+    return max(sum(node.kind != "closes" for node in drain.nodes), drain.before - drain.after)
 
 
 def last_free(order: ChangeOrder) -> str:
@@ -162,6 +168,8 @@ def drain_title(drain: Drain) -> str:
     """``gpu: 3 → 1 nodes``."""
     if drain.kind == "hosts":
         return f"{drain.what}: {_count(len(drain.nodes), 'host')} to hold"
+    if drain.kind == "slurm-conf":
+        return drain.what
     if drain.kind == "namespace":
         return f"namespace {drain.what}: deleted with everything in it"
     if drain.kind == "removal":

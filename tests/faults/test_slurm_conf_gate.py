@@ -27,7 +27,7 @@ from tests.faults.test_planned_stop import settings as all_inside
 
 METAL = "metal-3"
 DATABASE = "slurm_acct_db_conf"
-SUSPECT = ("Killing JobId", "defunct partition", "Invalid node names", "Invalid partition", "Failed to reconfigure")
+SUSPECT = ("Killing JobId", "defunct partition", "Invalid node names", "Failed to reconfigure")
 
 
 def settings(address: str) -> Settings:

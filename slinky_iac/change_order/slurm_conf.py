@@ -1,0 +1,84 @@
+"""What slurm.conf loses by an update, from the step of its gate; its ``plan`` is made by ``slinky_iac/drain/conf_plan.py``.
+
+The gate keeps its last plan while nothing leaves, so a plan counts only where the step itself takes lines away, or is new.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from slinky_iac.change_order.model import Drain, Job, Node
+from slinky_iac.change_order.times import seconds
+
+CONF: Final = "pulumi-python:dynamic/slurm:SlurmConfGate"
+ASK: Final = "the preview has no plan for what slurm.conf loses: slurmrestd may not have answered. Take another preview"
+Json = Mapping[str, Any]
+
+
+def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
+    """Partitions and hosts that leave, and whose jobs they wait for; None where nothing leaves. ``old``, ``new``: inputs."""
+    plan = _mapping(new.get("plan"))
+    fresh = plan != _mapping(old.get("plan"))
+    gone = {f"partition {name}" for name in _mapping(old.get("partitions")).keys() - _mapping(new.get("partitions")).keys()}
+    gone |= {f"host {name}" for name in _mapping(old.get("hosts")).keys() - _mapping(new.get("hosts")).keys()}
+    told = _told(plan) if fresh or gone else ()
+    if not told and not gone:
+        return None
+    outside = new.get("outside") is True
+    policy = _mapping(new.get("policy"))
+    wait = policy.get("deadline_s")
+    deadline = now + int(wait) if isinstance(wait, int | float) and not outside else None
+    known = plan.get("known") is True and gone <= set(told)
+    jobs = tuple(_job(_mapping(each), now) for each in _rows(plan.get("jobs")))
+    total = plan.get("jobs_total")
+    free = seconds(plan.get("free_at"), now)
+    what = ", ".join(told or sorted(gone))
+    return Drain(
+        "slurm-conf",
+        f"slurm.conf without {what}",
+        known=known,
+        nodes=tuple(_leaves(name, jobs, free) for name in told),
+        jobs=jobs,
+        jobs_total=max(int(total) if isinstance(total, int | float) else 0, len(jobs)),
+        free_at=free,
+        deadline_at=deadline,
+        on_deadline=str(policy.get("on_deadline") or "keep"),
+        blocks=_texts(plan.get("blocks")),
+        warnings=(*_texts(plan.get("warnings")), *_texts(plan.get("steps")), *(() if known else (ASK,))),
+    )
+
+
+def _told(plan: Json) -> tuple[str, ...]:
+    hosts = (*_texts(plan.get("hosts")), *_texts(plan.get("changed")))
+    return (*(f"partition {name}" for name in _texts(plan.get("partitions"))), *(f"host {name}" for name in hosts))
+
+
+def _leaves(name: str, jobs: tuple[Job, ...], free: int | None) -> Node:
+    """A partition or a host; of jobs the plan says which partition they name, and not which host."""
+    kind, _, bare = name.partition(" ")
+    there = tuple(job.label for job in jobs if kind == "partition" and bare in job.partition.split(","))
+    return Node(name if kind == "partition" else bare, "", "leaves" if kind == "host" else "closes", free, there, len(there))
+
+
+def _job(raw: Json, now: int) -> Job:
+    return Job(
+        label=str(raw.get("job") or ""),
+        user=str(raw.get("user") or "") or "unknown",
+        partition=str(raw.get("partition") or ""),
+        state=str(raw.get("state") or ""),
+        started=seconds(raw.get("started"), now),
+        ends_by=None if raw.get("waits") is True else seconds(raw.get("ends_by"), now),
+    )
+
+
+def _mapping(value: object) -> Json:
+    return value if isinstance(value, dict) else {}
+
+
+def _rows(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
+def _texts(value: object) -> tuple[str, ...]:
+    return tuple(str(each) for each in _rows(value))
