@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
@@ -114,7 +115,7 @@ def _asked(
         found = replace(
             found,
             conf=ask("conf", lambda: _conf(client.running_conf())),
-            partitions=ask("partitions", lambda: _partitions(client)),
+            partitions=ask("partitions", lambda: _partitions(client, quick=quick)),
             nodes=None if quick else ask("nodes", lambda: _nodes(client)),
             clusters=ask("clusters", lambda: _clusters(client)),
             slurmdbd_answers=None if quick else ask("slurmdbd_answers", client.slurmdbd_responds),
@@ -224,8 +225,18 @@ def _all(values: list[str] | None) -> tuple[str, ...] | None:
     return None if values is None else tuple(values)
 
 
-def _partitions(client: Surveyor) -> tuple[facts.PartitionFacts, ...]:
-    return tuple(facts.PartitionFacts(name, sets) for name, sets in client.partition_nodesets().items())
+def _partitions(client: Surveyor, *, quick: bool) -> tuple[facts.PartitionFacts, ...]:
+    found = client.partition_nodesets()
+    if quick:
+        return tuple(facts.PartitionFacts(name, sets) for name, sets in found.items())
+    rows = [(job.states, job.partition.split(",")) for job in client.jobs().jobs]
+    named = Counter(name for states, partitions in rows if not _over(states) for name in partitions)
+    return tuple(facts.PartitionFacts(name, sets, named[name]) for name, sets in found.items())
+
+
+def _over(states: frozenset[str]) -> bool:
+    """Whether a job has ended, and does nothing more."""
+    return len(states) == 1 and not states & {"PENDING", "RUNNING", "SUSPENDED", "UNREADABLE"}
 
 
 def _nodes(client: Surveyor) -> tuple[facts.NodeFacts, ...]:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from slinky_iac.closing import closing_steps, losing
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, fine, problem, unknown, warning
-from slinky_iac.preflight.facts import Facts
+from slinky_iac.preflight.facts import Facts, PartitionFacts
 from slinky_iac.slurmconf import nodeset_lines, partition_lines
 
 
@@ -48,6 +49,23 @@ def lines(config: StackConfig, facts: Facts) -> Iterator[Check]:
     elif wanted:
         yield fine("partitions", f"partitions {', '.join(wanted)}", "slurmctld", "has them")
     yield from _nodesets(config, own, unseen, missing)
+    yield from _left(wanted, own, seen)
+
+
+def _left(wanted: dict[str, str], own: dict[str, str], seen: Iterable[PartitionFacts]) -> Iterator[Check]:
+    """Partitions over the stack's NodeSets that the stack doesn't have: whoever takes their lines out loses their jobs."""
+    for each in seen:
+        if each.name not in wanted and own.keys() & set(each.nodesets):
+            yield warning(
+                "partitions-left",
+                f"partition {each.name}",
+                "slurmctld",
+                f"has it over {', '.join(sorted(own.keys() & set(each.nodesets)))}, and the stack hasn't: if its line goes,"
+                f" {losing([each.name], (), each.jobs)}",
+                "Add it to partitions, or close and empty it before its line goes",
+                *closing_steps([each.name], ()),
+                at=ON_SLURMCTLD,
+            )
 
 
 def _needed(config: StackConfig, nodeset: str, partitions: list[str]) -> bool:

@@ -171,6 +171,8 @@ class PartitionFacts:
     name: str
     nodesets: tuple[str, ...] = ()
     """NodeSet= names among its Nodes=."""
+    jobs: int | None = None
+    """Jobs that name it, running or waiting; None where that wasn't asked."""
 
 
 @dataclass(frozen=True)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
 from slinky_iac import names, stack_state
 from slinky_iac.drain.cli import console_report
+from slinky_iac.drain.queue import queued
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.errors import KubeNotFound, StateError
@@ -36,7 +37,7 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         )
     wanted = expected(resources, gates, hosts)
     with open_session(reach, "", report=console_report()) as session:
-        seen = look(session, gates, fence_parts(resources))
+        seen = look(session, gates, fence_parts(resources), wanted.partitions)
         if wanted.token_set is not None:
             seen = replace(seen, token_set=_token_set(session, wanted.token_set))
         return drift(wanted, seen)
@@ -120,12 +121,15 @@ def _name(resource: Mapping[str, Any]) -> str:
     return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
 
 
-def look(session: Session, gates: Mapping[str, GateSettings], fence: Sequence[FencePart] = ()) -> Seen:
+def look(
+    session: Session, gates: Mapping[str, GateSettings], fence: Sequence[FencePart] = (), partitions: Collection[str] = ()
+) -> Seen:
     """One look: pods before nodes, so that a node that registers meanwhile isn't taken for one without a pod."""
     nodesets = {name: _nodeset(session, settings) for name, settings in gates.items()}
     answer = session.slurm.nodes(allow_none=True)
     nodes = answer.nodes if answer is not None else ()
     said = session.slurm.diag()
+    members = session.slurm.partition_nodesets()
     return Seen(
         now=session.now(),
         cluster=said.cluster,
@@ -141,10 +145,17 @@ def look(session: Session, gates: Mapping[str, GateSettings], fence: Sequence[Fe
             )
             for each in nodes
         },
-        partitions=frozenset(session.slurm.partitions()),
+        partitions=frozenset(members),
+        left=_left(session, [name for name, sets in members.items() if name not in partitions and set(sets) & gates.keys()]),
         nodesets=nodesets,
         fence=fence_faults(session.kube, fence),
     )
+
+
+def _left(session: Session, names_: Sequence[str]) -> dict[str, int]:
+    """How many jobs would be lost with each of these partitions."""
+    jobs = [queued(job) for job in session.slurm.jobs().jobs] if names_ else []
+    return {name: sum(job.lost_with([name]) for job in jobs) for name in names_}
 
 
 def _nodeset(session: Session, settings: GateSettings) -> SeenNodeSet:

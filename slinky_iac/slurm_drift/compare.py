@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from slinky_iac import names
+from slinky_iac.closing import closing_steps, losing
 from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
 
@@ -21,6 +22,7 @@ Kind = Literal[
     "drain-left",
     "host-not-held",
     "partition-missing",
+    "partition-left",
     "cluster",
     "version",
     "fence",
@@ -108,6 +110,8 @@ class Seen:
     nodes: Mapping[str, SeenNode]
     partitions: frozenset[str]
     nodesets: Mapping[str, SeenNodeSet]
+    left: Mapping[str, int] = field(default_factory=dict)
+    """Partitions over NodeSets of the stack that the stack hasn't, with the number of jobs that name each."""
     fence: tuple[str, ...] = ()
     """What is gone or changed of the fence in the API server, in words."""
     token_set: str | None = None
@@ -135,6 +139,7 @@ def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
         *_hosts_not_held(expected, seen),
         *_token_set(expected, seen),
         *_partitions(expected, seen),
+        *_left_partitions(seen),
         *(Finding("fence", "API server", each) for each in seen.fence),
     ]
     return tuple(sorted(found, key=lambda each: (each.kind, each.subject)))
@@ -294,6 +299,17 @@ def _token_set(expected: Expected, seen: Seen) -> Iterable[Finding]:
         f"the public set of the stack's tokens {words}: the holder of a key in it can be any user of Slurm. Find out who"
         f" wrote it (docs/token-keys.md), then {write}",
     )
+
+
+def _left_partitions(seen: Seen) -> Iterable[Finding]:
+    for name, jobs in seen.left.items():
+        steps = "; ".join(closing_steps([name], ()))
+        yield Finding(
+            "partition-left",
+            name,
+            f"slurmctld has partition {name} over NodeSets of this stack, and the stack hasn't: if its line goes,"
+            f" {losing([name], (), jobs)}. Before that: {steps}",
+        )
 
 
 def _partitions(expected: Expected, seen: Seen) -> Iterable[Finding]:

@@ -113,6 +113,10 @@ class SlurmrestClient(Session):
         """Names of all partitions, those without a node too."""
         return self._get("partitions/", raw.PartitionsBody, budget_s, most=LONG).values()
 
+    def partition_nodesets(self, *, budget_s: float | None = None) -> dict[str, tuple[str, ...]]:
+        """All partitions, each with the NodeSet= names that its Nodes= has."""
+        return self._get("partitions/", raw.PartitionsBody, budget_s, most=LONG).nodesets()
+
     def partition_states(self, *, budget_s: float | None = None) -> dict[str, frozenset[str]]:
         """State of every partition, by name: ``UP``, ``DOWN``, ``DRAIN`` or ``INACTIVE``; empty where Slurm doesn't say."""
         return self._get("partitions/", raw.PartitionsBody, budget_s, most=LONG).states()

@@ -220,6 +220,7 @@ class _RawPartitionState(Strict):
 class _RawPartition(Strict):
     name: Name
     partition: _RawPartitionState = field(default_factory=_RawPartitionState)
+    node_sets: str = ""
 
 
 class PartitionsBody(Envelope, kw_only=True):
@@ -229,6 +230,9 @@ class PartitionsBody(Envelope, kw_only=True):
 
     def values(self) -> tuple[str, ...]:
         return tuple(raw.name for raw in self.partitions)
+
+    def nodesets(self) -> dict[str, tuple[str, ...]]:
+        return {raw.name: tuple(name for name in raw.node_sets.split(",") if name) for raw in self.partitions}
 
     def states(self) -> dict[str, frozenset[str]]:
         return {raw.name: frozenset(raw.partition.state) for raw in self.partitions}

@@ -71,15 +71,6 @@ class _DbdPingBody(Envelope, kw_only=True):
     pings: list[_Pinged]
 
 
-class _Partition(Strict):
-    name: str
-    node_sets: str = ""
-
-
-class _PartitionsBody(Envelope, kw_only=True):
-    partitions: list[_Partition]
-
-
 @dataclass(frozen=True)
 class RunningConf:
     """slurmctld's configuration and its own release."""
@@ -109,8 +100,3 @@ class Surveyor(SlurmrestClient):
     def slurmdbd_responds(self) -> bool:
         """Whether slurmdbd answers slurmrestd."""
         return any(each.responding for each in self._get("ping/", _DbdPingBody, None, api="slurmdb").pings)
-
-    def partition_nodesets(self) -> dict[str, tuple[str, ...]]:
-        """All partitions, each with the NodeSet= names that its Nodes= has."""
-        body = self._get("partitions/", _PartitionsBody, None, most=LONG)
-        return {each.name: tuple(name for name in each.node_sets.split(",") if name) for each in body.partitions}

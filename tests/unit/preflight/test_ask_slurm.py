@@ -78,7 +78,7 @@ def test_all_questions_are_answered() -> None:
     assert seen.tokens == {"configuration": "accepted"}
     assert seen.conf is not None
     assert (seen.conf.cluster, seen.conf.version, seen.conf.slurm_uid) == ("lab", "26.05.5", 401)
-    assert seen.partitions == (PartitionFacts("gpu", ("gpu",)), PartitionFacts("all"))
+    assert seen.partitions == (PartitionFacts("gpu", ("gpu",), 0), PartitionFacts("all", (), 0))
     assert [each.name for each in seen.nodes or ()] == ["gpu-0"]
     assert seen.clusters == (ClusterFacts("lab", "10.0.0.1", 6817, 11520),)
     assert seen.slurmdbd_answers is True

@@ -121,6 +121,18 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
         WARNING,
         "NodeSet=gpu Feature=gpu",
     ),
+    (
+        "partitions-left",
+        slurm(
+            partitions=(
+                PartitionFacts("gpu", ("gpu",)),
+                PartitionFacts("all", ("gpu",)),
+                PartitionFacts("old", ("gpu",), 14),
+            )
+        ),
+        WARNING,
+        "scontrol update partitionname=old state=drain",
+    ),
     ("slurmdbd", slurm(clusters=(ClusterFacts("lab", "", 0, 0),)), PROBLEM, ""),
     ("slurmdbd", slurm(clusters=(ClusterFacts("other", "h", 6817, 11520),)), PROBLEM, ""),
     ("slurmdbd", slurm(clusters=None, failed={"clusters": "error 7000"}), UNKNOWN, ""),

@@ -187,3 +187,10 @@ def test_what_is_printed_is_harmless_for_a_terminal() -> None:
     assert "\x1b" not in text
     assert "\u202e" not in text
     assert shown((), as_json=False).startswith("no drift")
+
+
+def test_a_partition_that_the_stack_has_no_more_is_told_with_its_jobs_and_the_steps() -> None:
+    (found,) = drift(EXPECTED, seen(left={"old": 14}))
+    assert (found.kind, found.subject) == ("partition-left", "old")
+    assert "slurm.conf loses partition old with 14 jobs" in found.text
+    assert "scontrol update partitionname=old state=drain; squeue --partition=old" in found.text
