@@ -28,8 +28,8 @@ from slurm_rules.rule import Rule
 
 RULES: tuple[Rule, ...] = (
     sight.cluster_in_sight,
-    gates.replicas_from_scale_in_gate,
-    gates.teardown_gate,
+    gates.replicas_left_to_gate,
+    gates.removal_by_gate,
     gates.one_owner_of_replicas,
     gates.pod_marks_left_alone,
     gates.drain_within_bounds,

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 
 from slurm_rules.model import Resource, Stack
 
-SCALE_IN_GATE = "pulumi-python:dynamic/slurm:ScaleInGate"
-TEARDOWN_GATE = "pulumi-python:dynamic/slurm:TeardownGate"
+NODESET_SCALE = "pulumi-python:dynamic/slurm:NodeSetScale"
 OUTSIDE_HOSTS = "pulumi-python:dynamic/slurm:OutsideHosts"
-GATES = (SCALE_IN_GATE, TEARDOWN_GATE, OUTSIDE_HOSTS)
-NODESET_GATES = (SCALE_IN_GATE, TEARDOWN_GATE)
+GATES = (NODESET_SCALE, OUTSIDE_HOSTS)
+NODESET_GATES = (NODESET_SCALE,)
 
 
 def gates_of(nodeset: Resource, stack: Stack, type_: str) -> list[Resource]:
@@ -21,40 +20,33 @@ def gates_of(nodeset: Resource, stack: Stack, type_: str) -> list[Resource]:
 
 def scaler_gate(nodeset: Resource, stack: Stack) -> Resource | None:
     """The gate that knows a NodeSet's owner and numbers, if there is one."""
-    return next(iter(gates_of(nodeset, stack, SCALE_IN_GATE)), None)
+    return next(iter(gates_of(nodeset, stack, NODESET_SCALE)), None)
 
 
 def most_nodes(nodeset: Resource, stack: Stack) -> float:
-    """How many nodes a NodeSet may have: what it says, and what its autoscaler may ask for."""
-    gates = [gate for gate in gates_of(nodeset, stack, SCALE_IN_GATE) if gate.text("owner") == "autoscaler"]
-    return max([nodeset.number("spec", "replicas") or 0, *(gate.number("maxReplicas") or 0 for gate in gates)])
+    """How many nodes a NodeSet may have: what it or its gate says, and what its autoscaler may ask for."""
+    gates = gates_of(nodeset, stack, NODESET_SCALE)
+    asked = [gate.number("maxReplicas" if gate.text("owner") == "autoscaler" else "replicas") or 0 for gate in gates]
+    return max([nodeset.number("spec", "replicas") or 0, *asked])
 
 
 def number_faults(nodeset: Resource, stack: Stack) -> Iterator[str]:
     """Why a NodeSet's number may go down undrained."""
-    gates = gates_of(nodeset, stack, SCALE_IN_GATE)
+    gates = gates_of(nodeset, stack, NODESET_SCALE)
     if not gates:
-        yield f"{nodeset.label} has no ScaleInGate: a lower spec.replicas reaches the operator undrained"
+        yield f"{nodeset.label} has no NodeSetScale: a lower spec.replicas reaches the operator undrained"
         return
     if len(gates) > 1:
-        yield f"{nodeset.label} has {len(gates)} ScaleInGates, and each would drain for its own number; keep one"
+        yield f"{nodeset.label} has {len(gates)} NodeSetScales, and each would drain for its own number; keep one"
         return
-    flows = stack.sources(nodeset, "spec")
-    if not any(gate.urn in flows for gate in gates):
-        yield f"{nodeset.label}: spec.replicas doesn't come from {gates[0].name}, so the gate can be passed by"
-        return
-    if gates[0].text("owner") == "autoscaler":
-        return
-    replicas, gated = nodeset.number("spec", "replicas"), gates[0].number("replicas")
-    if replicas != gated:
-        shown = "none" if replicas is None else f"{replicas:g}"
-        yield f"{nodeset.label}: spec.replicas is {shown}, its gate says {gated or 0:g}; use the gate's output replicas"
+    if "spec.replicas" not in nodeset.ignore_changes:
+        yield f"{nodeset.label}: every update writes spec.replicas, past {gates[0].name}; add it to ignoreChanges"
 
 
 def removal_faults(nodeset: Resource, stack: Stack) -> Iterator[str]:
     """Why a NodeSet may be removed undrained."""
-    gates = gates_of(nodeset, stack, TEARDOWN_GATE)
+    gates = gates_of(nodeset, stack, NODESET_SCALE)
     if not gates:
-        yield f"{nodeset.label} has no TeardownGate: removing it kills its jobs"
+        yield f"{nodeset.label} has no NodeSetScale: removing it kills its jobs"
     elif not any(nodeset.urn in stack.needs(gate) for gate in gates):
         yield f"{nodeset.label}: {gates[0].name} doesn't depend on it, so the NodeSet may be removed first; add dependsOn"

@@ -1,4 +1,4 @@
-"""The gates around every NodeSet: one before it that drains, one after it that drains before it is removed."""
+"""The gate after every NodeSet, which drains before the number is lowered and before the NodeSet is removed."""
 
 from __future__ import annotations
 
@@ -12,16 +12,17 @@ from slurm_rules.rule import Options, flag, number, rule, slinky, typed, words
 _SCALERS = ("HorizontalPodAutoscaler", "ScaledObject")
 
 
-@rule("replicas-from-scale-in-gate", slinky("NodeSet"))
-def replicas_from_scale_in_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """Every NodeSet takes its replicas from a scale-in gate.
+@rule("replicas-left-to-gate", slinky("NodeSet"))
+def replicas_left_to_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """Every NodeSet leaves its number of replicas to its gate.
 
     Why: a number that comes from configuration reaches the operator with every update, a targeted one too, whether or not
-    the nodes are drained. Taken from the gate's output it can't be lowered before the gate has drained them.
+    the nodes are drained. Written by the gate alone, it can't be lowered before the gate has drained them.
 
-    Source: slurm-operator internal/controller/nodeset/nodeset_sync.go (doPodScale); this project's ADR on the two gates.
+    Source: slurm-operator internal/controller/nodeset/nodeset_sync.go (doPodScale); this project's ADR 10.
 
-    Do: make a ScaleInGate for the NodeSet and set spec.replicas to its output replicas (components/node_set.py does).
+    Do: make one NodeSetScale for the NodeSet, and put spec.replicas into the NodeSet's ignoreChanges
+    (components/node_set.py does).
 
     Level: mandatory, since running jobs are lost.
     """
@@ -30,16 +31,16 @@ def replicas_from_scale_in_gate(nodeset: Resource, stack: Stack, _: Options) -> 
     yield from number_faults(nodeset, stack)
 
 
-@rule("teardown-gate", slinky("NodeSet"))
-def teardown_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
-    """Every NodeSet has a teardown gate that depends on it.
+@rule("removal-by-gate", slinky("NodeSet"))
+def removal_by_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """Every NodeSet has a gate that depends on it.
 
     Why: the operator drains nothing when a NodeSet is deleted: its pods are garbage-collected and their jobs die. A gate
     that depends on the NodeSet is removed before it, on destroy, removal and replacement, and drains in its own removal.
 
     Source: slurm-operator internal/controller/nodeset/nodeset_sync.go:82 (a deleted NodeSet isn't synced), issue 138.
 
-    Do: make a TeardownGate for the NodeSet with dependsOn and replaceWith on it (components/node_set.py does).
+    Do: make a NodeSetScale for the NodeSet with dependsOn and replaceWith on it (components/node_set.py does).
 
     Level: mandatory, since running jobs are lost.
     """
@@ -89,8 +90,6 @@ def one_owner_of_replicas(nodeset: Resource, stack: Stack, _: Options) -> Iterat
         bound = gate.number("maxReplicas") if gate else None
         if owner == "autoscaler" and most is not None and bound is not None and most > bound:
             yield f"{scaler.label} may ask for {most:g} pods of {nodeset.label}, whose gate allows {bound:g}"
-    if owner == "autoscaler" and "spec.replicas" not in nodeset.ignore_changes:
-        yield f"{nodeset.label} belongs to an autoscaler, but every update sets spec.replicas back; add it to ignoreChanges"
 
 
 def _scales(scaler: Resource, nodeset: Resource) -> bool:

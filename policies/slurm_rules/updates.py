@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from slurm_rules.gate_shape import most_nodes
 from slurm_rules.model import API_GROUP, Resource, Stack
 from slurm_rules.rule import Edits, Options, number, rule, slinky
 
@@ -11,10 +12,9 @@ from slurm_rules.rule import Edits, Options, number, rule, slinky
 @rule(
     "update-strategy-bounds",
     slinky("NodeSet"),
-    scope="resource",
     options={"maxUnavailablePercent": number(50, "Largest share of a NodeSet that may be away at once, in percent.", 1)},
 )
-def update_strategy_bounds(nodeset: Resource, _: Stack, options: Options) -> Iterator[str]:
+def update_strategy_bounds(nodeset: Resource, stack: Stack, options: Options) -> Iterator[str]:
     """A rolling update takes no more than the site's share of a NodeSet away at once.
 
     Why: the operator drains that share together, so with 100% a new image drains the whole partition and no job starts until
@@ -27,7 +27,7 @@ def update_strategy_bounds(nodeset: Resource, _: Stack, options: Options) -> Ite
     Level: advisory, since no job is lost.
     """
     value = nodeset.get("spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
-    bound, replicas = options["maxUnavailablePercent"], nodeset.number("spec", "replicas") or 0
+    bound, replicas = options["maxUnavailablePercent"], most_nodes(nodeset, stack)
     share: float | None = None
     if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():
         share = float(value[:-1])

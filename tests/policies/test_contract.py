@@ -12,7 +12,7 @@ from slurm_rules import cluster, gate_shape, images, keys, model, operator_chart
 
 from components import gates
 from components.cluster_identity import ClusterIdentity
-from components.gates import OutsideHosts, ScaleInGate, TeardownGate
+from components.gates import NodeSetScale, OutsideHosts
 from slinky_iac import names
 from slinky_iac.drain.policy import DrainPolicy, Limits, plain_policy
 from slinky_iac.drain.settings import Reach, reach_props
@@ -23,8 +23,7 @@ from tests.integration.engine import REPO
 from tests.policies.pack import PACK
 
 TYPES = {
-    ScaleInGate: (gate_shape.SCALE_IN_GATE, "pulumi-python:dynamic/slurm:ScaleInGate"),
-    TeardownGate: (gate_shape.TEARDOWN_GATE, "pulumi-python:dynamic/slurm:TeardownGate"),
+    NodeSetScale: (gate_shape.NODESET_SCALE, "pulumi-python:dynamic/slurm:NodeSetScale"),
     OutsideHosts: (gate_shape.OUTSIDE_HOSTS, "pulumi-python:dynamic/slurm:OutsideHosts"),
     ClusterIdentity: (cluster.CLUSTER_IDENTITY, "pulumi-python:dynamic/slurm:ClusterIdentity"),
 }

@@ -13,7 +13,7 @@ from slurm_rules import (
     restapi,
     updates,
 )
-from slurm_rules.gate_shape import SCALE_IN_GATE
+from slurm_rules.gate_shape import NODESET_SCALE
 from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack
 
 from tests.policies.in_memory import in_memory, one
@@ -63,27 +63,26 @@ def test_whole_numbers_that_arrive_as_floats_are_shown_as_whole_numbers() -> Non
 
 def test_a_nodeset_in_daemonset_mode_has_no_number_to_take_from_a_gate() -> None:
     change = spec("nodeset", scalingMode="DaemonSet", replicas=None)
-    assert judged(gates.replicas_from_scale_in_gate, change).violations == ()
-    assert judged(gates.teardown_gate, change).violations == ()
+    assert judged(gates.replicas_left_to_gate, change).violations == ()
+    assert judged(gates.removal_by_gate, change).violations == ()
 
 
-def test_a_second_gate_does_not_excuse_a_number_that_is_typed_in() -> None:
-    """The first of them said whose number it is; the other is the one that the number comes from."""
-    stack = in_memory(plain_stack("inside", {"resources": {"nodeset": {"properties": {"spec": {"replicas": 2}}}}}))
-    gate = next(each for each in stack.resources if each.type == SCALE_IN_GATE)
+def test_two_gates_of_one_nodeset_are_one_too_many() -> None:
+    stack = in_memory(plain_stack("inside"))
+    gate = next(each for each in stack.resources if each.type == NODESET_SCALE)
     idle = Resource(gate.type, "idle", "urn:idle", {**gate.props, "owner": "autoscaler"})
-    verdict = one(gates.replicas_from_scale_in_gate, Stack((idle, *stack.resources)))
-    assert "has 2 ScaleInGates" in messages(verdict)
+    verdict = one(gates.replicas_left_to_gate, Stack((idle, *stack.resources)))
+    assert "has 2 NodeSetScales" in messages(verdict)
 
 
 def test_a_gate_of_another_nodeset_guards_nothing() -> None:
     change = {"resources": {"gate": {"properties": {"resource": "slurm-worker-cpu"}}}}
-    assert "has no ScaleInGate" in messages(judged(gates.replicas_from_scale_in_gate, change))
+    assert "has no NodeSetScale" in messages(judged(gates.replicas_left_to_gate, change))
 
 
 def test_a_gate_of_the_same_name_in_another_namespace_guards_nothing() -> None:
-    change = {"resources": {"teardown": {"properties": {"namespace": "other"}}}}
-    assert "has no TeardownGate" in messages(judged(gates.teardown_gate, change))
+    change = {"resources": {"gate": {"properties": {"namespace": "other"}}}}
+    assert "has no NodeSetScale" in messages(judged(gates.removal_by_gate, change))
 
 
 def test_a_nodeset_may_depend_on_slurmrestd_through_the_component_around_it() -> None:
@@ -124,7 +123,7 @@ def test_an_autoscaler_may_not_ask_for_more_than_the_gate_counts_with() -> None:
     ],
 )
 def test_bounds_of_a_drain(policy: Change, options: Change, said: str) -> None:
-    change = {"resources": {"gate": {"properties": {"policy": policy}}, "teardown": None}}
+    change = {"resources": {"gate": {"properties": {"policy": policy}}}}
     verdict = judged(gates.drain_within_bounds, change, options)
     assert said in messages(verdict)
     assert bool(verdict.violations) is bool(said)

@@ -53,10 +53,9 @@ def rendered_secrets(project: Project) -> dict[str, dict[str, Any]]:
 
 
 def ungated(project: Project) -> dict[str, Any]:
-    """The saved stack with a NodeSet whose number is typed in and that nothing drains on removal."""
+    """The saved stack with a NodeSet that nothing drains."""
     state = saved(project)
-    state["deployment"]["resources"].remove(of_name(state, "teardown"))
-    del of_name(state, "nodeset")["propertyDependencies"]["spec"]
+    state["deployment"]["resources"].remove(of_name(state, "gate"))
     return state
 
 
@@ -89,14 +88,14 @@ def test_analysis_says_what_it_could_not_judge_for_encryption(deployed: Project)
 def test_analysis_refuses_a_state_whose_nodeset_lost_its_gates(deployed: Project) -> None:
     seen = analyze(deployed, written(deployed, ungated(deployed), "ungated"))
     assert seen.code != 0
-    assert seen.refused_by == {"teardown-gate", "replicas-from-scale-in-gate"}
+    assert seen.refused_by == {"removal-by-gate", "replicas-left-to-gate"}
 
 
 def test_a_site_can_make_a_rule_advise_and_switch_another_off(deployed: Project) -> None:
-    levels = {"teardown-gate": "advisory", "replicas-from-scale-in-gate": "disabled"}
+    levels = {"removal-by-gate": "advisory", "replicas-left-to-gate": "disabled"}
     seen = analyze(deployed, written(deployed, ungated(deployed), "levels"), levels)
     assert seen.code == 0, seen.output
-    assert [(said.rule, said.level) for said in seen.said] == [("teardown-gate", "advisory")]
+    assert [(said.rule, said.level) for said in seen.said] == [("removal-by-gate", "advisory")]
 
 
 def test_the_production_site_of_the_example_asks_for_digests_and_finds_nothing_else(deployed: Project) -> None:

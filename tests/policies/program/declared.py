@@ -8,11 +8,7 @@ class Nothing(ResourceProvider):
         return CreateResult("made", props)
 
 
-class ScaleInGate(Resource, module="slurm", name="ScaleInGate"):
-    pass
-
-
-class TeardownGate(Resource, module="slurm", name="TeardownGate"):
+class NodeSetScale(Resource, module="slurm", name="NodeSetScale"):
     pass
 
 
@@ -24,6 +20,4 @@ def register(kind):
     return lambda name, props, opts: kind(Nothing(), name, props, opts)
 
 
-REGISTER = {
-    f"pulumi-python:dynamic/slurm:{kind.__name__}": register(kind) for kind in (ScaleInGate, TeardownGate, ClusterIdentity)
-}
+REGISTER = {f"pulumi-python:dynamic/slurm:{kind.__name__}": register(kind) for kind in (NodeSetScale, ClusterIdentity)}
