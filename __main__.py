@@ -9,10 +9,14 @@ import pulumi
 from components import HybridCluster, HybridClusterArgs
 from slinky_iac.config.reader import read_stack
 from slinky_iac.preflight import notices
+from slinky_iac.taken import lost
 
 settings = read_stack()
-args = HybridClusterArgs(settings=settings, notices=partial(notices, settings.config, os.environ, Path.home()))
-cluster = HybridCluster(settings.config.cluster.name, args)
+config, home = settings.config, Path.home()
+args = HybridClusterArgs(
+    settings=settings, notices=partial(notices, config, os.environ, home), lost=partial(lost, config, os.environ, home)
+)
+cluster = HybridCluster(config.cluster.name, args)
 
 pulumi.export("slurmrestdUrl", cluster.slurmrestd_url)
 pulumi.export("slurmrestdCa", cluster.slurmrestd_ca)

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.core.v1 import Secret
 
+from components.first_look import first_look
 from components.resources import child, custom_resource, metadata, token
-from slinky_iac import names
+from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
 
@@ -46,7 +47,8 @@ class Accounting(pulumi.ComponentResource):
         noted = {}
         if args.token_set is not None and outside is None:
             noted[names.ANNOTATION_TOKEN_KEYS] = hashlib.sha256(args.token_set.encode()).hexdigest()[:16]
-        self.resource = custom_resource("Accounting", base, config, accounting_spec(config), child(self, secret), noted)
+        options = child(self, secret, hooks=first_look("accountings", config, taken.custom(config, "accountings")))
+        self.resource = custom_resource("Accounting", base, config, accounting_spec(config), options, noted)
         service = f"{names.accounting_service(base)}.{config.cluster.namespace}"
         self.host = pulumi.Output.from_input(outside.host if outside else service)
         self.port = pulumi.Output.from_input(outside.port if outside else names.SLURMDBD_PORT)

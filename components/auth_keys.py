@@ -11,8 +11,9 @@ import pulumi
 import pulumi_random
 from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
+from components.first_look import first_look
 from components.resources import child, metadata, token
-from slinky_iac import keys, names
+from slinky_iac import keys, names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.shared import key_references
 
@@ -102,7 +103,12 @@ class AuthKeys(pulumi.ComponentResource):
             metadata=metadata(config, kube),
             immutable=True,
             data=dict(data),
-            opts=child(self, protect=config.keys.protect, additional_secret_outputs=["data", "stringData"]),
+            opts=child(
+                self,
+                protect=config.keys.protect,
+                additional_secret_outputs=["data", "stringData"],
+                hooks=first_look(which, config, taken.secret(config, kube)),
+            ),
         )
 
     def _jwks(self, name: str, config: StackConfig, document: pulumi.Output[str]) -> Secret:

@@ -6,7 +6,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.identity import IdentityProvider
+from slinky_iac.identity import KUBERNETES, PINNED, IdentityProvider
 from slinky_iac.manifests.shared import key_references
 
 
@@ -26,6 +26,14 @@ class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
             "jwtKeySecret": f"{jwt_key['name']}/{jwt_key['key']}",
             "persistence": _persistence(config) if inside else "outside",
             "slurmctld": "in Kubernetes" if inside else "outside",
+            "createNamespace": config.cluster.create_namespace,
+            "keepNamespace": config.cluster.keep_namespace,
+            "operatorNamespace": _operator_namespace(config),
+            # Never None: such an input doesn't reach the provider at all.
+            KUBERNETES: "",  # its own check fills it in
+            PINNED: config.kubernetes.cluster or "",
+            "kubeconfig": config.kubernetes.kubeconfig or "",
+            "context": config.kubernetes.context or "",
         }
         super().__init__(IdentityProvider(), name, props, opts)
 
@@ -35,3 +43,9 @@ def _persistence(config: StackConfig) -> str:
     if not settings.enabled:
         return "off"
     return f"claim {settings.existing_claim}" if settings.existing_claim else "own claim"
+
+
+def _operator_namespace(config: StackConfig) -> str:
+    if not config.operator.install:
+        return "no operator"
+    return "made" if config.operator.create_namespace else "not made"

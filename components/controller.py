@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
 
+from components.first_look import Lost, first_look, none_lost, require_there
 from components.gates import child_urn
 from components.resources import child, custom_resource, metadata, token
 from components.slurm_conf import SlurmConfGate, conf_props
-from slinky_iac import names
+from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.daemons import controller_spec, script_maps
 from slinky_iac.manifests.endpoints import join_target
@@ -22,6 +23,7 @@ class ControllerArgs:
 
     config: StackConfig
     jwt_key_fingerprint: pulumi.Output[str] | None = None
+    lost: Lost = none_lost
 
 
 class Controller(pulumi.ComponentResource):
@@ -55,9 +57,10 @@ class Controller(pulumi.ComponentResource):
             config.cluster.resource_name,
             config,
             spec,
-            child(self, *files, self.gate),
+            child(self, *files, self.gate, hooks=first_look("controllers", config, taken.custom(config, "controllers"))),
             {} if told is None else {names.ANNOTATION_JWT_KEY: told},
         )
+        require_there(self.resource, "controllers", args.lost)
         target = join_target(config)
         self.join_host = pulumi.Output.from_input(target.host)
         self.join_port = pulumi.Output.from_input(target.port)

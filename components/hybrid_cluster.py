@@ -17,6 +17,7 @@ from components.cluster_identity import ClusterIdentity
 from components.controller import Controller, ControllerArgs
 from components.external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from components.fence import Fence, FenceArgs
+from components.first_look import Lost, first_look, none_lost
 from components.gates import OutsideHosts, child_urn, outside_props
 from components.login_set import LoginSet, LoginSetArgs
 from components.munge_clients import MungeClients, MungeClientsArgs
@@ -25,11 +26,15 @@ from components.operator import Operator, OperatorArgs
 from components.resources import child, token
 from components.rest_api import RestApi, RestApiArgs
 from components.slurm_conf import QueueGate, queue_props
+from slinky_iac import names, taken
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.reader import StackSettings
+from slinky_iac.config.rules import require_sound
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import ConfigError
+from slinky_iac.manifests.dropped import dropped
 from slinky_iac.manifests.endpoints import host_port
-from slinky_iac.manifests.shared import labels
+from slinky_iac.manifests.shared import namespace_labels
 from slinky_iac.slurmconf import outside_slurm_conf
 
 
@@ -38,11 +43,13 @@ class HybridClusterArgs:
     """``settings``: what :func:`slinky_iac.config.reader.read_stack` returns.
 
     ``notices``: findings of this very run, such as an outside daemon that doesn't answer. Asked for beside the
-    registrations, since answers may take seconds; shown like the others, and no part of the stack's outputs.
+    registrations, since answers may take seconds; shown like the others, and no part of the stack's outputs. ``lost``: asks
+    whether a custom resource of the state is in Kubernetes.
     """
 
     settings: StackSettings
     notices: Callable[[], tuple[Finding, ...]] = tuple
+    lost: Lost = none_lost
 
 
 class HybridCluster(pulumi.ComponentResource):
@@ -69,6 +76,7 @@ class HybridCluster(pulumi.ComponentResource):
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("HybridCluster"), name, None, opts)
         settings, config = args.settings, args.settings.config
+        _require_effect(config)
         self._say(settings.findings)
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
@@ -102,10 +110,12 @@ class HybridCluster(pulumi.ComponentResource):
         accounting = self._accounting(name, settings, kube, first)
         controller = Controller(
             f"{name}-controller",
-            ControllerArgs(config=config, jwt_key_fingerprint=keys.jwt_key_fingerprint),
+            ControllerArgs(config=config, jwt_key_fingerprint=keys.jwt_key_fingerprint, lost=args.lost),
             child(self, *first, accounting, provider=kube),
         )
-        restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config), child(self, *first, controller, provider=kube))
+        restapi = RestApi(
+            f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), child(self, *first, controller, provider=kube)
+        )
         self._workers(name, config, kube, (*first, controller, restapi))
         self._outputs(config, keys, controller, restapi, settings)
 
@@ -139,8 +149,12 @@ class HybridCluster(pulumi.ComponentResource):
     def _namespace(self, name: str, config: StackConfig, kube: Provider) -> Namespace | None:
         if not config.cluster.create_namespace:
             return None
-        meta = {"name": config.cluster.namespace, "labels": labels(config)}
-        return Namespace(f"{name}-namespace", metadata=meta, opts=child(self, provider=kube))
+        space, stack = config.cluster.namespace, pulumi.get_stack()
+        meta = {"name": space, "labels": namespace_labels(config), "annotations": {names.ANNOTATION_STACK: stack}}
+        hooks = first_look("namespace", config, taken.namespace(space, stack, "cluster.createNamespace"))
+        keep = config.cluster.keep_namespace
+        options = child(self, provider=kube, retain_on_delete=keep, hooks=hooks)
+        return Namespace(f"{name}-namespace", metadata=meta, opts=options)
 
     def _accounting(
         self, name: str, settings: StackSettings, kube: Provider, after: tuple[pulumi.Resource | None, ...]
@@ -220,6 +234,14 @@ class HybridCluster(pulumi.ComponentResource):
                 "token_key_set": self.token_key_set,
             }
         )
+
+
+def _require_effect(config: StackConfig) -> None:
+    """Before anything is made: what this release of the operator would drop is an error, never passed over."""
+    try:
+        require_sound(dropped(config))
+    except ConfigError as error:
+        raise pulumi.RunError(str(error)) from None
 
 
 def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:

@@ -9,7 +9,9 @@ import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
+from components.first_look import first_look
 from components.resources import child, token
+from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.operator import chart, operator_values, service_monitor_stub
 
@@ -46,7 +48,12 @@ class Operator(pulumi.ComponentResource):
     def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
         if not config.operator.create_namespace:
             return None
-        return Namespace(f"{name}-namespace", metadata={"name": config.operator.namespace}, opts=child(self))
+        space = config.operator.namespace
+        asked = taken.namespace(space, pulumi.get_stack(), "operator.createNamespace")
+        meta = {"name": space, "annotations": {names.ANNOTATION_STACK: pulumi.get_stack()}}
+        return Namespace(
+            f"{name}-namespace", metadata=meta, opts=child(self, hooks=first_look("operator-namespace", config, asked))
+        )
 
     def _stub(self, name: str, config: StackConfig) -> pulumi.CustomResource | None:
         wanted = config.operator.service_monitor_stub
@@ -56,8 +63,9 @@ class Operator(pulumi.ComponentResource):
         from pulumi_kubernetes.apiextensions.v1 import CustomResourceDefinition  # noqa: PLC0415
 
         stub = service_monitor_stub()
+        hooks = first_look("service-monitor-stub", config, taken.monitor_stub(stub["metadata"]["name"]))
         return CustomResourceDefinition(
-            f"{name}-service-monitor-stub", metadata=stub["metadata"], spec=stub["spec"], opts=child(self)
+            f"{name}-service-monitor-stub", metadata=stub["metadata"], spec=stub["spec"], opts=child(self, hooks=hooks)
         )
 
     def _release(self, name: str, which: str, config: StackConfig, opts: pulumi.ResourceOptions) -> Release | None:
@@ -67,6 +75,7 @@ class Operator(pulumi.ComponentResource):
             return None
         reference, version = chart(config, which)
         local = settings.chart.path is not None
+        hooks = pulumi.ResourceOptions(hooks=first_look(which, config, taken.release(settings.namespace, which)))
         return Release(
             f"{name}-{which}",
             name=which,
@@ -75,5 +84,5 @@ class Operator(pulumi.ComponentResource):
             namespace=settings.namespace,
             values={} if crds else operator_values(config),
             timeout=settings.timeout,
-            opts=opts,
+            opts=pulumi.ResourceOptions.merge(opts, hooks),
         )

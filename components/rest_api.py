@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import pulumi
 
+from components.first_look import Lost, first_look, none_lost, require_there
 from components.resources import child, custom_resource, token
 from components.restapi_tls import RestApiTls, RestApiTlsArgs
-from slinky_iac import names
+from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.daemons import restapi_spec
 
@@ -18,6 +19,7 @@ class RestApiArgs:
     """All that a RestApi is made of is in the configuration."""
 
     config: StackConfig
+    lost: Lost = none_lost
 
 
 class RestApi(pulumi.ComponentResource):
@@ -35,7 +37,9 @@ class RestApi(pulumi.ComponentResource):
         tls = None
         if config.restapi.tls is not None:
             tls = RestApiTls(f"{name}-tls", RestApiTlsArgs(config=config, tls=config.restapi.tls), child(self))
-        self.resource = custom_resource("RestApi", base, config, restapi_spec(config), child(self, tls))
+        options = child(self, tls, hooks=first_look("restapis", config, taken.custom(config, "restapis")))
+        self.resource = custom_resource("RestApi", base, config, restapi_spec(config), options)
+        require_there(self.resource, "restapis", args.lost)
         service = names.restapi_service(base)
         self.service = pulumi.Output.from_input(service)
         plain = pulumi.Output.from_input(f"http://{service}.{config.cluster.namespace}:{names.SLURMRESTD_PORT}")

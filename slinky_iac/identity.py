@@ -9,9 +9,23 @@ Wire format: this module's path, the class name and the property names are in us
 
 from __future__ import annotations
 
+import os
+from collections.abc import Mapping
+from pathlib import Path
 from typing import Any, Final
 
-from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, DiffResult, ResourceProvider, UpdateResult
+from pulumi.dynamic import (
+    CheckFailure,
+    CheckResult,
+    CreateResult,
+    DiffResult,
+    ReadResult,
+    ResourceProvider,
+    UpdateResult,
+)
+
+from slinky_iac.config.shown import shown
+from slinky_iac.errors import SlinkyError
 
 REASONS: Final = {
     "clusterName": "slurmdbd names its tables and slurmctld its saved state after ClusterName: under a new one the job queue"
@@ -28,30 +42,104 @@ REASONS: Final = {
 """Properties and why they stay as they are."""
 
 
+KUBERNETES: Final = "kubernetes"
+"""Property with the UID of Kubernetes' own namespace kube-system: there is one in each Kubernetes cluster, and it stays."""
+PINNED: Final = "kubernetesPinned"
+ACCESS: Final = ("kubeconfig", "context")
+RECORDED: Final = (*REASONS, "createNamespace", "keepNamespace", "operatorNamespace", KUBERNETES, *ACCESS)
+"""All properties that the state keeps."""
+BUDGET_S: Final = 3.0
+"""Longest wait for Kubernetes' answer: a preview is looked at by somebody who waits."""
+Props = Mapping[str, Any]
+
+
+def refusals(olds: Props, news: Props) -> dict[str, str]:
+    """Why the new values can't be, by property. ``news`` holds the UID of the cluster that answers now, where one did."""
+    found = {
+        name: f"can't change from {shown(olds[name])} to {shown(news.get(name))}: {why}. Set it back; or drain and"
+        " destroy this stack and bring up a new one"
+        for name, why in REASONS.items()
+        if name in olds and olds[name] != news.get(name)
+    }
+    space = news.get("namespace")
+    if olds.get("createNamespace") and not news.get("createNamespace") and not olds.get("keepNamespace"):
+        found["createNamespace"] = (
+            f"can't change from true to false: this stack made the namespace {space}, and Pulumi deletes what leaves the"
+            " program, here with every pod, job, key and volume claim in it. Set it back. To keep the namespace, set"
+            " cluster.keepNamespace: true and run `pulumi up`: from then on `pulumi destroy` leaves it, and"
+            " createNamespace: false is accepted"
+        )
+    if (olds.get("operatorNamespace"), news.get("operatorNamespace")) == ("made", "not made"):
+        found["operatorNamespace"] = (
+            "operator.createNamespace can't change from true to false: this stack made the operator's namespace, and Pulumi"
+            " would delete it with the operator in it; no node could be drained then. Set it back"
+        )
+    if text := _another_kubernetes(olds.get(KUBERNETES) or "", news.get(KUBERNETES) or "", news.get(PINNED) or ""):
+        found[KUBERNETES] = text
+    return found
+
+
+def _another_kubernetes(recorded: str, live: str, pinned: str) -> str | None:
+    if pinned and live != pinned:
+        seen = f"the one that answers has {live}" if live else "none answers"
+        return (
+            f"kubernetes.cluster names the Kubernetes cluster whose namespace kube-system has the UID {pinned}, and {seen}."
+            " Nothing was changed. Check kubernetes.kubeconfig, kubernetes.context and $KUBECONFIG"
+        )
+    if not pinned and recorded and live and recorded != live:
+        return (
+            f"this stack lives in another Kubernetes cluster than the one that answers (namespace kube-system has the UID"
+            f" {live} and had {recorded}): here all would be made a second time, and there all would be left behind."
+            " Nothing was changed. Check kubernetes.kubeconfig, kubernetes.context and $KUBECONFIG. If the old cluster is"
+            f" gone for good, set kubernetes.cluster: {live}"
+        )
+    return None
+
+
+def _live(props: Props) -> str:
+    """UID of the Kubernetes cluster that the properties lead to; nothing where it doesn't answer or doesn't say."""
+    if not set(ACCESS) <= props.keys():
+        return ""  # recorded by an older release
+    # Only this resource's own checks need the clients, and they cost every program a tenth of a second to import.
+    from slinky_iac.kube import marks  # noqa: PLC0415
+    from slinky_iac.kube.client import KubeClient  # noqa: PLC0415
+    from slinky_iac.kube.kubeconfig import KubeSource, load  # noqa: PLC0415
+
+    path = props["kubeconfig"]
+    source = KubeSource(path=Path(path) if path else None, context=props["context"] or None)
+    try:
+        with KubeClient(load(source, env=os.environ, home=Path.home()), budget_s=BUDGET_S) as kube:
+            return marks.namespace(kube, "kube-system").uid
+    except SlinkyError:
+        return ""
+
+
 class IdentityProvider(ResourceProvider):
-    """Refuses a change of any property in :data:`REASONS`; touches nothing in the world."""
+    """Refuses a change of what :func:`refusals` names; touches nothing in the world."""
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
-        """Failures for every property that differs from the state's."""
-        failures = [
-            CheckFailure(
-                name,
-                f"{name}: can't change from {_olds[name]!r} to {news.get(name)!r}: {why}. Set it back; or drain and destroy"
-                " this stack and bring up a new one",
-            )
-            for name, why in REASONS.items()
-            if name in _olds and _olds[name] != news.get(name)
-        ]
-        return CheckResult(news, failures)
+        """Failures for every property that can't be as asked."""
+        live = _live(news)
+        found = refusals(_olds, news | {KUBERNETES: live})
+        failures = [CheckFailure(name, f"{name}: {why}") for name, why in found.items()]
+        # What the state knows is kept where nothing answers: a preview from elsewhere shows no difference.
+        return CheckResult(news | {KUBERNETES: live or _olds.get(KUBERNETES) or ""}, failures)
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        """A difference only where a property is new (an older state lacks it)."""
-        return DiffResult(changes=any(_olds.get(name) != _news.get(name) for name in REASONS))
+        """A difference where a property may change, or is new (an older state lacks it)."""
+        return DiffResult(changes=any(_olds.get(name) != _news.get(name) for name in RECORDED))
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         """Record what the cluster is."""
-        return CreateResult(str(props["clusterName"]), {name: props.get(name) for name in REASONS})
+        return CreateResult(str(props["clusterName"]), {name: props.get(name) for name in RECORDED})
 
     def update(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> UpdateResult:
-        """Record properties that an older state lacked."""
-        return UpdateResult({name: _news.get(name) for name in REASONS})
+        """Record properties that an older state lacked, and those that may change."""
+        return UpdateResult({name: _news.get(name) for name in RECORDED})
+
+    def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
+        """Raises RuntimeError where another Kubernetes cluster answers: a refresh would take everything for deleted."""
+        live, recorded = _live(props), props.get(KUBERNETES)
+        if live and recorded and live != recorded:
+            raise RuntimeError(str(_another_kubernetes(recorded, live, "")))
+        return ReadResult(id_, {name: props.get(name) for name in RECORDED})

@@ -10,7 +10,9 @@ import base64
 import binascii
 import hashlib
 import json
+import re
 import string
+import zlib
 
 from slinky_iac.errors import KeyMaterialError
 
@@ -20,6 +22,15 @@ MINIMUM_BYTES = 32
 """RFC 7518 section 3.2 asks for 32 bytes for HS256; Slurm itself would take a single byte."""
 MAXIMUM_BYTES = 65536
 """The largest key that was seen to work."""
+SHORTEST_RANDOM_TEXT = 96
+"""A text of letters that is this long is taken for random, a shorter one for words."""
+
+MINIMUM_DISTINCT = 16
+"""Different bytes that a key has at least: 32 random ones have fewer once in 10^20 cases."""
+MINIMUM_PACKED = 28
+"""Bytes that are left of a key, at the least, when DEFLATE has packed it: a pattern repeated is no longer key."""
+_PEM = b"-----BEGIN "
+_PEM_LINE = re.compile(rb"-----[^\n]*-----")
 
 NEXT_SUFFIX = ".next"
 """Behind a JWT entry's name: the entry of the same Secret with the key that comes, while one is being rotated."""
@@ -50,12 +61,44 @@ def check(name: str, raw: bytes, *, allow_trailing_newline: bool) -> None:
             f"{name}: has {len(raw)} bytes; {MINIMUM_BYTES} to {MAXIMUM_BYTES} are allowed. A shorter key can be guessed;"
             " make a new one on the outside hosts, for example of 1024 random bytes, and import that"
         )
+    _require_random(name, raw)
     if raw.endswith(b"\n") and not allow_trailing_newline and _TEXT.issuperset(raw.rstrip(b"\r\n")):
         raise KeyMaterialError(
             f"{name}: is text that ends with a line break, as an editor or echo leaves it. Slurm reads the break as part of"
             " the key, so it must be the same on every host. If the outside file really ends with it, set"
             " keys.allowTrailingNewline: true; else encode the file itself with base64 -w0"
         )
+
+
+def _require_random(name: str, raw: bytes) -> None:
+    """Refuse what anybody may guess or have. A PEM of a *private* key is a key like any other: older pages of Slurm's
+    (jwt.html, 20.02 to 20.11) made jwt_hs256.key by `openssl genrsa`."""
+    new = "Make a new one on the outside hosts, for example of 1024 random bytes, and import that"
+    first = raw.lstrip().split(b"\n", 1)[0]
+    if first.startswith(_PEM) and b"PRIVATE KEY" not in first:
+        raise KeyMaterialError(
+            f"{name}: is a PEM of something public, a public key or a certificate: who has it could be any daemon"
+            f" or user. {new}"
+        )
+    secret = _PEM_LINE.sub(b"", raw) if first.startswith(_PEM) else raw
+    if len(set(secret)) < MINIMUM_DISTINCT or _packed(secret) < MINIMUM_PACKED:
+        raise KeyMaterialError(
+            f"{name}: has {len(raw)} bytes, but {len(set(secret))} different ones only, or a pattern that repeats: it can be"
+            f" guessed. {new}"
+        )
+
+
+def _packed(raw: bytes) -> int:
+    packer = zlib.compressobj(9, zlib.DEFLATED, -15)
+    return len(packer.compress(raw) + packer.flush())
+
+
+def is_like_a_passphrase(raw: bytes) -> bool:
+    """Whether a key may be words that a person chose: short, and of letters of one case, blanks and dashes only. Its
+    fingerprint is public, so words can be tried against it without asking any daemon."""
+    text = raw.rstrip(b"\r\n")
+    letters = re.fullmatch(rb"([a-z]+|[A-Z]+)([ ._-]([a-z]+|[A-Z]+|[0-9]+))*", text)
+    return len(text) < SHORTEST_RANDOM_TEXT and letters is not None
 
 
 def fingerprint(raw: bytes) -> str:

@@ -60,6 +60,9 @@ set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0).""
 ANNOTATION_TLS_FILES = "slinky-iac/tls-files"
 """Set by us on slurmrestd's pods: a hash of the files of the TLS proxy in them."""
 
+ANNOTATION_STACK = "slinky-iac/stack"
+"""Set by us on the Namespaces that a stack makes: the stack's name. A Namespace without it is somebody else's."""
+
 LABEL_CLUSTER = "slinky.slurm.net/cluster"
 """NOTE: set by the operator on every child: the Controller's name."""
 LABEL_NAME = "app.kubernetes.io/name"

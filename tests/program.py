@@ -47,6 +47,7 @@ class Registered:
     secret_outputs: frozenset[str]
     hooks: frozenset[str]
     provider: str
+    retained: bool
 
 
 @dataclass
@@ -130,6 +131,7 @@ def _registered(urn: str, request: Any) -> Registered:
         secret_outputs=frozenset(request.additionalSecretOutputs),
         hooks=frozenset(name for names in bound.values() for name in names),
         provider=request.provider,
+        retained=bool(request.retainOnDelete),
     )
 
 

@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from slinky_iac.config.shown import LONGEST, Refused, name_of
 from slinky_iac.names import is_dns_label
 from slinky_iac.operator_version import OperatorVersion
 
@@ -25,37 +26,37 @@ _CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 def _dns_label(value: str) -> str:
     if not is_dns_label(value):
-        raise ValueError(
-            f"got {value!r}; Kubernetes allows lower-case letters, digits and inner dashes, at most 63 characters"
-        )
+        raise Refused(value, "; Kubernetes allows lower-case letters, digits and inner dashes, at most 63 characters")
     return value
 
 
 def _nodeset_name(value: str) -> str:
     _dns_label(value)
     if len(value) > 30:
-        raise ValueError(
-            f"got {value!r} ({len(value)} characters); at most 30 are allowed, since pods, Slurm nodes and the feature"
-            " are named after it"
+        raise Refused(
+            value,
+            f" ({len(value)} characters); at most 30 are allowed, since pods, Slurm nodes and the feature"
+            " are named after it",
         )
     if value in {"all", "default"}:
-        raise ValueError(f"got {value!r}; Slurm gives this word a meaning of its own in NodeSet= and PartitionName= lines")
+        raise Refused(value, "; Slurm gives this word a meaning of its own in NodeSet= and PartitionName= lines")
     return value
 
 
 def _slurm_name(value: str) -> str:
     if _SLURM_NAME.fullmatch(value) is None or len(value) > 64:
-        raise ValueError(f"got {value!r}; Slurm names are letters, digits, '_', '-' and '.', without spaces or commas")
+        raise Refused(value, "; Slurm names are letters, digits, '_', '-' and '.', without spaces or commas")
     if value.lower() == "default":
-        raise ValueError(f"got {value!r}; DEFAULT sets defaults for the lines after it and can't be a name (slurm.conf(5))")
+        raise Refused(value, "; DEFAULT sets defaults for the lines after it and can't be a name (slurm.conf(5))")
     return value
 
 
 def _cluster_name(value: str) -> str:
     if _CLUSTER_NAME.fullmatch(value) is None or len(value) > 40:
-        raise ValueError(
-            f"got {value!r} ({len(value)} characters); ClusterName is 1 to 40 of letters, digits, '_' and '$',"
-            " since slurmdbd names its tables after it"
+        raise Refused(
+            value,
+            f" ({len(value)} characters); ClusterName is 1 to 40 of letters, digits, '_' and '$',"
+            " since slurmdbd names its tables after it",
         )
     return value
 
@@ -65,9 +66,7 @@ def _host(value: str) -> str:
     # A last label of digits only is a mistyped address (RFC 3696, section 2), which no DNS would ever answer.
     is_name = len(value) <= 253 and all(is_dns_label(label) for label in labels) and not labels[-1].isdigit()
     if not is_name and not is_address(value):
-        raise ValueError(
-            f"got {value!r}; a host is an IP address or a DNS name in lower case, without scheme, port, path or zone"
-        )
+        raise Refused(value, "; a host is an IP address or a DNS name in lower case, without scheme, port, path or zone")
     return value
 
 
@@ -83,14 +82,14 @@ def is_address(host: str) -> bool:
 
 def _quantity(value: str) -> str:
     if _QUANTITY.fullmatch(value) is None:
-        raise ValueError(f"got {value!r}; a Kubernetes quantity is a number with a unit, for example 500m, 4 or 16Gi")
+        raise Refused(value, "; a Kubernetes quantity is a number with a unit, for example 500m, 4 or 16Gi")
     return value
 
 
 def _image(value: str) -> str:
     if not value or any(c.isspace() for c in value) or ":" not in value.rsplit("/", 1)[-1]:
-        raise ValueError(
-            f"got {value!r}; an image is repository:tag or repository@sha256:…; without a tag two pods may run two versions"
+        raise Refused(
+            value, "; an image is repository:tag or repository@sha256:…; without a tag two pods may run two versions"
         )
     return value
 
@@ -99,7 +98,7 @@ def parse_duration(value: str) -> int:
     """Seconds of ``1d2h3m4s`` (any part may be left out). Raises ValueError with the form."""
     match = _DURATION.fullmatch(value)
     if match is None or not value:
-        raise ValueError(f"got {value!r}; a duration is days, hours, minutes and seconds, for example 90s, 30m or 2d12h")
+        raise Refused(value, "; a duration is days, hours, minutes and seconds, for example 90s, 30m or 2d12h")
     days, hours, minutes, seconds = (int(g or 0) for g in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
@@ -139,13 +138,26 @@ def _duration(value: object) -> object:
 
 
 def _operator_version(value: str) -> str:
+    if len(value) > LONGEST:
+        raise Refused(value, "; a release of slurm-operator is three numbers, for example 1.2.1")
     return str(OperatorVersion.parse(value))
+
+
+def _file(value: str) -> str:
+    """A path. Pulumi's providers take a file's text in the same place, and settings are shown in states and previews."""
+    parts = value.split("/")
+    if not value.isprintable() or "{" in value or ": " in value or len(value) > 4096 or max(map(len, parts)) > 255:
+        raise ValueError(
+            "is no path: it must be one line, without '{' and ': '. The text of a file isn't taken here, since settings"
+            " stand in the state and in previews, and what stands there now may have leaked"
+        )
+    return value
 
 
 def _conf_keys(value: dict[str, str]) -> None:
     for key in value:
         if _CONF_KEY.fullmatch(key) is None:
-            raise ValueError(f"got the key {key!r}; slurm.conf parameters are letters and digits, for example Weight")
+            raise ValueError(f"got the key {name_of(key)}; slurm.conf parameters are letters and digits, for example Weight")
 
 
 def _node_conf(value: dict[str, str]) -> dict[str, str]:
@@ -153,8 +165,8 @@ def _node_conf(value: dict[str, str]) -> dict[str, str]:
     for key, text in value.items():
         if _NODE_VALUE.fullmatch(text) is None or not text.isprintable():
             raise ValueError(
-                f"{key}: the value may hold no space, '=', quote, '\\' or '#', since the operator splits the line at these"
-                " (an item it can't split makes it panic)"
+                f"{name_of(key)}: the value may hold no space, '=', quote, '\\' or '#', since the operator splits the line"
+                " at these (an item it can't split makes it panic)"
             )
     return value
 
@@ -164,8 +176,8 @@ def _partition_conf(value: dict[str, str]) -> dict[str, str]:
     for key, text in value.items():
         if _PARTITION_VALUE.fullmatch(text) is None or not text.isprintable():
             raise ValueError(
-                f"{key}: the value may hold no white space, '#' or '\\': it stands on a line of slurm.conf, where '#' begins"
-                " a comment and '\\' leads on to the next line"
+                f"{name_of(key)}: the value may hold no white space, '#' or '\\': it stands on a line of slurm.conf, where"
+                " '#' begins a comment and '\\' leads on to the next line"
             )
     return value
 
@@ -183,7 +195,7 @@ def _text_map(value: object) -> object:
 def _gres(value: str) -> str:
     parts = value.split(":")
     if not 2 <= len(parts) <= 3 or not all(_SLURM_NAME.fullmatch(p) for p in parts) or not parts[-1].isdigit():
-        raise ValueError(f"got {value!r}; a GRES is name:count or name:type:count, for example gpu:a100:8")
+        raise Refused(value, "; a GRES is name:count or name:type:count, for example gpu:a100:8")
     return value
 
 
@@ -200,6 +212,8 @@ _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["s
 
 Quantity = Annotated[str, BeforeValidator(_as_text), _checked(_quantity), WithJsonSchema({"type": ["string", "number"]})]
 Image = Annotated[str, _checked(_image)]
+FilePath = Annotated[str, _checked(_file)]
+"""A path of a file or folder, never a file's text."""
 Version = Annotated[str, _checked(_operator_version)]
 Gres = Annotated[str, _checked(_gres)]
 Seconds = Annotated[

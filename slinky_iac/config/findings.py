@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from slinky_iac.config.shown import place
+
 
 class Level(StrEnum):
     """How much a finding weighs."""
@@ -26,7 +28,7 @@ class Finding:
     message: str
 
     def __str__(self) -> str:
-        return f"{self.path}: {self.message}"
+        return f"{place(self.path)}: {self.message}"
 
 
 def error(path: str, message: str) -> Finding:

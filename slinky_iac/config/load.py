@@ -1,7 +1,7 @@
 """From plain data to a :class:`StackConfig`: all faults at once, each with its path, and never a value in a message.
 
 pydantic's own texts show inputs, which may be secrets that stand where they shouldn't; so faults are made from the
-error's kind and context here, and only our own validators' texts (which show names, numbers and hosts) pass through.
+error's kind and context here, and only our own validators' texts pass through, which show what :mod:`.shown` allows.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
+from slinky_iac.config.shown import Refused, hidden, name_of
 from slinky_iac.config.stack import SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
 
@@ -70,19 +71,17 @@ def load(data: Mapping[str, object]) -> StackConfig:
 
 
 def _path(location: tuple[int | str, ...]) -> str:
-    parts = [p for p in location if p not in {"[key]", "function-before", "function-after"}]
-    return ".".join(_printable(str(p)) for p in parts) or "config"
-
-
-def _printable(text: str) -> str:
-    shown = text if text.isprintable() else ascii(text)
-    return shown if len(shown) <= 64 else f"{shown[:61]}…"
+    parts = [str(p) for p in location if p not in {"[key]", "function-before", "function-after"}]
+    return ".".join(name_of(part) for part in parts) or "config"
 
 
 def _fault(error: ErrorDetails) -> str:
     where, kind, context = _path(error["loc"]), error["type"], error.get("ctx", {})
     if kind == "extra_forbidden":
         return f"{where}: is not a setting{_near(error['loc'])}"
+    cause = context.get("error")
+    if isinstance(cause, Refused) and hidden(where):
+        return f"{where}: got a text of {len(cause.value)} characters (never shown here){cause.words}"
     bound, words = _BOUNDS.get(kind, ("", ""))
     if bound:
         return f"{where}: {words} {context.get(bound)}".replace(":  ", ": ")

@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.config import rules_kubernetes, rules_munge, rules_rotation, rules_tls, rules_tokens
+from slinky_iac.config import rules_kubernetes, rules_munge, rules_rotation, rules_secrets, rules_tls, rules_tokens
 from slinky_iac.config.findings import Finding, Level, error, info, warning
 from slinky_iac.config.sections import ExternalHost
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.operator_version import MINIMUM_SLURM
@@ -135,7 +136,7 @@ def _ignored_outside(config: StackConfig) -> Iterator[Finding]:
         yield info(
             "controller.external",
             "the outside slurm.conf must hold the NodeSet= and PartitionName= lines of the stack output outsideSlurmConf"
-            f" (partitions: {', '.join([*needed, *config.partitions])}); the operator sets no partition there",
+            f" (partitions: {', '.join(map(name_of, [*needed, *config.partitions]))}); the operator sets no partition there",
         )
 
 
@@ -252,16 +253,16 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if name in own:
             yield error(
                 f"partitions.{name}",
-                f"is also the partition of nodesets.{name}; rename it or set partition.enabled: false there",
+                f"is also the partition of nodesets.{name_of(name)}; rename it or set partition.enabled: false there",
             )
         for member in partition.nodesets:
             if member != "ALL" and member not in members:
-                known = ", ".join(sorted(members)) or "none"
+                known = ", ".join(name_of(each) for each in sorted(members)) or "none"
                 yield error(
                     f"partitions.{name}.nodesets",
-                    f"names {member}, which is no NodeSet and no outside slurmd host (there are: {known}); slurmctld"
-                    " refuses its whole configuration over one such line. Take it out of the list; nodesets: [] keeps the"
-                    " partition and its queue",
+                    f"names {name_of(member)}, which is no NodeSet and no outside slurmd host (there are: {known});"
+                    " slurmctld refuses its whole configuration over one such line. Take it out of the list; nodesets: []"
+                    " keeps the partition and its queue",
                 )
 
 
@@ -275,12 +276,14 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     hosts += [(f"external.loginHosts.{i}", h.name) for i, h in enumerate(config.external.login_hosts)]
     for path, name in hosts:
         if name in seen:
-            yield error(f"{path}.name", f"{name} is also {seen[name]}; Slurm knows a host by its name")
+            yield error(f"{path}.name", f"{name_of(name)} is also {seen[name]}; Slurm knows a host by its name")
         seen.setdefault(name, path)
     for nodeset in config.nodesets:
         for host, path in seen.items():
             if host.startswith(f"{nodeset}-") and host[len(nodeset) + 1 :].isdigit():
-                yield error(f"{path}.name", f"{host} is what a pod of nodesets.{nodeset} is called; rename the host")
+                yield error(
+                    f"{path}.name", f"{name_of(host)} is what a pod of nodesets.{nodeset} is called; rename the host"
+                )
 
 
 def _numbers(release: str) -> tuple[int, ...]:
@@ -354,6 +357,7 @@ RULES: tuple[Rule, ...] = (
     _mixed,
     *rules_kubernetes.RULES,
     *rules_tls.RULES,
+    *rules_secrets.RULES,
 )
 
 

@@ -13,6 +13,7 @@ from ipaddress import ip_address
 from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.shown import hidden, name_of, shown
 from slinky_iac.config.stack import StackConfig
 
 LONGEST_RESOURCE_NAME = 40
@@ -52,7 +53,9 @@ def resource_name(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Services and StatefulSets are called after ``cluster.resourceName``, and theirs are the tighter limits."""
     name = config.cluster.resource_name
     if not name[0].isalpha():
-        yield error("cluster.resourceName", f"got {name!r}; Services are named after it, and theirs begin with a letter")
+        yield error(
+            "cluster.resourceName", f"got {shown(name)}; Services are named after it, and theirs begin with a letter"
+        )
     if len(name) > LONGEST_RESOURCE_NAME:
         yield error(
             "cluster.resourceName",
@@ -67,8 +70,18 @@ def key_secrets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     slurm = keys.slurm_key_secret or names.slurm_key_secret(base)
     jwt = keys.jwt_key_secret or names.jwt_key_secret(base)
     if keys.source != "existing" and slurm == jwt:
+        yield error("keys", "both keys would be made in one Secret; give slurmKeySecret and jwtKeySecret different names")
+
+
+def keys_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A namespace that is destroyed takes the Secrets of others with it."""
+    cluster = config.cluster
+    if config.keys.source == "existing" and cluster.create_namespace and not cluster.keep_namespace:
         yield error(
-            "keys", f"both keys would be made in the Secret {slurm}; give slurmKeySecret and jwtKeySecret different names"
+            "cluster.createNamespace",
+            "is true (the default) with keys.source: existing: `pulumi destroy` would delete the namespace, and in it the"
+            " Secrets that somebody else made. Set it false; where this stack made the namespace already, set"
+            " cluster.keepNamespace: true",
         )
 
 
@@ -86,7 +99,8 @@ def entry_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     named += [(f"logins.{name}.sssdConfEntry", login.sssd_conf_entry) for name, login in config.logins.items()]
     for path, name in named:
         if _ENTRY.fullmatch(name) is None or name in {".", ".."}:
-            yield error(path, f"got {name!r}; a file's name here is letters, digits, '-', '_' and '.', without a folder")
+            said = "a text (never shown here)" if hidden(path) else shown(name)
+            yield error(path, f"got {said}; a file's name here is letters, digits, '-', '_' and '.', without a folder")
 
 
 def addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -96,7 +110,8 @@ def addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if daemon is not None and _is_local(daemon.host):
             yield error(
                 f"{path}.host",
-                f"{daemon.host} is a pod's own host or none at all; give the address under which pods reach the daemon",
+                f"{name_of(daemon.host)} is a pod's own host or none at all; give the address under which pods reach"
+                " the daemon",
             )
 
 
@@ -134,7 +149,7 @@ def configless(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             yield error(
                 f"controller.extraConf.{key}",
                 f"replaces the operator's line with slurm-operator {config.operator.version}, and without enable_configless"
-                f" in it no NodeSet gets its configuration; write enable_configless,{value}",
+                f" in it no NodeSet gets its configuration; write enable_configless,{name_of(value)}",
             )
 
 
@@ -172,16 +187,18 @@ def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             place = volume.mount_path.rstrip("/") or "/"
             if volume.name in _OPERATOR_VOLUMES:
                 yield error(
-                    path, f"has {volume.name}, which is the operator's own in each slurmd pod, with its keys; rename it"
+                    path,
+                    f"has {name_of(volume.name)}, which is the operator's own in each slurmd pod, with its keys; rename it",
                 )
             if place in _OPERATOR_MOUNTS:
                 yield error(
                     path,
-                    f"{volume.name} is mounted at {place}, where the operator's own volumes are: slurmd would find no key"
+                    f"{name_of(volume.name)} is mounted at {name_of(place)}, where the operator's own volumes are: slurmd"
+                    " would find no key"
                     " or no log; mount it elsewhere",
                 )
             if place in seen:
-                yield error(path, f"has two volumes at {place}; Kubernetes refuses such a pod")
+                yield error(path, f"has two volumes at {name_of(place)}; Kubernetes refuses such a pod")
             seen.add(place)
 
 
@@ -210,6 +227,7 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
 RULES = (
     resource_name,
     key_secrets,
+    keys_of_others,
     entry_names,
     addresses,
     node_ports,

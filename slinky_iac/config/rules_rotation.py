@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slinky_iac.config.findings import Finding, error, info
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import COMING_KEYS, StackConfig
 
 
@@ -43,7 +44,8 @@ def rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if config.logins:
         yield error(
             "keys.jwks",
-            f"true, but login sets ({', '.join(config.logins)}) read slurm.key only: they would be cut off at the change."
+            f"true, but login sets ({', '.join(map(name_of, config.logins))}) read slurm.key only: they would be cut off"
+            " at the change."
             " Leave it false, or keep login hosts outside",
         )
 

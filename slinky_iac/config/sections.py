@@ -15,6 +15,7 @@ from slinky_iac.config.fields import (
     ClusterName,
     DatabaseUser,
     DnsLabel,
+    FilePath,
     Host,
     Image,
     PartitionConf,
@@ -56,7 +57,10 @@ class Cluster(Section):
     namespace: DnsLabel = "slurm"
     """Namespace of all custom resources of this cluster; references never cross namespaces."""
     create_namespace: bool = True
-    """Whether this stack makes (and on destroy removes) the namespace."""
+    """Whether this stack makes the namespace, and removes it on destroy. Can't go from true to false on a live stack, except
+    with keepNamespace. A namespace that is there already and that this stack did not make is refused with true."""
+    keep_namespace: bool = False
+    """Leave a namespace that this stack made, with what others made in it, when the stack is destroyed."""
     fence: bool = True
     """Whether the API server itself refuses to delete or shrink NodeSets, and to delete what they need, unless a gate has
     drained their nodes; kubectl, Helm and all others are refused. Needs Kubernetes 1.30 or newer: set false on 1.29."""
@@ -76,7 +80,7 @@ class ChartSource(Section):
 
     oci: str | None = Field(default=None, pattern=r"^oci://\S+$")
     """OCI folder that holds `slurm-operator` and `slurm-operator-crds`."""
-    path: str | None = None
+    path: FilePath | None = None
     """Local folder that holds `slurm-operator` and `slurm-operator-crds`, absolute or relative to Pulumi.yaml."""
 
     @model_validator(mode="after")

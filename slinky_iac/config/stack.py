@@ -7,7 +7,7 @@ from typing import Any
 from pydantic import Field
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import Url
+from slinky_iac.config.fields import FilePath, Url
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSets, Partitions
@@ -30,21 +30,24 @@ class Access(Section):
 
     url: Url | None = None
     """A direct address of slurmrestd. By default the Kubernetes API server's service proxy, so a kubeconfig is enough."""
-    ca_file: str | None = None
+    ca_file: FilePath | None = None
     """Certificate authority of a direct https address, as a file."""
-    client_cert_file: str | None = None
+    client_cert_file: FilePath | None = None
     """Client certificate of gates and commands, as a PEM file, where that address asks for one. Read at each request."""
-    client_key_file: str | None = None
+    client_key_file: FilePath | None = None
     """Key of it, as a PEM file without a passphrase."""
 
 
 class Kubernetes(Section):
     """Which Kubernetes cluster. Resources and drains use the same one: that is why it is said here, once."""
 
-    kubeconfig: str | None = None
+    kubeconfig: FilePath | None = None
     """Path of a kubeconfig file; by default $KUBECONFIG or the usual place."""
     context: str | None = None
     """Context of it; by default the current one."""
+    cluster: str | None = Field(default=None, pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
+    """UID of the namespace kube-system: every preview and update ends where another Kubernetes cluster answers, or none. By
+    default the stack keeps to the cluster of its first `pulumi up`, where that can be asked."""
 
 
 class StackConfig(Section):

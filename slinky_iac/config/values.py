@@ -13,9 +13,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from slinky_iac import keys
-from slinky_iac.config.findings import Finding
+from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
+from slinky_iac.config.shown import place
 from slinky_iac.config.stack import COMING_KEYS, SECRET_KEYS, TOKEN_KEYS, StackConfig
 from slinky_iac.errors import ConfigError, KeyMaterialError
 
@@ -76,7 +77,8 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
         if name in own and name not in secret
     ]
     faults += [
-        f"{name}: holds a secret, but settings are shown in previews and pod specs; only {', '.join(SECRET_KEYS)} are secret"
+        f"{place(name)}: holds a secret, but settings are shown in previews and pod specs; only"
+        f" {', '.join(SECRET_KEYS)} are secret"
         for name in sorted(secret - set(SECRET_KEYS))
     ]
     if faults:
@@ -90,7 +92,21 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
     if config.keys.auth == "auth/munge":
         wanted = ("mungeKey",) if config.keys.source == "imported" else ()
         return Values(config, found, munge_key=_decoded(config, own, wanted).get("mungeKey"))
-    return Values(config, found, _imported(config, own), _coming(config, own), coming, tokens=_tokens(config, own))
+    imported, others = _imported(config, own), _coming(config, own)
+    named = dict(zip(("slurmKey", "jwtKey"), imported or (), strict=False)) | others
+    return Values(config, (*found, *_words(named)), imported, others, coming, tokens=_tokens(config, own))
+
+
+def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:
+    return (
+        warning(
+            name,
+            "looks like words that a person chose, and its fingerprint stands in outputs, previews and handed-over files,"
+            " where words can be tried against it. Replace it by random bytes: docs/keys.md",
+        )
+        for name, raw in found.items()
+        if keys.is_like_a_passphrase(raw)
+    )
 
 
 def settings_of(own: Mapping[str, str]) -> StackConfig:
@@ -103,7 +119,7 @@ def _parsed(name: str, text: str) -> object:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):  # also numbers of over 4,300 digits, and nesting that no person writes
-        raise ConfigError((f"{name}: is a single value; it must be a mapping of settings",)) from None
+        raise ConfigError((f"{place(name)}: is a single value; it must be a mapping of settings",)) from None
 
 
 def _require_readable_password(config: StackConfig, own: Mapping[str, str]) -> None:

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import (
     DnsLabel,
+    FilePath,
     Gres,
     Host,
     Image,
@@ -144,7 +145,8 @@ class NodeSet(Section):
     pod: PodSettings = PodSettings()
     """Placement, grace period, host network."""
     privileged: bool | None = None
-    """Run slurmd privileged; by default what the operator sets."""
+    """Run slurmd privileged; by default what the operator sets, which is true, with SYS_ADMIN, NET_ADMIN and BPF beside it:
+    who becomes root in such a pod is close to root on its Kubernetes node. false is refused where the release drops it."""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment of the slurmd container. No secrets: pod specs are readable."""
     volumes: tuple[Volume, ...] = ()
@@ -224,11 +226,11 @@ class ExternalSlurmrestd(Section):
 
     url: Url
     """Base address, e.g. https://slurmrestd.example.org:6820."""
-    ca_file: str | None = None
+    ca_file: FilePath | None = None
     """Certificate authority of an https address, as a file."""
-    client_cert_file: str | None = None
+    client_cert_file: FilePath | None = None
     """Client certificate of preflight, as a PEM file, where that address asks for one. Read at each request."""
-    client_key_file: str | None = None
+    client_key_file: FilePath | None = None
     """Key of it, as a PEM file without a passphrase."""
 
 

@@ -35,6 +35,7 @@ DONE = {"POST": frozenset({200, 201}), "PATCH": frozenset({200, 201}), "DELETE":
 NO_SUCH_API = b"404 page not found"
 """The API server's whole answer where it has no such API at all; of an object that isn't there it says so in a Status."""
 Body = TypeVar("Body", bound=BaseModel)
+_Texts = dict[str, str] | None
 
 
 class _Status(BaseModel):
@@ -294,18 +295,13 @@ class KubeClient:
         path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
         return read_crd(self._answer("GET", path, f"CRD {name}").content, name)
 
-    def _get(self, path: str, model: type[Body], what: str, params: dict[str, str] | None = None) -> Body:
-        return raw.read(self._answer("GET", path, what, params=params).content, model, what)
+    def asked(self, path: str, model: type[Body], what: str, params: _Texts = None, headers: _Texts = None) -> Body:
+        return raw.read(self._answer("GET", path, what, params=params, headers=headers).content, model, what)
+
+    _get = asked  # by its public name for other modules of this package (:mod:`slinky_iac.kube.marks`)
 
     def _answer(
-        self,
-        method: str,
-        path: str,
-        what: str,
-        *,
-        params: dict[str, str] | None = None,
-        json: object = None,
-        headers: dict[str, str] | None = None,
+        self, method: str, path: str, what: str, *, params: _Texts = None, json: object = None, headers: _Texts = None
     ) -> httpx.Response:
         try:
             response = self._sender.send(

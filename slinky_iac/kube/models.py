@@ -144,3 +144,13 @@ class SecretState:
     made: int | None
     written: Mapping[str, int | None]
     """By entry, the last change of whoever owns it: an entry that is changed in place is at least as old."""
+
+
+@dataclass(frozen=True)
+class Marks:
+    """What any object says of itself and of who made it."""
+
+    name: str
+    uid: str
+    labels: Mapping[str, str]
+    annotations: Mapping[str, str]

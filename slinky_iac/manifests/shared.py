@@ -25,6 +25,12 @@ def labels(config: StackConfig) -> dict[str, str]:
     }
 
 
+def namespace_labels(config: StackConfig) -> dict[str, str]:
+    """Labels of the cluster's namespace: the API server warns of pods that may do more than they need, and audits them. It
+    refuses none: slurmd runs privileged (Kubernetes, "Pod Security Standards")."""
+    return labels(config) | {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("warn", "audit")}
+
+
 def reference(config: StackConfig) -> Spec:
     """A reference to a resource of this cluster (Controller and Accounting have the same name), by operator release."""
     spec: Spec = {"name": config.cluster.resource_name}

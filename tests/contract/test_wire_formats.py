@@ -52,7 +52,9 @@ PROVIDERS = {
     "pulumi-python:dynamic/slurm:ClusterIdentity": (
         "slinky_iac.identity",
         "IdentityProvider",
-        {"clusterName", "namespace", "resourceName", "slurmKeySecret", "jwtKeySecret", "persistence", "slurmctld"},
+        {"clusterName", "namespace", "resourceName", "slurmKeySecret", "jwtKeySecret", "persistence", "slurmctld"}
+        | {"createNamespace", "keepNamespace", "operatorNamespace", "kubernetes", "kubernetesPinned"}
+        | {"kubeconfig", "context"},
     ),
 }
 OUTPUTS = [

@@ -15,10 +15,11 @@ from lab import charts, paths
 from lab.stacks import Stack
 from slinky_iac.keys import fingerprint
 from tests.e2e.world import World, dev_settings
+from tests.raw_keys import raw_key
 
 NAMESPACE = "importing"
 BYTES = bytes(range(256)) * 4
-OTHER = b"\x00\xff" * 64
+OTHER = b"\x00\xff" * 8 + raw_key("other")
 TEXT = b"a key as an editor leaves it, long enough\n"
 
 

@@ -10,6 +10,7 @@ import pytest
 import yaml
 
 from tests.integration.engine import REPO, Engine, Project, create_project
+from tests.raw_keys import text_key
 from tests.stacks import Data, merged, sections
 
 KEYS = {"slurmKey": bytes(range(64)), "jwtKey": bytes(range(64, 128))}
@@ -73,7 +74,7 @@ def test_all_faults_of_a_configuration_are_said_at_once_and_nothing_is_made(stac
         (["--secret", "--path", "nodesets.gpu.env.TOKEN", SENTINEL], "nodesets: holds a secret"),
         (["--secret", "jwtKey", base64.b64encode(SENTINEL.encode()).decode()], "jwtKey: has 14 bytes; 32 to 65536"),
         (
-            ["--secret", "jwtKey", base64.b64encode(b"k" * 40 + b"\n").decode()],
+            ["--secret", "jwtKey", base64.b64encode(text_key("k") + b"\n").decode()],
             "jwtKey: is text that ends with a line break",
         ),
     ],

@@ -6,10 +6,12 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.identity import REASONS, IdentityProvider
+from slinky_iac.identity import KUBERNETES, PINNED, REASONS, RECORDED, IdentityProvider, refusals
 from tests.clusters import recorded
 
 PROPS = dict.fromkeys(REASONS, "same")
+WHOLE = {name: PROPS.get(name) for name in RECORDED}
+HERE, ELSEWHERE = "11111111-0000-4000-8000-000000000001", "22222222-0000-4000-8000-000000000002"
 
 
 def failures(olds: dict[str, Any], news: dict[str, Any]) -> list[tuple[str, str]]:
@@ -35,13 +37,13 @@ def test_a_property_that_an_older_state_lacks_is_recorded_not_refused() -> None:
     old = {name: value for name, value in PROPS.items() if name != "persistence"}
     assert failures(old, PROPS) == []
     assert IdentityProvider().diff("lab", old, PROPS).changes
-    assert IdentityProvider().update("lab", old, PROPS).outs == PROPS
+    assert IdentityProvider().update("lab", old, PROPS).outs == WHOLE
     assert not IdentityProvider().diff("lab", PROPS, PROPS).changes
 
 
 def test_the_id_is_the_clusters_name() -> None:
     created = IdentityProvider().create(PROPS | {"clusterName": "atlas"})
-    assert (created.id, set(created.outs or {})) == ("atlas", set(REASONS))
+    assert (created.id, set(created.outs or {})) == ("atlas", set(RECORDED))
 
 
 @pytest.mark.parametrize(
@@ -59,7 +61,7 @@ def test_the_id_is_the_clusters_name() -> None:
 def test_every_such_setting_reaches_the_check(over: dict[str, Any], changed: str) -> None:
     before = recorded("all-in-kubernetes").one("slurm:ClusterIdentity").inputs
     after = recorded("all-in-kubernetes", **over).one("slurm:ClusterIdentity").inputs
-    assert changed in [name for name, _ in failures(before, after)]
+    assert changed in refusals(before, after)
 
 
 def test_the_check_finds_the_old_values_whatever_changes() -> None:
@@ -79,4 +81,74 @@ def test_another_operator_release_is_no_other_cluster() -> None:
         recorded("all-outside", operator={"version": version}).one("slurm:ClusterIdentity").inputs
         for version in ("1.0.1", "1.2.1")
     ]
-    assert failures(*inputs) == []
+    assert refusals(*inputs) == {}
+
+
+def test_a_namespace_that_this_stack_made_cannot_leave_the_program() -> None:
+    """Pulumi deletes what leaves the program: the namespace with every pod, job and key in it."""
+    before = recorded("all-in-kubernetes").one("slurm:ClusterIdentity").inputs
+    after = recorded("all-in-kubernetes", cluster={"createNamespace": False}).one("slurm:ClusterIdentity").inputs
+    ((where, said),) = refusals(before, after).items()
+    assert where == "createNamespace"
+    assert "can't change from true to false" in said
+    assert "cluster.keepNamespace: true" in said
+
+
+def test_a_namespace_that_is_kept_may_leave_the_program_only_once_the_state_knows_that_it_is_kept() -> None:
+    kept = PROPS | {"createNamespace": True, "keepNamespace": True}
+    assert refusals(kept, PROPS | {"createNamespace": False, "keepNamespace": False}) == {}
+    both_at_once = refusals(kept | {"keepNamespace": False}, PROPS | {"createNamespace": False, "keepNamespace": True})
+    assert set(both_at_once) == {"createNamespace"}
+
+
+def test_the_namespace_is_left_on_destroy_where_that_is_asked_for() -> None:
+    def kept(**cluster: Any) -> list[bool]:
+        made = recorded("all-in-kubernetes", cluster=cluster).of("core/v1:Namespace")
+        return [each.retained for each in made if each.inputs["metadata"]["name"] == "slurm"]
+
+    assert kept() == [False]
+    assert kept(keepNamespace=True) == [True]
+
+
+def test_the_operators_namespace_cannot_leave_the_program_while_the_operator_stays() -> None:
+    inputs = {
+        name: recorded("all-outside", operator=operator).one("slurm:ClusterIdentity").inputs
+        for name, operator in (("made", {}), ("left", {"createNamespace": False}), ("none", {"install": False}))
+    }
+    assert set(refusals(inputs["made"], inputs["left"])) == {"operatorNamespace"}
+    assert refusals(inputs["made"], inputs["none"]) == {}
+    assert refusals(inputs["left"], inputs["made"]) == {}
+
+
+def test_a_stack_that_lives_in_one_kubernetes_is_refused_in_another() -> None:
+    said = refusals(PROPS | {KUBERNETES: HERE}, PROPS | {KUBERNETES: ELSEWHERE})
+    assert set(said) == {KUBERNETES}
+    assert HERE in said[KUBERNETES]
+    assert f"kubernetes.cluster: {ELSEWHERE}" in said[KUBERNETES]
+
+
+@pytest.mark.parametrize(("recorded_uid", "live"), [("", HERE), (HERE, ""), (HERE, HERE), (None, HERE)])
+def test_a_kubernetes_that_is_unknown_or_the_same_is_not_refused(recorded_uid: str | None, live: str) -> None:
+    assert refusals(PROPS | {KUBERNETES: recorded_uid}, PROPS | {KUBERNETES: live}) == {}
+
+
+@pytest.mark.parametrize(
+    ("live", "refused"), [(HERE, False), (ELSEWHERE, True), ("", True)], ids=["it", "another", "none answers"]
+)
+def test_a_pinned_kubernetes_is_the_only_one(live: str, refused: bool) -> None:
+    """Also where nothing is recorded yet, or another one is: the pin is how a stack goes on where its cluster is gone."""
+    for known in ("", HERE, ELSEWHERE):
+        news = PROPS | {KUBERNETES: live, PINNED: HERE}
+        assert (KUBERNETES in refusals(PROPS | {KUBERNETES: known}, news)) is refused
+
+
+def test_the_known_kubernetes_is_kept_where_none_answers() -> None:
+    """Otherwise a preview from a desk without the cluster would show a difference, and the next one too."""
+    checked = IdentityProvider().check(PROPS | {KUBERNETES: HERE}, dict(PROPS))
+    assert checked.inputs[KUBERNETES] == HERE
+
+
+def test_every_property_that_is_recorded_reaches_the_check() -> None:
+    inputs = recorded("all-outside", kubernetes={"cluster": HERE, "context": "prod"}).one("slurm:ClusterIdentity").inputs
+    assert {*RECORDED, PINNED} <= inputs.keys(), "without these the check doesn't ask which Kubernetes answers"
+    assert (inputs[PINNED], inputs["context"]) == (HERE, "prod")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import string
 import subprocess
 from pathlib import Path
 
@@ -13,8 +15,13 @@ from hypothesis import strategies as st
 
 from slinky_iac import keys
 from slinky_iac.errors import KeyMaterialError
+from slinky_iac.keys import MINIMUM_BYTES, check, is_like_a_passphrase
+from tests.raw_keys import raw_key, text_key
+from tests.rsa_keys import pem
 
-RAW = st.binary(min_size=keys.MINIMUM_BYTES, max_size=200)
+STRONG = bytes(range(100, 132))
+"""Enough for a key: Hypothesis likes zeros, which are refused."""
+RAW = st.binary(max_size=200).map(lambda tail: STRONG + tail)
 
 
 def encoded(raw: bytes) -> str:
@@ -39,7 +46,7 @@ def test_binary_that_happens_to_end_with_a_newline_byte_is_accepted() -> None:
 
 @pytest.mark.parametrize("ending", [b"\n", b"\r\n"])
 def test_text_with_a_stray_newline_is_refused_unless_it_is_wanted(ending: bytes) -> None:
-    raw = b"k" * 64 + ending
+    raw = text_key("k") + ending
     with pytest.raises(KeyMaterialError, match=r"slurmKey: .*line break.*allowTrailingNewline"):
         keys.decode("slurmKey", encoded(raw), allow_trailing_newline=False)
     assert keys.decode("slurmKey", encoded(raw), allow_trailing_newline=True) == raw
@@ -47,7 +54,7 @@ def test_text_with_a_stray_newline_is_refused_unless_it_is_wanted(ending: bytes)
 
 @pytest.mark.parametrize(("size", "accepted"), [(0, False), (31, False), (32, True), (65536, True), (65537, False)])
 def test_too_short_and_too_long_keys_are_refused(size: int, accepted: bool) -> None:
-    text = encoded(b"\xff" * size)
+    text = encoded(raw_key("k", size))
     if accepted:
         assert len(keys.decode("jwtKey", text, allow_trailing_newline=False)) == size
         return
@@ -120,3 +127,55 @@ def test_a_slurm_jwks_that_can_not_be_read_is_quoted_nowhere(document: bytes) ->
     with pytest.raises(ValueError, match="no set of keys") as error:
         keys.of_jwks(document)
     assert "secret" not in str(error.value)
+
+
+CERTIFICATE = b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(os.urandom(300)) + b"-----END CERTIFICATE-----\n"
+
+
+@pytest.mark.parametrize(
+    "weak",
+    [
+        bytes(32),
+        b"a" * 1024,
+        b"ab" * 512,
+        b"0123456789abcdef" * 64,
+        b"-----BEGIN RSA PRIVATE KEY-----\n-----END RSA PRIVATE KEY-----\n",
+        CERTIFICATE,
+        CERTIFICATE.replace(b"CERTIFICATE", b"PUBLIC KEY"),
+    ],
+    ids=["zeros", "one letter", "two letters", "16 letters over and over", "an empty PEM", "a certificate", "a public key"],
+)
+def test_a_key_that_anybody_may_guess_or_have_is_refused(weak: bytes) -> None:
+    with pytest.raises(KeyMaterialError) as caught:
+        check("jwtKey", weak, allow_trailing_newline=True)
+    assert weak.decode("latin-1") not in str(caught.value)
+
+
+@given(st.binary(min_size=MINIMUM_BYTES, max_size=MINIMUM_BYTES).filter(lambda raw: len(set(raw)) > 24))
+def test_a_random_key_of_the_least_length_is_taken(raw: bytes) -> None:
+    check("slurmKey", raw, allow_trailing_newline=True)
+
+
+def test_a_private_key_as_slurms_older_pages_made_it_is_taken() -> None:
+    """`openssl genrsa -out jwt_hs256.key 2048` stood in jwt.html of 20.02 to 20.11; outside clusters have such keys."""
+    check("jwtKey", pem("old"), allow_trailing_newline=False)
+
+
+@pytest.mark.parametrize(
+    ("raw", "like"),
+    [
+        (b"correct horse battery staple and more words", True),
+        (b"thequickbrownfoxjumpsoverthelazydog", True),
+        (b"CORRECT-HORSE-BATTERY-STAPLE-2024", True),
+        (b"Kx83nq0ZpQ7rT2vWb5yLm9dHs4jGf6cA", False),
+        (bytes(range(64)), False),
+    ],
+)
+def test_words_are_told_from_random_bytes(raw: bytes, like: bool) -> None:
+    assert is_like_a_passphrase(raw) is like
+
+
+@given(st.binary(min_size=MINIMUM_BYTES, max_size=2048))
+def test_random_bytes_never_look_like_words(raw: bytes) -> None:
+    printable = set(raw) <= set(string.ascii_letters.encode() + b" ._-0123456789\r\n")
+    assert not is_like_a_passphrase(raw) or printable

@@ -14,8 +14,9 @@ from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.errors import ConfigError, StateError
 from slinky_iac.pulumi_command import Runner
 from slinky_iac.stack_config import configured
+from tests.raw_keys import raw_key
 
-SLURM, JWT = b"\x01" * 40, b"\x02" * 40
+SLURM, JWT = raw_key("slurm"), raw_key("jwt")
 PLAIN: dict[str, Any] = {
     "cluster": {"name": "lab"},
     "keys": {"source": "imported"},

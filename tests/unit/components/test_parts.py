@@ -136,7 +136,7 @@ def test_a_stack_may_give_up_the_protection_of_its_keys() -> None:
 
 def test_existing_secrets_are_referred_to_and_not_made() -> None:
     keys = {"source": "existing", "slurmKeySecret": "ours", "jwtKeySecret": "theirs", "jwtKeyEntry": "jwt.key"}
-    recording = recorded("controller-outside", keys=keys)
+    recording = recorded("controller-outside", keys=keys, cluster={"createNamespace": False})
     assert key_secrets(recording) == []
     spec = recording.one(f"{CR}Controller").inputs["spec"]
     assert spec["slurmKeyRef"] == {"name": "ours", "key": "slurm.key"}

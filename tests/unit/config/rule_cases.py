@@ -63,6 +63,38 @@ DAEMONS = [
         {"keys": {"jwtKeySecret": "b"}},
     ),
     Case(
+        "a namespace that would take the Secrets of others with it",
+        minimal(keys={"source": "existing", "slurmKeySecret": "a", "jwtKeySecret": "b"}),
+        "error",
+        "cluster.createNamespace",
+        ("pulumi destroy", "Secrets", "cluster.keepNamespace"),
+        {"cluster": {"createNamespace": False}},
+    ),
+    Case(
+        "slurmdbd that takes anybody for root",
+        minimal(accounting={"enabled": True, "database": {"host": "db"}, "extraConf": {"AuthType": "auth/none"}}),
+        "error",
+        "accounting.extraConf.AuthType",
+        ("last and win", "keys.auth"),
+        {"accounting": {"extraConf": {"AuthType": None}}},
+    ),
+    Case(
+        "a password in the environment",
+        nodeset(env={"DB_PASSWORD": "x"}),
+        "error",
+        "nodesets.gpu.env.DB_PASSWORD",
+        ("named like a secret", "file"),
+        {"nodesets": {"gpu": {"env": {"DB_PASSWORD": None}}}},
+    ),
+    Case(
+        "a signing key in pods of jobs",
+        nodeset(volumes=[{"name": "v", "mountPath": "/v", "source": {"secret": {"secretName": "slurm-auth-jwths256"}}}]),
+        "error",
+        "nodesets.gpu.volumes",
+        ("the JWT key", "Slurm's admin"),
+        {"nodesets": {"gpu": {"volumes": None}}},
+    ),
+    Case(
         "both keys in one entry",
         minimal(
             keys={
@@ -83,7 +115,7 @@ DAEMONS = [
         minimal(keys={"slurmKeySecret": "slurm-auth-jwths256"}),
         "error",
         "keys",
-        ("slurm-auth-jwths256", "different names"),
+        ("one Secret", "different names"),
         {"keys": {"jwtKeySecret": "jwt"}},
     ),
     Case(
@@ -91,7 +123,7 @@ DAEMONS = [
         minimal(keys={"slurmKeyEntry": "../slurm.key"}),
         "error",
         "keys.slurmKeyEntry",
-        ("../slurm.key", "without a folder"),
+        ("never shown here", "without a folder"),
         {"keys": {"slurmKeyEntry": "slurm.key"}},
     ),
     Case(

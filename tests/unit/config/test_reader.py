@@ -17,6 +17,7 @@ from slinky_iac import keys
 from slinky_iac.config.reader import StackSettings, read_stack
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from tests.program import in_program
+from tests.raw_keys import text_key
 from tests.stacks import minimal, outside
 
 RAW = (bytes(range(64)), bytes(range(64, 128)))
@@ -147,7 +148,7 @@ def test_no_configuration_at_all_names_what_is_missing() -> None:
     ("secrets", "fault"),
     [
         (KEYS | {"slurmKey": base64.b64encode(b"short").decode()}, "slurmKey: has 5 bytes; 32 to 65536 are allowed"),
-        (KEYS | {"jwtKey": base64.b64encode(b"k" * 40 + b"\n").decode()}, "jwtKey: is text that ends with a line break"),
+        (KEYS | {"jwtKey": base64.b64encode(text_key("k") + b"\n").decode()}, "jwtKey: is text that ends with a line break"),
         (KEYS | {"jwtKey": "%%%"}, "jwtKey: is not base64"),
         ({"slurmKey": KEYS["slurmKey"], "jwtKey": KEYS["slurmKey"]}, "jwtKey: is the same key as slurmKey"),
         ({"slurmKey": KEYS["slurmKey"]}, "keys.source: imported, but jwtKey is not set"),

@@ -15,9 +15,10 @@ from slinky_iac.config.rules import findings
 from slinky_iac.config.values import values_of
 from slinky_iac.errors import ConfigError
 from slinky_iac.manifests.workers import nodeset_spec
+from tests.raw_keys import raw_key
 from tests.stacks import minimal, outside
 
-OLD, NEW, JWT, JWT_NEXT = (bytes([start]) * 64 for start in (1, 2, 3, 4))
+OLD, NEW, JWT, JWT_NEXT = (raw_key(word) for word in ("old", "new", "jwt", "next"))
 BOTH = frozenset({"slurmKey", "jwtKey"})
 JWKS: dict[str, Any] = {"keys": {"source": "imported", "jwks": True}}
 
@@ -86,6 +87,7 @@ def test_jwks_is_refused_where_somebody_would_be_cut_off(more: dict[str, Any], w
 
 def test_keys_that_come_go_with_imported_keys_only() -> None:
     data = outside(keys={"source": "existing", "slurmKeySecret": "a", "jwtKeySecret": "b"})
+    data["cluster"] |= {"createNamespace": False}
     assert [path for path, _ in errors(data, "jwtKeyNext")] == ["keys.source"]
 
 

@@ -18,6 +18,7 @@ from slinky_iac.manifests.daemons import accounting_spec, controller_spec
 from slinky_iac.reach import reach
 from slinky_iac.slurmconf import outside_parameters
 from tests.crds import SERVED, faults
+from tests.raw_keys import raw_key
 from tests.rsa_keys import pem, token_key
 from tests.stacks import SECRETS, Data, form, merged, minimal, outside
 
@@ -109,7 +110,7 @@ def test_with_munge_there_is_nobody_to_send_tokens_to() -> None:
 
 
 def values(data: Data, **secrets: bytes) -> Values:
-    given = {"slurmKey": b"s" * 64, "jwtKey": b"j" * 64, **secrets}
+    given = {"slurmKey": raw_key("s"), "jwtKey": raw_key("j"), **secrets}
     own = {name: json.dumps(section) for name, section in data.items()}
     own |= {name: base64.b64encode(raw).decode() for name, raw in given.items()}
     return values_of(own, frozenset(given))

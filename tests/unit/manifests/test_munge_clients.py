@@ -145,7 +145,12 @@ def test_the_stack_makes_the_secret_and_the_config_map_and_nothing_of_slinky() -
 
 
 def test_an_existing_key_is_not_made() -> None:
-    made = recorded(MUNGE, keys={"source": "existing"}, munge={"keySecret": "theirs"})
+    made = recorded(
+        MUNGE,
+        keys={"source": "existing"},
+        munge={"keySecret": "theirs"},
+        cluster={"createNamespace": False},
+    )
     assert made.of("kubernetes:core/v1:Secret") == []
 
 

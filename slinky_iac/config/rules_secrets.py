@@ -1,0 +1,169 @@
+"""Rules about what would open the cluster: authentication switched off, secrets that stand where all may read them, key
+Secrets in pods where jobs run, and services that are offered to everybody.
+
+Sources: slurm-operator ``accounting_config.go`` (extraConf comes last), slurmdbd.conf(5) (of two lines of one name the last
+holds), ``worker_app.go`` (slurmd runs privileged by default).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+from typing import Any, Final
+
+from slinky_iac import names
+from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.stack import StackConfig
+
+OWNED_BY_DATABASE: Final = {
+    "authtype": "keys.auth",
+    "authinfo": "keys",
+    "authalttypes": "keys",
+    "authaltparameters": "keys",
+    "dbdaddr": "cluster.resourceName",
+    "dbdhost": "cluster.resourceName",
+    "dbdport": "nothing: it is always 6819",
+    "pidfile": "nothing: the operator knows the process",
+    "slurmuser": "cluster.images.slurmdbd",
+    "storagehost": "accounting.database.host",
+    "storageloc": "accounting.database.name",
+    "storagepass": "the secret databasePassword",
+    "storageport": "accounting.database.port",
+    "storagetype": "accounting.database",
+    "storageuser": "accounting.database.username",
+}
+"""slurmdbd.conf parameters that may not stand in ``accounting.extraConf``, in lower case, and where they are set instead."""
+_SECRET_WORDS: Final = frozenset(
+    {"pass", "passwd", "password", "passphrase", "secret", "token", "jwt", "apikey", "credential", "credentials"}
+)
+_LIKELY_WORDS: Final = frozenset({"key", "pwd", "cred", "creds", "auth"})
+_WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
+_NODES_OWN: Final = ("/etc", "/root", "/proc", "/sys", "/boot", "/var/lib/kubelet", "/var/run", "/run")
+"""Folders of a Kubernetes node by which root of a container is root of the node, or reads other pods' Secrets."""
+
+
+def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmdbd takes the last of two lines of one name, and extraConf comes last."""
+    accounting = config.accounting
+    if not accounting.enabled or accounting.external is not None:
+        return
+    for key in accounting.extra_conf:
+        if key.lower() in OWNED_BY_DATABASE:
+            yield error(
+                f"accounting.extraConf.{key}",
+                "is written by this program or the operator, and here it would stand last and win: slurmdbd could take"
+                f" anybody for root, or a password be in the state. Set {OWNED_BY_DATABASE[key.lower()]} instead",
+            )
+
+
+def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Pod specs, the state and previews show the environment, and each job inherits it."""
+    for nodeset, settings in config.nodesets.items():
+        for name, value in settings.env.items():
+            path = f"nodesets.{nodeset}.env.{name}"
+            if not value or value.startswith("/"):
+                continue  # nothing, or where a file is
+            if is_secret(name):
+                yield error(
+                    path,
+                    "is named like a secret, and all who see the pod, the preview or the state read it, each job too."
+                    " Give it as a file: a volume with a Secret, readable by who needs it, and its path here",
+                )
+            elif is_likely_secret(name):
+                yield warning(
+                    path,
+                    "is named like a secret; pod specs, previews and the state show it, and each job inherits it",
+                )
+
+
+def is_secret(name: str) -> bool:
+    """Whether one of a name's words says that the value is a secret: DB_PASSWORD, dbPass, API_TOKEN."""
+    return bool(_SECRET_WORDS & _words(name)) or "apikey" in name.lower().replace("_", "")
+
+
+def is_likely_secret(name: str) -> bool:
+    """Whether a name's last word may say so: SSH_KEY, and SORT_KEY too."""
+    found = _WORDS.findall(name)
+    return bool(found) and found[-1].lower() in _LIKELY_WORDS and name not in {"PWD", "OLDPWD"}
+
+
+def _words(name: str) -> set[str]:
+    return {word.lower() for word in _WORDS.findall(name)}
+
+
+def volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Root of a slurmd pod reads all that is mounted there, and whoever runs jobs may become root on a node."""
+    keys = key_secrets(config)
+    for nodeset, settings in config.nodesets.items():
+        for volume in settings.volumes:
+            path = f"nodesets.{nodeset}.volumes"
+            for secret in mounted_secrets(volume.source):
+                if secret in keys:
+                    yield error(
+                        path,
+                        f"{name_of(volume.name)} mounts the Secret of {keys[secret]}: who becomes root in such a pod would"
+                        " have it, and with a signing key be Slurm's admin. Remove it; the operator gives what is needed",
+                    )
+            yield from _of_the_node(path, volume.name, volume.source)
+
+
+def _of_the_node(path: str, name: str, source: dict[str, Any]) -> Iterator[Finding]:
+    host = source.get("hostPath")
+    given = host.get("path") if isinstance(host, dict) else None
+    if not isinstance(given, str):
+        return
+    folder = str(PurePosixPath("/" + given.lstrip("/")))
+    if folder == "/" or ".." in PurePosixPath(given).parts:
+        yield error(
+            path,
+            f"{name_of(name)} mounts all of the Kubernetes node's files: slurmd runs privileged, so root of the pod is root"
+            " of the node and reads the Secrets of every pod there. Mount the folder that is needed",
+        )
+    elif any(folder == each or folder.startswith(f"{each}/") for each in _NODES_OWN):
+        yield warning(
+            path,
+            f"{name_of(name)} mounts {name_of(folder)} of the Kubernetes node: slurmd runs privileged, and with this folder"
+            " root of the pod may become root of the node",
+        )
+
+
+def key_secrets(config: StackConfig) -> dict[str, str]:
+    """Names of the Secrets that no pod of jobs may have beside what the operator gives it, and what they hold."""
+    keys, base = config.keys, config.cluster.resource_name
+    return {
+        keys.slurm_key_secret or names.slurm_key_secret(base): "slurm.key",
+        keys.jwt_key_secret or names.jwt_key_secret(base): "the JWT key",
+        names.slurm_jwks_secret(base): "slurm.jwks",
+        names.token_key_secret(base): "the token key",
+        config.munge.key_secret or names.munge_key_secret(base): "munge.key",
+        names.shorten(f"{base}-database"): "the database's password",
+    }
+
+
+def mounted_secrets(source: Any) -> Iterator[str]:  # noqa: ANN401 - a piece of a PodSpec
+    """Names of all Secrets in a volume's source: itself, and in a projected volume."""
+    if isinstance(source, dict):
+        for key, value in source.items():
+            if key in {"secret", "nodePublishSecretRef", "secretRef"} and isinstance(value, dict):
+                yield from (str(value[name]) for name in ("secretName", "name") if name in value)
+            yield from mounted_secrets(value)
+    elif isinstance(source, list):
+        for each in source:
+            yield from mounted_secrets(each)
+
+
+def offered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurmrestd speaks plain HTTP, and each token that it is sent may be read on the way and used."""
+    kind = config.restapi.service.type
+    if config.keys.auth == "auth/slurm" and kind != "ClusterIP" and config.restapi.tls is None:
+        yield warning(
+            "restapi.service.type",
+            f"is {kind}: slurmrestd's port 6820 is open beyond Kubernetes' own network, in plain HTTP. Who listens on the"
+            " way has the tokens of all who ask, and a token of SlurmUser's is Slurm's admin. Gates and commands need"
+            " ClusterIP only; for users set restapi.tls and restapi.tls.service.type",
+        )
+
+
+RULES = (database, environment, volumes, offered)

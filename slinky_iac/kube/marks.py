@@ -1,0 +1,51 @@
+"""Which object is it, and who made it: the metadata of objects of any kind, never what they hold.
+
+Each raises :class:`slinky_iac.errors.KubeNotFound` where the object isn't there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from slinky_iac.kube.client import PAGE, KubeClient, label_of
+from slinky_iac.kube.models import Marks
+from slinky_iac.kube.raw_marks import ObjectBody, ObjectList
+from slinky_iac.names import API_VERSION
+
+METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
+METADATA_OF_ALL = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1"
+"""Accept headers of questions whose answers hold no object's contents (Kubernetes, "API Concepts")."""
+
+
+def namespace(kube: KubeClient, name: str) -> Marks:
+    """A Namespace."""
+    return _one(kube, f"/api/v1/namespaces/{label_of(name)}", f"Namespace {name}")
+
+
+def custom(kube: KubeClient, space: str, plural: str, name: str) -> Marks:
+    """A resource of the operator's, such as of ``restapis``."""
+    path = f"/apis/{API_VERSION}/namespaces/{label_of(space)}/{plural}/{label_of(name)}"
+    return _one(kube, path, f"{plural} {space}/{name}")
+
+
+def definition(kube: KubeClient, name: str) -> Marks:
+    """A CustomResourceDefinition."""
+    path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{label_of(name)}"
+    return _one(kube, path, f"CRD {name}")
+
+
+def secret(kube: KubeClient, space: str, name: str) -> Marks:
+    """A Secret."""
+    return _one(kube, f"/api/v1/namespaces/{label_of(space)}/secrets/{label_of(name)}", f"Secret {space}/{name}")
+
+
+def secrets(kube: KubeClient, space: str, labels: Mapping[str, str]) -> tuple[Marks, ...]:
+    """Secrets with these labels, of which there may be none."""
+    params = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items()), "limit": str(PAGE)}
+    path, headers = f"/api/v1/namespaces/{label_of(space)}/secrets", {"accept": METADATA_OF_ALL}
+    found = kube.asked(path, ObjectList, f"Secrets of {space}", params=params, headers=headers)
+    return tuple(each.value() for each in found.items or ())
+
+
+def _one(kube: KubeClient, path: str, what: str) -> Marks:
+    return kube.asked(path, ObjectBody, what, headers={"accept": METADATA_ONLY}).value()

@@ -1,0 +1,155 @@
+"""Is what an update is about to make there already, made by somebody else?
+
+pulumi-kubernetes creates by server-side apply: what is there under the name is taken up without a word, and deleted on
+destroy, a Namespace with all that is in it. Helm refuses a name that it has a record of, without saying what to do. So each
+of these is looked at before its first creation, in preview too. What this stack made, and lost from its state when a run
+was cut off, is known by its marks and taken up.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Final
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import KubeNotFound, SlinkyError
+
+if TYPE_CHECKING:
+    from slinky_iac.kube.client import KubeClient
+    from slinky_iac.kube.models import Marks
+
+BUDGET_S: Final = 5.0
+"""Longest wait for an answer: a preview is looked at by somebody who waits."""
+MANAGED_BY: Final = "app.kubernetes.io/managed-by"
+US: Final = "slinky-iac"
+HELM_RECORD: Final = {"owner": "helm"}
+Question = Callable[["KubeClient"], str | None]
+"""Asks about one object; None where nothing is in the way, else what stops the update."""
+
+
+def _marks() -> ModuleType:
+    from slinky_iac.kube import marks  # noqa: PLC0415 - as in _client
+
+    return marks
+
+
+@contextmanager
+def _client(config: StackConfig, env: Mapping[str, str], home: Path) -> Iterator[KubeClient]:
+    # Few programs make anything, and the clients cost each a tenth of a second to import.
+    from slinky_iac.kube.client import KubeClient  # noqa: PLC0415
+    from slinky_iac.kube.kubeconfig import load  # noqa: PLC0415
+    from slinky_iac.kube_access import kube_source  # noqa: PLC0415
+
+    with KubeClient(load(kube_source(config), env=env, home=home), budget_s=BUDGET_S) as kube:
+        yield kube
+
+
+def refusal(config: StackConfig, question: Question, env: Mapping[str, str], home: Path, *, preview: bool) -> str | None:
+    """What stops the update, or None. A preview may be made where nothing answers; an update that can't ask stops."""
+    try:
+        with _client(config, env, home) as kube:
+            return question(kube)
+    except KubeNotFound:
+        return None
+    except SlinkyError as error:
+        if preview:
+            return None
+        return f"whether it is there already could not be asked, so nothing was made: {error}"
+
+
+def namespace(name: str, stack: str, setting: str) -> Question:
+    """A Namespace that ``stack`` is about to make; ``setting`` is what says so."""
+    return lambda kube: namespace_taken(_marks().namespace(kube, name), stack, setting)
+
+
+def namespace_taken(found: Marks, stack: str, setting: str) -> str | None:
+    """The refusal of a Namespace that is there and not this stack's."""
+    owner = found.annotations.get(names.ANNOTATION_STACK)
+    if owner == stack:
+        return None
+    made = f"the stack {owner} made it" if owner else f"it has no annotation {names.ANNOTATION_STACK}"
+    return (
+        f"Namespace {found.name} is there already, and this stack did not make it ({made}). Pulumi would take it up, and"
+        f" `pulumi destroy` would delete it with everything in it. It was left as it is. To use it as it is, set {setting}:"
+        " false. If this stack did make it (its state was lost, or the stack had another name), say so by `kubectl annotate"
+        f" namespace {found.name} {names.ANNOTATION_STACK}={stack} --overwrite`"
+    )
+
+
+def monitor_stub(name: str) -> Question:
+    """The stand-in for Prometheus' CRD: the real one has all ServiceMonitors of the Kubernetes cluster."""
+
+    def ask(kube: KubeClient) -> str | None:
+        if _marks().definition(kube, name).labels.get(MANAGED_BY) == US:
+            return None
+        return (
+            f"CustomResourceDefinition {name} is there already, and this program did not make it: Prometheus' operator is"
+            " installed. Pulumi would overwrite it, and `pulumi destroy` would delete it with every ServiceMonitor. It was"
+            " left as it is. Set operator.serviceMonitorStub: false"
+        )
+
+    return ask
+
+
+def custom(config: StackConfig, plural: str) -> Question:
+    """The cluster's own Controller, Accounting or RestApi (``plural`` as in the API's paths)."""
+    space, name = config.cluster.namespace, config.cluster.resource_name
+    return lambda kube: object_taken(_marks().custom(kube, space, plural, name), f"{plural}.{names.GROUP}", config)
+
+
+def secret(config: StackConfig, name: str) -> Question:
+    """A Secret with a key that this stack is about to make."""
+    return lambda kube: object_taken(_marks().secret(kube, config.cluster.namespace, name), "Secret", config)
+
+
+def object_taken(found: Marks, kind: str, config: StackConfig) -> str | None:
+    """The refusal of an object in the cluster's namespace that this program did not make for this cluster."""
+    cluster = config.cluster
+    if (found.labels.get(MANAGED_BY), found.labels.get(names.LABEL_CLUSTER)) == (US, cluster.resource_name):
+        return None
+    by = found.labels.get(MANAGED_BY)
+    return (
+        f"{kind} {cluster.namespace}/{found.name} is there already, and this program did not make it"
+        f" ({MANAGED_BY}: {by or 'not set'}). Pulumi would take it up and change it under whoever made it, running jobs"
+        " included. It was left as it is. Give this cluster another cluster.resourceName or cluster.namespace, or remove the"
+        " other one first"
+    )
+
+
+def release(space: str, name: str) -> Question:
+    """A Helm release that this stack is about to make."""
+    return lambda kube: release_taken(_marks().secrets(kube, space, HELM_RECORD | {"name": name}), space, name)
+
+
+def release_taken(records: Sequence[Marks], space: str, name: str) -> str | None:
+    """The refusal of a release that Helm has a record of, and the command that lets this stack take it up."""
+    if not records:
+        return None
+    states = ", ".join(sorted({each.labels.get("status", "unknown") for each in records}))
+    return (
+        f"Helm has a record of release {name} in namespace {space} ({states}), and this stack's state has none. Helm would"
+        " refuse with `cannot re-use a name that is still in use`. It was left as it is. If an earlier `pulumi up` of this"
+        " stack was cut off: `kubectl delete secret -n"
+        f" {space} -l owner=helm,name={name}` removes the record and nothing else; the next `pulumi up` takes up what is"
+        " there. If somebody else deploys the operator: set operator.install: false"
+    )
+
+
+def lost(config: StackConfig, env: Mapping[str, str], home: Path, plural: str) -> str | None:
+    """What to say where a resource of this stack's state isn't in Kubernetes; None where it is, or nobody answers."""
+    space, name = config.cluster.namespace, config.cluster.resource_name
+    try:
+        with _client(config, env, home) as kube:
+            _marks().custom(kube, space, plural, name)
+    except KubeNotFound:
+        return (
+            f"{plural}.{names.GROUP} {space}/{name} is in this stack's state and not in Kubernetes: somebody deleted it."
+            " Without it no node can be drained, and no update makes it again on its own. Run `pulumi up --refresh`"
+        )
+    except SlinkyError:
+        return None
+    return None

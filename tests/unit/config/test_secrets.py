@@ -1,0 +1,140 @@
+"""What would open the cluster is refused or told in every preview: a switched-off authentication, secrets in clear, key
+Secrets in pods of jobs, files of the node, slurmrestd for everybody."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.config.load import load
+from slinky_iac.config.rules import findings
+from slinky_iac.config.rules_secrets import OWNED_BY_DATABASE, is_likely_secret, is_secret, mounted_secrets
+from tests.stacks import EXAMPLES, SECRETS, minimal, sections
+from tests.unit.config.rule_cases import nodeset
+
+DATABASE = {"database": {"host": "db"}}
+
+
+def found(data: dict[str, Any]) -> list[tuple[str, str, str]]:
+    return [(f.level.value, f.path, f.message) for f in findings(load(data), SECRETS)]
+
+
+def levels(data: dict[str, Any], path: str) -> list[str]:
+    return [level for level, place, _ in found(data) if place == path]
+
+
+@pytest.mark.parametrize("key", ["AuthType", "AUTHTYPE", "StoragePass", "storageuser", "DbdHost", "SlurmUser", "PidFile"])
+def test_authentication_and_storage_of_slurmdbd_stay_the_programs(key: str) -> None:
+    data = minimal(accounting=DATABASE | {"extraConf": {key: "x"}})
+    assert levels(data, f"accounting.extraConf.{key}") == ["error"]
+
+
+def test_other_settings_of_slurmdbd_may_be_given() -> None:
+    conf = {"PurgeJobAfter": "12months", "DebugLevel": "verbose", "StorageParameters": "SSL_CA=/etc/ca.pem"}
+    assert not any("extraConf" in path for _, path, _ in found(minimal(accounting=DATABASE | {"extraConf": conf})))
+
+
+def test_each_parameter_says_where_it_is_set_instead() -> None:
+    for key, instead in OWNED_BY_DATABASE.items():
+        data = minimal(accounting=DATABASE | {"extraConf": {key: "x"}})
+        assert any(f"Set {instead} instead" in message for _, _, message in found(data))
+
+
+@pytest.mark.parametrize(
+    "name", ["DB_PASSWORD", "DB_PASS", "dbPassword", "API_TOKEN", "APIKEY", "API_KEY", "SLURM_JWT", "CLIENT_SECRET", "token"]
+)
+def test_an_environment_named_like_a_secret_is_refused(name: str) -> None:
+    assert levels(nodeset(env={name: "hunter2"}), f"nodesets.gpu.env.{name}") == ["error"]
+
+
+@pytest.mark.parametrize("name", ["SSH_KEY", "MYSQL_PWD", "AWS_CREDS"])
+def test_a_name_that_may_be_a_secrets_is_told(name: str) -> None:
+    assert levels(nodeset(env={name: "hunter2"}), f"nodesets.gpu.env.{name}") == ["warning"]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("TOKENIZERS_PARALLELISM", "false"),
+        ("OMP_NUM_THREADS", "4"),
+        ("KEYBOARD", "de"),
+        ("DB_PASSWORD_FILE", "/run/secrets/db"),
+        ("API_TOKEN", ""),
+        ("COMPASS", "north"),
+        ("PWD", "/"),
+    ],
+)
+def test_a_plain_environment_is_left_alone(name: str, value: str) -> None:
+    assert levels(nodeset(env={name: value}), f"nodesets.gpu.env.{name}") == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        {"secret": {"secretName": "slurm-auth-jwths256"}},
+        {"secret": {"secretName": "slurm-auth-slurm"}},
+        {"secret": {"secretName": "slurm-token-key"}},
+        {"projected": {"sources": [{"configMap": {"name": "a"}}, {"secret": {"name": "slurm-auth-jwths256"}}]}},
+    ],
+)
+def test_no_pod_of_jobs_has_a_key_secret(source: dict[str, Any]) -> None:
+    data = nodeset(volumes=[{"name": "v", "mountPath": "/v", "source": source}])
+    assert levels(data, "nodesets.gpu.volumes") == ["error"]
+
+
+def test_a_key_secret_of_ones_own_name_is_known_too() -> None:
+    volume = {"name": "v", "mountPath": "/v", "source": {"secret": {"secretName": "ours"}}}
+    data = nodeset(volumes=[volume]) | {"keys": {"jwtKeySecret": "ours"}}
+    assert levels(data, "nodesets.gpu.volumes") == ["error"]
+    assert levels(nodeset(volumes=[volume]), "nodesets.gpu.volumes") == []
+
+
+@pytest.mark.parametrize("path", ["/", "//", "/./", "/scratch/../../etc"])
+def test_all_files_of_a_node_are_refused(path: str) -> None:
+    data = nodeset(volumes=[{"name": "v", "mountPath": "/v", "source": {"hostPath": {"path": path}}}])
+    assert levels(data, "nodesets.gpu.volumes") == ["error"]
+
+
+@pytest.mark.parametrize("path", ["/etc", "/etc/kubernetes", "/var/lib/kubelet/pods", "/run/containerd/containerd.sock"])
+def test_a_folder_that_opens_the_node_is_told(path: str) -> None:
+    data = nodeset(volumes=[{"name": "v", "mountPath": "/v", "source": {"hostPath": {"path": path}}}])
+    assert levels(data, "nodesets.gpu.volumes") == ["warning"]
+
+
+@pytest.mark.parametrize("path", ["/scratch", "/home", "/etcetera", "/mnt/etc"])
+def test_a_folder_of_data_is_left_alone(path: str) -> None:
+    data = nodeset(volumes=[{"name": "v", "mountPath": "/v", "source": {"hostPath": {"path": path}}}])
+    assert levels(data, "nodesets.gpu.volumes") == []
+
+
+@pytest.mark.parametrize("kind", ["NodePort", "LoadBalancer"])
+def test_slurmrestd_beyond_kubernetes_is_told_in_every_preview(kind: str) -> None:
+    assert levels(minimal(restapi={"service": {"type": kind}}), "restapi.service.type") == ["warning"]
+    assert levels(minimal(), "restapi.service.type") == []
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.name)
+def test_no_example_is_told_anything_of_this(path: Any) -> None:
+    assert [
+        place for _, place, _ in found(sections(path)) if place.endswith(("volumes", "service.type")) or ".env." in place
+    ] == []
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["secret", "name", "x"]), inner, max_size=3),
+)
+
+
+@given(_JSON, st.text(min_size=1, max_size=8))
+def test_a_secret_is_found_however_deep_it_stands(around: Any, name: str) -> None:
+    assert name in set(mounted_secrets({"a": [around, {"b": {"secret": {"secretName": name}}}]}))
+
+
+@given(st.text(max_size=40))
+def test_any_name_is_judged(name: str) -> None:
+    assert isinstance(is_secret(name), bool)
+    assert isinstance(is_likely_secret(name), bool)

@@ -1,0 +1,159 @@
+"""No message holds what was pasted into the wrong place: wherever in a configuration a key stands, none quotes it."""
+
+from __future__ import annotations
+
+import copy
+import json
+import string
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.config.load import load
+from slinky_iac.config.rules import findings
+from slinky_iac.config.shown import LONGEST, hidden, name_of, place, shown
+from slinky_iac.config.stack import SECRET_KEYS
+from slinky_iac.config.values import values_of
+from slinky_iac.errors import ConfigError
+from tests.clusters import MUNGE, STACKS, stack_sections
+from tests.stacks import merged, minimal
+
+CODED = "cmVhbCBrZXkgb2YgNDIgYnl0ZXMgaXMgaGVyZSBhbmQgbm93aGVyZSBlbHNl"
+PLAIN = "nobodyshouldeverseethiskeyinanymessageofanyprogramanywhere0x"
+LINES = f"[domain]\nldap_default_authtok = {CODED[:30]}"
+KUBECONFIG = f"apiVersion: v1\nusers: [{{name: a, user: {{token: {CODED}}}}}]"
+FULL: dict[str, Any] = {
+    "kubernetes": {"kubeconfig": "~/.kube/config", "context": "prod"},
+    "slurmrest": {"url": "https://rest:6820", "caFile": "ca.pem"},
+    "munge": {"image": "a:b", "keySecret": "m", "keyEntry": "k", "slurmUser": "slurm"},
+    "external": {"loginHosts": [{"name": "login-1", "address": "192.0.2.9"}]},
+    "logins": {"main": {"sssdConfSecret": "sssd", "sssdConfEntry": "sssd.conf", "service": {"annotations": {"a": "b"}}}},
+    "nodesets": {
+        "one": {
+            "replicas": 1,
+            "gres": ["gpu:1"],
+            "features": ["a"],
+            "env": {"A": "b"},
+            "volumes": [{"name": "v", "mountPath": "/v", "source": {"hostPath": {"path": "/v"}}}],
+            "pod": {"annotations": {"a": "b"}, "labels": {"a": "b"}, "nodeSelector": {"a": "b"}},
+            "ssh": {"enabled": True, "sssdConfSecret": "a"},
+            "drain": {"deadline": "30m"},
+            "updateStrategy": {"maxUnavailable": "25%"},
+        }
+    },
+    "keys": {"slurmKeySecret": "a", "slurmKeyEntry": "b", "jwtKeySecret": "c", "jwtKeyEntry": "d"},
+}
+
+
+def places(data: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """Every place of a configuration at which a person can type."""
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list | tuple) else ()
+    for key, value in items:
+        yield (*at, key)
+        yield from places(value, (*at, key))
+
+
+def broken(data: dict[str, Any], where: tuple[Any, ...], edit: Callable[[Any, Any], None]) -> dict[str, Any]:
+    copied = copy.deepcopy(data)
+    inner: Any = copied
+    for part in where[:-1]:
+        inner = inner[part]
+    edit(inner, where[-1])
+    return copied
+
+
+def said(data: dict[str, Any]) -> str:
+    """All that is said of a configuration, by the two ways in which it is read."""
+    texts: list[str] = []
+    try:
+        texts += [str(found) for found in findings(load(data), frozenset(SECRET_KEYS))]
+    except ConfigError as error:
+        texts += error.faults
+    own = {name: value if isinstance(value, str) else json.dumps(value) for name, value in data.items()}
+    try:
+        texts += [str(found) for found in values_of(own, frozenset(), with_keys=False).findings]
+    except ConfigError as error:
+        texts += error.faults
+    return "\n".join(texts)
+
+
+@pytest.mark.parametrize("stack", [*STACKS, MUNGE])
+@pytest.mark.parametrize("marker", [CODED, PLAIN, LINES, KUBECONFIG], ids=["base64", "a name", "lines", "kubeconfig"])
+def test_a_key_at_any_place_of_a_configuration_is_in_no_message(stack: str, marker: str) -> None:
+    data = json.loads(json.dumps(merged(stack_sections(stack), FULL)))
+    piece = marker.splitlines()[-1] if "\n" in marker else marker
+
+    def as_value(inner: Any, key: Any) -> None:
+        inner[key] = marker
+
+    def as_key(inner: Any, key: Any) -> None:
+        if isinstance(inner, dict):
+            inner[marker] = inner.pop(key)
+
+    def beside(inner: Any, key: Any) -> None:
+        if isinstance(inner[key], list):
+            inner[key].append(marker)
+        elif isinstance(inner[key], dict):
+            inner[key][marker] = marker
+
+    shows = [
+        (edit.__name__, ".".join(map(str, where)))
+        for where in places(data)
+        for edit in (as_value, as_key, beside)
+        if piece in said(broken(data, where, edit)) or marker in said(broken(data, where, edit))
+    ]
+    assert shows == []
+
+
+@pytest.mark.parametrize("field", ["slurmKeySecret", "jwtKeySecret", "slurmKeyEntry", "jwtKeyEntry"])
+def test_a_field_that_names_a_secret_is_never_quoted_however_short(field: str) -> None:
+    assert "Hunter 2" not in said(minimal(keys={"source": "existing", field: "Hunter 2"}))
+
+
+def test_the_text_of_a_kubeconfig_is_refused_as_no_path() -> None:
+    with pytest.raises(ConfigError, match=r"kubernetes\.kubeconfig: is no path") as caught:
+        load(minimal(kubernetes={"kubeconfig": KUBECONFIG}))
+    assert CODED not in str(caught.value)
+
+
+@pytest.mark.parametrize("text", ['{"apiVersion": "v1"}', "apiVersion: v1", "a\nb", "x" * 5000, "x" * 300, "a\x1b[0m"])
+def test_no_text_of_a_file_passes_for_its_path(text: str) -> None:
+    for section in ({"kubernetes": {"kubeconfig": text}}, {"slurmrest": {"caFile": text}}):
+        with pytest.raises(ConfigError, match="is no path"):
+            load(minimal(**section))
+
+
+@pytest.mark.parametrize("path", ["cluster.kubeconfig", "/etc/kube/config", "~/.kube/config", "C:\\kube\\config", "a b/c"])
+def test_a_path_is_a_path(path: str) -> None:
+    assert load(minimal(kubernetes={"kubeconfig": path})).kubernetes.kubeconfig == path
+
+
+@given(st.text(min_size=LONGEST + 1))
+def test_a_long_text_is_never_shown(text: str) -> None:
+    assert text not in shown(text)
+    assert text not in name_of(text)
+
+
+@given(st.text(alphabet=string.ascii_letters + string.digits + "+/", min_size=LONGEST + 1))
+def test_a_long_part_of_a_path_is_never_shown(text: str) -> None:
+    assert text not in place(f"nodesets.{text}.replicas")
+
+
+@pytest.mark.parametrize("name", ["gpu", "slurmctld.example.org", "worker-with-a-long-name", "gpu:a100:8"])
+def test_a_plain_name_is_shown(name: str) -> None:
+    assert shown(name) == repr(name)
+    assert name_of(name) == name
+
+
+@pytest.mark.parametrize("key", ["c2VjcmV0U2VjcmV0MTIzNA==", "AbCdEfGhIjKlMnOpQrStUv12"])
+def test_a_short_key_is_not_shown(key: str) -> None:
+    assert key not in shown(key)
+
+
+def test_what_names_a_secret_is_hidden() -> None:
+    fields = ["keys.slurmKeySecret", "logins.a.sssdConfEntry", "x.databasePassword", "a.jwtKey"]
+    assert all(map(hidden, fields))
+    assert not hidden("cluster.name")

@@ -1,0 +1,39 @@
+"""Who made an object is asked without reading what it holds."""
+
+from __future__ import annotations
+
+import httpx
+
+from slinky_iac.kube import marks
+from tests.unit.kube.test_client import always, client_of, meta
+
+
+def test_a_secret_is_asked_for_its_labels_without_its_contents() -> None:
+    asked: list[httpx.Request] = []
+
+    def handle(request: httpx.Request) -> httpx.Response:
+        asked.append(request)
+        body = {"metadata": meta("one", labels={"status": "pending-install"})}
+        listed = {"metadata": {}, "items": [body]} if request.url.path.endswith("/secrets") else body
+        return httpx.Response(200, json=listed)
+
+    client = client_of(handle)
+    (found,) = marks.secrets(client, "slinky", {"owner": "helm", "name": "slurm-operator"})
+    assert (found.name, found.uid, found.labels["status"]) == ("one", "uid-one", "pending-install")
+    assert marks.secret(client, "slurm", "one").name == "one"
+    assert asked[0].url.params["labelSelector"] == "owner=helm,name=slurm-operator"
+    assert all("as=PartialObjectMetadata" in request.headers["accept"] for request in asked)
+
+
+def test_no_secret_at_all_is_null_where_metadata_is_asked_for() -> None:
+    """Seen with Kubernetes 1.35: a list of whole objects would be empty here."""
+    client = client_of(always(httpx.Response(200, json={"kind": "PartialObjectMetadataList", "items": None})))
+    assert marks.secrets(client, "slinky", {"owner": "helm"}) == ()
+
+
+def test_an_object_says_who_made_it() -> None:
+    body = {"metadata": meta("slurm", annotations={"slinky-iac/stack": "prod"})}
+    client = client_of(always(httpx.Response(200, json=body)))
+    assert marks.namespace(client, "slurm").annotations == {"slinky-iac/stack": "prod"}
+    assert marks.custom(client, "slurm", "restapis", "slurm").uid == "uid-slurm"
+    assert marks.definition(client, "servicemonitors.monitoring.coreos.com").name == "slurm"

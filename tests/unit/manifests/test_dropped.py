@@ -1,0 +1,78 @@
+"""What a release of the operator would drop without a word is an error with the reason, before anything is made."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pulumi import RunError
+
+from slinky_iac.manifests.dropped import dropped, empty
+from tests.clusters import MUNGE, STACKS, recorded
+from tests.stacks import form
+
+RELEASES = ("1.1.0", "1.1.2", "1.2.1")
+LOGIN = {"main": {"sssdConfSecret": "sssd"}}
+CASES: list[tuple[dict[str, Any], str, str]] = [
+    ({"nodesets": {"gpu": {"privileged": False}}}, "nodesets.gpu.privileged", "is false"),
+    ({"nodesets": {"gpu": {"pod": {"terminationGrace": 0}}}}, "nodesets.gpu.pod.terminationGrace", "is 0"),
+    ({"nodesets": {"gpu": {"pod": {"nodeSelector": {"node-role/gpu": ""}}}}}, "nodesets.gpu.pod.nodeSelector", "is empty"),
+    ({"restapi": {"pod": {"terminationGrace": 0}}}, "restapi.pod.terminationGrace", "is 0"),
+    ({"controller": {"pod": {"nodeSelector": {"infra": ""}}}}, "controller.pod.nodeSelector", "is empty"),
+    ({"accounting": {"pod": {"nodeSelector": {"infra": ""}}}}, "accounting.pod.nodeSelector", "is empty"),
+    ({"logins": {"main": {**LOGIN["main"], "pod": {"terminationGrace": 0}}}}, "logins.main.pod.terminationGrace", "is 0"),
+    ({"nodesets": {"gpu": {"pod": {"affinity": {"podAffinity": {}}}}}}, "nodesets.gpu.affinity.podAffinity", "is empty"),
+]
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize(("over", "path", "words"), CASES, ids=[path for _, path, _ in CASES])
+def test_an_empty_value_that_the_operator_drops_is_an_error(
+    over: dict[str, Any], path: str, words: str, version: str
+) -> None:
+    (found,) = dropped(form("all-in-kubernetes", operator={"version": version, "webhook": {"enabled": False}}, **over))
+    assert (found.level, found.path) == ("error", path)
+    assert words in found.message
+    assert f"slurm-operator {version} drops" in found.message
+
+
+@pytest.mark.parametrize(("over", "path", "words"), CASES, ids=[path for _, path, _ in CASES])
+def test_slurm_operator_1_0_keeps_what_it_is_given(over: dict[str, Any], path: str, words: str) -> None:
+    assert dropped(form("all-in-kubernetes", operator={"version": "1.0.5"}, **over)) == ()
+
+
+@pytest.mark.parametrize("version", RELEASES)
+@pytest.mark.parametrize("stack", STACKS)
+def test_nothing_that_is_rendered_without_being_asked_for_is_dropped(stack: str, version: str) -> None:
+    """Among them false in lists (readOnly of a mount), which the operator leaves as they are."""
+    volume = {"name": "v", "mountPath": "/v", "source": {"emptyDir": {}}}
+    over = {"nodesets": {"gpu": {"replicas": 1, "volumes": [volume], "env": {"EMPTY": ""}}}, "logins": LOGIN}
+    recorded(stack, operator={"version": version, "webhook": {"enabled": False}}, **over)
+
+
+def test_the_program_ends_before_the_first_resource() -> None:
+    with pytest.raises(RunError, match=r"nodesets\.gpu\.privileged: is false, which slurm-operator"):
+        recorded("all-in-kubernetes", operator={"version": "1.2.1"}, nodesets={"gpu": {"privileged": False}})
+
+
+def test_a_munge_cluster_renders_no_specs_of_the_operators() -> None:
+    recorded(MUNGE)
+
+
+_JSON = st.recursive(
+    st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.dictionaries(st.text(max_size=3), inner, max_size=3) | st.lists(inner, max_size=3),
+)
+
+
+@given(st.dictionaries(st.text(max_size=3), _JSON))
+def test_nothing_is_found_exactly_where_the_operator_would_remove_nothing(part: dict[str, Any]) -> None:
+    """The operator's own way (removeEmpty), written down a second time as a transformation."""
+
+    def pruned(given: dict[str, Any]) -> dict[str, Any]:
+        kept = {k: pruned(v) if isinstance(v, dict) else v for k, v in given.items() if v or v is None}
+        return {k: v for k, v in kept.items() if v != {}}
+
+    assert (list(empty(part)) == []) is (pruned(part) == part)

@@ -1,0 +1,118 @@
+"""What somebody else made is never taken up and never destroyed: it is refused before the first creation, in preview too."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from slinky_iac import names, taken
+from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.models import Marks
+from tests.clusters import MUNGE, STACKS, recorded
+from tests.stacks import form
+
+OURS = {taken.MANAGED_BY: taken.US, names.LABEL_CLUSTER: "slurm"}
+
+
+def marks(name: str = "slurm", labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None) -> Marks:
+    return Marks(name, "uid", labels or {}, annotations or {})
+
+
+@pytest.mark.parametrize("owner", [None, "other"])
+def test_a_namespace_of_others_is_refused_with_both_ways_out(owner: str | None) -> None:
+    found = marks(labels=OURS, annotations={names.ANNOTATION_STACK: owner} if owner else {})
+    said = taken.namespace_taken(found, "prod", "cluster.createNamespace") or ""
+    assert "Namespace slurm is there already" in said
+    assert "set cluster.createNamespace: false" in said
+    assert f"kubectl annotate namespace slurm {names.ANNOTATION_STACK}=prod --overwrite" in said
+
+
+def test_a_namespace_that_a_cut_off_run_of_this_stack_made_is_taken_up() -> None:
+    assert taken.namespace_taken(marks(annotations={names.ANNOTATION_STACK: "prod"}), "prod", "x") is None
+
+
+@pytest.mark.parametrize(
+    "labels", [{}, {taken.MANAGED_BY: "Helm"}, OURS | {names.LABEL_CLUSTER: "other"}, {names.LABEL_CLUSTER: "slurm"}]
+)
+def test_a_controller_of_others_is_refused(labels: dict[str, str]) -> None:
+    said = taken.object_taken(marks(labels=labels), "controllers", form("all-in-kubernetes")) or ""
+    assert "controllers slurm/slurm is there already" in said
+    assert "cluster.resourceName" in said
+
+
+def test_an_object_that_a_cut_off_run_made_is_taken_up() -> None:
+    assert taken.object_taken(marks(labels=OURS), "controllers", form("all-in-kubernetes")) is None
+
+
+def test_a_release_that_helm_has_a_record_of_is_refused_with_the_one_command_that_heals_it() -> None:
+    record = marks("sh.helm.release.v1.slurm-operator.v1", {"status": "pending-install"})
+    said = taken.release_taken((record,), "slinky", "slurm-operator") or ""
+    assert "kubectl delete secret -n slinky -l owner=helm,name=slurm-operator" in said
+    assert "pending-install" in said
+    assert "operator.install: false" in said
+    assert taken.release_taken((), "slinky", "slurm-operator") is None
+
+
+def ask(raised: Exception, *, preview: bool) -> str | None:
+    def question(_kube: KubeClient) -> str | None:
+        raise raised
+
+    return taken.refusal(
+        form("all-in-kubernetes"), question, {"KUBECONFIG": str(NOWHERE)}, Path("/nowhere"), preview=preview
+    )
+
+
+NOWHERE = Path(__file__).resolve().parents[1] / "kubeconfig-nowhere.yaml"
+
+
+def test_what_is_not_there_may_be_made() -> None:
+    assert ask(KubeNotFound("x"), preview=False) is None
+
+
+@pytest.mark.parametrize("error", [KubeUnreachable("no answer"), KubeForbidden("may not")])
+def test_an_update_that_cannot_ask_makes_nothing_and_a_preview_goes_on(error: Exception) -> None:
+    assert str(error) in (ask(error, preview=False) or "")
+    assert ask(error, preview=True) is None
+
+
+@pytest.mark.parametrize("stack", [*STACKS, MUNGE])
+def test_all_that_could_be_somebody_elses_is_looked_at_before_it_is_made(stack: str) -> None:
+    recording = recorded(stack)
+    looked = {hook.removeprefix("slinky-first-look-") for each in recording.resources for hook in each.hooks}
+    wanted = {
+        "core/v1:Namespace": "namespace",
+        "v3:Release": "slurm-operator",
+        "v1beta1:Controller": "controllers",
+        "v1beta1:RestApi": "restapis",
+        "v1beta1:Accounting": "accountings",
+        "v1:CustomResourceDefinition": "service-monitor-stub",
+    }
+    for kind, hook in wanted.items():
+        assert (hook in looked) is bool(recording.of(kind)), kind
+    bare = [
+        each.name
+        for each in recording.resources
+        if each.type.endswith(("core/v1:Namespace", "v3:Release", "v1:CustomResourceDefinition")) and not each.hooks
+    ]
+    assert bare == []
+
+
+@pytest.mark.parametrize("stack", [*STACKS, MUNGE])
+def test_pods_that_may_do_more_than_they_need_are_warned_of_and_none_is_refused(stack: str) -> None:
+    (labels,) = [
+        each.inputs["metadata"]["labels"]
+        for each in recorded(stack).of("core/v1:Namespace")
+        if each.inputs["metadata"]["name"] != "slinky"
+    ]
+    assert {key: value for key, value in labels.items() if key.startswith("pod-security")} == {
+        "pod-security.kubernetes.io/warn": "restricted",
+        "pod-security.kubernetes.io/audit": "restricted",
+    }
+
+
+@pytest.mark.parametrize("stack", STACKS)
+def test_the_namespace_says_whose_it_is(stack: str) -> None:
+    for namespace in recorded(stack).of("core/v1:Namespace"):
+        assert namespace.inputs["metadata"]["annotations"] == {names.ANNOTATION_STACK: "test"}
