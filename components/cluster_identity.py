@@ -6,7 +6,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.identity import KUBERNETES, PINNED, IdentityProvider
+from slinky_iac.identity import KUBERNETES, PINNED, STACK, IdentityProvider
 from slinky_iac.manifests.shared import key_references
 
 
@@ -31,6 +31,7 @@ class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
             "operatorNamespace": _operator_namespace(config),
             # Never None: such an input doesn't reach the provider at all.
             KUBERNETES: "",  # its own check fills it in
+            STACK: pulumi.get_stack(),
             PINNED: config.kubernetes.cluster or "",
             "kubeconfig": config.kubernetes.kubeconfig or "",
             "context": config.kubernetes.context or "",

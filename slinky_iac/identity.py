@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,8 +25,9 @@ from pulumi.dynamic import (
     UpdateResult,
 )
 
+from slinky_iac import names
 from slinky_iac.config.shown import shown
-from slinky_iac.errors import SlinkyError
+from slinky_iac.errors import KubeNotFound, SlinkyError
 
 REASONS: Final = {
     "clusterName": "slurmdbd names its tables and slurmctld its saved state after ClusterName: under a new one the job queue"
@@ -45,6 +47,7 @@ REASONS: Final = {
 KUBERNETES: Final = "kubernetes"
 """Property with the UID of Kubernetes' own namespace kube-system: there is one in each Kubernetes cluster, and it stays."""
 PINNED: Final = "kubernetesPinned"
+STACK: Final = "stack"
 ACCESS: Final = ("kubeconfig", "context")
 RECORDED: Final = (*REASONS, "createNamespace", "keepNamespace", "operatorNamespace", KUBERNETES, *ACCESS)
 """All properties that the state keeps."""
@@ -53,8 +56,12 @@ BUDGET_S: Final = 3.0
 Props = Mapping[str, Any]
 
 
-def refusals(olds: Props, news: Props) -> dict[str, str]:
-    """Why the new values can't be, by property. ``news`` holds the UID of the cluster that answers now, where one did."""
+def refusals(olds: Props, news: Props, *, made_here: bool = True) -> dict[str, str]:
+    """Why the new values can't be, by property. ``news`` holds the UID of the cluster that answers now, where one did.
+
+    ``made_here``: whether this stack made the namespace, or it isn't known. An update that was refused a namespace of others
+    leaves a record that it was to make one.
+    """
     found = {
         name: f"can't change from {shown(olds[name])} to {shown(news.get(name))}: {why}. Set it back; or drain and"
         " destroy this stack and bring up a new one"
@@ -62,7 +69,8 @@ def refusals(olds: Props, news: Props) -> dict[str, str]:
         if name in olds and olds[name] != news.get(name)
     }
     space = news.get("namespace")
-    if olds.get("createNamespace") and not news.get("createNamespace") and not olds.get("keepNamespace"):
+    leaves = olds.get("createNamespace") and not news.get("createNamespace") and not olds.get("keepNamespace")
+    if leaves and made_here:
         found["createNamespace"] = (
             f"can't change from true to false: this stack made the namespace {space}, and Pulumi deletes what leaves the"
             " program, here with every pod, job, key and volume claim in it. Set it back. To keep the namespace, set"
@@ -96,10 +104,26 @@ def _another_kubernetes(recorded: str, live: str, pinned: str) -> str | None:
     return None
 
 
-def _live(props: Props) -> str:
-    """UID of the Kubernetes cluster that the properties lead to; nothing where it doesn't answer or doesn't say."""
+def made_here(labels: Mapping[str, str], annotations: Mapping[str, str], props: Props) -> bool:
+    """Whether a Namespace is this stack's: by its annotation, or by the labels that releases before the annotation set."""
+    owner = annotations.get(names.ANNOTATION_STACK)
+    if owner is not None:
+        return owner == props.get(STACK)
+    return labels.get(names.LABEL_CLUSTER) == props.get("resourceName")
+
+
+@dataclass(frozen=True)
+class _Seen:
+    """UID of the Kubernetes cluster that the properties lead to, nothing where it doesn't answer or doesn't say; and whether
+    the namespace is this stack's, as far as that is known."""
+
+    uid: str = ""
+    made_here: bool = True
+
+
+def _look(props: Props) -> _Seen:
     if not set(ACCESS) <= props.keys():
-        return ""  # recorded by an older release
+        return _Seen()  # recorded by an older release
     # Only this resource's own checks need the clients, and they cost every program a tenth of a second to import.
     from slinky_iac.kube import marks  # noqa: PLC0415
     from slinky_iac.kube.client import KubeClient  # noqa: PLC0415
@@ -109,9 +133,14 @@ def _live(props: Props) -> str:
     source = KubeSource(path=Path(path) if path else None, context=props["context"] or None)
     try:
         with KubeClient(load(source, env=os.environ, home=Path.home()), budget_s=BUDGET_S) as kube:
-            return marks.namespace(kube, "kube-system").uid
+            uid = marks.namespace(kube, "kube-system").uid
+            try:
+                found = marks.namespace(kube, str(props["namespace"]))
+            except KubeNotFound:
+                return _Seen(uid, made_here=False)
+            return _Seen(uid, made_here(found.labels, found.annotations, props))
     except SlinkyError:
-        return ""
+        return _Seen()
 
 
 class IdentityProvider(ResourceProvider):
@@ -119,8 +148,9 @@ class IdentityProvider(ResourceProvider):
 
     def check(self, _olds: dict[str, Any], news: dict[str, Any]) -> CheckResult:
         """Failures for every property that can't be as asked."""
-        live = _live(news)
-        found = refusals(_olds, news | {KUBERNETES: live})
+        seen = _look(news)
+        live = seen.uid
+        found = refusals(_olds, news | {KUBERNETES: live}, made_here=seen.made_here)
         failures = [CheckFailure(name, f"{name}: {why}") for name, why in found.items()]
         # What the state knows is kept where nothing answers: a preview from elsewhere shows no difference.
         return CheckResult(news | {KUBERNETES: live or _olds.get(KUBERNETES) or ""}, failures)
@@ -139,7 +169,7 @@ class IdentityProvider(ResourceProvider):
 
     def read(self, id_: str, props: dict[str, Any]) -> ReadResult:
         """Raises RuntimeError where another Kubernetes cluster answers: a refresh would take everything for deleted."""
-        live, recorded = _live(props), props.get(KUBERNETES)
+        live, recorded = _look(props).uid, props.get(KUBERNETES)
         if live and recorded and live != recorded:
             raise RuntimeError(str(_another_kubernetes(recorded, live, "")))
         return ReadResult(id_, {name: props.get(name) for name in RECORDED})

@@ -49,7 +49,7 @@ LAYERS = {
     "slinky_iac/operator_version.py": set(),
     "slinky_iac/fence.py": {"errors", "kube"},
     "slinky_iac/config/shown.py": set(),
-    "slinky_iac/identity.py": {"config", "errors", "kube"},
+    "slinky_iac/identity.py": {"config", "errors", "kube", "names"},
     "slinky_iac/taken.py": {"config", "errors", "kube", "kube_access", "names"},
     "slinky_iac/hostlist.py": {"errors"},
     "slinky_iac/terminal.py": set(),

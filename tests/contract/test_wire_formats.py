@@ -53,7 +53,7 @@ PROVIDERS = {
         "slinky_iac.identity",
         "IdentityProvider",
         {"clusterName", "namespace", "resourceName", "slurmKeySecret", "jwtKeySecret", "persistence", "slurmctld"}
-        | {"createNamespace", "keepNamespace", "operatorNamespace", "kubernetes", "kubernetesPinned"}
+        | {"createNamespace", "keepNamespace", "operatorNamespace", "kubernetes", "kubernetesPinned", "stack"}
         | {"kubeconfig", "context"},
     ),
 }

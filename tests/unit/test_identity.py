@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.identity import KUBERNETES, PINNED, REASONS, RECORDED, IdentityProvider, refusals
+from slinky_iac import names
+from slinky_iac.identity import KUBERNETES, PINNED, REASONS, RECORDED, STACK, IdentityProvider, made_here, refusals
 from tests.clusters import recorded
 
 PROPS = dict.fromkeys(REASONS, "same")
@@ -99,6 +100,28 @@ def test_a_namespace_that_is_kept_may_leave_the_program_only_once_the_state_know
     assert refusals(kept, PROPS | {"createNamespace": False, "keepNamespace": False}) == {}
     both_at_once = refusals(kept | {"keepNamespace": False}, PROPS | {"createNamespace": False, "keepNamespace": True})
     assert set(both_at_once) == {"createNamespace"}
+
+
+def test_a_namespace_of_others_may_be_left_though_an_update_was_refused_it() -> None:
+    """That update had recorded what it was to make; the message told to set createNamespace: false."""
+    wanted, left = PROPS | {"createNamespace": True}, PROPS | {"createNamespace": False}
+    assert refusals(wanted, left, made_here=False) == {}
+    assert set(refusals(wanted, left)) == {"createNamespace"}, "who can't ask doesn't let it go"
+
+
+@pytest.mark.parametrize(
+    ("labels", "annotations", "ours"),
+    [
+        ({}, {names.ANNOTATION_STACK: "prod"}, True),
+        ({names.LABEL_CLUSTER: "slurm"}, {names.ANNOTATION_STACK: "other"}, False),
+        ({names.LABEL_CLUSTER: "slurm"}, {}, True),
+        ({names.LABEL_CLUSTER: "other"}, {}, False),
+        ({}, {}, False),
+    ],
+    ids=["annotated", "another stack's", "made before the annotation", "another cluster's", "nobody's"],
+)
+def test_whose_a_namespace_is_stands_on_it(labels: dict[str, str], annotations: dict[str, str], ours: bool) -> None:
+    assert made_here(labels, annotations, {STACK: "prod", "resourceName": "slurm"}) is ours
 
 
 def test_the_namespace_is_left_on_destroy_where_that_is_asked_for() -> None:
