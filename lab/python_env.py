@@ -1,8 +1,8 @@
 """The Python environments: <repo>/venv for the program and its tools, policies/venv for the policy pack, one for Ansible.
 
-The first two are links into CACHE, to a folder named after a digest of the requirements, so a second checkout shares
-them and changed requirements get a fresh one. A venv that is a folder of its own in the checkout is the user's, and is
-left alone.
+All come from lock files, by hash: what was looked at is what is installed. The first two are links into CACHE, to a folder
+named after a digest of the locks, so a second checkout shares them and changed locks get a fresh one. A venv that is a
+folder of its own in the checkout is the user's, and is left alone.
 """
 
 import hashlib
@@ -23,23 +23,22 @@ COMPLETE = ".complete"
 def ensure(*, say: Say = print) -> Path:
     """The program's environment, made if need be. Returns its python."""
     folder = paths.REPO
-    files = [folder / name for name in ("requirements.txt", "requirements-dev.txt", "lab/requirements.txt")]
-    return _linked(folder / "venv", [file for file in files if file.exists()], say)
+    return _linked(folder / "venv", [folder / "requirements-dev.lock"], say)
 
 
 def ensure_policies(*, say: Say = print) -> Path | None:
     """The policy pack's environment; None while there is no policy pack."""
-    requirements = paths.REPO / "policies" / "requirements.txt"
-    return _linked(requirements.parent / "venv", [requirements], say) if requirements.exists() else None
+    lock = paths.REPO / "policies" / "requirements.lock"
+    return _linked(lock.parent / "venv", [lock], say) if lock.exists() else None
 
 
 def ensure_ansible(*, say: Say = print) -> Path:
     """The folder of Ansible's programs, for tests of rendered playbooks: its pins are its own, so it is linked nowhere."""
-    return _made([paths.REPO / "tests" / "requirements-ansible.txt"], say) / "bin"
+    return _made([paths.REPO / "tests" / "requirements-ansible.lock"], say) / "bin"
 
 
 def key(requirements: Sequence[Path], version: tuple[int, int]) -> str:
-    """Twelve hex digits of the requirements and the Python they are for."""
+    """Twelve hex digits of the locks and the Python they are for."""
     digest = hashlib.sha256(repr(version).encode())
     for file in requirements:
         digest.update(file.name.encode() + b"\0" + file.read_bytes() + b"\0")
@@ -75,12 +74,17 @@ def _make(folder: Path, requirements: Sequence[Path], say: Say) -> None:
         apt.install(["python3-venv"], say=say)  # Debian's python3 has no ensurepip without it
         if not _venv(folder):
             raise LabError(f"`{sys.executable} -m venv {folder}` fails even with python3-venv installed")
-    wanted = [word for file in requirements for word in ("-r", str(file))]
-    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *wanted]
-    done = subprocess.run(pip, capture_output=True, text=True, check=False)
+    done = subprocess.run(installing(folder, requirements), capture_output=True, text=True, check=False)
     if done.returncode:
-        raise LabError(f"pip could not install {' '.join(wanted)}: {done.stderr.strip()[-800:]}")
+        named = " ".join(file.name for file in requirements)
+        raise LabError(f"pip could not install {named} into {folder}: {done.stderr.strip()[-800:]}")
     (folder / COMPLETE).touch()
+
+
+def installing(folder: Path, locks: Sequence[Path]) -> list[str]:
+    """The command that installs what the locks hold into an environment, and nothing whose hash isn't in them."""
+    pip = [str(folder / "bin" / "python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+    return [*pip, "--require-hashes", *(word for file in locks for word in ("-r", str(file)))]
 
 
 def _venv(folder: Path) -> bool:

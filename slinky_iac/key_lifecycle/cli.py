@@ -72,6 +72,9 @@ def _rotate(parser: argparse.ArgumentParser) -> None:
     act.add_argument(
         "--script", metavar="HOST", help="print the due step's script for a host, to be piped to it; holds a key"
     )
+    pack = "policy pack that each `pulumi up` of the rotation applies, as CI does; empty for none"
+    parser.add_argument("--policy-pack", metavar="DIR", help=pack)
+    parser.add_argument("--policy-pack-config", metavar="FILE", help="its configuration")
     parser.add_argument("--confirm", metavar="STEP", help="this hosts' step is done; for hosts that --via can't ask")
 
 
@@ -196,9 +199,24 @@ def _silent(look: Look) -> list[str] | None:
     return sorted(node.name for node in answer.nodes if node.state & LOST) if answer is not None else None
 
 
+def _policies(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Options of pulumi for the policy pack. Raises RotationError where it isn't there: an update without the pack that was
+    named is one that it may have refused."""
+    pack, config = arguments.policy_pack, arguments.policy_pack_config
+    for path in ([Path(pack) / "PulumiPolicy.yaml"] if pack else []) + ([Path(config)] if config else []):
+        if not path.is_file():
+            raise RotationError(f"{path} isn't there, so the policies can't be applied. Nothing was changed")
+    if not pack and config:
+        raise RotationError("--policy-pack-config without --policy-pack applies nothing. Nothing was changed")
+    if pack is None and not (arguments.plan or arguments.script):
+        print("note: no policies are applied to these updates; --policy-pack DIR applies them", file=sys.stderr)
+    found = ("--policy-pack", pack) if pack else ()
+    return (*found, "--policy-pack-config", config) if config else found
+
+
 def _means(arguments: argparse.Namespace) -> Means:
     return Means(
-        engine=Engine(arguments.stack),
+        engine=Engine(arguments.stack, policies=_policies(arguments)),
         say=lambda line: print(line, file=sys.stderr, flush=True),
         via=Via(arguments.via) if arguments.via else None,
         backups=tuple(arguments.backup),

@@ -30,6 +30,8 @@ class Engine:
 
     stack: str | None
     run: Run = subprocess.run
+    policies: tuple[str, ...] = ()
+    """Options that name a policy pack, for every update and for the preview before it; a destroy knows no policies."""
     checked: bool = False
     """Whether this process has seen that nothing but keys would change. A preview takes as long as an update."""
 
@@ -62,7 +64,7 @@ class Engine:
         """
         if replaces:
             self._unprotect()
-        others = [] if self.checked else others_that_change(self.pulumi("preview", "--json", timeout=UP_S))
+        others = [] if self.checked else others_that_change(self.pulumi("preview", "--json", *self.policies, timeout=UP_S))
         if others:
             raise RotationError(
                 f"`pulumi up` would change more than keys: {', '.join(others[:6])}. Apply that first, or take it back, then"
@@ -70,7 +72,7 @@ class Engine:
             )
         self.checked = True
         say("pulumi up")
-        self.pulumi("up", "--yes", "--skip-preview", timeout=UP_S)
+        self.up()
 
     def remove_with_dependents(self, holders: Sequence[str], protected: Sequence[str]) -> None:
         """Destroy the resources ``holders`` (URNs) and all that was made after them; the gates among these drain first.
@@ -84,8 +86,8 @@ class Engine:
         self.pulumi("destroy", "--yes", "--skip-preview", *targets, "--target-dependents", timeout=None)
 
     def up(self) -> None:
-        """`pulumi up`, whatever it changes. Raises :class:`StateError` where it fails."""
-        self.pulumi("up", "--yes", "--skip-preview", timeout=UP_S)
+        """`pulumi up`, whatever it changes, with the policies. Raises :class:`StateError` where it fails."""
+        self.pulumi("up", "--yes", "--skip-preview", *self.policies, timeout=UP_S)
 
     def settled(self) -> None:
         """Raises :class:`RotationError` where the stack isn't as its configuration says, before any key is made."""

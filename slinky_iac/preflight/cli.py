@@ -9,10 +9,11 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 from typing import Final, NoReturn
 
-from slinky_iac import stack_config
+from slinky_iac import stack_config, verify_state
 from slinky_iac.config.values import Values
 from slinky_iac.errors import StateError
 from slinky_iac.preflight.ask import Scope, ask
@@ -53,6 +54,9 @@ def run(arguments: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print(f"preflight: interrupted{'; the short-lived pod was deleted' if scope.pod else ''}", file=sys.stderr)
         return INTERRUPTED
+    if not arguments.from_here_only:
+        foreign, trouble = _state(arguments.stack)
+        facts = replace(facts, foreign=foreign, foreign_trouble=trouble)
     found = checks(values.config, facts, from_here_only=arguments.from_here_only)
     cluster = values.config.cluster.name
     if arguments.json:
@@ -79,6 +83,20 @@ def _values(stack: str | None, *, with_keys: bool) -> tuple[Values, str]:
     except StateError as error:
         values = stack_config.configured(stack)
         return values, str(error) if values.config.keys.source == "imported" else ""
+
+
+def _state(stack: str | None) -> tuple[tuple[str, ...] | None, str]:
+    """Foreign code in the state, or why that isn't known. Without the passphrase only what isn't encrypted is judged."""
+    trouble = ""
+    for decrypted in (True, False):
+        try:
+            found = verify_state.look(stack, decrypted=decrypted)
+        except StateError as error:
+            trouble = trouble or str(error)
+        else:
+            known = decrypted or bool(found)
+            return (found, "") if known else (None, f"what is encrypted was not compared: {trouble}")
+    return None, trouble
 
 
 @contextmanager

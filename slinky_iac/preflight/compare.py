@@ -14,6 +14,7 @@ from slinky_iac.preflight import (
     check_lines,
     check_munge,
     check_reach,
+    check_state,
     check_tokens,
     check_versions,
     fence,
@@ -29,6 +30,7 @@ CHECKS: Final[tuple[Rule, ...]] = (
     *check_tokens.CHECKS,
     *check_versions.CHECKS,
     *fence.CHECKS,
+    *check_state.CHECKS,
     *check_conf.CHECKS,
     *check_lines.CHECKS,
 )
@@ -42,7 +44,7 @@ _INSIDE: Final = {SLURM_CONF: _WRITTEN, RESTARTED: _WRITTEN, ON_SLURMCTLD: "in s
 def checks(config: StackConfig, facts: Facts, *, from_here_only: bool = False) -> tuple[Check, ...]:
     """Everything that follows from the facts; the worst first, else in the order of the modules."""
     order = list(Verdict)
-    all_of_them = check_munge.CHECKS if config.keys.auth == "auth/munge" else CHECKS
+    all_of_them = (*check_munge.CHECKS, *check_state.CHECKS) if config.keys.auth == "auth/munge" else CHECKS
     found = judged(FROM_HERE if from_here_only else all_of_them, config, facts)
     if config.controller.external is None and not facts.slurm.way and facts.kube.restapi is False and not from_here_only:
         found = _before_it_is_made(found)

@@ -273,3 +273,7 @@ class Facts:
     """The public set that the configuration's token keys make; None where it has none, or they could not be read."""
     certificates: tuple[CertificateFacts, ...] = ()
     """Of each slurmrestd at an https address."""
+    foreign: tuple[str, ...] | None = None
+    """Code in the stack's state that isn't this program's; None: not asked, or not known."""
+    foreign_trouble: str = ""
+    """Why the state could not be read, or not be decrypted."""

@@ -127,6 +127,7 @@ LAYERS = {
 """Parts of the library that each part may import. drain, kube and slurmrest never see the configuration: the process
 that runs the gates stays small, and a destroy works with no program at hand."""
 BORDER = {
+    "slinky_iac/preflight/cli.py": {"verify_state"},
     "slinky_iac/drain/cli.py": {"config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
     "slinky_iac/handoff/known.py": {"keys", "kube", "kube_access", "pulumi_command", "stack_config"},

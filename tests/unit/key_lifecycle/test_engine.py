@@ -10,7 +10,9 @@ from typing import Any
 
 import pytest
 
+from slinky_iac import cli
 from slinky_iac.errors import KeyMaterialError, RotationError, StateError
+from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.key_lifecycle.engine import Engine, others_that_change
 from slinky_iac.key_lifecycle.material import generate, read
 from slinky_iac.keys import GENERATED_LENGTH, fingerprint, jwks
@@ -146,6 +148,29 @@ def test_it_is_looked_at_once_a_process_what_else_would_change(monkeypatch: pyte
     engine.settled()
     engine.update_keys(lambda _line: None)
     assert [c[1] for c in begun.commands] == ["preview", "up"]
+
+
+def test_every_update_of_a_rotation_has_the_policies_that_were_named() -> None:
+    pulumi = Pulumi(preview=preview())
+    engine = Engine(None, pulumi, policies=("--policy-pack", "policies"))
+    engine.update_keys(lambda _line: None, replaces=False)
+    engine.up()
+    assert [c[1] for c in pulumi.commands] == ["preview", "up", "up"]
+    assert all(" ".join(c).count("--policy-pack policies") == 1 for c in pulumi.commands)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (["--policy-pack", "gone"], "gone/PulumiPolicy.yaml isn't there"),
+        (["--policy-pack-config", "site.json"], "isn't there|without --policy-pack"),
+        (["--policy-pack", "", "--policy-pack-config", "pyproject.toml"], "without --policy-pack applies nothing"),
+    ],
+)
+def test_a_pack_that_is_not_there_begins_no_rotation(words: list[str], told: str) -> None:
+    arguments = cli.parser().parse_args(["keys", "rotate", "tokens", *words])
+    with pytest.raises(RotationError, match=told):
+        key_lifecycle.run(arguments)
 
 
 @pytest.mark.parametrize("text", ["", "{", "[]", '{"steps": [{"op": "update"}]}'])

@@ -23,7 +23,9 @@ Run = Callable[..., int]
 def run(monkeypatch: pytest.MonkeyPatch) -> Run:
     """The command with these facts; ``locked``: the secrets can't be decrypted. ``seen`` gets what was asked for."""
 
-    def command(*arguments: str, facts: Facts | BaseException = FACTS, locked: bool = False, seen: Any = None) -> int:
+    def command(
+        *arguments: str, facts: Facts | BaseException = FACTS, locked: bool = False, seen: Any = None, look: Any = None
+    ) -> int:
         def configured(name: str | None, *, with_keys: bool = False) -> Values:
             if with_keys and locked:
                 raise StateError("incorrect passphrase")
@@ -38,6 +40,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
         monkeypatch.setattr("slinky_iac.stack_config.configured", configured)
         monkeypatch.setattr(preflight, "ask", ask)
+        monkeypatch.setattr("slinky_iac.verify_state.look", look or (lambda _stack, *, decrypted: ()))
         return cli.main(["preflight", *arguments])
 
     return command
@@ -94,3 +97,24 @@ def test_a_configuration_that_can_not_be_read_gives_1(
     monkeypatch.setattr("slinky_iac.stack_config.configured", fail)
     assert cli.main(["preflight"]) == 1
     assert "no stack is selected" in capsys.readouterr().err
+
+
+def test_foreign_code_in_the_state_is_a_problem(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("--json", look=lambda _stack, *, decrypted: ("gpu-gate (x): __provider in its outputs is foreign",)) == 6
+    (row,) = (each for each in json.loads(capsys.readouterr().out)["checks"] if each["name"] == "state-code")
+    assert row["verdict"] == "problem"
+    assert "stack import" in row["change"]
+
+
+@pytest.mark.parametrize(("plain", "code", "verdict"), [((), 0, "unknown"), (("bad",), 6, "problem"), (None, 0, "unknown")])
+def test_a_state_that_can_not_be_decrypted_is_judged_by_what_is_plain(
+    run: Run, capsys: pytest.CaptureFixture[str], plain: tuple[str, ...] | None, code: int, verdict: str
+) -> None:
+    def look(_stack: str | None, *, decrypted: bool) -> tuple[str, ...]:
+        if decrypted or plain is None:
+            raise StateError("incorrect passphrase")
+        return plain
+
+    assert run("--json", look=look) == code
+    (row,) = (each for each in json.loads(capsys.readouterr().out)["checks"] if each["name"] == "state-code")
+    assert row["verdict"] == verdict
