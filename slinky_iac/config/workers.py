@@ -119,6 +119,9 @@ class Drain(Section):
     """How long new nodes may take to register with slurmctld after a scale-out."""
     limits: DrainLimits = DrainLimits()
     """What blocks a preview."""
+    show_users: bool = True
+    """Name the users whose jobs are waited for, in plans, stack outputs, change orders and progress. With false each has a
+    short hash in place of the name, as user-3f2a: for sites where Slurm's PrivateData hides whose jobs run."""
 
 
 class NodeSet(Section):

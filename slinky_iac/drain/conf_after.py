@@ -19,7 +19,7 @@ def settle(session: Session, settings: ConfSettings) -> None:
     hosts = tuple(host for host in held.hosts if host in settings.lines.hosts)
     if hosts:
         _await_read(session, settings, held, hosts)
-        conf_run.restore(session, settings, Held(hosts=hosts), conf_run.look(session))
+        conf_run.restore(session, settings, Held(hosts=hosts), conf_run.look(session, settings))
     partitions = {name: state for name, state in held.partitions.items() if name in settings.lines.partitions}
     if held:
         conf_held.write(session, settings.controller, Held(partitions))

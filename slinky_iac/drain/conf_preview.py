@@ -41,7 +41,7 @@ def planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any]) -
     if not going:
         return kept if settings.outside else _given_back(session, settings, kept), ()
     try:
-        seen = conf_run.look(session)
+        seen = conf_run.look(session, settings)
     except SlinkyError as error:
         more = "The update will ask again and stop if it gets no answer"
         session.report(f"the plan is not known: {error} {more}", severity="warning")

@@ -53,14 +53,14 @@ POLL_S: Final = 5
 """Shortest time between two looks: each asks for all jobs."""
 
 
-def look(session: Session) -> ConfLook:
+def look(session: Session, settings: ConfSettings) -> ConfLook:
     """One look. Partitions are asked for before jobs, so that a job that came in before a partition closed is seen."""
     client = session.slurm
     states = client.partition_states()
     nodes = client.nodes(allow_none=True)
     if nodes is None:
         raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
-    jobs = tuple(queued(job) for job in client.jobs_after(nodes).jobs)
+    jobs = tuple(queued(job, settings.policy.hide_by(settings.owner.stack)) for job in client.jobs_after(nodes).jobs)
     return ConfLook(
         now=session.now(),
         partitions=states,
@@ -107,7 +107,7 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
         return
     jobs: int | None = None
     try:
-        seen = look(session)
+        seen = look(session, settings)
         jobs = len(held_by(seen, goal_of(settings, going, seen.now)))
     except (SlurmrestError, KubeError) as error:
         session.report(str(error))
@@ -140,7 +140,7 @@ def finish(session: Session, settings: ConfSettings) -> None:
 def _tell_kept(session: Session, settings: ConfSettings) -> None:
     """Say what a destroy leaves behind: slurmctld's volume keeps its queue, and slurmd on metal its jobs."""
     try:
-        seen = look(session)
+        seen = look(session, settings)
     except (SlurmrestError, KubeNotFound) as error:
         session.report(f"the queue is not known: {error}", severity="warning", keep=True)
         return
@@ -163,7 +163,7 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     news = settings.lines
     opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
     returns = tuple(host for host in held.hosts if host in news.hosts.keys() - {*going.nodes})
-    seen = look(session)
+    seen = look(session, settings)
     restore(session, settings, Held(opens, returns), seen)
     left = {
         name: state
@@ -188,7 +188,7 @@ def restore(session: Session, settings: ConfSettings, held: Held, seen: ConfLook
 def _empty(session: Session, settings: ConfSettings, goal: ConfGoal) -> None:
     judged = bool(conf_held.read(session, settings.controller))  # a run that goes on was judged when it began
     while True:
-        step, seen = _next(session, goal)
+        step, seen = _next(session, settings, goal)
         if seen is not None and not judged:
             _judge(settings, goal, seen)
             judged = True
@@ -224,10 +224,10 @@ def _carry_out(session: Session, settings: ConfSettings, goal: ConfGoal, step: A
             return replace(goal, signalled_at=session.now()) if what == "signal" else goal
 
 
-def _next(session: Session, goal: ConfGoal) -> tuple[ConfStep, ConfLook | None]:
+def _next(session: Session, settings: ConfSettings, goal: ConfGoal) -> tuple[ConfStep, ConfLook | None]:
     """The next step; while slurmrestd is silent, to wait until the deadline."""
     try:
-        seen = look(session)
+        seen = look(session, settings)
         return next_step(seen, goal), seen
     except (SlurmrestAuthError, SlurmrestVersionError):
         raise

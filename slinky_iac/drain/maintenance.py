@@ -20,7 +20,7 @@ from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeNotFound, Slurmre
 
 def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
     """Which hosts will be drained and returned, and whose jobs are waited for; empty where nothing is to do."""
-    cluster = cluster_view(session.slurm)
+    cluster = cluster_view(session.slurm, hide=settings.policy.hide_by(settings.owner.stack))
     found = _decided(session, settings, cluster)
     if not found.drains and not found.returns and not found.refused:
         return {}
@@ -61,7 +61,7 @@ def release(session: Session, settings: OutsideSettings) -> None:
     can have left a drain then. Else raises what the clients raise.
     """
     try:
-        cluster = cluster_view(session.slurm)
+        cluster = cluster_view(session.slurm, hide=settings.policy.hide_by(settings.owner.stack))
     except (SlurmrestUnreachable, SlurmrestGarbage, KubeNotFound) as error:
         if settings.held:
             raise
@@ -75,7 +75,7 @@ def release(session: Session, settings: OutsideSettings) -> None:
 def _round(session: Session, settings: OutsideSettings) -> tuple[str, ...]:
     """One look and what it asks for; returns what is waited for. Raises DrainBlocked where a host is somebody else's."""
     try:
-        found = _decided(session, settings, cluster_view(session.slurm))
+        found = _decided(session, settings, cluster_view(session.slurm, hide=settings.policy.hide_by(settings.owner.stack)))
         if found.refused:
             raise DrainBlocked(f"{settings.owner.text}: nothing was drained or returned. {'; '.join(found.refused)}")
         session.undrain_hosts(found.returns, settings.owner)

@@ -12,6 +12,7 @@ from datetime import datetime
 
 from slinky_iac import names
 from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.policy import pseudonym
 from slinky_iac.drain.ranking import read_cost, read_flag
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView, ReservationView
@@ -60,7 +61,8 @@ def look(
     pods = kube.pods_of(reach.namespace, state)
     scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
     # Without pods there is nothing to conclude from Slurm's lists, so a cluster before its first node may be empty.
-    cluster, nodes, problem = _ask(slurm, allow_none=not pods, last=last)
+    hide = settings.policy.hide_by(settings.owner.stack)
+    cluster, nodes, problem = _ask(slurm, allow_none=not pods, last=last, hide=hide)
     seen = Observation(
         now=now,
         version=settings.version,
@@ -75,22 +77,22 @@ def look(
 
 
 def _ask(
-    slurm: Callable[[], SlurmrestClient], *, allow_none: bool, last: NodesAnswer | None
+    slurm: Callable[[], SlurmrestClient], *, allow_none: bool, last: NodesAnswer | None, hide: str
 ) -> tuple[ClusterView | None, NodesAnswer | None, str]:
     try:
         client = slurm()
         nodes = _listed(client, allow_none=allow_none) if last is None else client.nodes_again(last, allow_none=allow_none)
-        return _view(client, nodes), nodes, ""
+        return _view(client, nodes, hide), nodes, ""
     except (SlurmrestAuthError, SlurmrestVersionError):
         raise
     except SlurmrestError as error:
         return None, None, str(error)
 
 
-def cluster_view(client: SlurmrestClient, *, allow_none: bool = False) -> ClusterView:
+def cluster_view(client: SlurmrestClient, *, allow_none: bool = False, hide: str = "") -> ClusterView:
     """Slurm's side of one look. Raises what the client raises; so it does for a list without nodes, unless
     ``allow_none``."""
-    return _view(client, _listed(client, allow_none=allow_none))
+    return _view(client, _listed(client, allow_none=allow_none), hide)
 
 
 def _listed(client: SlurmrestClient, *, allow_none: bool) -> NodesAnswer:
@@ -100,11 +102,11 @@ def _listed(client: SlurmrestClient, *, allow_none: bool) -> NodesAnswer:
     return answer
 
 
-def _view(client: SlurmrestClient, answer: NodesAnswer) -> ClusterView:
+def _view(client: SlurmrestClient, answer: NodesAnswer, hide: str) -> ClusterView:
     jobs = client.jobs_after(answer)
     return ClusterView.of(
         (node_view(node) for node in answer.nodes),
-        (job_view(job) for job in jobs.jobs),
+        (job_view(job, hide) for job in jobs.jobs),
         (reservation_view(each) for each in client.reservations()),
         name=_controller(client, jobs),
     )
@@ -181,13 +183,14 @@ def node_view(node: Node) -> NodeView:
     )
 
 
-def job_view(job: Job) -> JobView:
-    """One job as the planner sees it. Without a time limit it has no known end, whatever Slurm writes there."""
+def job_view(job: Job, hide: str = "") -> JobView:
+    """One job as the planner sees it. Without a time limit it has no known end, whatever Slurm writes there. ``hide``: of
+    :meth:`DrainPolicy.hide_by`; what isn't let in here is in no plan, line of progress or message."""
     return JobView(
         job_id=job.job_id,
         states=job.states,
         nodes=job.nodes,
-        user=job.user,
+        user=pseudonym(job.user, hide) if hide else job.user,
         partition=job.partition,
         label=job.label,
         task=job.task,

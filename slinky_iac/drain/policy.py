@@ -6,6 +6,7 @@ it from the state with no program running. Fields mirror ``Drain`` and ``DrainLi
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, get_args
@@ -56,7 +57,13 @@ class DrainPolicy:
     """``resume_after`` of our drains, as a multiple of the deadline: the dead man's switch. 0 for none."""
     min_hold_s: int = 3600
     """Shortest ``resume_after``: the operator must be done with the pods before slurmctld returns the nodes."""
+    show_users: bool = True
+    """Whether users are named; plans stand in states and previews, which more people read than may ask Slurm."""
     limits: Limits = Limits()
+
+    def hide_by(self, stack: str) -> str:
+        """What users' names are made unreadable with (:func:`pseudonym`); empty where they are shown."""
+        return "" if self.show_users else f"slinky-iac/{stack}"
 
     @property
     def hold_s(self) -> int | None:
@@ -70,6 +77,12 @@ class DrainPolicy:
         """Seconds that a run goes on after the deadline: none where the policy ends it there; where the policy acts only
         then, as long as its act may take until the pods can go."""
         return last_resort_s(self.on_deadline) + (self.grace_s if self.on_deadline == "cancel" else 0)
+
+
+def pseudonym(user: str, hide: str) -> str:
+    """``user-3f2a`` in place of a name: the same in all looks, so that a plan doesn't change while nothing does, and too
+    short to be sure of a name by trying all."""
+    return f"user-{hashlib.sha256(f'{hide}/{user}'.encode('utf-8', 'replace')).hexdigest()[:4]}" if user else ""
 
 
 def last_resort_s(on_deadline: str) -> int:
@@ -99,6 +112,8 @@ def parse_policy(raw: Mapping[str, Any]) -> DrainPolicy:
 def plain_policy(policy: DrainPolicy) -> dict[str, Any]:
     """The same as plain values, for props and JSON; :func:`parse_policy` reads it back."""
     plain = {field.name: getattr(policy, field.name) for field in fields(policy) if field.name != "limits"}
+    if policy.show_users:  # states of releases without it don't differ
+        del plain["show_users"]
     return {**plain, "limits": {field.name: getattr(policy.limits, field.name) for field in fields(policy.limits)}}
 
 
@@ -146,7 +161,18 @@ class _Word:
         return value
 
 
-_Rule = _Number | _Word
+@dataclass(frozen=True)
+class _Flag:
+    """Yes or no."""
+
+    def read(self, value: object) -> bool:
+        """The flag. Raises ValueError with what is allowed."""
+        if not isinstance(value, bool):
+            raise ValueError("true or false")  # noqa: TRY004
+        return value
+
+
+_Rule = _Number | _Word | _Flag
 _POLICY_RULES: Final[Mapping[str, _Rule]] = {
     "deadline_s": _Number(0, _MAX_S),
     "on_deadline": _Word(get_args(OnDeadline)),
@@ -158,6 +184,7 @@ _POLICY_RULES: Final[Mapping[str, _Rule]] = {
     "bound_s": _Number(1, _MAX_S),
     "hold_factor": _Number(0, 1000, whole=False),
     "min_hold_s": _Number(600, _MAX_S),
+    "show_users": _Flag(),
 }
 _LIMIT_RULES: Final[Mapping[str, _Rule]] = {
     "max_share": _Number(0, 1, none=True, whole=False, above=True),

@@ -58,10 +58,10 @@ class Queued:
         return not set(nodes).isdisjoint((*self.job.nodes, *self.required))
 
 
-def queued(job: Job) -> Queued:
+def queued(job: Job, hide: str = "") -> Queued:
     """A job of slurmrestd's list."""
     names = tuple(name for name in job.partition.split(",") if name)
-    return Queued(job_view(job), names, job.required)
+    return Queued(job_view(job, hide), names, job.required)
 
 
 def tied_to(jobs: Iterable[Queued], leaving: Collection[str]) -> dict[str, tuple[JobView, ...]]:

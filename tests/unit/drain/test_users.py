@@ -1,0 +1,46 @@
+"""With drain.showUsers: false no user's name comes past the look at Slurm: so none is in a plan, state, message or order."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from components.gates import drain_policy
+from slinky_iac.config.workers import Drain
+from slinky_iac.drain.observe import job_view
+from slinky_iac.drain.policy import DrainPolicy, parse_policy, plain_policy, pseudonym
+from slinky_iac.drain.queue import queued
+from tests.unit.drain.test_observe import JOB
+
+HIDE = DrainPolicy(show_users=False).hide_by("prod")
+
+
+def test_users_are_named_unless_it_is_switched_off() -> None:
+    assert DrainPolicy().hide_by("prod") == ""
+    assert (job_view(JOB).user, queued(JOB).job.user) == ("alice", "alice")
+    hidden = {job_view(JOB, HIDE).user, queued(JOB, HIDE).job.user}
+    assert hidden == {pseudonym("alice", HIDE)}
+    assert "alice" not in repr(job_view(JOB, HIDE))
+
+
+@given(st.text(min_size=1, max_size=30))
+def test_a_pseudonym_is_short_and_the_same_in_every_look(user: str) -> None:
+    found = pseudonym(user, HIDE)
+    assert found == pseudonym(user, HIDE)
+    assert len(found) == 9
+    assert found.startswith("user-")
+    assert pseudonym("", HIDE) == ""
+
+
+def test_stacks_have_pseudonyms_of_their_own_and_users_differ() -> None:
+    assert pseudonym("alice", HIDE) != pseudonym("bob", HIDE)
+    assert pseudonym("alice", HIDE) != pseudonym("alice", DrainPolicy(show_users=False).hide_by("dev"))
+
+
+def test_the_setting_reaches_the_gates_and_an_older_state_does_not_differ() -> None:
+    policy = drain_policy(Drain.model_validate({"showUsers": False}))
+    assert parse_policy(plain_policy(policy)).show_users is False
+    assert "show_users" not in plain_policy(drain_policy(Drain()))
+    with pytest.raises(ValueError, match="true or false"):
+        parse_policy({"show_users": "no"})
