@@ -233,6 +233,7 @@ def test_a_kept_pod_made_cheaper_by_somebody_does_not_become_the_victim(begin: B
 def _write_replicas(case: Case, replicas: int) -> None:
     change = json.dumps({"spec": {"replicas": replicas}})
     kind = "nodesets.slinky.slurm.net"
+    case.gated.world.take_the_fence_away()
     case.gated.world.kubectl("patch", kind, "-n", NAMESPACE, RESOURCE, "--type=merge", "-p", change)
 
 
