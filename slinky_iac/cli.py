@@ -23,6 +23,7 @@ from slinky_iac.errors import SlinkyError
 from slinky_iac.handoff import cli as handoff
 from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.preflight import cli as preflight
+from slinky_iac.rights import cli as rights
 from slinky_iac.slurm_drift import cli as slurm_drift
 from slinky_iac.status import cli as status
 from slinky_iac.terminal import INTERRUPTED
@@ -52,6 +53,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "keys": key_lifecycle,
     "handoff": handoff,
     "status": status,
+    "rights": rights,
     "diagram": diagram,
 }
 

@@ -95,6 +95,7 @@ class Kubernetes:
     def _control_plane(self, binaries: Mapping[str, Path]) -> None:
         home = self.home
         supervise.start("kube-etcd", render.etcd_argv(home))
+        (home.root / render.AUDIT_POLICY).write_text(render.audit_policy())
         supervise.start("kube-apiserver", render.apiserver_argv(binaries["kube-apiserver"], home))
         supervise.await_true("the API server is ready", self._api_is_ready, 60, log="kube-apiserver")
         supervise.start(

@@ -230,4 +230,18 @@ def apiserver_argv(binary: Path, home: Home, address: IPv4Address = layout.GATEW
         "--allow-privileged=true",
         "--enable-aggregator-routing=true",
         "--event-ttl=2h",
+        f"--audit-policy-file={home.root / AUDIT_POLICY}",
+        f"--audit-log-path={home.root / AUDIT_LOG}",
     ]
+
+
+AUDIT_POLICY, AUDIT_LOG = "audit-policy.json", "audit.log"
+AUDITED = "slinky-accounts"
+"""Namespace whose ServiceAccounts' requests are in the audit log."""
+
+
+def audit_policy() -> str:
+    """Who asked for what, of the ServiceAccounts of one namespace; no body of a request, and nothing of all others."""
+    recorded = {"level": "Metadata", "userGroups": [f"system:serviceaccounts:{AUDITED}"]}
+    head = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy", "omitStages": ["RequestReceived"]}
+    return json.dumps({**head, "rules": [recorded, {"level": "None"}]})

@@ -47,6 +47,8 @@ class Scope:
     pod: bool = True
     daemons: bool = True
     """Ask Kubernetes and Slurm; else only connections from here are tried."""
+    pod_namespace: str | None = None
+    """Where short-lived pods are made; None: in the cluster's own namespace, whose Secrets the maker of a pod may mount."""
 
 
 def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, keys_trouble: str = "") -> Facts:
@@ -80,7 +82,9 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
             facts = replace(facts, pod=PodFacts(trouble="the API server could not be asked"))
         else:
             made = bool(kube_facts.restapi_pods)
-            seen = ask_pods(kube, config, inside_places(config, outside, made=made), clock=clock)
+            seen = ask_pods(
+                kube, config, inside_places(config, outside, made=made), clock=clock, namespace=scope.pod_namespace
+            )
             facts = replace(facts, pod=seen)
         if _is_munge(config):
             return facts

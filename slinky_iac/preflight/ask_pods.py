@@ -22,15 +22,22 @@ ELSEWHERE: Final = "default"
 
 
 def ask_pods(
-    kube: ShortPodClient, config: StackConfig, tried: Sequence[Place], *, clock: Clock, wait_s: float = LIFE_S
+    kube: ShortPodClient,
+    config: StackConfig,
+    tried: Sequence[Place],
+    *,
+    clock: Clock,
+    wait_s: float = LIFE_S,
+    namespace: str | None = None,
 ) -> PodFacts:
     """What pods on the NodeSets' Kubernetes nodes see of ``tried``. What Kubernetes refuses is in the facts, not raised.
 
     Every pod made here is gone afterwards. Where Kubernetes can't be asked to delete it, it ends by itself, and the next
-    run removes it.
+    run removes it. ``namespace``: where they are made; None: in the cluster's own.
     """
     try:
-        namespace = config.cluster.namespace if kube.namespace_exists(config.cluster.namespace) else ELSEWHERE
+        if namespace is None:
+            namespace = config.cluster.namespace if kube.namespace_exists(config.cluster.namespace) else ELSEWHERE
         _sweep(kube, namespace)
         wanted = placements(config)
         with _pods(kube, namespace, config, wanted, tried) as made:

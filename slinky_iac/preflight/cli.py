@@ -35,6 +35,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", help="stack; by default the selected one. It need not be up yet")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--strict", action="store_true", help="let warnings count as problems")
+    parser.add_argument(
+        "--pod-namespace",
+        metavar="NAMESPACE",
+        help="make the short-lived pods there: a namespace without Secrets, for an account that may not read the cluster's",
+    )
     less = parser.add_mutually_exclusive_group()
     less.add_argument("--no-pod", action="store_true", help="make no short-lived pod: nothing is tried from inside")
     less.add_argument("--from-here-only", action="store_true", help="only try connections from here: no key, no pod")
@@ -43,7 +48,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     """Ask and tell. Raises what reading the configuration raises; returns the exit code."""
     values, keys_trouble = _values(arguments.stack, with_keys=not arguments.from_here_only)
-    scope = Scope(pod=not (arguments.no_pod or arguments.from_here_only), daemons=not arguments.from_here_only)
+    scope = Scope(
+        pod=not (arguments.no_pod or arguments.from_here_only),
+        daemons=not arguments.from_here_only,
+        pod_namespace=arguments.pod_namespace,
+    )
     if sys.stderr.isatty() and scope.pod:
         print(
             "preflight: asking; a short-lived pod takes some seconds, or minutes where its image is fetched", file=sys.stderr

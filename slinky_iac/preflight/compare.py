@@ -10,6 +10,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight import (
     check_certificates,
     check_conf,
+    check_encryption,
     check_keys,
     check_lines,
     check_munge,
@@ -33,6 +34,7 @@ CHECKS: Final[tuple[Rule, ...]] = (
     *check_state.CHECKS,
     *check_conf.CHECKS,
     *check_lines.CHECKS,
+    *check_encryption.CHECKS,
 )
 FROM_HERE: Final[tuple[Rule, ...]] = (check_reach.api_server, check_reach.from_here, *check_certificates.CHECKS)
 """What is left where only connections from here are asked for."""

@@ -23,6 +23,7 @@ MAY_IMPORT = {
     "slinky_iac/kube/": {"slinky_iac", "httpx", "httpcore", "pydantic", "yaml"},
     "slinky_iac/handoff/": {"slinky_iac", "yaml"},
     "slinky_iac/diagram/": {"slinky_iac", "yaml"},
+    "slinky_iac/rights/": {"slinky_iac", "yaml"},
     "slinky_iac/": {"slinky_iac"},
     "policies/": {"slurm_rules", "pulumi_policy"},
     "lab/standins/": {"lab", "pulumi", "grpc", "google", "bcrypt"},
@@ -107,6 +108,7 @@ LAYERS = {
         "token_keys",
         "host_shell",
     },
+    "slinky_iac/rights/": {"rights", "drain", "config", "manifests", "names", "reach", "terminal"},
     "slinky_iac/diagram/": {"diagram", "config", "manifests", "names", "hostlist", "change_order", "errors"},
     "slinky_iac/kube/": {"kube", "errors", "names"},
     "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist", "keys", "token_keys"},
@@ -130,6 +132,7 @@ BORDER = {
     "slinky_iac/preflight/cli.py": {"verify_state"},
     "slinky_iac/drain/cli.py": {"config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
+    "slinky_iac/rights/cli.py": {"stack_config"},
     "slinky_iac/handoff/known.py": {"keys", "kube", "kube_access", "pulumi_command", "stack_config"},
     "slinky_iac/handoff/cli.py": {"stack_config"},
 }

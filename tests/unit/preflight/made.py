@@ -112,7 +112,7 @@ FACTS = Facts(
     slurm=SLURM,
     keys={"slurm.key": SLURM_PRINT, "jwt": JWT_PRINT},
 )
-BY_HAND = {"pods-and-metal", "login-hosts"}
+BY_HAND = {"pods-and-metal", "login-hosts", "encryption"}
 """Checks that nobody can make from here: always unknown."""
 
 

@@ -69,6 +69,15 @@ def ask(kube: FakeKube, wait_s: float = 5) -> PodFacts:
     return ask_pods(kube, stack(), [CTL], clock=clock, wait_s=wait_s)
 
 
+def test_pods_are_made_in_the_namespace_that_was_named_and_in_no_other() -> None:
+    """The maker of a pod in the cluster's own may mount slurm.key."""
+    kube = FakeKube(phases=[pod("Succeeded", SAID)])
+    clock = Clock(wall=lambda: NOW, monotonic=lambda: 0.0, sleep=lambda _: None)
+    assert ask_pods(kube, stack(), [CTL], clock=clock, namespace="checks").reports
+    assert set(kube.made_in) == {"checks"}
+    assert kube.there == {}
+
+
 def raising(error: BaseException) -> Callable[[], None]:
     def act() -> None:
         raise error

@@ -54,7 +54,7 @@ def test_where_everything_fits_only_what_nobody_can_be_asked_about_is_open() -> 
 
 def test_where_nobody_could_be_asked_nothing_about_slurm_is_fine() -> None:
     seen = checks(stack(), replace(UNASKED, here=(), pod=PodFacts(trouble="no pod", skipped=True)))
-    assert {each.name for each in seen if each.verdict is FINE} == {"api-server", "fence"}
+    assert {each.name for each in seen if each.verdict is FINE} == {"api-server", "fence", "encryption"}
     assert {each.verdict for each in seen} == {FINE, UNKNOWN}
 
 
@@ -62,7 +62,7 @@ def test_what_is_unknown_says_how_to_find_out() -> None:
     for each in checks(stack(), UNASKED):
         if each.verdict is UNKNOWN:
             assert each.change, each
-            assert each.paste or each.name in {"version-slurmd", "version-image"}, each
+            assert each.paste or each.name in {"version-slurmd", "version-image", "encryption"}, each
 
 
 def test_what_is_wrong_says_what_to_change() -> None:
@@ -280,7 +280,7 @@ def test_a_slurmctld_in_kubernetes_that_is_not_made_yet_is_one_unknown_not_fifte
     seen = checks(config, replace(UNASKED, here=()))
     told = [(each.name, each.subject) for each in seen if each.verdict is UNKNOWN]
     assert ("slurmctld", "slurmctld and slurmrestd") in told
-    assert {name for name, _ in told} <= {"slurmctld", "version-image"}
+    assert {name for name, _ in told} <= {"slurmctld", "version-image", "encryption"}
     silent = replace(UNASKED, kube=replace(UNASKED.kube, restapi=True, restapi_pods=0))
     assert PROBLEM in verdicts("slurmrestd", silent, config), "one that is there and doesn't serve is another matter"
 

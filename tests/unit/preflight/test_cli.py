@@ -48,7 +48,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
 
 def test_a_good_world_gives_0_and_a_table(run: Run, capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--strict") == 0
-    assert capsys.readouterr().out.startswith("preflight of lab: 2 unknown, ")
+    assert capsys.readouterr().out.startswith("preflight of lab: 6 unknown, ")
 
 
 def test_a_problem_gives_6_and_json_names_it(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

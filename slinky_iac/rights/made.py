@@ -1,0 +1,89 @@
+"""The Kubernetes objects that a stack makes, by the names that its configuration gives them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.daemons import database_secret, script_maps
+from slinky_iac.manifests.endpoints import slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.manifests.fence import fence
+from slinky_iac.manifests.munge_clients import key_secret
+from slinky_iac.manifests.restapi_tls import tls_secret
+from slinky_iac.manifests.shared import key_references
+
+CORE: Final = ""
+ADMISSION: Final = "admissionregistration.k8s.io"
+
+
+@dataclass(frozen=True)
+class Made:
+    """One object. ``namespace`` None: the kind has none."""
+
+    group: str
+    resource: str
+    name: str
+    namespace: str | None
+
+
+def made(config: StackConfig) -> tuple[Made, ...]:
+    """Everything that `pulumi up` makes but the operator's own charts."""
+    namespace = config.cluster.namespace
+    found = [Made(group, resource, name, namespace) for group, resource, name in _in_namespace(config)]
+    if config.cluster.create_namespace:
+        found.append(Made(CORE, "namespaces", namespace, None))
+    if config.cluster.fence and config.keys.auth == "auth/slurm":
+        kinds = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
+        found += [Made(ADMISSION, kind, each.name, None) for each in fence(config) for kind in kinds]
+    return tuple(found)
+
+
+def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
+    base = config.cluster.resource_name
+    if config.keys.auth == "auth/munge":
+        yield CORE, "configmaps", names.client_conf(base)
+        if config.keys.source == "imported":
+            yield CORE, "secrets", key_secret(config)
+        return
+    yield from _keys(config, base)
+    for endpoint in (slurmdbd_endpoint(config), slurmctld_endpoint(config)):
+        if endpoint is not None:
+            yield CORE, "services", endpoint.name
+            if endpoint.slice is not None:
+                yield "discovery.k8s.io", "endpointslices", f"{endpoint.name}-outside"
+    if config.accounting.enabled:
+        yield names.GROUP, "accountings", base
+        if config.accounting.database is not None:
+            yield CORE, "secrets", database_secret(config)
+    yield names.GROUP, "controllers", base
+    if config.controller.external is None:
+        yield from ((CORE, "configmaps", name) for _, name, files in script_maps(config) if files)
+    yield names.GROUP, "restapis", base
+    yield from _tls(config, base)
+    yield from ((names.GROUP, "nodesets", names.nodeset_resource(base, each)) for each in config.nodesets)
+    yield from ((names.GROUP, "loginsets", names.loginset_resource(base, each)) for each in config.logins)
+
+
+def _keys(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:
+    if config.keys.source != "existing":
+        yield from ((CORE, "secrets", reference["name"]) for reference in key_references(config).values())
+    if config.keys.jwks:
+        yield CORE, "secrets", names.slurm_jwks_secret(base)
+    if config.keys.has_token_keys:
+        yield CORE, "secrets", names.token_key_secret(base)
+        yield CORE, "configmaps", names.token_key_set(base)
+
+
+def _tls(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:
+    tls = config.restapi.tls
+    if tls is None:
+        return
+    yield CORE, "configmaps", names.restapi_tls_conf(base)
+    yield CORE, "services", names.restapi_tls_service(names.restapi_service(base))
+    if tls.source == "generated":
+        yield CORE, "secrets", tls_secret(config, tls)
+    elif tls.source == "cert-manager":
+        yield "cert-manager.io", "certificates", tls_secret(config, tls)

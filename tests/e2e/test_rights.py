@@ -1,0 +1,188 @@
+"""Least rights, watched: a ServiceAccount with what `rights` prints does its work, and used every right that it has.
+
+What it used is read from the API server's audit log; a right that nothing used and a request that was refused fail the test.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pytest
+import yaml
+
+from lab import paths
+from lab.kubernetes.cluster import LAB as KUBERNETES
+from lab.kubernetes.render import AUDIT_LOG, AUDITED
+from lab.stacks import Stack
+from slinky_iac.config.load import load
+from slinky_iac.rights.table import Right, Use, rights
+from tests.e2e.gated import NAMESPACE, Gated, settings
+from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.world import Settings, World, steps
+
+STACK = "least"
+OPERATOR = "slinky"
+BEST_EFFORT = {("", "events")}
+"""Asked for by pulumi-kubernetes to explain a wait, and done without where it is refused."""
+Used = set[tuple[str, str, str, str]]
+"""API group, resource, verb, namespace."""
+
+
+def own_settings(replicas: int) -> Settings:
+    """The gated stack's, in namespaces that are made beside it: Roles must be there before the stack."""
+    found = settings(replicas)
+    found["slinky-iac:cluster"] |= {"createNamespace": False}
+    found["slinky-iac:operator"] |= {"createNamespace": False}
+    return found
+
+
+@dataclass
+class Least:
+    """The stack, an account for each use, and the audit log."""
+
+    world: World
+    stack: Stack
+
+    def write(self, replicas: int) -> None:
+        self.world.stack(STACK, own_settings(replicas))
+
+    def python(self, *words: str, use: Use) -> subprocess.CompletedProcess[str]:
+        """A command of ours, as the account of that use."""
+        env = {**os.environ, **self.stack.env, "KUBECONFIG": self.kubeconfig(use)}
+        return subprocess.run(
+            [sys.executable, "-m", "slinky_iac", *words, "--stack", STACK],
+            cwd=self.stack.folder, env=env, capture_output=True, text=True, check=False, timeout=300,
+        )  # fmt: skip
+
+    def as_account(self, use: Use) -> Stack:
+        """The stack as the account of that use has it."""
+        return replace(self.stack, env={**self.stack.env, "KUBECONFIG": self.kubeconfig(use)})
+
+    def kubeconfig(self, use: Use) -> str:
+        return str(paths.STATE / f"slinky-{use}.kubeconfig")
+
+    def grant(self, use: Use) -> None:
+        """Apply what `rights` prints, for a ServiceAccount with a token of its own."""
+        printed = self.python("rights", "--for", str(use), use=Use.APPLY)
+        assert printed.returncode == 0, printed.stderr
+        account = {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": f"slinky-{use}", "namespace": AUDITED}}
+        self.world.kubectl("apply", "-f", "-", stdin=json.dumps(account))
+        self.world.kubectl("apply", "-f", "-", stdin=printed.stdout)
+        token = self.world.kubectl("-n", AUDITED, "create", "token", f"slinky-{use}", "--duration=2h").stdout.strip()
+        admin = yaml.safe_load(paths.KUBECONFIG.read_text())
+        admin["users"] = [{"name": each["name"], "user": {"token": token}} for each in admin["users"]]
+        file = paths.STATE / f"slinky-{use}.kubeconfig"
+        file.touch(mode=0o600)
+        file.write_text(yaml.safe_dump(admin))
+
+    def granted(self, use: Use) -> tuple[Right, ...]:
+        sections = {name.split(":", 1)[1]: value for name, value in own_settings(1).items()}
+        return rights(load(sections), use)
+
+    def events(self, use: Use) -> list[dict[str, Any]]:
+        """The audit log's lines of an account."""
+        user = f"system:serviceaccount:{AUDITED}:slinky-{use}"
+        lines = (KUBERNETES.home.root / AUDIT_LOG).read_text().splitlines()
+        return [each for each in map(json.loads, lines) if each["user"]["username"] == user]
+
+
+@pytest.fixture(scope="module")
+def least(world: World, slurm: Slurm) -> Iterator[Least]:
+    world.vacate()
+    for name in (NAMESPACE, OPERATOR, AUDITED):
+        world.kubectl("create", "namespace", name)
+    least = Least(world, world.stack(STACK, own_settings(2)))
+    least.kubeconfig(Use.APPLY)
+    (paths.STATE / f"slinky-{Use.APPLY}.kubeconfig").write_bytes(paths.KUBECONFIG.read_bytes())
+    for use in (Use.APPLY, Use.REVIEW):
+        least.grant(use)
+    yield least
+    slurm.cancel_all()
+    world.vacate()
+    for name in (NAMESPACE, OPERATOR, AUDITED):
+        world.kubectl("delete", "namespace", name, check=False)
+    for use in (Use.APPLY, Use.REVIEW):
+        name = f"slinky-{use}-{NAMESPACE}-slurm"
+        world.kubectl("delete", "clusterrole,clusterrolebinding", name, check=False)
+
+
+def used(events: list[dict[str, Any]]) -> Used:
+    """What was asked for and allowed."""
+    found: Used = set()
+    for each in events:
+        of = each.get("objectRef")
+        if of is not None and each["annotations"]["authorization.k8s.io/decision"] == "allow":
+            resource = "/".join(part for part in (of["resource"], of.get("subresource")) if part)
+            verbs = {each["verb"]} | (
+                {"create"} if each["verb"] == "patch" and each["responseStatus"]["code"] == 201 else set()
+            )
+            found |= {(of.get("apiGroup", ""), resource, verb, of.get("namespace", "")) for verb in verbs}
+    return found
+
+
+def refused(events: list[dict[str, Any]]) -> set[tuple[str, str, str, str, str]]:
+    """What was asked for and refused."""
+    return {
+        (of.get("apiGroup", ""), of["resource"], each["verb"], of.get("namespace", ""), of.get("name", ""))
+        for each in events
+        if (of := each.get("objectRef")) is not None
+        and each["annotations"]["authorization.k8s.io/decision"] == "forbid"
+        and (of.get("apiGroup", ""), of["resource"]) not in BEST_EFFORT
+    }
+
+
+def of_table(found: tuple[Right, ...]) -> Used:
+    return {
+        (each.group, each.resource, verb, each.namespace or "") for each in found for verb in each.verbs if not each.seldom
+    }
+
+
+def test_an_account_with_the_rights_of_apply_lives_a_stack_s_whole_life_and_uses_each(least: Least, slurm: Slurm) -> None:
+    own = least.as_account(Use.APPLY)
+    own.up()
+    least.world.await_pods(NAMESPACE, "gpu", 2)
+    job = slurm.submit("-p", "gpu", "-w", "gpu-0", "-t", "5")
+    slurm.await_running(job)
+    least.write(1)
+    gated = Gated(least.world, slurm, own)
+    run = gated.start_up()
+    await_true("gpu-1 is gone", lambda: gated.pods() == ["gpu-0"], 240)
+    out, _ = run.communicate(timeout=300)
+    assert run.returncode == 0, out
+    assert "RUNNING" in slurm.job_state(job)
+
+    review = least.as_account(Use.REVIEW)
+    assert steps(review.pulumi("preview", "--json")) == []
+    least.write(0)
+    preview = review.pulumi("preview", "--json")
+    assert "gpu" in str(steps(preview)), preview.stdout[-2000:]
+    for use, words in (
+        (Use.REVIEW, ("drift",)),
+        (Use.REVIEW, ("drain", "status")),
+        (Use.APPLY, ("status", "--json")),
+        (Use.APPLY, ("keys", "verify")),
+    ):
+        done = least.python(*words, use=use)
+        assert done.returncode == 0, (words, done.stdout, done.stderr)
+    least.write(1)
+
+    slurm.finish(job)
+    own.pulumi("refresh", "--yes", "--skip-preview")
+    for kind in ("nodesets", "secrets"):
+        denied = least.world.kubectl(
+            "--kubeconfig", least.kubeconfig(Use.REVIEW), "-n", NAMESPACE, "delete", kind, "--all", check=False
+        )
+        assert "forbidden" in denied.stderr.lower()
+    own.destroy()
+
+    events = least.events(Use.APPLY)
+    assert refused(events) == set()
+    assert of_table(least.granted(Use.APPLY)) - used(events) == set(), "a right that nothing used"
+    assert refused([e for e in least.events(Use.REVIEW) if "kubectl" not in e["userAgent"]]) == set()
+    assert of_table(least.granted(Use.REVIEW)) - used(least.events(Use.REVIEW)) == set(), "a right that nothing used"
