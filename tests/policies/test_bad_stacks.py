@@ -24,7 +24,10 @@ def rule_of(file: Path) -> str:
     return file.stem.split(".")[0]
 
 
+DEPLOYED_ONLY = ("key-age",)
+"""Rules that judge what a preview doesn't know; test_saved_state.py has them."""
 FIRST = [file for index, file in enumerate(BAD) if index == 0 or rule_of(BAD[index - 1]) != rule_of(file)]
+FIRST = [file for file in FIRST if rule_of(file) not in DEPLOYED_ONLY]
 """One bad stack a rule for the engine, at two seconds of CPU each; the rules judge all of them without it."""
 
 

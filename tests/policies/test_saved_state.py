@@ -81,7 +81,7 @@ def test_a_sound_saved_state_passes_analysis(deployed: Project) -> None:
 def test_analysis_says_what_it_could_not_judge_for_encryption(deployed: Project) -> None:
     seen = analyze(deployed, written(deployed, saved(deployed), "sound"), passphrase="")
     assert seen.code == 0, seen.output
-    assert seen.spoke == {"keys-not-in-clear"}
+    assert seen.spoke == {"key-references", "keys-not-in-clear"}
     assert "is an encrypted secret" in seen.output
 
 
@@ -89,6 +89,15 @@ def test_analysis_refuses_a_state_whose_nodeset_lost_its_gates(deployed: Project
     seen = analyze(deployed, written(deployed, ungated(deployed), "ungated"))
     assert seen.code != 0
     assert seen.refused_by == {"removal-by-gate", "replicas-left-to-gate"}
+
+
+def test_an_old_key_is_found_in_what_is_deployed(deployed: Project) -> None:
+    state = saved(deployed)
+    secret = of_name(state, "slurm-key-secret")
+    secret["outputs"]["metadata"]["creationTimestamp"] = "2001-02-03T04:05:06Z"
+    seen = analyze(deployed, written(deployed, state, "old"))
+    assert seen.code == 0, seen.output
+    assert {(said.rule, said.level) for said in seen.said} == {("key-age", "advisory")}
 
 
 def test_a_site_can_make_a_rule_advise_and_switch_another_off(deployed: Project) -> None:
