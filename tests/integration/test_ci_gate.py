@@ -5,6 +5,7 @@ The program is a small one with gates of the real type names, whose plan comes f
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import re
@@ -163,6 +164,25 @@ def test_drift_that_can_not_be_asked_is_no_pass(scaled: Project) -> None:
     """This program's gates say nothing of a cluster: the Slurm half must end with a fault, not with "no drift"."""
     done = script(scaled, "drift")
     assert done.returncode == 1, done.stdout + done.stderr
+
+
+def test_a_state_with_foreign_code_is_named_and_its_code_not_run(scaled: Project) -> None:
+    """As somebody who can write to the backend would leave it: an engine's refresh would load it."""
+    ran = scaled.folder / "ran.txt"
+    raw = f"cbuiltins\nexec\n(Vopen({str(ran)!r}, 'w').close()\ntR.".encode()
+    state = json.loads(scaled.run("stack", "export").stdout)
+    (gate,) = (each for each in state["deployment"]["resources"] if each["type"].endswith(":ScaleInGate"))
+    assert "ciphertext" in gate["outputs"]["__provider"]
+    gate["outputs"]["__provider"] = gate["inputs"]["__provider"] = base64.b64encode(raw).decode()
+    (scaled.folder / "state.json").write_text(json.dumps(state))
+    scaled.run("stack", "import", "--file", "state.json")
+    for act in ("review", "drift"):
+        done = script(scaled, act)
+        assert done.returncode == 1, done.stdout + done.stderr
+        assert "gpu-scale-in" in done.stderr
+        assert not ran.exists()
+    scaled.refresh(ok=False)
+    assert ran.exists(), "the engine does load the state's; else this command guards nothing"
 
 
 def test_both_forms_of_a_real_preview_say_the_same(scaled: Project) -> None:
