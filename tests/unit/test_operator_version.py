@@ -22,6 +22,7 @@ ABILITIES = (
     "has_node_ports",
     "prunes_slurm_conf",
     "confuses_equal_names",
+    "drops_empty_values",
 )
 TABLE = {
     "1.0.0": {"refs_have_namespace", "has_taint_kube_nodes", "needs_service_monitor_crd", "confuses_equal_names"},
@@ -37,8 +38,9 @@ TABLE = {
         "has_scaling_mode",
         "has_login_strategy",
         "binding_webhook_is_cluster_wide",
+        "drops_empty_values",
     },
-    "1.1.1": {"has_jwks", "has_ssh", "has_scaling_mode", "has_login_strategy", "has_node_ports"},
+    "1.1.1": {"has_jwks", "has_ssh", "has_scaling_mode", "has_login_strategy", "has_node_ports", "drops_empty_values"},
     "1.2.1": {
         "has_jwks",
         "has_ssh",
@@ -48,6 +50,7 @@ TABLE = {
         "has_inplace_reconfigure",
         "has_node_ports",
         "prunes_slurm_conf",
+        "drops_empty_values",
     },
 }
 
