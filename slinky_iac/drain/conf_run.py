@@ -14,6 +14,7 @@ from slinky_iac.drain.conf_plan import limits_exceeded
 from slinky_iac.drain.conf_steps import (
     CLOSED,
     REMEMBER_S,
+    TAKES_NONE,
     Act,
     Await,
     Clear,
@@ -54,13 +55,18 @@ POLL_S: Final = 5
 
 
 def look(session: Session, settings: ConfSettings) -> ConfLook:
+    """One look, with users' names as the settings say."""
+    return _look(session, settings.policy.hide_by(settings.owner.stack))
+
+
+def _look(session: Session, hide: str) -> ConfLook:
     """One look. Partitions are asked for before jobs, so that a job that came in before a partition closed is seen."""
     client = session.slurm
     states = client.partition_states()
     nodes = client.nodes(allow_none=True)
     if nodes is None:
         raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
-    jobs = tuple(queued(job, settings.policy.hide_by(settings.owner.stack)) for job in client.jobs_after(nodes).jobs)
+    jobs = tuple(queued(job, hide) for job in client.jobs_after(nodes).jobs)
     return ConfLook(
         now=session.now(),
         partitions=states,
@@ -118,6 +124,25 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
 def indented(going: Leaving) -> str:
     """The admin's steps, a line each."""
     return "\n".join(f"  {step}" for step in closing.closing_steps(going.partitions, going.nodes))
+
+
+def partition_holds(session: Session, name: str, hide: str = "") -> str:
+    """Why a partition can't go yet; empty where no job names it and none can come in. Closes one that is open.
+
+    For the gate of a NodeSet with slurmctld in Kubernetes: its own partition goes with it, and any restart or
+    reconfiguration since this gate's own turn has opened it again. ``hide``: of :meth:`DrainPolicy.hide_by`. Raises what the
+    client raises.
+    """
+    seen = _look(session, hide)
+    states = seen.partitions.get(name)
+    if states is not None and not states & TAKES_NONE:
+        if not seen.can_close:
+            return f"partition {name} is open, and slurmrestd before 26.05 can't close it: set it to drain by scontrol"
+        session.slurm.set_partition_state(name, CLOSED["DOWN" if "DOWN" in states else "UP"])
+        return f"partition {name} was open, and is closed now"
+    going = Leaving((name,))
+    holding = [each for each in seen.jobs if each.lost_with([name])]
+    return "; ".join(lines(holding, going))
 
 
 def finish(session: Session, settings: ConfSettings) -> None:

@@ -165,7 +165,8 @@ def test_a_partition_stays_at_the_deadline_and_opens_again_where_it_is_wanted_af
     cluster.set("drain", deadline="5s")
     cluster.set("partitions", bulk=None)
     ended = cluster.stack.up(check=False)
-    assert (ended.returncode, cluster.partitions()["bulk"], cluster.job(running)) == (255, "DRAIN", "RUNNING"), ended.stdout
+    assert ended.returncode != 0
+    assert (cluster.partitions()["bulk"], cluster.job(running)) == ("DRAIN", "RUNNING"), ended.stdout
     assert f"partition bulk: 1 job ({running} of root)" in ended.stdout + ended.stderr
     cluster.set("partitions", bulk={"nodesets": ["solo"]})
     cluster.set("drain", deadline="4m")

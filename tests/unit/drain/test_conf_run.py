@@ -286,6 +286,17 @@ def test_an_outside_slurmctld_that_does_not_answer_stops_no_update():
     assert "whose jobs name it is not known" in found.said[-1]
 
 
+def test_a_nodesets_own_partition_is_closed_again_and_holds_it_while_a_job_waits_there():
+    found = session(job(2, "PENDING", partition="batch"))
+    assert conf_run.partition_holds(found, "batch") == "partition batch was open, and is closed now"
+    assert conf_run.partition_holds(found, "batch") == "partition batch: 1 waiting in the queue (2 of alice)"
+    found.world.jobs.clear()
+    assert conf_run.partition_holds(found, "batch") == ""
+    assert conf_run.partition_holds(found, "none") == ""
+    assert found.world.partitions == {"all": "UP", "batch": "DRAIN"}
+    assert "can't close it" in conf_run.partition_holds(session(release="25.11"), "batch")
+
+
 def test_the_record_is_pinned():
     text = Held({"b": "UP", "a": "DOWN"}, ("y", "x"), 7).text()
     assert text == '{"began":7,"hosts":["x","y"],"partitions":{"a":"DOWN","b":"UP"}}'
