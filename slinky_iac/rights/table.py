@@ -43,7 +43,7 @@ class Right:
     names: tuple[str, ...] = ()
     namespace: str | None = None
     seldom: bool = False
-    """Used by what a scale-in and a stack's life don't do: an upgrade of the operator, a key's rotation."""
+    """Not seen in the audit log of a scale-in and a stack's life: an upgrade of the operator does it, for example."""
 
 
 _RBAC: Final = "rbac.authorization.k8s.io"
@@ -59,7 +59,7 @@ _HELM: Final = (
 """What the two charts of slurm-operator are made of, in the operator's namespace; Helm keeps its records in Secrets."""
 _HELM_WIDE: Final = (
     (*_CRDS, _OWN),
-    (_RBAC, "clusterroles", (*_OWN, "bind", "escalate")),
+    (_RBAC, "clusterroles", _OWN),
     (_RBAC, "clusterrolebindings", _OWN),
 )
 _WEBHOOK: Final = tuple(("cert-manager.io", kind, _OWN) for kind in ("certificates", "issuers"))
@@ -98,10 +98,13 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         slurm = _slurm_key(config)
         yield Right(CORE, "secrets", ("get",), "the fingerprint of slurm.key", (slurm,), namespace)
     if config.slurmrest.url is None:
-        writes = ("create", "delete") if use is Use.APPLY else ()
+        writes = ("create",) if use is Use.APPLY else ()
         proxied = f"{'https:' if way.restapi_scheme else ''}{_service(config)}"
         why = "slurmrestd, asked through the API server"
         yield Right(CORE, "services/proxy", ("get", *writes), why, (proxied,), namespace)
+        if use is Use.APPLY:
+            why = "Slurm's records of nodes that are gone"
+            yield Right(CORE, "services/proxy", ("delete",), why, (proxied,), namespace, seldom=True)
     yield Right(names.GROUP, "nodesets", ("get",), "replicas and selector of each", _nodesets(config), namespace)
     yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
     yield Right("apps", "deployments", ("get",), "whether slurmrestd serves", (names.restapi_service(base),), namespace)
@@ -171,6 +174,8 @@ def _operator(config: StackConfig) -> Iterator[Right]:
             yield Right(group, resource, verbs, why, (), namespace)
             if verbs[: len(_OWN)] == _OWN:
                 yield Right(group, resource, ("patch",), "another release of the charts", (), namespace, seldom=True)
+    # Asked of the API server by itself, so the audit log doesn't show them.
+    yield Right(_RBAC, "clusterroles", ("bind", "escalate"), "the operator's role has rights of its own", seldom=True)
     if _needs_stub(config):
         stub = (service_monitor_stub()["metadata"]["name"],)
         yield Right(*_CRDS, ("create", "patch"), "a stand-in that old operators need", stub)
