@@ -73,7 +73,7 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
         if config.keys.auth == "auth/slurm":
             own = ("slurm-operator",)
             found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
-        found += [*_making(config), *_draining(config), *_operator(config)]
+        found += [*_making(config), *_fence(config), *_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
         found.append(
             Right(
@@ -146,6 +146,12 @@ def _making(config: StackConfig) -> Iterator[Right]:
         own = tuple(each.name for each in rows)
         yield Right(group, resource, verbs, "made, changed and removed by the engine", own, namespace)
         yield Right(group, resource, ("list", "watch"), "the engine waits until one is gone", (), namespace)
+
+
+def _fence(config: StackConfig) -> Iterator[Right]:
+    """What Kubernetes asks of the writer of a policy that reads NodeSets; asked by itself, so no audit log shows it."""
+    if config.cluster.fence and config.keys.auth == "auth/slurm":
+        yield Right(names.GROUP, "nodesets", ("get", "list"), "asked of who writes the fence", seldom=True)
 
 
 def _draining(config: StackConfig) -> Iterator[Right]:
