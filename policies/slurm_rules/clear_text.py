@@ -251,7 +251,8 @@ def _copied(key: Key, others: list[Resource], stack: Stack, unseen: list[HiddenV
                     yield f"{key.what} is copied into {other.label} of {other.namespace}: {name}; refer to the one Secret"
                 elif isinstance(value, Hidden):
                     hidden = value
-            if hidden is not None and needles and not all_generated(other, stack):
+            copies = bool(sources & stack.origins(other, field))
+            if hidden is not None and (copies or (needles and not all_generated(other, stack))):
                 unseen.append(HiddenValueError(f"{other.label}: {field}", hidden))
 
 
