@@ -25,8 +25,8 @@ MAXIMUM_BYTES = 65536
 SHORTEST_RANDOM_TEXT = 96
 """A text of letters that is this long is taken for random, a shorter one for words."""
 
-MINIMUM_DISTINCT = 16
-"""Different bytes that a key has at least: 32 random ones have fewer once in 10^20 cases."""
+MINIMUM_DISTINCT = 8
+"""Different bytes that a key has at least. 32 random hexadecimal digits have fewer once in ten million cases."""
 MINIMUM_PACKED = 28
 """Bytes that are left of a key, at the least, when DEFLATE has packed it: a pattern repeated is no longer key."""
 _PEM = b"-----BEGIN "

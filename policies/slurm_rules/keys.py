@@ -19,7 +19,7 @@ _SPECIAL = 21
 """Characters of RandomPassword's classes; all classes are on by default (pulumi-random, randomPassword)."""
 MINIMUM_BITS = 256
 """What HS256 asks of its key (RFC 7518 section 3.2), and auth/slurm signs alike."""
-_FEWEST_BYTES = 16
+_FEWEST_BYTES = 8
 _SMALLEST = 28
 """Distinct bytes, and bytes after compression, below which a key is no random one."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import string
@@ -10,7 +11,7 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac import keys
@@ -130,6 +131,15 @@ def test_a_slurm_jwks_that_can_not_be_read_is_quoted_nowhere(document: bytes) ->
 
 
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(os.urandom(300)) + b"-----END CERTIFICATE-----\n"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.binary(min_size=16, max_size=64))
+def test_random_bytes_in_hexadecimal_are_a_key(raw: bytes) -> None:
+    """`openssl rand -hex 32` makes many a jwt_hs256.key, and has 15 different bytes as often as 16."""
+    text = hashlib.sha256(raw).hexdigest().encode()
+    keys.check("jwtKey", text, allow_trailing_newline=False)
+    keys.check("jwtKey", text[:32], allow_trailing_newline=False)
 
 
 @pytest.mark.parametrize(
