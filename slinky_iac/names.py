@@ -78,6 +78,8 @@ LABEL_SCALING_MODE = "nodeset.slinky.slurm.net/scaling-mode"
 SLURMCTLD_PORT = 6817
 SLURMD_PORT = 6818
 SLURMDBD_PORT = 6819
+SLURM_USER: Final = "slurm"
+"""SlurmUser of most sites, and of slurm-operator's controllers."""
 SLURMRESTD_PORT = 6820
 SLURMRESTD_TLS_PORT = 6843
 """Of the Service that leads to TLS in slurmrestd's pods; the operator has 6820, which it asks in plain HTTP."""

@@ -25,4 +25,5 @@ def reach(config: StackConfig) -> Reach:
         client_cert_file=config.slurmrest.client_cert_file,
         client_key_file=config.slurmrest.client_key_file,
         restapi_scheme="https" if config.restapi.tls is not None else None,
+        user=config.slurmrest.user,
     )

@@ -224,6 +224,8 @@ Seconds = Annotated[
 ]
 """Seconds; a text such as ``30m`` is accepted."""
 Port = Annotated[int, Field(ge=1, le=65535)]
+SlurmUser = Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_.-]{0,31}$")]
+"""A user's name as slurmdbd and a token's claim have it."""
 Url = Annotated[str, Field(pattern=r"^https?://[^\s/]+(/\S*)?$"), _checked(_url)]
 """An http or https address: a host, a port where it isn't the scheme's own, a path where there is one; no user."""
 DatabaseUser = Annotated[str, _checked(_database_user)]

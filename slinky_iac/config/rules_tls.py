@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from ipaddress import ip_address
 
+from slinky_iac.config.fields import address_of, is_address
 from slinky_iac.config.findings import Finding, error, warning
 from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import Access, StackConfig
@@ -90,4 +92,38 @@ def daemons_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-RULES = (client_certificates, restapi_tls, database_tls, daemons_tls)
+def plain_http(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A token on the wire is good for five minutes, and a forged answer makes busy nodes look free."""
+    access = config.slurmrest
+    if access.url is not None and _unprotected(access.url):
+        risk = (
+            f"is plain http to another host: a listener can take the token of {access.user} and act on Slurm with it, and a"
+            " forged answer makes busy nodes look free, so their jobs are lost"
+        )
+        if access.allow_plain_http:
+            yield warning("slurmrest.url", f"{risk}. Give slurmrestd TLS and set an https address (docs/tls.md)")
+        else:
+            yield error(
+                "slurmrest.url",
+                f"{risk}. Set an https address, or leave it out, then gates go through the API server. To accept the risk,"
+                " set slurmrest.allowPlainHttp: true",
+            )
+    sections: list[tuple[str, Access | ExternalSlurmrestd]] = [("slurmrest", access)]
+    if config.external.slurmrestd is not None:
+        sections.append(("external.slurmrestd", config.external.slurmrestd))
+    for path, section in sections:
+        if section.ca_file is not None and (section.url or "").startswith("http://"):
+            yield error(
+                f"{path}.caFile",
+                f"is not used: {path}.url is http://, which shows no certificate. Set https://, or remove it",
+            )
+
+
+def _unprotected(url: str) -> bool:
+    """Whether it is plain http to another host, as far as its text tells."""
+    host, _ = address_of(url)
+    local = host == "localhost" or (is_address(host) and ip_address(host).is_loopback)
+    return url.startswith("http://") and not local
+
+
+RULES = (client_certificates, plain_http, restapi_tls, database_tls, daemons_tls)

@@ -6,8 +6,9 @@ from typing import Any
 
 from pydantic import Field
 
+from slinky_iac import names
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import FilePath, Url
+from slinky_iac.config.fields import FilePath, SlurmUser, Url
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSets, Partitions
@@ -36,6 +37,11 @@ class Access(Section):
     """Client certificate of gates and commands, as a PEM file, where that address asks for one. Read at each request."""
     client_key_file: FilePath | None = None
     """Key of it, as a PEM file without a passphrase."""
+    allow_plain_http: bool = False
+    """Accept an http address of another host at `url`: tokens can be read on the network, and answers changed."""
+    user: SlurmUser = names.SLURM_USER
+    """Slurm user that tokens of gates and commands name: SlurmUser, or one with AdminLevel=Admin in slurmdbd. Slurm's logs
+    and reasons show a separate user, and `sacctmgr` can take its rights away."""
 
 
 class Kubernetes(Section):

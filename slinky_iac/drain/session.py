@@ -91,6 +91,7 @@ class Session:
                 self._endpoint(),
                 self._signing_keys(),
                 again=self._signing_keys,
+                user=self.reach.user,
                 clock=self._clock,
                 budget_s=self._budget_s,
                 lists_s=LISTS_S if self._budget_s >= PATIENT_S else None,
@@ -102,7 +103,8 @@ class Session:
     def slurm_with(self, keys: Sequence[SigningKey]) -> SlurmrestClient:
         """A client of its own that signs with these keys only: to tell which one is taken. Close it, or use ``with``."""
         few = Retry(tries=2)
-        return SlurmrestClient(self._endpoint(), keys, clock=self._clock, retry=few, budget_s=self._budget_s)
+        user, budget_s = self.reach.user, self._budget_s
+        return SlurmrestClient(self._endpoint(), keys, user=user, clock=self._clock, retry=few, budget_s=budget_s)
 
     def _signing_keys(self) -> list[SigningKey]:
         """The keys that the Secret holds now."""

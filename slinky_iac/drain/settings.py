@@ -12,7 +12,7 @@ from typing import Any, Final, Literal
 
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, parse_policy
-from slinky_iac.names import HS256, RS256, Tokens
+from slinky_iac.names import HS256, RS256, SLURM_USER, Tokens
 from slinky_iac.operator_version import OperatorVersion
 
 SCHEMA: Final = 1
@@ -39,6 +39,8 @@ class Reach:
     client_key_file: str | None = None
     restapi_scheme: str | None = None
     """``https`` where slurmrestd's pods have TLS, which the Service beside ``restapi_service`` leads to."""
+    user: str = SLURM_USER
+    """Slurm's user that tokens name."""
 
 
 @dataclass(frozen=True)
@@ -146,11 +148,13 @@ _REACH: Final = {
     "client_cert_file": "clientCertFile",
     "client_key_file": "clientKeyFile",
     "restapi_scheme": "restapiScheme",
+    "user": "slurmUser",
 }
 
 
 def reach_from(props: Mapping[str, Any]) -> Reach:
-    """The part of the props that says how to reach things. A state from before there was a choice signs with HS256.
+    """The part of the props that says how to reach things. A state from before there was a choice signs with HS256,
+    for the user slurm.
 
     :raises ValueError: it names a way to sign that this program doesn't know.
     """
@@ -161,7 +165,8 @@ def reach_from(props: Mapping[str, Any]) -> Reach:
             f"the gate's state signs tokens by {tokens!r}, and this program knows {HS256} and {RS256}; nothing was drained"
             " or changed. Run the release of slinky-iac that wrote it, or a newer one"
         )
-    return Reach(**found, tokens=tokens)  # type: ignore[arg-type]
+    user = found.pop("user") or SLURM_USER
+    return Reach(**found, tokens=tokens, user=user)  # type: ignore[arg-type]
 
 
 def reach_props(reach: Reach) -> dict[str, str]:

@@ -16,6 +16,7 @@ from slinky_iac.errors import (
     SlurmrestVersionError,
 )
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.names import SLURM_USER
 from slinky_iac.preflight import facts
 from slinky_iac.preflight.facts import SlurmFacts, Token
 from slinky_iac.slurmrest.endpoints import Endpoint
@@ -40,6 +41,8 @@ class Way:
     inside: bool
     needed: bool = True
     """Drains or the operator go there; else it is for users, and its silence leaves things unknown, not broken."""
+    user: str = SLURM_USER
+    """Slurm's user that tokens name."""
 
 
 Keys = tuple[SigningKey, ...]
@@ -97,7 +100,8 @@ def _versions(client: Surveyor, found: SlurmFacts, *, quick: bool) -> SlurmFacts
 
 
 def _surveyor(way: Way, keys: Keys, clock: Clock) -> Surveyor:
-    return Surveyor(way.endpoint, keys, clock=clock, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=2))
+    bounds, few = Timeouts(connect_s=3), Retry(tries=2)
+    return Surveyor(way.endpoint, keys, user=way.user, clock=clock, budget_s=BUDGET_S, timeouts=bounds, retry=few)
 
 
 def _asked(

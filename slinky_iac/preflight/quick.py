@@ -70,7 +70,17 @@ def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answ
             found[check_keys.IN_SECRET] = tuple(held(kube, namespace, place["name"], place["key"], names.HS256))
 
     def connect(way: Way, keys: Keys, clock: Clock) -> Surveyor:
-        return Surveyor(way.endpoint, keys, clock=clock, budget_s=answer_s, timeouts=bounds, retry=once, env=env, home=home)
+        return Surveyor(
+            way.endpoint,
+            keys,
+            user=way.user,
+            clock=clock,
+            budget_s=answer_s,
+            timeouts=bounds,
+            retry=once,
+            env=env,
+            home=home,
+        )
 
     seen = ask_slurm([way_of_drains(config)], found, clock=clock, quick=True, connect=connect)
     return Facts(slurm=SlurmFacts() if seen.unanswered else seen)

@@ -13,10 +13,12 @@ def way_of_drains(config: StackConfig) -> Way:
     """The one that drains go through: at its URL, or in Kubernetes behind the API server."""
     access = config.slurmrest
     if access.url is not None:
-        return Way(direct(access.url, access.ca_file, access.client_cert_file, access.client_key_file), inside=False)
+        endpoint = direct(access.url, access.ca_file, access.client_cert_file, access.client_key_file)
+        return Way(endpoint, inside=False, user=access.user)
     service = names.restapi_service(config.cluster.resource_name)
     tls = config.restapi.tls is not None
-    return Way(in_kubernetes(kube_source(config), config.cluster.namespace, service, tls=tls), inside=True)
+    proxied = in_kubernetes(kube_source(config), config.cluster.namespace, service, tls=tls)
+    return Way(proxied, inside=True, user=access.user)
 
 
 def way_of_users(config: StackConfig) -> Way | None:
@@ -25,4 +27,4 @@ def way_of_users(config: StackConfig) -> Way | None:
     if outside is None:
         return None
     endpoint = direct(outside.url, outside.ca_file, outside.client_cert_file, outside.client_key_file)
-    return Way(endpoint, inside=False, needed=False)
+    return Way(endpoint, inside=False, needed=False, user=config.slurmrest.user)

@@ -17,7 +17,7 @@ from tests.program import Registered, Secret
 from tests.stacks import ROOT
 
 REACH = {"namespace", "restapiService", "jwtSecret", "jwtEntry", "tokens", "kubeconfig", "context", "url", "caFile"}
-REACH |= {"clientCertFile", "clientKeyFile", "restapiScheme"}
+REACH |= {"clientCertFile", "clientKeyFile", "restapiScheme", "slurmUser"}
 GATE = REACH | {
     "schema",
     "stack",

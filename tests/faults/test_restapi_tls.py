@@ -260,7 +260,9 @@ def test_certificates_are_replaced_while_a_gate_waits(
 def test_without_its_certificate_slurmrestd_is_there_for_the_operator(stack: Gated, world: World) -> None:
     """The operator takes busy nodes for drained when no slurmrestd is ready: TLS may not take it away."""
     stack.up(
-        3, restapi={"pod": POD, "tls": COMMON | {"source": "existing", "secret": "there-is-none"}}, slurmrest={"url": PLAIN}
+        3,
+        restapi={"pod": POD, "tls": COMMON | {"source": "existing", "secret": "there-is-none"}},
+        slurmrest={"url": PLAIN, "allowPlainHttp": True},
     )
     await_true("one slurmrestd is ready", lambda: len(ready_restapi(world)) == 1, 120)
     assert presented() == b""

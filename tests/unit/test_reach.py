@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from slinky_iac.config.load import load
 from slinky_iac.drain.settings import reach_from, reach_props
+from slinky_iac.errors import ConfigError
 from slinky_iac.preflight.ways import way_of_drains, way_of_users
 from slinky_iac.reach import reach
 from slinky_iac.slurmrest.endpoints import Direct, KubeProxy, direct
@@ -33,7 +36,7 @@ def test_gates_commands_and_preflight_show_the_client_certificate_that_is_set() 
 def test_the_state_of_an_older_program_shows_no_client_certificate() -> None:
     """Props from before there were such settings: a destroy reads them as they are."""
     props = reach_props(reach(load(minimal())))
-    added = {"clientCertFile", "clientKeyFile", "restapiScheme"}
+    added = {"clientCertFile", "clientKeyFile", "restapiScheme", "slurmUser"}
     older = {name: value for name, value in props.items() if name not in added}
     assert reach_from(older) == reach(load(minimal()))
 
@@ -42,3 +45,19 @@ def test_without_a_url_the_way_is_the_api_server_in_plain_http() -> None:
     endpoint = way_of_drains(load(minimal())).endpoint
     assert isinstance(endpoint, KubeProxy)
     assert (endpoint.tls, endpoint.port) == (False, 6820)
+
+
+def test_tokens_name_the_user_that_is_set_in_gates_commands_and_preflight() -> None:
+    config = load(minimal(slurmrest={"user": "drainer"}, external={"slurmrestd": {"url": URL}}))
+    props = reach_props(reach(config))
+    assert props["slurmUser"] == reach_from(props).user == way_of_drains(config).user == "drainer"
+    users = way_of_users(config)
+    assert users is not None
+    assert users.user == "drainer"
+    assert way_of_drains(load(minimal(slurmrest={"url": URL, "user": "drainer"}))).user == "drainer"
+
+
+@pytest.mark.parametrize("user", ["", "two words", "a,b", "-x", "0", "a" * 33])
+def test_a_text_that_is_no_users_name_is_refused(user: str) -> None:
+    with pytest.raises(ConfigError, match=r"slurmrest\.user"):
+        load(minimal(slurmrest={"user": user}))

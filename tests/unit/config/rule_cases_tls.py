@@ -77,7 +77,52 @@ TLS += [
         {"accounting": {"extraConf": {"storageParameters": None}}},
     ),
 ]
+PLAIN = {"url": "http://slurmrestd.example.org:6820"}
+CA = {"caFile": "ca.pem"}
+
+TLS += [
+    Case(
+        "tokens over plain http",
+        minimal(slurmrest=PLAIN),
+        "error",
+        "slurmrest.url",
+        ("token of slurm", "jobs are lost", "https", "API server", "slurmrest.allowPlainHttp: true"),
+        {"slurmrest": {"url": "https://slurmrestd.example.org:6820"}},
+    ),
+    Case(
+        "tokens of another user over plain http",
+        minimal(slurmrest={"url": "http://192.0.2.7:6820", "user": "drainer"}),
+        "error",
+        "slurmrest.url",
+        ("token of drainer",),
+        {"slurmrest": {"allowPlainHttp": True, "user": "slurm"}},
+    ),
+    Case(
+        "a certificate authority for plain http",
+        minimal(slurmrest=PLAIN | CA | {"allowPlainHttp": True}),
+        "error",
+        "slurmrest.caFile",
+        ("is not used", "https://"),
+        {"slurmrest": {"caFile": None}},
+    ),
+    Case(
+        "a certificate authority for users' plain http",
+        minimal(external={"slurmrestd": PLAIN | CA}),
+        "error",
+        "external.slurmrestd.caFile",
+        ("is not used", "https://"),
+        {"external": {"slurmrestd": URL}},
+    ),
+]
 TLS_TOLD = [
+    Case(
+        "plain http that was accepted",
+        minimal(slurmrest=PLAIN | {"allowPlainHttp": True}),
+        "warning",
+        "slurmrest.url",
+        ("token of slurm", "jobs are lost", "https"),
+        {"slurmrest": URL},
+    ),
     Case(
         "an issuer beside a given Secret",
         minimal(restapi={"tls": GIVEN | {"issuer": {"name": "site"}}}),

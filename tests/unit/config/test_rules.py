@@ -110,3 +110,14 @@ def test_an_autoscalers_maximum_counts_against_max_node_count() -> None:
     data = merged(nodeset(owner="autoscaler", maxReplicas=9), {"cluster": {"maxNodeCount": 8}})
     assert [path for level, path, _ in found(data, SECRETS) if level == "error"] == ["nodesets"]
     assert found(merged(data, {"cluster": {"maxNodeCount": 9}}), frozenset()) == []
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:6820", "http://[::1]:6820", "http://localhost", "https://192.0.2.7"])
+def test_plain_http_on_this_host_and_tls_need_no_leave(url: str) -> None:
+    assert found(minimal(slurmrest={"url": url}), frozenset()) == []
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "localhost.example.org", "127.example.org", "192.0.2.7", "[2001:db8::1]"])
+def test_plain_http_to_any_other_host_is_refused(host: str) -> None:
+    (said,) = found(minimal(slurmrest={"url": f"http://{host}:6820/"}), frozenset())
+    assert said[:2] == ("error", "slurmrest.url")

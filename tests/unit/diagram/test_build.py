@@ -77,7 +77,7 @@ def test_a_slurmctld_inside_reaches_an_outside_slurmdbd_by_the_service() -> None
 
 def test_a_direct_way_to_slurmrestd_is_no_detour() -> None:
     proxied = next(a for a in drawn("all-outside").arrows if a.tail == "desk" and a.head == "rest")
-    direct = drawn("all-outside", slurmrest={"url": "http://rest:6820"})
+    direct = drawn("all-outside", slurmrest={"url": "https://rest:6820"})
     assert proxied.dashed
     assert not next(a for a in direct.arrows if a.tail == "desk" and a.head == "rest").dashed
 

@@ -2,6 +2,8 @@
 
 from contextlib import ExitStack
 
+import httpx
+import jwt
 import pytest
 
 from slinky_iac.drain.actions import Cancel, Requeue, Signal
@@ -42,3 +44,22 @@ def test_a_job_that_slurm_refuses_to_touch_is_told_once_and_stays_on_the_screen(
         session.act(step, settings(1))
     kept = {"severity": "warning", "keep": True}
     assert said == [(f"job 3_1 was not {what}: Only batch jobs are accepted", kept)]
+
+
+class Opened(Session):
+    """A session with a key that needs no Kubernetes."""
+
+    def _signing_keys(self):
+        return [b"k" * 32]
+
+
+def test_both_clients_of_a_gate_sign_for_the_user_that_its_state_names():
+    reach = Reach("slurm", "hpc-restapi", "jwt", "jwt.key", url="http://127.0.0.1:9", user="drainer")
+    with ExitStack() as stack:
+        session = Opened(reach, print, stack, budget_s=1, clock=Clock())
+        other = stack.enter_context(session.slurm_with([b"k" * 32]))
+        for client in (session.slurm, other):
+            request = httpx.Request("GET", "http://127.0.0.1:9")
+            signed = next(client._sender.client.auth.sync_auth_flow(request))
+            token = signed.headers["X-SLURM-USER-TOKEN"]
+            assert jwt.decode(token, b"k" * 32, algorithms=["HS256"])["sun"] == "drainer"
