@@ -47,17 +47,17 @@ GATES = """
             pathlib.Path("done.txt").write_text(str(int(news["replicas"])))
             return UpdateResult(own(news))
 
-    class ScaleInGate(Resource, module="slurm", name="ScaleInGate"):
+    class NodeSetScale(Resource, module="slurm", name="NodeSetScale"):
         def __init__(self, replicas):
             props = {"nodeset": "gpu", "stack": "test", "owner": "stack", "replicas": replicas, "maxReplicas": replicas,
                      "policy": {"deadline_s": 3600, "on_deadline": "keep"}, "plan": None}
-            super().__init__(Provider(), "gpu-scale-in", props)
+            super().__init__(Provider(), "gpu-scale", props)
 """
 PACK = """
     from pulumi_policy import EnforcementLevel, PolicyPack, ResourceValidationPolicy
 
     def few(args, report):
-        if args.resource_type.endswith(":ScaleInGate"):
+        if args.resource_type.endswith(":NodeSetScale"):
             report("this many are not allowed here")
 
     PolicyPack("site", policies=[ResourceValidationPolicy("few-nodes", "Not many.", few, EnforcementLevel.%s)])
@@ -68,11 +68,11 @@ PLAN = plan({"gpu-2": [job("7", "alice", -HOUR, 30 * MINUTE)], "gpu-1": []}, bef
 @pytest.fixture
 def scaled(project: Project) -> Project:
     """Three nodes that are up, and a program that asks for one."""
-    project.write(gates=GATES, main="from gates import ScaleInGate\nScaleInGate(3)\n")
+    project.write(gates=GATES, main="from gates import NodeSetScale\nNodeSetScale(3)\n")
     (project.folder / "planned.json").write_text("{}")
     project.up()
     write(project, PLAN)
-    project.write(main="from gates import ScaleInGate\nScaleInGate(1)\n")
+    project.write(main="from gates import NodeSetScale\nNodeSetScale(1)\n")
     return project
 
 
@@ -141,7 +141,7 @@ def test_the_policies_that_spoke_stand_in_the_order(scaled: Project, tmp_path: P
     assert reviewed.returncode == code, reviewed.stdout + reviewed.stderr
     order = json.loads((scaled.folder / "change-order" / "order.json").read_text())
     (spoken,) = order["policies"]["violations"]
-    assert (spoken["level"], spoken["name"], spoken["resource"]) == (level.lower(), "few-nodes", "gpu-scale-in")
+    assert (spoken["level"], spoken["name"], spoken["resource"]) == (level.lower(), "few-nodes", "gpu-scale")
     assert "this many are not allowed here" in spoken["message"]
     assert ("update-plan.json" in written(scaled)) == (code == 0)
 
@@ -171,7 +171,7 @@ def test_a_state_with_foreign_code_is_named_and_its_code_not_run(scaled: Project
     ran = scaled.folder / "ran.txt"
     raw = f"cbuiltins\nexec\n(Vopen({str(ran)!r}, 'w').close()\ntR.".encode()
     state = json.loads(scaled.run("stack", "export").stdout)
-    (gate,) = (each for each in state["deployment"]["resources"] if each["type"].endswith(":ScaleInGate"))
+    (gate,) = (each for each in state["deployment"]["resources"] if each["type"].endswith(":NodeSetScale"))
     assert "ciphertext" in gate["outputs"]["__provider"]
     gate["outputs"]["__provider"] = gate["inputs"]["__provider"] = base64.b64encode(raw).decode()
     (scaled.folder / "state.json").write_text(json.dumps(state))
@@ -179,7 +179,7 @@ def test_a_state_with_foreign_code_is_named_and_its_code_not_run(scaled: Project
     for act in ("review", "drift"):
         done = script(scaled, act)
         assert done.returncode == 1, done.stdout + done.stderr
-        assert "gpu-scale-in" in done.stderr
+        assert "gpu-scale" in done.stderr
         assert not ran.exists()
     scaled.refresh(ok=False)
     assert ran.exists(), "the engine does load the state's; else this command guards nothing"
