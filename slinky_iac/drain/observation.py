@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.view import ClusterView, NodeSetView, PodView
 from slinky_iac.operator_version import OperatorVersion
+
+LONGEST_REASON: Final = 255
+"""Characters of a drain reason (slinky_iac/slurmrest/drains.py, MAX_REASON)."""
 
 
 @dataclass(frozen=True)
@@ -53,13 +57,17 @@ class Goal:
     run: str = ""
     """Stamp of this run, part of every drain reason that it writes. The operator shows a node's reason on its pod, so a
     pod that shows this stamp proves that the operator has looked at Slurm since the run began."""
+    by: str = ""
+    """Who asked for this run, for the reason (:mod:`slinky_iac.actor`)."""
     cluster: str = ""
     """ClusterName that slurmctld must answer with; ``""`` where it is not known."""
 
     @property
     def reason(self) -> str:
         """Reason of this run's drains."""
-        return self.owner.reason(f"{self.why} (run {self.run})" if self.run else self.why)
+        plain = self.owner.reason(f"{self.why} (run {self.run})" if self.run else self.why)
+        named = f"{plain} by {self.by}" if self.by else plain
+        return named if len(named) <= LONGEST_REASON else plain
 
     @property
     def ends_at(self) -> int:

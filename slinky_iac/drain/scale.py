@@ -164,6 +164,7 @@ def _goal(
         teardown=teardown,
         writes=writes,
         run=session.run,
+        by=session.asked_by,
         cluster=settings.cluster,
     )
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 import os
 import secrets
+import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.actor import actor
 from slinky_iac.drain import actions, plugin_process
 from slinky_iac.drain.mark import Mark, Unmark
 from slinky_iac.drain.observation import Observation
@@ -54,6 +56,7 @@ class Session:
         self._slurm: SlurmrestClient | None = None
         self.run = secrets.token_hex(4)
         """Stamp of this run (:attr:`slinky_iac.drain.observation.Goal.run`)."""
+        self.asked_by = actor(os.environ, host=socket.gethostname())
         self._pods: dict[str, Pod] = {}
         self._nodeset: NodeSetState | None = None
         self._nodes: NodesAnswer | None = None

@@ -24,6 +24,7 @@ class ModelSession:
     def __init__(self, w, meanwhile=(), run="r1"):
         self.w = w
         self.run = run
+        self.asked_by = "alice@desk"
         self.meanwhile = list(meanwhile)
         self.said = []
         self.acts = []

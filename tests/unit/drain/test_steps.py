@@ -22,6 +22,7 @@ from slinky_iac.drain.actions import (
 )
 from slinky_iac.drain.mark import BASE_COST, Mark, Tag
 from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scene import scene
@@ -553,3 +554,9 @@ def test_the_first_pods_are_made_without_an_answer_from_slurm():
     look = seen((), (), replicas=0, cluster=None, problem="no endpoints")
     assert step(look, 0, 3) == SetReplicas(3)
     says("no endpoints", step(seen([pod(0)], (), replicas=1, cluster=None, problem="no endpoints"), 1, 3))
+
+
+def test_the_reason_says_who_asked_where_there_is_room():
+    assert goal(3, 1, run="r2", by="github mara run 17").reason == f"{OURS} (run r2) by github mara run 17"
+    wide = replace(goal(3, 1, run="r2", by="mara"), owner=Owner("s" * 120, "n" * 110))
+    assert wide.reason == wide.owner.reason("scale-in 3->1 (run r2)")
