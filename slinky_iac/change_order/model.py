@@ -19,7 +19,7 @@ class Change:
 
     op: Op
     kind: str
-    """In a person's words: ``NodeSet``, ``Secret``, ``scale-in gate``."""
+    """In a person's words: ``NodeSet``, ``Secret``, ``NodeSet scale``."""
     name: str
     """Logical name."""
     fields: tuple[str, ...] = ()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import subprocess
 from collections.abc import Callable, Iterable, Sequence
@@ -49,6 +50,11 @@ def host_in_turn(step: Step | None, name: str) -> tuple[Step, Host]:
     raise RotationError(f"{name!r} has no part in step {step.name}, which is for {known}; nothing was made")
 
 
+def _own_env() -> dict[str, str]:
+    """This process's environment without ``PULUMI_*``, of which one is the passphrase: no host and no agent needs it."""
+    return {name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")}
+
+
 @dataclass(frozen=True)
 class Via:
     """A command that runs a shell on a host and gives it our script on standard input.
@@ -69,7 +75,15 @@ class Via:
         """Run a script; returns what it printed. Raises :class:`RotationError` where it fails; no key is quoted."""
         shown = shlex.join(self.command(host))
         try:
-            done = self.run(self.command(host), input=text, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+            done = self.run(
+                self.command(host),
+                input=text,
+                capture_output=True,
+                text=True,
+                timeout=TIMEOUT_S,
+                check=False,
+                env=_own_env(),
+            )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RotationError(f"host {host.name}: `{shown}` did not end ({type(error).__name__}); {_AGAIN}") from None
         if done.returncode != 0:

@@ -37,10 +37,9 @@ Command = Callable[[list[str], Mapping[str, str]], "subprocess.CompletedProcess[
 
 
 def run_command(argv: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
-    """Run a credential plugin without a terminal, bounded in time."""
-    return subprocess.run(
-        argv, env=dict(env), stdin=subprocess.DEVNULL, capture_output=True, timeout=EXEC_TIMEOUT_S, check=False
-    )
+    """Run a credential plugin without a terminal, bounded in time, and without ``PULUMI_*``: one is the passphrase."""
+    own = {name: value for name, value in env.items() if not name.startswith("PULUMI_")}
+    return subprocess.run(argv, env=own, stdin=subprocess.DEVNULL, capture_output=True, timeout=EXEC_TIMEOUT_S, check=False)
 
 
 @dataclass(frozen=True)
@@ -66,8 +65,13 @@ def tls_context(
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     else:
+        if ca is not None and not ca.strip():
+            raise KubeUnreachable(
+                f"{where}: the certificate authority is empty, and all public ones would be trusted. Nothing was sent."
+                " Copy the file again"
+            )
         try:
-            context = ssl.create_default_context(cadata=ca.decode("ascii") if ca else None)
+            context = ssl.create_default_context(cadata=ca.decode("ascii") if ca is not None else None)
         except (ssl.SSLError, ValueError) as error:
             raise KubeUnreachable(f"{where}: the certificate authority isn't PEM ({type(error).__name__})") from None
     if cert is not None and key is not None:

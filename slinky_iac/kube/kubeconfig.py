@@ -210,7 +210,7 @@ def _parse(text: str, folder: Path, name: str) -> _Doc:
     """YAML's and pydantic's own messages quote the text, which holds keys: only places and kinds are passed on."""
     try:
         data = yaml.safe_load(text)
-    except (yaml.YAMLError, RecursionError, ValueError) as error:
+    except Exception as error:  # a tag such as !!bool before a token raises whatever it likes, with the token in it
         mark = getattr(error, "problem_mark", None)
         place = f" at line {mark.line + 1}" if mark is not None else ""
         raise KubeUnreachable(f"{name} isn't YAML{place}: not read. Repair it or make a new one") from None

@@ -297,3 +297,14 @@ def test_the_environments_proxy_is_honoured_as_kubectl_does(monkeypatch: pytest.
     assert proxy_of("https://api:6443") == "http://proxy:3128"
     monkeypatch.setenv("NO_PROXY", "api")
     assert proxy_of("https://api:6443") is None
+
+
+@pytest.mark.parametrize("ca", [b"", b"\n"])
+def test_an_empty_certificate_authority_is_not_every_public_one(ca):
+    with pytest.raises(KubeUnreachable, match="the certificate authority is empty"):
+        tls_context(ca=ca, where="the test")
+
+
+def test_a_credential_plugin_does_not_get_the_passphrase():
+    done = run_command(["/usr/bin/env"], {"PATH": "/usr/bin", "PULUMI_CONFIG_PASSPHRASE": "hunter2"})
+    assert done.stdout == b"PATH=/usr/bin\n"

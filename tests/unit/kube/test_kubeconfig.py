@@ -165,3 +165,12 @@ def test_exec_plugins_are_found_beside_the_file(tmp_path: Path) -> None:
     bare = load(KubeSource(path=file), env={}, home=tmp_path).user.exec
     assert bare is not None
     assert bare.command == "aws"
+
+
+@pytest.mark.parametrize("tag", ["!!bool", "!!int", "!!timestamp", "!!float", "!!binary", "!!python/object/apply:os.system"])
+def test_a_yaml_tag_before_a_token_quotes_no_token(tag: str) -> None:
+    text = yaml.safe_dump(config()).replace(f"token: {SECRET}", f"token: {tag} {SECRET}")
+    assert tag in text
+    with pytest.raises(KubeUnreachable) as error:
+        load(KubeSource(content=text), env={}, home=Path("/nonexistent"))
+    assert SECRET not in "".join(traceback.format_exception(error.value))
