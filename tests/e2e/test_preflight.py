@@ -22,7 +22,7 @@ from tests.e2e.world import Settings, World, dev_settings
 CTL = str(Network().address(10))
 REST = f"http://{Network().address(12)}:6820"
 """By address: the lab's names are known to its hosts and pods, not to the machine."""
-BY_HAND = {"pods-and-metal", "login-hosts"}
+BY_HAND = {"pods-and-metal", "login-hosts", "encryption"}
 """What nobody can be asked about."""
 
 
