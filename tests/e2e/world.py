@@ -80,6 +80,8 @@ class World:
     def take_the_fence_away(self) -> None:
         """What docs/fence.md says for an emergency: nothing is refused from then on, until a refresh makes it again."""
         self.kubectl("delete", "validatingadmissionpolicybinding", "--all")
+        tried = ("delete", "nodesets.slinky.slurm.net,restapis.slinky.slurm.net", "--all", "-A", "--dry-run=server")
+        await_true("the API server refuses nothing any more", lambda: not self.kubectl(*tried, check=False).returncode, 30)
 
     def stacks(self) -> list[Stack]:
         """Stacks of the lab's backend that have resources."""
