@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import copy
 import json
-from collections.abc import Iterator
+import subprocess
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -66,17 +67,40 @@ class Cluster:
     def slurm(self, *argv: str) -> str:
         return exec_in(self.world, *argv)
 
-    def submit(self, *options: str, seconds: int = 20) -> str:
-        wrap = f"--wrap=sleep {seconds}"
+    def submit(self, *options: str, seconds: int | None = None) -> str:
+        """A job that sleeps, or without ``seconds`` runs until :meth:`end`."""
+        script = f"sleep {seconds}" if seconds is not None else "sleep infinity & trap 'kill $!; exit 0' USR1; wait"
+        wrap = f"--wrap={script}"
         return self.slurm("sbatch", "--parsable", "--no-requeue", "-D", "/tmp", "-o", "/dev/null", *options, wrap).strip()
 
     def job(self, number: str) -> str:
         shown = self.slurm("scontrol", "-o", "show", "job", number)
         return next(word.partition("=")[2] for word in shown.split() if word.startswith("JobState="))
 
+    def end(self, *jobs: str) -> None:
+        """Let running jobs end by themselves, with exit code 0."""
+        for job in jobs:
+            await_true(f"job {job} runs", lambda job=job: self.job(job) == "RUNNING", 120)  # type: ignore[misc]
+        self.slurm("scancel", "--batch", "--signal=USR1", *jobs)
+
+    def through(self, run: subprocess.Popen[str], closed: Callable[[], bool], *jobs: str) -> None:
+        """A command of pulumi that waits for jobs, once it has closed what leaves; then they end, one after the other."""
+        try:
+            await_true("what leaves is closed", closed, 300)
+            for job in jobs:
+                self.end(job)
+            out, _ = run.communicate(timeout=600)
+        finally:
+            run.kill()
+        assert run.returncode == 0, out[-6000:]
+
+    def up(self, closed: Callable[[], bool], *jobs: str) -> None:
+        """`pulumi up` while these jobs run or wait."""
+        self.through(started(self.stack, "up", "--skip-preview"), closed, *jobs)
+
     def two(self, *options: str) -> tuple[str, str]:
         """A job that runs and one that waits for it."""
-        first, second = self.submit("--exclusive", *options), self.submit("--exclusive", *options, seconds=2)
+        first, second = self.submit("--exclusive", *options), self.submit("--exclusive", *options)
         await_true("one runs, one waits", lambda: (self.job(first), self.job(second)) == ("RUNNING", "PENDING"), 60)
         return first, second
 
@@ -136,31 +160,34 @@ def cluster(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
 
 def test_a_nodeset_and_its_shared_partition_go_in_one_update_and_its_jobs_end_well(cluster: Cluster) -> None:
     running, waiting = cluster.two("-p", "training")
-    own = cluster.submit("-p", "gpu", seconds=2)
-    other = cluster.submit("-p", "main", "-w", "solo-0", seconds=60)
+    own = cluster.submit("-p", "gpu")
+    other = cluster.submit("-p", "main", "-w", "solo-0")
     cluster.set("partitions", training=None)
     cluster.set("nodesets", gpu=None)
     plan = cluster.plan()
     assert (plan["partitions"], {job["job"] for job in plan["jobs"]}) == (["gpu", "training"], {running, waiting, own})
-    cluster.stack.up()
+    closed = {"training": "DRAIN", "gpu": "DRAIN"}
+    cluster.up(lambda: closed.items() <= cluster.partitions().items(), running, waiting, own)
     cluster.all_completed(running, waiting, own)
     await_true("both partitions are gone", lambda: cluster.partitions().keys() == {"batch", "main", "solo"}, 120)
-    assert cluster.job(other) in ("RUNNING", "COMPLETED")
+    assert cluster.job(other) == "RUNNING"
+    cluster.end(other)
+    cluster.all_completed(other)
     assert cluster.complaints() == []
 
 
 def test_a_renamed_partition_loses_no_job(cluster: Cluster) -> None:
     running, waiting = cluster.two("-p", "batch")
     cluster.set("partitions", batch=None, bulk={"nodesets": ["solo"]})
-    cluster.stack.up()
+    cluster.up(lambda: cluster.partitions()["batch"] == "DRAIN", running, waiting)
     cluster.all_completed(running, waiting)
     await_true("it has its new name", lambda: cluster.partitions().keys() == {"bulk", "main", "solo"}, 120)
-    cluster.submit("-p", "bulk", seconds=1)
+    cluster.submit("-p", "bulk", seconds=0)
     assert cluster.complaints() == []
 
 
 def test_a_partition_stays_at_the_deadline_and_opens_again_where_it_is_wanted_after_all(cluster: Cluster) -> None:
-    running = cluster.submit("-p", "bulk", seconds=90)
+    running = cluster.submit("-p", "bulk")
     await_true("it runs", lambda: cluster.job(running) == "RUNNING", 60)
     cluster.set("drain", deadline="5s")
     cluster.set("partitions", bulk=None)
@@ -173,17 +200,16 @@ def test_a_partition_stays_at_the_deadline_and_opens_again_where_it_is_wanted_af
     assert cluster.plan()["gives_back"] == ["partition bulk"]
     cluster.stack.up()
     assert cluster.partitions()["bulk"] == "UP"
-    await_true("it has ended", lambda: cluster.job(running) == "COMPLETED", 120)
+    cluster.end(running)
     cluster.all_completed(running)
 
 
 def test_other_cpus_of_a_host_wait_for_its_jobs_and_it_goes_back_to_work(cluster: Cluster) -> None:
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
     running = cluster.submit("-p", "main", "-w", METAL, "-n2")
-    await_true("it runs", lambda: cluster.job(running) == "RUNNING", 60)
     (host,) = cluster.settings["slinky-iac:external"]["slurmdHosts"]
     cluster.set("external", slurmdHosts=[{**host, "config": {"CPUs": 1, "RealMemory": 1000}}])
-    cluster.stack.up()
+    cluster.up(lambda: "DRAIN" in cluster.node(METAL)["State"], running)
     cluster.all_completed(running)
     await_true("it has one CPU", lambda: cluster.node(METAL)["CPUTot"] == "1", 60)
     assert "DRAIN" not in cluster.node(METAL)["State"]
@@ -192,11 +218,10 @@ def test_other_cpus_of_a_host_wait_for_its_jobs_and_it_goes_back_to_work(cluster
 def test_a_host_that_is_taken_out_of_the_file_loses_no_job(cluster: Cluster) -> None:
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
     running = cluster.submit("-p", "main", "-w", METAL)
-    await_true("it runs", lambda: cluster.job(running) == "RUNNING", 60)
     hosts = cluster.settings["slinky-iac:external"]["slurmdHosts"]
     cluster.set("external", slurmdHosts=None)
     assert cluster.plan()["hosts"] == [METAL]
-    cluster.stack.up()
+    cluster.up(lambda: "DRAIN" in cluster.node(METAL)["State"], running)
     cluster.all_completed(running)
     await_true("slurmctld forgot the host", lambda: METAL not in cluster.slurm("sinfo", "-h", "-N", "-o", "%N"), 120)
     cluster.set("external", slurmdHosts=hosts)
@@ -209,7 +234,7 @@ def test_a_partition_over_a_nodeset_that_comes_with_it_never_breaks_the_file(clu
     cluster.set("partitions", fresh={"nodesets": ["late"]}, spare={"nodesets": []})
     cluster.stack.up()
     await_true("both are there", lambda: {"fresh", "late", "spare"} <= cluster.partitions().keys(), 120)
-    job = cluster.submit("-p", "fresh", seconds=1)
+    job = cluster.submit("-p", "fresh", seconds=0)
     await_true("it has ended", lambda: cluster.job(job) == "COMPLETED", 120)
     assert cluster.complaints() == []
 
@@ -220,9 +245,8 @@ def test_a_destroy_waits_for_the_queue_and_for_metal(cluster: Cluster) -> None:
     on_metal = cluster.submit("-p", "main", "-w", METAL)
     running, waiting = cluster.two("-p", "bulk")
     cluster.stack.pulumi("state", "unprotect", "--all", "--yes")
-    destroy = started(cluster.stack, "destroy")
-    out, _ = destroy.communicate(timeout=600)
-    assert destroy.returncode == 0, out[-4000:]
+    destroy = started(cluster.stack, "destroy", "--skip-preview")
+    cluster.through(destroy, lambda: set(cluster.partitions().values()) == {"DRAIN"}, on_metal, running, waiting)
     ids = ",".join((on_metal, running, waiting))
     query = f"SELECT id_job, state, exit_code FROM {DATABASE}.inside_job_table WHERE id_job IN ({ids}) ORDER BY id_job;"
     mariadb = ["mariadb", f"--socket={daemons.SOCKET}", "-N", "-B"]
