@@ -73,6 +73,8 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
         if config.keys.auth == "auth/slurm":
             own = ("slurm-operator",)
             found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
+            jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
+            found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
         found += [*_making(config), *_fence(config), *_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
         found.append(
