@@ -70,8 +70,8 @@ def test_two_stacks_drain_at_once_each_its_own_and_no_job_is_lost(
     await_true(
         "each stack drains its own",
         lambda: (
-            (slurm.reason("gpu-1"), slurm.reason("cpu-0"))
-            == ("slinky-iac:gated/gpu: scale-in 2->1", "slinky-iac:gated-b/cpu: scale-in 1->0")
+            slurm.reason("gpu-1").startswith("slinky-iac:gated/gpu: scale-in 2->1 (run ")
+            and slurm.reason("cpu-0").startswith("slinky-iac:gated-b/cpu: scale-in 1->0 (run ")
         ),
         90,
     )
