@@ -115,6 +115,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     else:
         yield Right("autoscaling", "horizontalpodautoscalers", ("list",), "who else writes replicas", (), namespace)
         yield Right("keda.sh", "scaledobjects", ("list",), "who else writes replicas", (), namespace)
+        yield Right(CORE, "namespaces", ("get",), "which Kubernetes cluster answers", ("kube-system",))
     yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
     if config.cluster.fence and use is not Use.PREFLIGHT:
         for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
@@ -191,6 +192,8 @@ def _operator(config: StackConfig) -> Iterator[Right]:
     if operator.create_namespace:
         verbs = ("get", "create", "patch", "delete")
         yield Right(CORE, "namespaces", verbs, "the operator's namespace", (operator.namespace,))
+    else:
+        yield Right(CORE, "namespaces", ("get",), "whether the operator's namespace is there", (operator.namespace,))
 
 
 def _needs_stub(config: StackConfig) -> bool:
