@@ -75,6 +75,9 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
             found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
             jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
             found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
+        if not config.cluster.create_namespace:
+            own = (config.cluster.namespace,)
+            found.append(Right(CORE, "namespaces", ("get",), "whether the cluster's namespace is there", own))
         found += [*_making(config), *_fence(config), *_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
         found.append(
