@@ -122,7 +122,8 @@ def used(events: list[dict[str, Any]]) -> Used:
             verbs = {each["verb"]} | (
                 {"create"} if each["verb"] == "patch" and each["responseStatus"]["code"] == 201 else set()
             )
-            found |= {(of.get("apiGroup", ""), resource, verb, of.get("namespace", "")) for verb in verbs}
+            namespace = "" if resource == "namespaces" else of.get("namespace", "")  # the log names the object there
+            found |= {(of.get("apiGroup", ""), resource, verb, namespace) for verb in verbs}
     return found
 
 
