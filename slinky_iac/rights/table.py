@@ -75,9 +75,6 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
             found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
             jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
             found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
-        if not config.cluster.create_namespace:
-            own = (config.cluster.namespace,)
-            found.append(Right(CORE, "namespaces", ("get",), "whether the cluster's namespace is there", own))
         found += [*_making(config), *_fence(config), *_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
         found.append(
@@ -118,7 +115,10 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     else:
         yield Right("autoscaling", "horizontalpodautoscalers", ("list",), "who else writes replicas", (), namespace)
         yield Right("keda.sh", "scaledobjects", ("list",), "who else writes replicas", (), namespace)
-        yield Right(CORE, "namespaces", ("get",), "which Kubernetes cluster answers", ("kube-system",))
+        why = "which Kubernetes cluster answers, and whether the namespace is there"
+        yield Right(CORE, "namespaces", ("get",), why, ("kube-system", namespace))
+        for kind in ("controllers", "restapis"):
+            yield Right(names.GROUP, kind, ("get",), "whether it was deleted outside Pulumi", (base,), namespace)
     yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
     if config.cluster.fence and use is not Use.PREFLIGHT:
         for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
