@@ -45,6 +45,8 @@ NODESET_SCALE: Final = "pulumi-python:dynamic/slurm:NodeSetScale"
 SCALE_IN_GATE: Final = "pulumi-python:dynamic/slurm:ScaleInGate"
 TEARDOWN_GATE: Final = "pulumi-python:dynamic/slurm:TeardownGate"
 """Types of the two gates that a NodeSet had before release 0.2."""
+DRAINING_GATES: Final = (NODESET_SCALE, TEARDOWN_GATE)
+"""Types of the gates that drain a NodeSet before it is removed, older states included."""
 
 ANNOTATION_FREEZE = "slinky-iac/freeze"
 """Set by a person on a NodeSet: while it is there, its gate changes nothing and shows this text."""

@@ -12,7 +12,6 @@ from slinky_iac import names
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 
-GATES: Final = (names.NODESET_SCALE, names.TEARDOWN_GATE)
 OUTSIDE_HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
 
 
@@ -61,7 +60,7 @@ def _entries(listed: object) -> list[Mapping[str, Any]]:
 
 def gates(resources: Sequence[Mapping[str, Any]]) -> dict[str, GateSettings]:
     """Settings of all NodeSets' gates, by NodeSet; of states of releases before 0.2 too."""
-    found = (GateSettings.from_props(each["outputs"]) for each in resources if each.get("type") in GATES)
+    found = (GateSettings.from_props(each["outputs"]) for each in resources if each.get("type") in names.DRAINING_GATES)
     return {settings.owner.nodeset: settings for settings in found}
 
 

@@ -19,8 +19,6 @@ from slinky_iac.change_order.wire import Step
 HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
 NAMESPACE: Final = "kubernetes:core/v1:Namespace"
 NODESET: Final = "kubernetes:slinky.slurm.net/v1beta1:NodeSet"
-GATES: Final = (names.NODESET_SCALE, names.TEARDOWN_GATE)
-"""Types of the gates that drain a NodeSet before it is removed; the second in states of releases before 0.2."""
 GOING: Final = ("delete", "delete-replaced", "replace")
 ASK_REMOVAL: Final = (
     "a preview doesn't say whose jobs a removal waits for: run `python -m slinky_iac drain plan --json` and give its"
@@ -46,7 +44,7 @@ def _of(step: Step, removals: Mapping[str, Json], now: int) -> Drain | None:
     op, kind = op_of(step), type_of(step.urn)
     if op is None:
         return None
-    if kind in GATES and step.op in GOING:
+    if kind in names.DRAINING_GATES and step.op in GOING:
         return _removal(inputs(step.old), removals, now)
     if kind == names.NODESET_SCALE and step.new and op != "create":
         return _scale_in(inputs(step.old), inputs(step.new), now)
@@ -87,7 +85,7 @@ def _removal(old: Json, removals: Mapping[str, Json], now: int) -> Drain:
 def _ungated(steps: Sequence[Step]) -> Iterable[Drain]:
     """NodeSets that go with no gate before them: nothing drains those."""
     going = [(type_of(step.urn), inputs(step.old)) for step in steps if step.op in GOING]
-    gated = {str(old.get("resource") or "") for kind, old in going if kind in GATES}
+    gated = {str(old.get("resource") or "") for kind, old in going if kind in names.DRAINING_GATES}
     for kind, old in going:
         if kind != NODESET:
             continue

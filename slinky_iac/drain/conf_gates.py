@@ -9,25 +9,13 @@ files. Instances have no attributes; see :mod:`slinky_iac.drain.gates` for why t
 
 from __future__ import annotations
 
-from typing import Any
+from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, UpdateResult
 
-from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, DiffResult, ResourceProvider, UpdateResult
-from pulumi.output import Unknown
-
+from slinky_iac.drain.gates import Gate, Props, is_unknown, own_inputs
 from slinky_iac.drain.plugin_process import prepare
 
-Props = dict[str, Any]
 
-
-class _ConfGate(ResourceProvider):
-    """Known inputs only, whole outputs always."""
-
-    def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
-        """A difference where any input differs from the state."""
-        return DiffResult(changes=any(_olds.get(key) != value for key, value in _own(_news).items()))
-
-
-class SlurmConfGateProvider(_ConfGate):
+class SlurmConfGateProvider(Gate):
     """Empties partitions and hosts of jobs before slurm.conf loses them; ``extraConf`` passes through to the Controller."""
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
@@ -36,7 +24,7 @@ class SlurmConfGateProvider(_ConfGate):
         from slinky_iac.drain.conf_lines import ConfSettings
 
         prepare()
-        if _unknown(news):
+        if is_unknown(news):
             return CheckResult(news, [])
         try:
             settings = ConfSettings.from_props(news)
@@ -54,12 +42,12 @@ class SlurmConfGateProvider(_ConfGate):
         prepare()
         settings = ConfSettings.from_props(props)
         if settings.outside:
-            return CreateResult(f"{props['stack']}/slurm-conf", _own(props))
+            return CreateResult(f"{props['stack']}/slurm-conf", own_inputs(props))
         with open_session(settings.reach, settings.urn) as session:
             olds = conf_run.live_lines(session, settings)
             if olds.partitions or olds.hosts:
                 conf_run.settle(session, settings, olds)
-        return CreateResult(f"{props['stack']}/slurm-conf", _own(props))
+        return CreateResult(f"{props['stack']}/slurm-conf", own_inputs(props))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Wait until no job names what leaves; give back what an earlier, interrupted run closed."""
@@ -71,15 +59,15 @@ class SlurmConfGateProvider(_ConfGate):
         settings = ConfSettings.from_props(_news)
         with open_session(settings.reach, settings.urn) as session:
             conf_run.settle(session, settings, lines_of(_olds))
-        return UpdateResult(_own(_news))
+        return UpdateResult(own_inputs(_news))
 
 
-class QueueGateProvider(_ConfGate):
+class QueueGateProvider(Gate):
     """Stands after all that runs jobs: before a destroy ends slurmctld, the queue and the jobs on bare metal end."""
 
     def create(self, props: Props) -> CreateResult:
         """Record the inputs; nothing is asked or changed."""
-        return CreateResult(f"{props['stack']}/queue", _own(props))
+        return CreateResult(f"{props['stack']}/queue", own_inputs(props))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Return hosts whose CPUs or GRES have changed, once slurmctld has read it."""
@@ -91,7 +79,7 @@ class QueueGateProvider(_ConfGate):
         settings = ConfSettings.from_props(_news)
         with open_session(settings.reach, settings.urn) as session:
             conf_after.settle(session, settings)
-        return UpdateResult(_own(_news))
+        return UpdateResult(own_inputs(_news))
 
     def delete(self, _id: str, _props: Props) -> None:
         """Wait for the queue and for bare metal; no program runs now, so all comes from the state."""
@@ -103,15 +91,3 @@ class QueueGateProvider(_ConfGate):
         settings = ConfSettings.from_props(_props)
         with open_session(settings.reach, settings.urn) as session:
             conf_run.finish(session, settings)
-
-
-def _own(props: Props) -> Props:
-    return {key: value for key, value in props.items() if not key.startswith("__")}
-
-
-def _unknown(value: object) -> bool:
-    if isinstance(value, dict):
-        return any(_unknown(part) for part in value.values())
-    if isinstance(value, list):
-        return any(_unknown(part) for part in value)
-    return isinstance(value, Unknown)

@@ -35,15 +35,15 @@ from slinky_iac.drain.settings import GateSettings, OutsideSettings
 Props = dict[str, Any]
 
 
-class _Gate(ResourceProvider):
+class Gate(ResourceProvider):
     """What all gates have in common: known inputs only, whole outputs always."""
 
     def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
         """A difference where any input differs from the state."""
-        return DiffResult(changes=any(_olds.get(key) != value for key, value in _inputs(_news).items()))
+        return DiffResult(changes=any(_olds.get(key) != value for key, value in own_inputs(_news).items()))
 
 
-class NodeSetScaleProvider(_Gate):
+class NodeSetScaleProvider(Gate):
     """Owns the number of replicas of one NodeSet, and its deletion.
 
     The NodeSet is created with 0 replicas and Pulumi never writes the number again. This resource, after it, writes it:
@@ -60,7 +60,7 @@ class NodeSetScaleProvider(_Gate):
         from slinky_iac.drain import preview
 
         prepare()
-        if _unknown(news):
+        if is_unknown(news):
             return CheckResult(news, [])
         news = _sticky(olds, news)
         try:
@@ -111,11 +111,11 @@ class TeardownGateProvider(NodeSetScaleProvider):
     """The gate after a NodeSet, in states of releases before 0.2: today's code destroys them in the same way."""
 
 
-class ScaleInGateProvider(_Gate):
+class ScaleInGateProvider(Gate):
     """The gate before a NodeSet, in states of releases before 0.2. An update drops it; its deletion changes nothing."""
 
 
-class OutsideHostsProvider(_Gate):
+class OutsideHostsProvider(Gate):
     """Drains, holds and returns bare-metal slurmd hosts as the configuration says."""
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
@@ -123,7 +123,7 @@ class OutsideHostsProvider(_Gate):
         from slinky_iac.drain import preview
 
         prepare()
-        if _unknown(news):
+        if is_unknown(news):
             return CheckResult(news, [])
         try:
             news = _sticky(_olds, news)
@@ -190,21 +190,23 @@ def _identity(props: Props) -> str:
     return f"{props['stack']}/{props.get('nodeset', 'outside-hosts')}"
 
 
-def _inputs(props: Props) -> Props:
+def own_inputs(props: Props) -> Props:
+    """A gate's inputs without what the SDK adds."""
     return {key: value for key, value in props.items() if not key.startswith("__")}
 
 
 def _outputs(props: Props) -> Props:
-    return {key: value for key, value in _inputs(props).items() if key != "due"}
+    return {key: value for key, value in own_inputs(props).items() if key != "due"}
 
 
 def _sticky(olds: Props, news: Props) -> Props:
     return {**news, "stack": olds["stack"]} if olds.get("stack") else news
 
 
-def _unknown(value: object) -> bool:
+def is_unknown(value: object) -> bool:
+    """Whether a value, or any part of it, is known only after an update."""
     if isinstance(value, dict):
-        return any(_unknown(part) for part in value.values())
+        return any(is_unknown(part) for part in value.values())
     if isinstance(value, list):
-        return any(_unknown(part) for part in value)
+        return any(is_unknown(part) for part in value)
     return isinstance(value, Unknown)

@@ -13,6 +13,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
 from slinky_iac.key_lifecycle.model import Host, Role, Step, Turn
 from slinky_iac.key_lifecycle.scripts import without_key
+from slinky_iac.kube.connection import for_children
 
 TIMEOUT_S: Final = 180
 ORDER: Final = tuple(Role)
@@ -50,11 +51,6 @@ def host_in_turn(step: Step | None, name: str) -> tuple[Step, Host]:
     raise RotationError(f"{name!r} has no part in step {step.name}, which is for {known}; nothing was made")
 
 
-def _own_env() -> dict[str, str]:
-    """This process's environment without ``PULUMI_*``, of which one is the passphrase: no host and no agent needs it."""
-    return {name: value for name, value in os.environ.items() if not name.startswith("PULUMI_")}
-
-
 @dataclass(frozen=True)
 class Via:
     """A command that runs a shell on a host and gives it our script on standard input.
@@ -82,7 +78,7 @@ class Via:
                 text=True,
                 timeout=TIMEOUT_S,
                 check=False,
-                env=_own_env(),
+                env=for_children(os.environ),
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RotationError(f"host {host.name}: `{shown}` did not end ({type(error).__name__}); {_AGAIN}") from None

@@ -36,10 +36,16 @@ EXPIRY_MARGIN_S = 10.0
 Command = Callable[[list[str], Mapping[str, str]], "subprocess.CompletedProcess[bytes]"]
 
 
+def for_children(env: Mapping[str, str]) -> dict[str, str]:
+    """An environment without ``PULUMI_*``, of which one is the passphrase: no plugin, host or agent needs it."""
+    return {name: value for name, value in env.items() if not name.startswith("PULUMI_")}
+
+
 def run_command(argv: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
-    """Run a credential plugin without a terminal, bounded in time, and without ``PULUMI_*``: one is the passphrase."""
-    own = {name: value for name, value in env.items() if not name.startswith("PULUMI_")}
-    return subprocess.run(argv, env=own, stdin=subprocess.DEVNULL, capture_output=True, timeout=EXEC_TIMEOUT_S, check=False)
+    """Run a credential plugin without a terminal, bounded in time."""
+    return subprocess.run(
+        argv, env=for_children(env), stdin=subprocess.DEVNULL, capture_output=True, timeout=EXEC_TIMEOUT_S, check=False
+    )
 
 
 @dataclass(frozen=True)
