@@ -10,7 +10,8 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from threading import Lock
 from typing import Any, Final
 
 from slinky_iac import names
@@ -18,6 +19,8 @@ from slinky_iac.drain.session import Session
 from slinky_iac.errors import KubeNotFound, StateError
 
 ENTRY: Final = "held"
+_ONE_AT_A_TIME: Final = Lock()
+"""The gates of several NodeSets run in one process, and each writes down its own partition."""
 
 
 @dataclass(frozen=True)
@@ -74,3 +77,14 @@ def write(session: Session, controller: str, held: Held) -> None:
     else:
         with suppress(KubeNotFound):
             session.kube.set_config_map(namespace, name, None)
+
+
+def remember(session: Session, controller: str, partition: str, before: str | None) -> None:
+    """Add one partition with the state that it had, unless it is held already; None forgets it."""
+    with _ONE_AT_A_TIME:
+        held = read(session, controller)
+        others = {name: state for name, state in held.partitions.items() if name != partition}
+        was = held.partitions.get(partition, before)
+        wanted = others if before is None or was is None else {**others, partition: was}
+        if wanted != held.partitions:
+            write(session, controller, replace(held, partitions=wanted))

@@ -126,22 +126,25 @@ def indented(going: Leaving) -> str:
     return "\n".join(f"  {step}" for step in closing.closing_steps(going.partitions, going.nodes))
 
 
-def partition_holds(session: Session, name: str, hide: str = "") -> str:
-    """Why a partition can't go yet; empty where no job names it and none can come in. Closes one that is open.
+def partition_holds(session: Session, controller: str, name: str, hide: str = "", *, waiting_only: bool = False) -> str:
+    """Why a partition can't go yet; empty where no job names it. Closes one that is open, and writes that down first.
 
     For the gate of a NodeSet with slurmctld in Kubernetes: its own partition goes with it, and any restart or
-    reconfiguration since this gate's own turn has opened it again. ``hide``: of :meth:`DrainPolicy.hide_by`. Raises what the
-    client raises.
+    reconfiguration since the turn of :func:`settle` has opened it again. Slurmrestd before 26.05 can't close it; then its
+    jobs alone decide. ``hide``: of :meth:`DrainPolicy.hide_by`. ``waiting_only``: what runs doesn't count yet. Raises what
+    the client raises.
     """
     seen = _look(session, hide)
     states = seen.partitions.get(name)
     if states is not None and not states & TAKES_NONE:
-        if not seen.can_close:
-            return f"partition {name} is open, and slurmrestd before 26.05 can't close it: set it to drain by scontrol"
-        session.slurm.set_partition_state(name, CLOSED["DOWN" if "DOWN" in states else "UP"])
-        return f"partition {name} was open, and is closed now"
+        if seen.can_close:
+            before = "DOWN" if "DOWN" in states else "UP"
+            conf_held.remember(session, controller, name, before)
+            session.slurm.set_partition_state(name, CLOSED[before])
+            return f"partition {name} was open, and is closed now"
+        session.report(f"partition {name} is open, and slurmrestd before 26.05 can't close it", severity="warning")
     going = Leaving((name,))
-    holding = [each for each in seen.jobs if each.lost_with([name])]
+    holding = [each for each in seen.jobs if each.lost_with([name]) and (each.waits or not waiting_only)]
     return "; ".join(lines(holding, going))
 
 

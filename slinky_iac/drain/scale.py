@@ -9,13 +9,16 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain.actions import Done, SetReplicas, Signal, Step, Stop, Wait
+from slinky_iac.drain import conf_held
+from slinky_iac.drain.actions import DeleteNodeSet, Done, Drain, SetReplicas, Signal, Step, Stop, Wait
+from slinky_iac.drain.conf_run import partition_holds
 from slinky_iac.drain.deadline import NEXT_STEP, touched
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steady import Clocks
 from slinky_iac.drain.steps import next_step
+from slinky_iac.drain.text import iso
 from slinky_iac.drain.undo import undo_steps
 from slinky_iac.drain.waiting import rest
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
@@ -59,6 +62,8 @@ def tear_down(session: Session, settings: GateSettings) -> None:
     state = session.nodeset(settings.resource)
     if state is not None:
         drive(session, settings, _goal(session, settings, state.replicas_spec, 0, "NodeSet is removed", teardown=True))
+        if state.own_partition:
+            conf_held.remember(session, settings.controller, settings.owner.nodeset, None)
 
 
 def give_back(session: Session, settings: GateSettings) -> int:
@@ -139,7 +144,31 @@ def _next(session: Session, settings: GateSettings, goal: Goal) -> Step:
     """The next step. Only waiting rests on a cheap look: what is done, or ends the wait, rests on a whole one."""
     seen, whole = session.glance(settings)
     step = next_step(seen, goal)
-    return step if whole or isinstance(step, Wait) else next_step(session.observe(settings), goal)
+    step = step if whole or isinstance(step, Wait) else next_step(session.observe(settings), goal)
+    return _queue_first(session, settings, goal, step) if goal.teardown else step
+
+
+def _queue_first(session: Session, settings: GateSettings, goal: Goal, step: Step) -> Step:
+    """A removal's step, once no job waits in the NodeSet's own partition, and once none runs there before the NodeSet goes.
+
+    slurmctld in Kubernetes loses that partition with the NodeSet, and ends every job of it. What waits can start only until
+    the nodes are drained.
+    """
+    state = session.nodeset(settings.resource) if isinstance(step, Drain | DeleteNodeSet) else None
+    if state is None or not state.own_partition:
+        return step
+    name, hide = settings.owner.nodeset, settings.policy.hide_by(settings.owner.stack)
+    why = partition_holds(session, settings.controller, name, hide, waiting_only=isinstance(step, Drain))
+    if not why:
+        return step
+    if session.now() < goal.ends_at:
+        return Wait(f"slurmctld ends the jobs of {settings.resource}'s partition with it: {why}")
+    return Stop(
+        f"the deadline ({iso(goal.deadline_at)}) is over, and slurmctld would end the jobs of {settings.resource}'s"
+        f" partition with it: {why}. The NodeSet stays, and its partition takes no new job. Wait for these jobs to end, or"
+        f" move them (scontrol update jobid=… partition=…). {NEXT_STEP}",
+        "deadline",
+    )
 
 
 def _goal(

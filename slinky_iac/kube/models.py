@@ -87,6 +87,8 @@ class NodeSetState:
     scaling_mode: str
     selector: str
     annotations: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    own_partition: bool = False
+    """Whether slurmctld in Kubernetes has a partition for it, which goes with it."""
 
     @property
     def settled(self) -> bool:

@@ -113,11 +113,16 @@ class _Strategy(_Raw):
     type: str = "RollingUpdate"
 
 
+class _Partition(_Raw):
+    enabled: bool = False
+
+
 class _NodeSetSpec(_Raw):
     replicas: int = 1
     controller_ref: _Ref = Field(alias="controllerRef")
     strategy: _Strategy = Field(_Strategy(), alias="updateStrategy")
     scaling_mode: str = Field("StatefulSet", alias="scalingMode")
+    partition: _Partition = _Partition()
 
 
 class _NodeSetStatus(_Raw):
@@ -165,6 +170,7 @@ class NodeSetBody(_Raw):
             scaling_mode=spec.scaling_mode,
             selector=status.selector,
             annotations=MappingProxyType(meta.annotations),
+            own_partition=spec.partition.enabled,
         )
 
 

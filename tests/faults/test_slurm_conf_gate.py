@@ -10,6 +10,7 @@ import json
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -52,6 +53,8 @@ class Cluster:
     world: World
     stack: Stack
     settings: Settings
+    since: str
+    """When all of it was up. The sidecar that reconfigures complains until slurmctld serves for the first time."""
 
     def set(self, section: str, **changes: Any) -> None:
         """Change a section: a value to set, None to take out."""
@@ -132,7 +135,8 @@ class Cluster:
 
     def complaints(self) -> list[str]:
         """What slurmctld said of jobs or of its file that it never should."""
-        said = self.world.kubectl("logs", "-n", INSIDE, "inside-controller-0", "--all-containers", "--tail=-1").stdout
+        whole = ("--all-containers", "--tail=-1", f"--since-time={self.since}")
+        said = self.world.kubectl("logs", "-n", INSIDE, "inside-controller-0", *whole).stdout
         return [line for line in said.splitlines() if any(word in line for word in SUSPECT)]
 
 
@@ -151,7 +155,7 @@ def cluster(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             hands.handoff("hand", "--with-keys", "--role", "slurmd")
             HOSTS.run(METAL, [hands.carry("hand/slurmd", METAL) + "/install.sh"])
             hands.await_checked(METAL, "slurmd")
-            yield Cluster(world, stack, made)
+            yield Cluster(world, stack, made, datetime.now(UTC).isoformat())
         finally:
             world.vacate()
             blank.LAB.down(METAL)

@@ -288,13 +288,32 @@ def test_an_outside_slurmctld_that_does_not_answer_stops_no_update():
 
 def test_a_nodesets_own_partition_is_closed_again_and_holds_it_while_a_job_waits_there():
     found = session(job(2, "PENDING", partition="batch"))
-    assert conf_run.partition_holds(found, "batch") == "partition batch was open, and is closed now"
-    assert conf_run.partition_holds(found, "batch") == "partition batch: 1 waiting in the queue (2 of alice)"
+    assert conf_run.partition_holds(found, "hpc", "batch") == "partition batch was open, and is closed now"
+    assert conf_run.partition_holds(found, "hpc", "batch") == "partition batch: 1 waiting in the queue (2 of alice)"
     found.world.jobs.clear()
-    assert conf_run.partition_holds(found, "batch") == ""
-    assert conf_run.partition_holds(found, "none") == ""
+    assert conf_run.partition_holds(found, "hpc", "batch") == ""
+    assert conf_run.partition_holds(found, "hpc", "none") == ""
     assert found.world.partitions == {"all": "UP", "batch": "DRAIN"}
-    assert "can't close it" in conf_run.partition_holds(session(release="25.11"), "batch")
+    assert kept(found) == Held({"batch": "UP"})
+
+
+def test_a_partition_that_slurmrestd_cannot_close_is_held_by_its_jobs_alone():
+    found = session(job(2, "PENDING", partition="batch"), release="25.11")
+    assert conf_run.partition_holds(found, "hpc", "batch") == "partition batch: 1 waiting in the queue (2 of alice)"
+    found.world.jobs.clear()
+    assert conf_run.partition_holds(found, "hpc", "batch") == ""
+    assert "can't close it" in found.said[-1]
+
+
+def test_each_nodesets_gate_remembers_and_forgets_its_own_partition_only():
+    found = session()
+    conf_held.write(found, "hpc", Held({"a": "DOWN"}, ("metal-1",), 7))
+    conf_held.remember(found, "hpc", "b", "UP")
+    conf_held.remember(found, "hpc", "a", "UP")
+    assert kept(found) == Held({"a": "DOWN", "b": "UP"}, ("metal-1",), 7)
+    conf_held.remember(found, "hpc", "a", None)
+    conf_held.remember(found, "hpc", "c", None)
+    assert kept(found) == Held({"b": "UP"}, ("metal-1",), 7)
 
 
 def test_the_record_is_pinned():

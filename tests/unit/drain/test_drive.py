@@ -61,7 +61,7 @@ class ModelSession:
         self.said.append(message)
 
     def nodeset(self, _name):
-        return None if self.gone else SimpleNamespace(replicas_spec=self.w.replicas)
+        return None if self.gone else SimpleNamespace(replicas_spec=self.w.replicas, own_partition=False)
 
     def surplus_pods(self, _name, target):
         return max(len(self.w.pods) - target, 0)

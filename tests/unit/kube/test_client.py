@@ -64,6 +64,7 @@ def nodeset_body(**status_more: Any) -> Json:
             "controllerRef": {"name": "lab", "namespace": "slurm"},
             "updateStrategy": {"type": "RollingUpdate"},
             "slurmd": {"anything": [1]},
+            "partition": {"enabled": True},
         },
         "status": {
             "replicas": 3,
@@ -117,6 +118,7 @@ def test_a_nodeset_as_the_operator_writes_it() -> None:
     assert (found.slurm_idle, found.slurm_allocated, found.slurm_down, found.slurm_drain) == (1, 2, 0, 0)
     assert found.controller_ref == Ref("lab", "slurm")
     assert (found.hash, found.update_strategy, found.scaling_mode) == ("abc", "RollingUpdate", "StatefulSet")
+    assert found.own_partition
     assert found.settled
 
 

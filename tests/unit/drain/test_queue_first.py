@@ -1,0 +1,105 @@
+"""A NodeSet whose own partition is slurmctld's in Kubernetes: it goes only once no job names that partition."""
+
+from types import SimpleNamespace
+
+import pytest
+
+from slinky_iac.drain import conf_held, scale
+from slinky_iac.drain.conf_held import Held
+from slinky_iac.errors import DrainDeadline, SlurmrestAuthError
+from tests.unit.drain.conf_world import Kube, Slurmctld
+from tests.unit.drain.model import world
+from tests.unit.drain.test_drive import ModelSession, nothing, settings
+from tests.unit.slurmrest.fake import job
+
+
+class WithQueue(ModelSession):
+    """The model's NodeSet, and slurmctld's partitions and queue beside it."""
+
+    own_partition = True
+
+    def __init__(self, *rows, then=(), release="26.05"):
+        super().__init__(world("1.1.0", 2), then)
+        self.slurmctld = Slurmctld({"gpu": "UP", "all": "UP"}, release=release).add(*rows)
+        self.slurm = self.slurmctld.client()
+        self.kube, self.reach = Kube(""), settings(0).reach
+
+    def nodeset(self, name):
+        found = super().nodeset(name)
+        return found and SimpleNamespace(replicas_spec=found.replicas_spec, own_partition=self.own_partition)
+
+    def ends(self, number):
+        return lambda _w: self.slurmctld.jobs.pop(number)
+
+    @property
+    def drained(self):
+        return [node.name for node in self.w.nodes.values() if node.drain]
+
+
+def test_nothing_is_drained_while_a_job_waits_in_the_partition():
+    session = WithQueue(job(7, "PENDING", partition="gpu"))
+    with pytest.raises(DrainDeadline, match=r"partition gpu: 1 waiting in the queue \(7 of alice\). The NodeSet stays"):
+        scale.tear_down(session, settings(0))
+    assert (session.gone, session.drained, session.slurmctld.partitions["gpu"]) == (False, [], "DRAIN")
+    assert conf_held.read(session, "hpc") == Held({"gpu": "UP"}), "an update that has the NodeSet again opens it"
+
+
+@pytest.mark.parametrize("state", ["PENDING", "RUNNING"])
+def test_a_nodeset_goes_once_the_jobs_of_its_partition_have_ended(state):
+    session = WithQueue(job(7, state, partition="gpu"))
+    session.meanwhile = [nothing, nothing, nothing, lambda w: (check(), session.ends(7)(w))]
+
+    def check():
+        assert not session.gone
+
+    scale.tear_down(session, settings(0))
+    assert session.gone
+    assert session.slurmctld.partitions == {"gpu": "DRAIN", "all": "UP"}
+    assert session.kube.maps == {}
+
+
+def test_a_partition_that_a_restart_opens_is_closed_before_the_nodeset_goes():
+    session = WithQueue()
+    act = session.act
+
+    def reopening(step, wanted):
+        act(step, wanted)
+        if type(step).__name__ == "Drain":
+            session.slurmctld.partitions["gpu"] = "UP"
+            session.slurmctld.add(job(8, "PENDING", partition="gpu"))
+
+    session.act = reopening
+    with pytest.raises(DrainDeadline, match=r"8 of alice"):
+        scale.tear_down(session, settings(0))
+    assert (session.gone, session.slurmctld.partitions["gpu"]) == (False, "DRAIN")
+    session.slurmctld.jobs.clear()
+    scale.tear_down(session, settings(0))
+    assert session.gone
+
+
+def test_jobs_of_other_partitions_hold_no_nodeset():
+    session = WithQueue(job(7, "PENDING", partition="all"), job(8, "PENDING", partition="gpu,all"))
+    scale.tear_down(session, settings(0))
+    assert session.gone
+
+
+def test_without_a_partition_of_its_own_no_partition_is_asked_for():
+    session = WithQueue(job(7, "PENDING", partition="gpu"))
+    session.own_partition = False
+    scale.tear_down(session, settings(0))
+    assert session.gone
+    assert session.slurmctld.partitions["gpu"] == "UP"
+
+
+def test_a_partition_that_cannot_be_asked_for_keeps_its_nodeset():
+    session = WithQueue()
+    session.slurmctld.keys = ()
+    with pytest.raises(SlurmrestAuthError):
+        scale.tear_down(session, settings(0))
+    assert not session.gone
+
+
+def test_a_slurmrestd_that_cannot_close_partitions_lets_an_empty_one_go():
+    session = WithQueue(release="25.11")
+    scale.tear_down(session, settings(0))
+    assert session.gone
