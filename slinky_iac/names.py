@@ -254,6 +254,11 @@ def permit_to_scale(replicas: int, generation: int) -> str:
     return f"{PERMIT_SCALE}{replicas}{PERMIT_AT}{generation}"
 
 
+def permit_holds(permit: str, generation: int) -> bool:
+    """Whether a value of :data:`ANNOTATION_PERMIT` still lets anything through: each is for one ``metadata.generation``."""
+    return permit.rpartition(PERMIT_AT)[2] == str(generation)
+
+
 def permit_to_delete(generation: int) -> str:
     """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` be deleted."""
     return f"{PERMIT_DELETE}{PERMIT_AT}{generation}"

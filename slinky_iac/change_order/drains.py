@@ -7,14 +7,14 @@ step itself lowers the number. What a preview doesn't say is not known, and neve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from slinky_iac import names
 from slinky_iac.change_order.changes import inputs, name_of, op_of, type_of
 from slinky_iac.change_order.model import Drain, DrainKind, Job, Node
 from slinky_iac.change_order.slurm_conf import CONF, slurm_conf
 from slinky_iac.change_order.times import seconds
-from slinky_iac.change_order.wire import Step
+from slinky_iac.change_order.wire import Json, Step, dictionary, rows, texts, whole
 
 HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
 NAMESPACE: Final = "kubernetes:core/v1:Namespace"
@@ -24,7 +24,6 @@ ASK_REMOVAL: Final = (
     "a preview doesn't say whose jobs a removal waits for: run `python -m slinky_iac drain plan --json` and give its"
     " output with --removals"
 )
-Json = Mapping[str, Any]
 
 
 def drains(steps: Iterable[Step], removals: Mapping[str, Json], now: int) -> tuple[Drain, ...]:
@@ -207,23 +206,3 @@ def _ceiling(props: Json) -> int:
 
 def _name(props: Json) -> str:
     return str(props.get("nodeset") or "")
-
-
-def dictionary(value: object) -> Json:
-    """The value where it is a JSON object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def rows(value: object) -> list[Any]:
-    """The value where it is a JSON list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def texts(value: object) -> tuple[str, ...]:
-    """The value's parts as texts where it is a JSON list."""
-    return tuple(str(each) for each in rows(value))
-
-
-def whole(value: object) -> int:
-    """The value where it is a number, else 0: providers get their numbers as floats."""
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else 0

@@ -5,33 +5,32 @@ The gate keeps its last plan while nothing leaves, so a plan counts only where t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Final
+from typing import Final
 
 from slinky_iac.change_order.model import Drain, Job, Node
 from slinky_iac.change_order.times import seconds
+from slinky_iac.change_order.wire import Json, dictionary, rows, texts, whole
 
 CONF: Final = "pulumi-python:dynamic/slurm:SlurmConfGate"
 ASK: Final = "the preview has no plan for what slurm.conf loses: slurmrestd may not have answered. Take another preview"
-Json = Mapping[str, Any]
 
 
 def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
     """Partitions and hosts that leave, and whose jobs they wait for; None where nothing leaves. ``old``, ``new``: inputs."""
-    plan = _mapping(new.get("plan"))
-    fresh = plan != _mapping(old.get("plan"))
-    gone = {f"partition {name}" for name in _mapping(old.get("partitions")).keys() - _mapping(new.get("partitions")).keys()}
-    gone |= {f"host {name}" for name in _mapping(old.get("hosts")).keys() - _mapping(new.get("hosts")).keys()}
+    plan = dictionary(new.get("plan"))
+    fresh = plan != dictionary(old.get("plan"))
+    gone = {f"partition {name}" for name in _names(old, "partitions") - _names(new, "partitions")}
+    gone |= {f"host {name}" for name in _names(old, "hosts") - _names(new, "hosts")}
     told = _told(plan) if fresh or gone else ()
     if not told and not gone:
         return None
     outside = new.get("outside") is True
-    policy = _mapping(new.get("policy"))
+    policy = dictionary(new.get("policy"))
     wait = policy.get("deadline_s")
     deadline = now + int(wait) if isinstance(wait, int | float) and not outside else None
     known = plan.get("known") is True and gone <= set(told)
-    jobs = tuple(_job(_mapping(each), now) for each in _rows(plan.get("jobs")))
-    total = plan.get("jobs_total")
+    jobs = tuple(_job(dictionary(each), now) for each in rows(plan.get("jobs")))
+    total = whole(plan.get("jobs_total"))
     free = seconds(plan.get("free_at"), now)
     what = ", ".join(told or sorted(gone))
     return Drain(
@@ -40,18 +39,22 @@ def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
         known=known,
         nodes=tuple(_leaves(name, jobs, free) for name in told),
         jobs=jobs,
-        jobs_total=max(int(total) if isinstance(total, int | float) else 0, len(jobs)),
+        jobs_total=max(total, len(jobs)),
         free_at=free,
         deadline_at=deadline,
         on_deadline=str(policy.get("on_deadline") or "keep"),
-        blocks=_texts(plan.get("blocks")),
-        warnings=(*_texts(plan.get("warnings")), *_texts(plan.get("steps")), *(() if known else (ASK,))),
+        blocks=texts(plan.get("blocks")),
+        warnings=(*texts(plan.get("warnings")), *texts(plan.get("steps")), *(() if known else (ASK,))),
     )
 
 
+def _names(props: Json, kind: str) -> set[str]:
+    return set(dictionary(props.get(kind)))
+
+
 def _told(plan: Json) -> tuple[str, ...]:
-    hosts = (*_texts(plan.get("hosts")), *_texts(plan.get("changed")))
-    return (*(f"partition {name}" for name in _texts(plan.get("partitions"))), *(f"host {name}" for name in hosts))
+    hosts = (*texts(plan.get("hosts")), *texts(plan.get("changed")))
+    return (*(f"partition {name}" for name in texts(plan.get("partitions"))), *(f"host {name}" for name in hosts))
 
 
 def _leaves(name: str, jobs: tuple[Job, ...], free: int | None) -> Node:
@@ -70,15 +73,3 @@ def _job(raw: Json, now: int) -> Job:
         started=seconds(raw.get("started"), now),
         ends_by=None if raw.get("waits") is True else seconds(raw.get("ends_by"), now),
     )
-
-
-def _mapping(value: object) -> Json:
-    return value if isinstance(value, dict) else {}
-
-
-def _rows(value: object) -> list[Any]:
-    return value if isinstance(value, list) else []
-
-
-def _texts(value: object) -> tuple[str, ...]:
-    return tuple(str(each) for each in _rows(value))

@@ -58,8 +58,8 @@ def read(text: str) -> Preview:
 
 
 def _digest(whole: Json) -> Preview:
-    steps = tuple(_step(_dict(each), "oldState", "newState") for each in _list(whole.get("steps")))
-    messages = tuple(_message(_dict(each)) for each in _list(whole.get("diagnostics")))
+    steps = tuple(_step(dictionary(each), "oldState", "newState") for each in rows(whole.get("steps")))
+    messages = tuple(_message(dictionary(each)) for each in rows(whole.get("diagnostics")))
     failed = any(each.severity == "error" for each in messages)
     if not failed and not isinstance(whole.get("changeSummary"), dict):
         raise PreviewError(f"the preview has no changeSummary, so it didn't come to its end. {_HINT}")
@@ -68,15 +68,19 @@ def _digest(whole: Json) -> Preview:
 
 def _events(lines: Iterable[str]) -> Preview:
     events = [_event(line, number) for number, line in enumerate(lines, 1) if line.strip()]
-    summary = next((_dict(event["summaryEvent"]) for event in events if "summaryEvent" in event), None)
-    said = [_dict(event["diagnosticEvent"]) for event in events if "diagnosticEvent" in event]
+    summary = next((dictionary(event["summaryEvent"]) for event in events if "summaryEvent" in event), None)
+    said = [dictionary(event["diagnosticEvent"]) for event in events if "diagnosticEvent" in event]
     messages = tuple(_message(each) for each in said if not each.get("ephemeral") and each.get("severity") != "debug")
     failed = any(each.severity == "error" for each in messages)
     if summary is None and not failed:
         raise PreviewError(f"the preview has {len(events)} events and no summary, so it was cut off. {_HINT}")
     policies = _policies(events)
-    failed = failed or _dict(summary).get("result") == "failed" or any(p.level == "mandatory" for p in policies.violations)
-    steps = [_dict(_dict(event["resourcePreEvent"]).get("metadata")) for event in events if "resourcePreEvent" in event]
+    failed = (
+        failed or dictionary(summary).get("result") == "failed" or any(p.level == "mandatory" for p in policies.violations)
+    )
+    steps = [
+        dictionary(dictionary(event["resourcePreEvent"]).get("metadata")) for event in events if "resourcePreEvent" in event
+    ]
     moment = events[0].get("timestamp") if events else None
     taken_at = moment if isinstance(moment, int) and moment > 0 else None
     return Preview(tuple(_step(each, "old", "new") for each in steps), messages, policies, failed, taken_at)
@@ -98,12 +102,12 @@ def _policies(events: Iterable[Json]) -> Policies:
     failing: set[str] = set()
     for event in events:
         for key in ("policyAnalyzeSummaryEvent", "policyAnalyzeStackSummaryEvent"):
-            passed |= {str(name) for name in _list(_dict(event.get(key)).get("passed"))}
-            failing |= {str(name) for name in _list(_dict(event.get(key)).get("failed"))}
+            passed |= {str(name) for name in rows(dictionary(event.get(key)).get("passed"))}
+            failing |= {str(name) for name in rows(dictionary(event.get(key)).get("failed"))}
         if "policyEvent" in event:
-            violations[_policy(_dict(event["policyEvent"]), "")] = None
+            violations[_policy(dictionary(event["policyEvent"]), "")] = None
         if "policyRemediationEvent" in event:
-            violations[_policy(_dict(event["policyRemediationEvent"]), "remediate")] = None
+            violations[_policy(dictionary(event["policyRemediationEvent"]), "remediate")] = None
     return Policies(tuple(violations), len(passed - failing - {each.name for each in violations}))
 
 
@@ -126,7 +130,7 @@ def _step(raw: Json, old: str, new: str) -> Step:
     urn = _text(raw, "urn")
     if not urn.startswith("urn:pulumi:") or urn.count("::") < 3:
         raise PreviewError(f"a step of the preview has no URN of a resource but {urn[:80]!r}. {_HINT}")
-    return Step(_text(raw, "op"), urn, _dict(raw.get(old)), _dict(raw.get(new)))
+    return Step(_text(raw, "op"), urn, dictionary(raw.get(old)), dictionary(raw.get(new)))
 
 
 def _text(raw: Json, key: str) -> str:
@@ -134,9 +138,21 @@ def _text(raw: Json, key: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-def _dict(value: object) -> Json:
+def dictionary(value: object) -> Json:
+    """The value where it is a JSON object, else an empty one."""
     return value if isinstance(value, dict) else {}
 
 
-def _list(value: object) -> list[object]:
+def rows(value: object) -> list[Any]:
+    """The value where it is a JSON list, else an empty one."""
     return value if isinstance(value, list) else []
+
+
+def texts(value: object) -> tuple[str, ...]:
+    """The value's parts as texts where it is a JSON list."""
+    return tuple(str(each) for each in rows(value))
+
+
+def whole(value: object) -> int:
+    """The value where it is a number, else 0: providers get their numbers as floats."""
+    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else 0

@@ -59,6 +59,11 @@ class Release:
 
 
 @dataclass(frozen=True)
+class RevokePermit:
+    """Take back from the NodeSet a permission that no write has used, if the NodeSet is still the one of this look."""
+
+
+@dataclass(frozen=True)
 class Undrain:
     """UNDRAIN nodes whose drain is ours."""
 
@@ -158,6 +163,7 @@ Step = (
     | RenewHold
     | CordonAnnotate
     | Release
+    | RevokePermit
     | Undrain
     | Reword
     | Resume

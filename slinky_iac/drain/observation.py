@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final
 
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.view import ClusterView, NodeSetView, PodView
 from slinky_iac.operator_version import OperatorVersion
-
-LONGEST_REASON: Final = 255
-"""Characters of a drain reason (slinky_iac/slurmrest/drains.py, MAX_REASON)."""
+from slinky_iac.slurmrest.drains import MAX_REASON
 
 
 @dataclass(frozen=True)
@@ -67,7 +64,7 @@ class Goal:
         """Reason of this run's drains."""
         plain = self.owner.reason(f"{self.why} (run {self.run})" if self.run else self.why)
         named = f"{plain} by {self.by}" if self.by else plain
-        return named if len(named) <= LONGEST_REASON else plain
+        return named if len(named) <= MAX_REASON else plain
 
     @property
     def ends_at(self) -> int:

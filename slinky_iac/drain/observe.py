@@ -166,6 +166,7 @@ def nodeset_view(state: NodeSetState, autoscalers: tuple[str, ...]) -> NodeSetVi
         autoscalers=autoscalers,
         deleting=state.deleting,
         frozen=state.annotations.get(names.ANNOTATION_FREEZE),
+        permitted=names.permit_holds(state.annotations.get(names.ANNOTATION_PERMIT, ""), state.generation),
     )
 
 

@@ -91,7 +91,8 @@ def _without_drain(settings: GateSettings, seen: Observation, live: int, kept: P
         nodes = sorted({pod.node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen))
         why = "an earlier run did not end; its drains and marks are taken back"
         plan |= {"gives_back": nodes, "why": why}
-        due.append(f"drains or marks of an earlier run are on {', '.join(nodes)}")
+        where = ", ".join(nodes) or f"NodeSet {settings.resource}"
+        due.append(f"drains or marks of an earlier run are on {where}")
     return Seen(plan, due="; ".join(due)) if plan else Seen(kept)
 
 

@@ -22,6 +22,7 @@ from slinky_iac.drain.text import iso
 from slinky_iac.drain.undo import undo_steps
 from slinky_iac.drain.waiting import rest
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
+from slinky_iac.kube.models import NodeSetState
 
 UNDO_ROUNDS: Final = 30
 """Looks that giving back may take; each round acts on what is still there."""
@@ -45,15 +46,16 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
             f"{settings.owner.text}: there is no NodeSet {settings.resource}: it was deleted outside Pulumi. Nothing was"
             " changed. Run `pulumi up --refresh`, which makes it again"
         )
-    drive(session, settings, _scale_goal(session, settings, state.replicas_spec, first=first))
+    drive(session, settings, _scale_goal(session, settings, state, first=first))
 
 
-def _scale_goal(session: Session, settings: GateSettings, live: int, *, first: bool) -> Goal:
+def _scale_goal(session: Session, settings: GateSettings, state: NodeSetState, *, first: bool) -> Goal:
     """What this run wants, from the live number."""
+    live = state.replicas_spec
     by_stack = settings.scaler == "stack" or (first and live == 0)
     target = settings.replicas if by_stack else min(live, settings.maximum)
     # With replicas lowered already, surplus pods are still on their way out: their drains must stand.
-    current = live if live != target else target + session.surplus_pods(settings.resource, target)
+    current = live if live != target else target + session.surplus_pods(state, target)
     return _goal(session, settings, current, target, f"scale-in {current}->{target}", writes=by_stack)
 
 
@@ -220,6 +222,7 @@ def _in_words(step: Step) -> str:
         "RenewHold": "renewing the hold",
         "CordonAnnotate": "cordoning the pods",
         "Release": "taking marks back",
+        "RevokePermit": "taking an unused permission back",
         "Undrain": "returning nodes",
         "Resume": "returning what earlier pods left behind",
         "Reword": "writing the reason of",

@@ -131,10 +131,9 @@ class Session:
         except KubeNotFound:
             return None
 
-    def surplus_pods(self, name: str, target: int) -> int:
+    def surplus_pods(self, state: NodeSetState, target: int) -> int:
         """Pods over ``target``, terminating ones included."""
-        state = self.nodeset(name)
-        return 0 if state is None else max(len(self.kube.pods_of(self.reach.namespace, state)) - target, 0)
+        return max(len(self.kube.pods_of(self.reach.namespace, state)) - target, 0)
 
     def observe(self, settings: GateSettings) -> Observation:
         """One look: pods first, then Slurm's nodes, then its jobs. Slurm's silence is part of what is seen; Kubernetes'
@@ -171,7 +170,7 @@ class Session:
                 self._give_back(step, _owner(settings))
             case actions.Requeue() | actions.Signal() | actions.Cancel():
                 self._end_jobs(step)
-            case actions.SetReplicas() | actions.DeleteNodeSet():
+            case actions.SetReplicas() | actions.DeleteNodeSet() | actions.RevokePermit():
                 self._write(step)
             case _:
                 raise AssertionError(f"{type(step).__name__} is no act")
@@ -187,7 +186,7 @@ class Session:
             case actions.Cancel(jobs):
                 self._tell(self.slurm.cancel_jobs(jobs), "cancelled")
 
-    def _write(self, step: actions.SetReplicas | actions.DeleteNodeSet) -> None:
+    def _write(self, step: actions.SetReplicas | actions.DeleteNodeSet | actions.RevokePermit) -> None:
         """Write or delete exactly the NodeSet of the last look; its end is the next look's matter.
 
         Raises KubeConflict where it was written since.
@@ -195,6 +194,9 @@ class Session:
         state, namespace = self._nodeset, self.reach.namespace
         if state is None:
             raise AssertionError("a NodeSet is written only after a look at it")
+        if isinstance(step, actions.RevokePermit):
+            self._permit(state, None)
+            return
         if isinstance(step, actions.DeleteNodeSet):
             state = self._permit(state, names.permit_to_delete(state.generation))
             with suppress(KubeNotFound):
@@ -204,8 +206,8 @@ class Session:
             state = self._permit(state, names.permit_to_scale(step.replicas, state.generation))
         self.kube.set_replicas(namespace, state, step.replicas)
 
-    def _permit(self, state: NodeSetState, text: str) -> NodeSetState:
-        """Write on the NodeSet what the fence in the API server lets through next, and nothing else."""
+    def _permit(self, state: NodeSetState, text: str | None) -> NodeSetState:
+        """Write on the NodeSet what the fence in the API server lets through next; None takes it back."""
         return self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_PERMIT: text})
 
     def _tell(self, words: Sequence[JobWord], what: str) -> None:

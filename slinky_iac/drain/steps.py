@@ -57,7 +57,7 @@ from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.scene import Scene, another_slurm, none_listed, scene, unsettled
-from slinky_iac.drain.undo import release_steps
+from slinky_iac.drain.undo import release_steps, unused_permit
 from slinky_iac.drain.view import ClusterView, NodeSetView
 
 HANDED_OVER_S: Final = 30 * 24 * 3600
@@ -221,7 +221,8 @@ def _ours_until(stage: Scene, moment: int) -> tuple[str, ...]:
 def _release_step(seen: Observation, goal: Goal, doomed: tuple[str, ...]) -> Step:
     """Give back everything that isn't on ``doomed`` pods, then be done."""
     nodes = {pod.node for pod in seen.pods if pod.name in doomed}
-    steps = release_steps(seen, goal.owner, lambda pod: pod.name not in doomed, lambda node: node not in nodes)
+    given_back = release_steps(seen, goal.owner, lambda pod: pod.name not in doomed, lambda node: node not in nodes)
+    steps = (*unused_permit(seen), *given_back)
     if not steps:
         return Done(doomed)
     return _wait(seen, goal, steps[0].why) if isinstance(steps[0], Wait) else steps[0]

@@ -1,8 +1,8 @@
 """Giving back what is ours, and nothing else.
 
-Order: annotations first, then the drain (with ``pod-cordon`` left on, the operator would drain the node again), then the
-reason of a node that stays down. A drain is ours by its reason, an annotation by its tag; whatever carries neither is
-left alone, also where we suspect our own hand in it.
+Order: the permission on the NodeSet, annotations of pods, then the drain (with ``pod-cordon`` left on, the operator would
+drain the node again), then the reason of a node that stays down. A drain is ours by its reason, an annotation by its tag;
+whatever carries neither is left alone, also where we suspect our own hand in it.
 
 What the operator is already deleting is not given back: a node undrained then takes a job and loses it with the pod. So
 pods beyond ``spec.replicas`` keep drain and marks until they are gone, and nothing is given back while the operator has
@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from slinky_iac.drain.actions import Release, Reword, Step, Undrain, Wait
+from slinky_iac.drain.actions import Release, RevokePermit, Reword, Step, Undrain, Wait
 from slinky_iac.drain.mark import Tag, Unmark, tag_of, unmark
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.owner import Owner
@@ -29,7 +29,12 @@ RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"
 def undo_steps(seen: Observation, owner: Owner) -> tuple[Step, ...]:
     """All that is left to give back, in order; a Wait at the end where something can't be given back yet. Empty when
     nothing of ours is there."""
-    return release_steps(seen, owner, lambda _pod: True, lambda _node: True)
+    return (*unused_permit(seen), *release_steps(seen, owner, lambda _pod: True, lambda _node: True))
+
+
+def unused_permit(seen: Observation) -> tuple[RevokePermit, ...]:
+    """What takes back a permission that a run wrote and did not use, because it was cut off between the two."""
+    return (RevokePermit(),) if seen.nodeset is not None and seen.nodeset.permitted else ()
 
 
 def release_steps(

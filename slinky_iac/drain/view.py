@@ -204,6 +204,9 @@ class NodeSetView:
     """It has a deletion timestamp."""
     frozen: str | None = None
     """Text of the annotation names.ANNOTATION_FREEZE; None when absent."""
+    permitted: bool = False
+    """A gate has permitted a number or the deletion (names.ANNOTATION_PERMIT), and nothing was written since: the fence in
+    the API server still lets it through."""
 
     def rolling(self, pods: int) -> bool:
         """Whether a rolling update is on: fewer up-to-date pods than pods."""

@@ -203,6 +203,16 @@ def test_a_permission_that_was_not_used_lapses_with_the_next_change(fenced: Gate
     assert refused(world.kubectl("delete", KIND, other, "-n", NAMESPACE, check=False), NODESETS)
 
 
+def test_a_cancel_takes_back_a_permission_that_was_not_used(fenced: Gated) -> None:
+    """What a gate leaves that is killed between its permission and its deletion."""
+    world = fenced.world
+    assert merge(world, permitted(names.permit_to_delete(generation(world)))).returncode == 0
+    assert try_delete(world, "--dry-run=server")
+    fenced.cli("drain", "cancel", "--stack", fenced.stack.name, "--nodeset", NODESET)
+    assert names.ANNOTATION_PERMIT not in nodeset(world)["metadata"].get("annotations", {})
+    assert not try_delete(world, "--dry-run=server")
+
+
 def test_a_permission_to_delete_is_for_this_nodeset_alone(fenced: Gated, other: str) -> None:
     world = fenced.world
     merge(world, permitted(names.permit_to_delete(generation(world, other))), other)

@@ -16,6 +16,7 @@ from slinky_iac.drain.actions import (
     Release,
     RenewHold,
     Requeue,
+    RevokePermit,
     Reword,
     SetCosts,
     SetReplicas,
@@ -36,6 +37,9 @@ PERSON = "root:"
 @dataclass
 class World(Machinery):
     """Everything outside the program, with the program's eyes and hands in it."""
+
+    permitted: bool = False
+    """A gate was cut off between its permission and the write."""
 
     # -- eyes ----------------------------------------------------------------------------------------------------------
     def observe(self) -> Observation:
@@ -69,6 +73,7 @@ class World(Machinery):
                 generation=self.generation,
                 observed_generation=self.observed_generation,
                 updated=len(self.pods),
+                permitted=self.permitted,
             ),
             cluster=cluster,
             problem="" if self.rest_up else "connection refused",
@@ -102,6 +107,7 @@ class World(Machinery):
             Nudge: self._set_costs,
             CordonAnnotate: self._cordon_annotate,
             Release: self._release,
+            RevokePermit: self._revoke,
             SetReplicas: self._set_replicas,
             DeleteNodeSet: self._delete_nodeset,
         }
@@ -139,6 +145,9 @@ class World(Machinery):
             for pod in self.pods.values():
                 if not pod.terminating:
                     self.delete(pod)
+
+    def _revoke(self, _step, share):
+        self.permitted = self.permitted and share == 0
 
     def _cordon_annotate(self, step, share):
         for pod in self._part(step.pods, share):

@@ -405,6 +405,15 @@ def test_a_cancel_goes_on_after_a_write_of_the_operators_came_between():
     assert not any(node.drain for node in session.w.nodes.values())
 
 
+@pytest.mark.parametrize("run", [scale.give_back, scale.settle])
+def test_a_cancel_and_an_update_back_leave_no_permission_in_the_fence(run):
+    """A run that was killed between its permission and its write: kubectl could still delete what it was for."""
+    w = world("1.1.0", 2)
+    w.permitted = True
+    run(ModelSession(w), settings(2))
+    assert not w.permitted
+
+
 def test_cancel_after_the_write_waits_for_the_pods_and_says_so():
     w = world("1.1.0", 2)
     session = ModelSession(w)

@@ -140,6 +140,21 @@ def test_nodeset_carries_what_tells_a_rollout():
     assert not nodeset_view(replace(NODESET, update_strategy="OnDelete"), ()).rolling(3)
 
 
+@pytest.mark.parametrize(
+    ("permit", "holds"),
+    [
+        (names.permit_to_delete(4), True),
+        (names.permit_to_scale(2, 4), True),
+        (names.permit_to_delete(3), False),
+        (names.permit_to_scale(4, 3), False),
+        ("", False),
+    ],
+)
+def test_a_permission_holds_for_the_generation_that_it_names(permit, holds):
+    annotated = replace(NODESET, annotations={names.ANNOTATION_PERMIT: permit})
+    assert nodeset_view(annotated, ()).permitted is holds
+
+
 def test_node_keeps_state_reason_and_times():
     view = node_view(NODE)
     assert (view.name, view.states, view.reason, view.reason_user) == ("gpu-2", NODE.state, "bad DIMM", "root")

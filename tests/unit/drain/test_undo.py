@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from slinky_iac.drain.actions import Release, Reword, Undrain, Wait
+from slinky_iac.drain.actions import Release, RevokePermit, Reword, Undrain, Wait
 from slinky_iac.drain.mark import BASE_COST, Tag, Unmark
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.undo import RELEASED_REASON, undo_steps
@@ -15,6 +15,12 @@ def test_nothing_of_ours_means_nothing_to_do():
     theirs = [node(0, "IDLE+DRAIN", "bad DIMM"), node(1, "IDLE+DRAIN", "slurm-operator: x"), node(2)]
     others = [pod(0, cordon=True, deletion_cost=-5), pod(1, gate=Tag("prod/gpu", -1).text()), pod(2)]
     assert undo_steps(seen(others, theirs), OWNER) == ()
+
+
+def test_a_permission_that_no_write_has_used_goes_first():
+    assert undo_steps(seen([pod(0)], [node(0)], nodeset=nodeset(1, permitted=True)), OWNER) == (RevokePermit(),)
+    first, *_ = undo_steps(seen([given_up(0)], [held(0)], nodeset=nodeset(1, permitted=True)), OWNER)
+    assert first == RevokePermit()
 
 
 def test_annotations_go_before_drains():
