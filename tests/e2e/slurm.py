@@ -33,6 +33,21 @@ def await_true(what: str, check: Callable[[], object], timeout: float, every: fl
     raise AssertionError(f"{what}: not within {timeout:.0f} s; last seen: {last!r}")
 
 
+def await_same(what: str, got: Callable[[], set[str]], wanted: set[str], timeout: float) -> None:
+    """Wait until ``got`` is ``wanted``; fail naming ``what``, what is too much and what is missing."""
+    last: set[str] = set()
+
+    def same() -> bool:
+        nonlocal last
+        last = got()
+        return last == wanted
+
+    try:
+        await_true(what, same, timeout)
+    except AssertionError as late:
+        raise AssertionError(f"{late}; too much: {sorted(last - wanted)}; missing: {sorted(wanted - last)}") from None
+
+
 class Slurm:
     """Commands on the login host (as a user) and on slurmctld's host (as root)."""
 

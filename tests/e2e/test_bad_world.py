@@ -126,8 +126,8 @@ def test_a_preview_without_slurmrestd_says_that_the_update_must_ask(stack: Stack
         world.kubectl("patch", "restapi", "slurm", "-n", NAMESPACE, "--type=merge", "-p", patch)
 
     def answering() -> bool:
-        pods = world.objects("endpointslices", NAMESPACE)
-        return any(slice_.get("endpoints") for slice_ in pods if slice_["metadata"]["name"].startswith("slurm-restapi"))
+        theirs = [it for it in world.objects("endpointslices", NAMESPACE) if "slurm-restapi" in it["metadata"]["name"]]
+        return any(pod["conditions"].get("ready") for it in theirs for pod in it.get("endpoints") or [])
 
     replicas(0)
     try:

@@ -16,7 +16,7 @@ from lab import demo
 from lab import slurm as outside
 from lab.slurm import conf
 from lab.stacks import Stack
-from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.slurm import Slurm, await_same, await_true
 from tests.e2e.world import Settings, World, dev_settings, ready
 
 NAMESPACE = "slurm"
@@ -183,17 +183,13 @@ def test_protected_keys_stop_a_destroy_and_are_all_that_a_partial_one_leaves(lif
     life.stack.destroy("--exclude-protected")
     left = {f"Secret {NAMESPACE}/{name}" for name in KEYS} | {f"Namespace /{NAMESPACE}"}
     theirs = {f"ConfigMap {NAMESPACE}/kube-root-ca.crt", f"ServiceAccount {NAMESPACE}/default"}
-    await_true("only the keys are left", lambda: life.world.identities() - life.before == left | theirs, 60)
+    await_same("only the keys are left", lambda: life.world.identities() - life.before, left | theirs, 60)
 
 
 def test_the_rest_is_destroyed_once_unprotected_and_nothing_is_left(life: Life) -> None:
     life.stack.pulumi("state", "unprotect", "--all", "--yes")
     life.stack.destroy()
-    await_true("all objects are as before the first up", lambda: _difference(life) == set(), 60)
+    await_same("all objects are as before the first up", life.world.identities, life.before, 60)
     assert set(life.slurm.nodes()) == {"metal-1", "metal-2"}
     exported = json.loads(life.stack.pulumi("stack", "export").stdout)
     assert exported["deployment"].get("resources", []) == []
-
-
-def _difference(life: Life) -> set[str]:
-    return life.world.identities() ^ life.before
