@@ -66,7 +66,7 @@ def _look(session: Session, hide: str) -> ConfLook:
     nodes = client.nodes(allow_none=True)
     if nodes is None:
         raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
-    jobs = tuple(queued(job, hide) for job in client.jobs_after(nodes).jobs)
+    jobs = tuple(queued(job, hide) for job in client.jobs_after(nodes.answered).jobs)
     return ConfLook(
         now=session.now(),
         partitions=states,

@@ -7,7 +7,7 @@ decision. Nodes over an autoscaler's maximum stay drained too, until it lowers i
 
 from __future__ import annotations
 
-from slinky_iac.drain.actions import Resume, Wait
+from slinky_iac.drain.actions import Resume, Step, Wait
 from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.owner import Owner
@@ -29,12 +29,16 @@ def await_members(session: Session, settings: GateSettings) -> None:
     missing: tuple[str, ...] = ()
     while True:
         try:
-            seen = session.observe(settings)
-            missing = absent(seen, settings)
+            seen, whole = session.glance(settings)
+            missing, step = absent(seen, settings), _given_back(settings, seen)
+            if not whole and (step is not None or not missing):
+                seen = session.observe(settings)
+                missing, step = absent(seen, settings), _given_back(settings, seen)
             if not missing:
                 session.report(f"{len(seen.pods)} of {len(seen.pods)} nodes registered")
                 return
-            _return_ours(session, settings, seen)
+            if step is not None:
+                session.act(step, settings)
         except (KubeUnreachable, KubeConflict, SlurmrestUnreachable) as error:
             missing = (str(error),)
         if session.now() >= deadline:
@@ -88,15 +92,14 @@ def _record_fault(pod: PodView, record: NodeView | None, owner: Owner) -> str:
     return ""
 
 
-def _return_ours(session: Session, settings: GateSettings, seen: Observation) -> None:
-    """Give back what of ours is left on pods that are here to stay, and clear what earlier pods of their names left."""
+def _given_back(settings: GateSettings, seen: Observation) -> Step | None:
+    """What gives back ours on pods that are here to stay, or clears what earlier pods of their names left."""
     if seen.nodeset is None or len(seen.pods) != seen.nodeset.replicas:
-        return
+        return None
     held = _held(seen, settings)
     nodes = {pod.node for pod in seen.pods} - held
     steps = release_steps(seen, settings.owner, lambda pod: pod.node not in held, lambda node: node in nodes)
     stale = stale_records(seen, settings.owner)
     if stale:
-        session.act(Resume(stale), settings)
-    elif steps and not isinstance(steps[0], Wait):
-        session.act(steps[0], settings)
+        return Resume(stale)
+    return None if not steps or isinstance(steps[0], Wait) else steps[0]

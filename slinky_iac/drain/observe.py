@@ -6,9 +6,10 @@ both call free was free (slurmrestd.md section 4).
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Final
 
 from slinky_iac import names
 from slinky_iac.drain.observation import Observation
@@ -21,6 +22,26 @@ from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.models import Job, JobsAnswer, Node, NodesAnswer, Reservation
+from slinky_iac.slurmrest.shared import FRESH_S
+
+REUSED_S: Final = 30.0
+"""Age up to which a look that only goes on waiting takes an earlier list of jobs again."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """Slurm's side of one look, and what the next one may take from it."""
+
+    nodes: NodesAnswer
+    jobs: JobsAnswer
+    view: ClusterView
+    held: Mapping[str, NodeView]
+    """Drained nodes of the NodeSet's pods, whoever drained them: it is their jobs that are waited for."""
+    since: float
+    """When these were first answered as they are."""
+    whole: bool
+    """Nodes and then jobs were asked for by this look. False: slurmctld said that no node has changed, or the jobs are of an
+    earlier look, since when no drained node has changed."""
 
 
 @dataclass(frozen=True)
@@ -29,12 +50,15 @@ class Look:
 
     observation: Observation
     pods: tuple[Pod, ...]
-    nodes: NodesAnswer | None = None
-    """Slurm's nodes as they were listed last; None where Slurm didn't answer."""
+    answers: Answers | None = None
+    """None where Slurm didn't answer."""
     nodeset: NodeSetState | None = None
     """The NodeSet with the version that a write needs."""
-    whole: bool = True
-    """The nodes were listed by this look itself; False: slurmctld said that nothing changed since an earlier one."""
+
+    @property
+    def whole(self) -> bool:
+        """All of it was asked for by this look."""
+        return self.answers is None or self.answers.whole
 
 
 def look(
@@ -42,13 +66,13 @@ def look(
     slurm: Callable[[], SlurmrestClient],
     settings: GateSettings,
     now: int,
-    last: NodesAnswer | None = None,
+    last: Answers | None = None,
 ) -> Look:
     """Look at one NodeSet.
 
     With ``last``, an earlier list of nodes is taken again where slurmctld says that nothing changed since (5 ms instead of
-    300 ms with 5,000 nodes). It judges by its own clock, which is another one after a fail-over to a backup: good enough to
-    go on waiting by, not to end a wait by.
+    300 ms with 5,000 nodes), and a list of jobs of :data:`REUSED_S` where no drained node has changed. slurmctld judges by
+    its own clock, which is another one after a fail-over to a backup: good enough to go on waiting by, not to end a wait by.
 
     slurmrestd's passing silence is part of the observation (``cluster`` is None, ``problem`` says why). A refused token
     or an unsuitable slurmrestd is raised: no later look would be better. So is everything from Kubernetes.
@@ -60,39 +84,55 @@ def look(
         return Look(Observation(now=now, version=settings.version), ())
     pods = kube.pods_of(reach.namespace, state)
     scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
-    # Without pods there is nothing to conclude from Slurm's lists, so a cluster before its first node may be empty.
     hide = settings.policy.hide_by(settings.owner.stack)
-    cluster, nodes, problem = _ask(slurm, allow_none=not pods, last=last, hide=hide)
+    answers, problem = _ask(slurm, [pod.slurm_node for pod in pods], last, hide)
     seen = Observation(
         now=now,
         version=settings.version,
         pods=tuple(pod_view(pod) for pod in pods),
         nodeset=nodeset_view(state, tuple(f"{each.kind}/{each.name}" for each in scalers)),
-        cluster=cluster,
+        cluster=None if answers is None else answers.view,
         restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
         problem=problem,
     )
-    whole = nodes is None or last is None or nodes.nodes is not last.nodes
-    return Look(seen, pods, nodes, state, whole)
+    return Look(seen, pods, answers, state)
 
 
 def _ask(
-    slurm: Callable[[], SlurmrestClient], *, allow_none: bool, last: NodesAnswer | None, hide: str
-) -> tuple[ClusterView | None, NodesAnswer | None, str]:
+    slurm: Callable[[], SlurmrestClient], members: Collection[str], last: Answers | None, hide: str
+) -> tuple[Answers | None, str]:
     try:
-        client = slurm()
-        nodes = _listed(client, allow_none=allow_none) if last is None else client.nodes_again(last, allow_none=allow_none)
-        return _view(client, nodes, hide), nodes, ""
+        return _answers(slurm(), members, last, hide), ""
     except (SlurmrestAuthError, SlurmrestVersionError):
         raise
     except SlurmrestError as error:
-        return None, None, str(error)
+        return None, str(error)
+
+
+def _answers(client: SlurmrestClient, members: Collection[str], last: Answers | None, hide: str) -> Answers:
+    # Without pods there is nothing to conclude from Slurm's lists, so a cluster before its first node may be empty.
+    empty = not members
+    nodes = _listed(client, allow_none=empty) if last is None else client.nodes_again(last.nodes, allow_none=empty)
+    listed = last is None or nodes.nodes is not last.nodes.nodes
+    own = set(members)
+    held = {node.name: node_view(node) for node in nodes.nodes if node.name in own and "DRAIN" in node.state}
+    if last is None or held != last.held:
+        since, fresh_s = nodes.answered, FRESH_S
+    else:
+        since, fresh_s = last.since, REUSED_S
+    jobs = client.jobs_after(since, fresh_s=fresh_s)
+    if last is None or jobs is not last.jobs:
+        view = _view(client, nodes, jobs, hide)
+    else:
+        view = replace(last.view, nodes={node.name: node_view(node) for node in nodes.nodes}) if listed else last.view
+    return Answers(nodes, jobs, view, held, since, whole=listed and jobs.asked >= nodes.answered)
 
 
 def cluster_view(client: SlurmrestClient, *, allow_none: bool = False, hide: str = "") -> ClusterView:
     """Slurm's side of one look. Raises what the client raises; so it does for a list without nodes, unless
     ``allow_none``."""
-    return _view(client, _listed(client, allow_none=allow_none), hide)
+    nodes = _listed(client, allow_none=allow_none)
+    return _view(client, nodes, client.jobs_after(nodes.answered), hide)
 
 
 def _listed(client: SlurmrestClient, *, allow_none: bool) -> NodesAnswer:
@@ -102,10 +142,9 @@ def _listed(client: SlurmrestClient, *, allow_none: bool) -> NodesAnswer:
     return answer
 
 
-def _view(client: SlurmrestClient, answer: NodesAnswer, hide: str) -> ClusterView:
-    jobs = client.jobs_after(answer)
+def _view(client: SlurmrestClient, nodes: NodesAnswer, jobs: JobsAnswer, hide: str) -> ClusterView:
     return ClusterView.of(
-        (node_view(node) for node in answer.nodes),
+        (node_view(node) for node in nodes.nodes),
         (job_view(job, hide) for job in jobs.jobs),
         (reservation_view(each) for each in client.reservations()),
         name=_controller(client, jobs),

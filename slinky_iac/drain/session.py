@@ -19,7 +19,7 @@ from slinky_iac.actor import actor
 from slinky_iac.drain import actions, plugin_process
 from slinky_iac.drain.mark import Mark, Unmark
 from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.observe import Look, look
+from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.progress import Report, engine_report
 from slinky_iac.drain.scale_out import LEFT_BEHIND
@@ -32,7 +32,7 @@ from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
-from slinky_iac.slurmrest.models import JobWord, NodesAnswer
+from slinky_iac.slurmrest.models import JobWord
 from slinky_iac.slurmrest.shared import THIS_PROCESS
 from slinky_iac.slurmrest.signing import SigningKey, held
 
@@ -59,7 +59,7 @@ class Session:
         self.asked_by = actor(os.environ, host=socket.gethostname())
         self._pods: dict[str, Pod] = {}
         self._nodeset: NodeSetState | None = None
-        self._nodes: NodesAnswer | None = None
+        self._answers: Answers | None = None
         self._told: set[tuple[str, str]] = set()
 
     def now(self) -> int:
@@ -141,15 +141,15 @@ class Session:
         return self._look(settings, None).observation
 
     def glance(self, settings: GateSettings) -> tuple[Observation, bool]:
-        """One look, cheap where slurmctld says that its nodes haven't changed since the last one; and whether it is as
-        good as :meth:`observe`'s. Where it isn't, it is good enough to go on waiting by, and for nothing else."""
-        seen = self._look(settings, self._nodes)
+        """One look, cheap where no drained node of the NodeSet has changed since the last one; and whether it is as good as
+        :meth:`observe`'s. Where it isn't, it is good enough to go on waiting by, and for nothing else."""
+        seen = self._look(settings, self._answers)
         return seen.observation, seen.whole
 
-    def _look(self, settings: GateSettings, last: NodesAnswer | None) -> Look:
+    def _look(self, settings: GateSettings, last: Answers | None) -> Look:
         seen = look(self.kube, lambda: self.slurm, settings, self.now(), last)
         self._pods = {pod.name: pod for pod in seen.pods}
-        self._nodes = seen.nodes
+        self._answers = seen.answers
         self._nodeset = seen.nodeset
         return seen
 

@@ -17,6 +17,7 @@ from slinky_iac.slurmrest.answers import NO_SUCH_NODE, Envelope, read
 from slinky_iac.slurmrest.bulk import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
 from slinky_iac.slurmrest.lists import JobRows, NodeRows
 from slinky_iac.slurmrest.session import LONG, Session
+from slinky_iac.slurmrest.shared import FRESH_S
 
 _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 
@@ -79,16 +80,21 @@ class SlurmrestClient(Session):
         rows: JobRows = response.extensions[SIEVE]
         return rows.answer(body, asked, self._clock.monotonic())
 
-    def jobs_after(self, nodes: models.NodesAnswer, *, budget_s: float | None = None) -> models.JobsAnswer:
-        """All jobs, asked after ``nodes`` were answered: what both lists call free was free.
+    def jobs_after(self, moment: float, *, fresh_s: float = FRESH_S, budget_s: float | None = None) -> models.JobsAnswer:
+        """All jobs, asked after ``moment``: where that is when nodes were answered, what both lists call free was free.
 
         One answer serves all clients of this process that were given the same :class:`SharedJobs`, ask the same slurmrestd
-        as the same user, and have nodes from before its question was sent. It is 2 s old at most.
+        as the same user, and name a moment before its question was sent. It is ``fresh_s`` old at most.
         """
         budget = self._lists_s if budget_s is None else budget_s
         monotonic = self._clock.monotonic
         return self._shared.after(
-            nodes.answered, self._who, lambda left: self.jobs(budget_s=left), budget_s=budget, monotonic=monotonic
+            moment,
+            self._who,
+            lambda left: self.jobs(budget_s=left),
+            budget_s=budget,
+            monotonic=monotonic,
+            fresh_s=fresh_s,
         )
 
     def controller_cluster(self, *, budget_s: float | None = None) -> str:

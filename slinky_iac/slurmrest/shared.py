@@ -44,8 +44,9 @@ class SharedJobs:
         *,
         budget_s: float,
         monotonic: Callable[[], float],
+        fresh_s: float = FRESH_S,
     ) -> JobsAnswer:
-        """All jobs, by a question that was sent after ``moment``.
+        """All jobs, by a question that was sent after ``moment``, and answered ``fresh_s`` ago at most.
 
         ``who`` names the slurmrestd and the user: others may see other jobs. ``ask`` puts the question, within so many
         seconds. ``monotonic`` is the clock of ``moment`` and of the answers' times.
@@ -57,7 +58,7 @@ class SharedJobs:
         while True:
             with self._lock:
                 question = self._questions.get(who)
-                if question is None or (question.ended.is_set() and not _serves(question, moment, monotonic())):
+                if question is None or (question.ended.is_set() and not _serves(question, moment, monotonic() - fresh_s)):
                     mine = self._questions[who] = _Question(sent=monotonic())
                     break
             if not question.ended.wait(max(deadline - monotonic(), 0)):
@@ -65,7 +66,7 @@ class SharedJobs:
                     f"jobs: no answer from slurmrestd to somebody else in this process within {budget_s:.0f} s"
                 )
             if question.sent >= moment:
-                if question.answer is not None and monotonic() - question.answer.answered <= FRESH_S:
+                if question.answer is not None and monotonic() - question.answer.answered <= fresh_s:
                     return question.answer
                 if question.error is not None:
                     raise _again(question.error) from None
@@ -79,10 +80,10 @@ class SharedJobs:
         return mine.answer
 
 
-def _serves(question: _Question, moment: float, now: float) -> bool:
+def _serves(question: _Question, moment: float, oldest: float) -> bool:
     """Whether an answer that is there already may be used. An error is only for those who waited for it."""
     answer = question.answer
-    return answer is not None and question.sent >= moment and now - answer.answered <= FRESH_S
+    return answer is not None and question.sent >= moment and answer.answered >= oldest
 
 
 def _again(error: BaseException) -> SlurmrestError:

@@ -4,11 +4,14 @@ from dataclasses import replace
 
 import httpx
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from slinky_iac import names
-from slinky_iac.drain.observe import job_view, look, node_view, nodeset_view, pod_view, reservation_view
+from slinky_iac.drain.observe import REUSED_S, job_view, look, node_view, nodeset_view, pod_view, reservation_view
 from slinky_iac.kube.models import NodeSetState, Pod, Ref
 from slinky_iac.slurmrest.models import Job, Node, Reservation
+from slinky_iac.slurmrest.shared import SharedJobs
 from tests.unit.drain.made import NOW
 from tests.unit.drain.test_drive import settings
 from tests.unit.slurmrest.fake import FakeSlurm, job, node
@@ -206,15 +209,84 @@ def test_a_look_takes_the_last_list_again_only_on_slurmctlds_word_and_says_so():
     slurm = FakeSlurm(changed=False).add(node("g-0"))
     with slurm.client() as client:
         first = seen(client)
-        again = seen(client, first.nodes)
+        again = seen(client, first.answers)
         assert first.observation.cluster is not None
         assert (first.whole, again.whole) == (True, False)
         assert again.observation == first.observation
         slurm.changed = True
         slurm.add(node("g-1", "MIXED"))
-        changed = seen(client, again.nodes)
-        assert changed.whole
+        changed = seen(client, again.answers)
         assert set(changed.observation.cluster.nodes) == {"g-0", "g-1"}
+
+
+def jobs_asked(slurm):
+    return len(slurm.asked_for("GET", "jobs/"))
+
+
+def drained(slurm, *states):
+    return slurm.add(node("gpu-2", *(states or ("MIXED", "DRAIN")), reason="slinky-iac:dev/gpu: x"))
+
+
+def test_a_look_that_waits_asks_for_jobs_only_where_a_drained_node_changed():
+    slurm = drained(FakeSlurm().add(node("g-0"), job(1, nodes="gpu-2")))
+    with slurm.client(shared=SharedJobs()) as client:
+        first = seen(client)
+        slurm.add(node("g-0", "MIXED"))
+        other = seen(client, first.answers)
+        assert (jobs_asked(slurm), other.whole) == (1, False)
+        assert other.observation.cluster.nodes["g-0"].states == {"MIXED"}
+        assert other.observation.cluster.jobs_on is first.observation.cluster.jobs_on
+        slurm.jobs.clear()
+        drained(slurm, "IDLE", "DRAIN")
+        freed = seen(client, other.answers)
+        assert (jobs_asked(slurm), freed.whole) == (2, True)
+        assert freed.observation.cluster.jobs("gpu-2") == ()
+
+
+def test_a_list_of_jobs_is_waited_by_for_half_a_minute_and_no_longer():
+    slurm = drained(FakeSlurm(changed=False))
+    with slurm.client(shared=SharedJobs()) as client:
+        first = seen(client)
+        slurm.ticks.now = first.answers.jobs.answered + REUSED_S - 1
+        again = seen(client, first.answers)
+        assert (jobs_asked(slurm), again.whole) == (1, False)
+        slurm.ticks.now += 2
+        seen(client, again.answers)
+        assert jobs_asked(slurm) == 2
+
+
+def test_a_look_from_nothing_always_asks_for_nodes_and_then_for_jobs():
+    slurm = drained(FakeSlurm(changed=False))
+    with slurm.client(shared=SharedJobs()) as client:
+        looks = [seen(client) for _ in range(3)]
+    assert all(each.whole for each in looks)
+    assert (jobs_asked(slurm), len(slurm.asked_for("GET", "nodes/"))) == (3, 3)
+
+
+@given(
+    st.lists(st.sampled_from(["nothing", "another node", "a drained node", "half a minute", "another gate"]), max_size=12)
+)
+def test_no_job_is_missed_on_a_node_that_changed(events):
+    """A list of jobs is never older than the drained nodes' records beside it."""
+    slurm = drained(FakeSlurm())
+    with slurm.client(shared=SharedJobs()) as client:
+        last = seen(client).answers
+        for number, event in enumerate(events):
+            slurm.changed = event != "nothing"
+            if event == "another node":
+                slurm.add(node("g-0", comment=str(number)) | {"alloc_cpus": number})
+            elif event == "a drained node":
+                slurm.add({**slurm.nodes["gpu-2"], "alloc_cpus": number + 1})
+            elif event == "half a minute":
+                slurm.ticks.now += REUSED_S
+            elif event == "another gate":
+                seen(client)
+            changed_at = slurm.ticks.now
+            last = seen(client, last).answers
+            assert last.held == {"gpu-2": last.view.nodes["gpu-2"]}
+            assert last.jobs.asked >= last.since
+            assert event != "a drained node" or last.jobs.asked > changed_at
+            assert not last.whole or last.jobs.asked >= last.nodes.answered > changed_at
 
 
 def test_a_slurmrestd_that_does_not_answer_leaves_nothing_to_go_by():
@@ -222,8 +294,8 @@ def test_a_slurmrestd_that_does_not_answer_leaves_nothing_to_go_by():
     with slurm.client() as client:
         first = seen(client)
         slurm.faults = [lambda _: httpx.Response(200, json={})]
-        silent = seen(client, first.nodes)
-    assert (silent.observation.cluster, silent.nodes, silent.whole) == (None, None, True)
+        silent = seen(client, first.answers)
+    assert (silent.observation.cluster, silent.answers, silent.whole) == (None, None, True)
     assert silent.observation.problem
 
 
@@ -236,7 +308,7 @@ def test_the_cluster_is_named_by_slurmctld_and_not_by_slurmrestd(told, cluster):
         slurm.add(job(1, "COMPLETED", cluster=cluster), job(2, cluster=cluster, nodes="g-0"))
     with slurm.client() as client:
         first = seen(client)
-        assert first.nodes.cluster == "lab"
+        assert first.answers.nodes.cluster == "lab"
         assert first.observation.cluster.name == cluster
 
 

@@ -141,11 +141,11 @@ def test_a_client_asks_for_jobs_after_its_nodes_and_shares_them() -> None:
         nodes, same = one.nodes(), other.nodes()
         assert nodes is not None
         assert same is not None
-        found = one.jobs_after(nodes)
-        assert other.jobs_after(same) is found
+        found = one.jobs_after(nodes.answered)
+        assert other.jobs_after(same.answered) is found
         later = other.nodes()
         assert later is not None
-        newer = other.jobs_after(later)
+        newer = other.jobs_after(later.answered)
     assert [found.jobs[0].job_id, newer.jobs[0].job_id] == [17, 17]
     assert len(slurm.asked_for("GET", "jobs/")) == 2
     assert nodes.answered <= found.asked
@@ -157,6 +157,6 @@ def test_clients_that_were_given_nothing_to_share_share_nothing() -> None:
     with slurm.client() as one, slurm.client() as other:
         nodes = one.nodes()
         assert nodes is not None
-        one.jobs_after(nodes)
-        other.jobs_after(nodes)
+        one.jobs_after(nodes.answered)
+        other.jobs_after(nodes.answered)
     assert len(slurm.asked_for("GET", "jobs/")) == 2
