@@ -12,6 +12,7 @@ from components.fence import Fence, FenceArgs
 from components.hybrid_cluster import HybridCluster, HybridClusterArgs
 from components.login_set import LoginSet, LoginSetArgs
 from components.munge_clients import MungeClients, MungeClientsArgs
+from components.network_policies import NetworkPolicies, NetworkPoliciesArgs
 from components.node_set import NodeSet, NodeSetArgs
 from components.operator import Operator, OperatorArgs
 from components.rest_api import RestApi, RestApiArgs
@@ -33,6 +34,8 @@ __all__ = [
     "LoginSetArgs",
     "MungeClients",
     "MungeClientsArgs",
+    "NetworkPolicies",
+    "NetworkPoliciesArgs",
     "NodeSet",
     "NodeSetArgs",
     "Operator",

@@ -21,6 +21,7 @@ from components.first_look import Lost, first_look, none_lost
 from components.gates import OutsideHosts, child_urn, outside_props
 from components.login_set import LoginSet, LoginSetArgs
 from components.munge_clients import MungeClients, MungeClientsArgs
+from components.network_policies import NetworkPolicies, NetworkPoliciesArgs
 from components.node_set import NodeSet, NodeSetArgs
 from components.operator import Operator, OperatorArgs
 from components.resources import child, token
@@ -106,7 +107,11 @@ class HybridCluster(pulumi.ComponentResource):
         fence = None
         if config.cluster.fence:
             fence = Fence(f"{name}-fence", FenceArgs(config=config), child(self, operator, namespace, provider=kube))
-        first = (operator, namespace, keys, endpoints, fence)
+        networks = None
+        if config.network_policies.enabled:
+            args_ = NetworkPoliciesArgs(config=config)
+            networks = NetworkPolicies(f"{name}-networks", args_, child(self, operator, namespace, provider=kube))
+        first = (operator, namespace, keys, endpoints, fence, networks)
         accounting = self._accounting(name, settings, kube, first)
         controller = Controller(
             f"{name}-controller",

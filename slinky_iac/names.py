@@ -72,6 +72,10 @@ LABEL_NAME = "app.kubernetes.io/name"
 LABEL_INSTANCE = "app.kubernetes.io/instance"
 """NOTE: set by the operator on every pod: the custom resource's name."""
 LABEL_COMPONENT = "app.kubernetes.io/component"
+LABEL_NAMESPACE = "kubernetes.io/metadata.name"
+"""NOTE: set by the API server on every Namespace: its name (Kubernetes 1.22)."""
+OPERATOR_APP: Final = "slurm-operator"
+"""Value of :data:`LABEL_NAME` on slurm-operator's pods, as its chart has it."""
 LABEL_POD_INDEX = "nodeset.slinky.slurm.net/pod-index"
 """NOTE: set by the operator on NodeSet pods: the ordinal."""
 LABEL_SCALING_MODE = "nodeset.slinky.slurm.net/scaling-mode"
@@ -109,6 +113,8 @@ _DNS_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 MAX_LABEL = 63
 NODESET_LENGTH = 52
 """Longest name of a NodeSet: pods add their ordinal."""
+Part = Literal["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator"]
+"""Who runs in pods; all but the last are values of :data:`LABEL_NAME`, too."""
 FencePart = Literal["nodesets", "needed"]
 """What a policy of the fence guards: the NodeSets, or what they need."""
 
@@ -216,6 +222,11 @@ def nodeset_prefix(cluster: str) -> str:
 def fence(namespace: str, cluster: str, part: FencePart) -> str:
     """Name of a policy of the fence and of its binding. They belong to no namespace, and a dot is in no part's name."""
     return f"slinky-iac-{part}.{namespace}.{cluster}"
+
+
+def network_policy(cluster: str, part: Part) -> str:
+    """NetworkPolicy of the pods of one part of a cluster."""
+    return shorten(f"{cluster}-{part}")
 
 
 def nodeset_hostname(nodeset: str) -> str:

@@ -12,7 +12,7 @@ from components import HybridCluster, HybridClusterArgs
 from slinky_iac.config.reader import StackSettings
 from tests.program import GENERATED, Recording, run_stack
 from tests.rsa_keys import pem
-from tests.stacks import FORMS, ROOT, merged, sections
+from tests.stacks import FORMS, ROOT, merged, sections, without_networks
 
 RAW_KEYS = (bytes(range(1, 97)), b"jwt" * 30 + bytes(range(200, 232)))
 COMING_KEY = b"coming" * 12 + bytes(range(100, 132))
@@ -41,14 +41,14 @@ def stack_sections(name: str) -> dict[str, Any]:
 
 
 def recorded(name: str, *, coming: Sequence[str] = (), **over: Any) -> Recording:
-    """What the cluster of a stack registers, with ``over`` laid over its configuration, and with the secrets ``coming`` set
-    that a rotation sets. Don't change what comes back."""
+    """What the cluster of a stack without NetworkPolicies registers, with ``over`` laid over its configuration, and with the
+    secrets ``coming`` set that a rotation sets. Don't change what comes back."""
     return _recorded(name, json.dumps(over, sort_keys=True), tuple(coming))
 
 
 @functools.cache
 def _recorded(name: str, over: str, coming: tuple[str, ...]) -> Recording:
-    data = merged(stack_sections(name), json.loads(over))
+    data = merged(without_networks(stack_sections(name)), json.loads(over))
     wanted = set(coming)
     if data.get("keys", {}).get("source") == "imported":
         wanted |= {"mungeKey"} if data["keys"].get("auth") == "auth/munge" else {"slurmKey", "jwtKey"}

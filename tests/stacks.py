@@ -19,6 +19,23 @@ FORMS = ("all-in-kubernetes", "slurmdbd-outside", "controller-outside", "all-out
 """The four hybrid forms, by the name of their example."""
 
 Data = dict[str, Any]
+LAB_NETWORKS: Data = {
+    "enabled": True,
+    "apiServer": [{"cidr": "10.88.0.1"}],
+    "addresses": {"ctl": ["10.99.0.11"]},
+}
+"""networkPolicies of the lab's stack, which has none of its own."""
+
+
+def without_networks(stack: Data) -> Data:
+    """A stack's sections without its NetworkPolicies."""
+    return {name: section for name, section in stack.items() if name != "networkPolicies"}
+
+
+def networks(stack: str) -> Data:
+    """What to lay over a stack so that it has NetworkPolicies: its own, or for the lab's stack, which has none, some."""
+    own = LAB_NETWORKS if stack == "dev" else sections(ROOT / "examples" / f"Pulumi.{stack}.yaml")["networkPolicies"]
+    return {"networkPolicies": own}
 
 
 def sections(path: Path) -> Data:
@@ -50,7 +67,9 @@ def merged(base: Mapping[str, Any], over: Mapping[str, Any]) -> Data:
 
 
 def form(name: str, **over: Any) -> StackConfig:
-    """The example of a hybrid form, with ``over`` laid over it; sound, or this raises."""
-    config = load(merged(sections(ROOT / "examples" / f"Pulumi.{name}.yaml"), over))
+    """The example of a hybrid form, with ``over`` laid over it; sound, or this raises. Without its NetworkPolicies, which
+    ask for the address of whatever host is laid over it; :func:`networks` has them."""
+    example = sections(ROOT / "examples" / f"Pulumi.{name}.yaml")
+    config = load(merged(without_networks(example), over))
     require_sound(findings(config, SECRETS | {"tokenKey"} if config.keys.has_token_keys else SECRETS))
     return config

@@ -10,7 +10,15 @@ from collections.abc import Callable, Iterator
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.config import rules_kubernetes, rules_munge, rules_rotation, rules_secrets, rules_tls, rules_tokens
+from slinky_iac.config import (
+    rules_kubernetes,
+    rules_munge,
+    rules_networks,
+    rules_rotation,
+    rules_secrets,
+    rules_tls,
+    rules_tokens,
+)
 from slinky_iac.config.findings import Finding, Level, error, info, warning
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
@@ -357,6 +365,7 @@ RULES: tuple[Rule, ...] = (
     _mixed,
     *rules_kubernetes.RULES,
     *rules_tls.RULES,
+    *rules_networks.RULES,
     *rules_secrets.RULES,
 )
 

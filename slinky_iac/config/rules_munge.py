@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from pydantic.alias_generators import to_camel
+
 from slinky_iac.config.findings import Finding, error, warning
 from slinky_iac.config.stack import StackConfig
 
@@ -16,7 +18,7 @@ MOVE: Final = (
     "Move to auth/slurm (docs/munge.md has each step): make /etc/slurm/slurm.key on every outside host, drain, stop all"
     " daemons, set AuthType=auth/slurm and CredType=cred/slurm, start them, then set keys.auth: auth/slurm here"
 )
-_UNUSED: Final = ("operator", "restapi", "partitions", "drain", "slurmrest")
+_UNUSED: Final = ("operator", "restapi", "partitions", "drain", "slurmrest", "networkPolicies")
 
 
 def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
@@ -32,8 +34,9 @@ def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     yield from _key(config, secrets)
     if config.munge.image is None:
         yield error("munge.image", "is needed: an image with munged, munge and sh; often the one that the pods run anyway")
+    given = {to_camel(name) for name in config.model_fields_set}
     for name in _UNUSED:
-        if name in config.model_fields_set:
+        if name in given:
             yield warning(name, "is ignored: with auth/munge this stack makes no operator, no slurmrestd and no nodes")
 
 

@@ -9,6 +9,7 @@ from pydantic import Field
 from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import FilePath, SlurmUser, Url
+from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSets, Partitions
@@ -87,6 +88,8 @@ class StackConfig(Section):
     """Which Kubernetes cluster."""
     slurmrest: Access = Access()
     """How this program reaches slurmrestd."""
+    network_policies: NetworkPolicies = NetworkPolicies()
+    """Who may connect to the stack's pods."""
 
     @property
     def operator_version(self) -> OperatorVersion:

@@ -12,6 +12,7 @@ from slinky_iac.manifests.daemons import database_secret, script_maps
 from slinky_iac.manifests.endpoints import slurmctld_endpoint, slurmdbd_endpoint
 from slinky_iac.manifests.fence import fence
 from slinky_iac.manifests.munge_clients import key_secret
+from slinky_iac.manifests.networks import network_policies
 from slinky_iac.manifests.restapi_tls import tls_secret
 from slinky_iac.manifests.shared import key_references
 
@@ -33,6 +34,7 @@ def made(config: StackConfig) -> tuple[Made, ...]:
     """Everything that `pulumi up` makes but the operator's own charts."""
     namespace = config.cluster.namespace
     found = [Made(group, resource, name, namespace) for group, resource, name in _in_namespace(config)]
+    found += [Made("networking.k8s.io", "networkpolicies", each.name, each.namespace) for each in network_policies(config)]
     if config.cluster.create_namespace:
         found.append(Made(CORE, "namespaces", namespace, None))
     if config.cluster.fence and config.keys.auth == "auth/slurm":

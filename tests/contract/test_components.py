@@ -15,6 +15,7 @@ import components
 from tests.clusters import MUNGE, all_traces, recorded
 from tests.clusters import STACKS as WITH_SLINKY
 from tests.program import Recording, Registered, Secret
+from tests.stacks import networks
 
 TOKENS = {
     "Accounting": "slinky:slurm:Accounting",
@@ -25,6 +26,7 @@ TOKENS = {
     "HybridCluster": "slinky:slurm:HybridCluster",
     "LoginSet": "slinky:slurm:LoginSet",
     "MungeClients": "slinky:slurm:MungeClients",
+    "NetworkPolicies": "slinky:slurm:NetworkPolicies",
     "NodeSet": "slinky:slurm:NodeSet",
     "Operator": "slinky:slurm:Operator",
     "RestApi": "slinky:slurm:RestApi",
@@ -37,7 +39,7 @@ every_component = pytest.mark.parametrize("name", TOKENS)
 
 
 def whole(stack: str) -> Recording:
-    return recorded(stack) if stack == MUNGE else recorded(stack, logins=LOGINS, cluster={"fence": True})
+    return recorded(stack) if stack == MUNGE else recorded(stack, logins=LOGINS, cluster={"fence": True}, **networks(stack))
 
 
 def exported() -> dict[str, type]:

@@ -9,6 +9,7 @@ import pytest
 from slinky_iac.keys import fingerprint
 from tests.clusters import RAW_KEYS, STACKS, recorded
 from tests.program import Recording, Registered
+from tests.stacks import networks
 
 CR = "kubernetes:slinky.slurm.net/v1beta1:"
 every_stack = pytest.mark.parametrize("stack", STACKS)
@@ -84,6 +85,17 @@ def test_the_fence_stands_before_what_it_guards_and_goes_after_it(stack: str) ->
 def test_the_fence_is_left_out_where_it_is_off(stack: str) -> None:
     recording = recorded(stack, cluster={"fence": False})
     assert [r.name for r in recording.resources if "ValidatingAdmission" in r.type] == []
+
+
+@every_stack
+def test_network_policies_stand_before_the_pods_that_they_guard(stack: str) -> None:
+    recording = recorded(stack, logins=LOGINS, **networks(stack))
+    guarded = [r for kind in ("NodeSet", "LoginSet", "RestApi") for r in recording.of(CR + kind)]
+    policies = recording.of("networking.k8s.io/v1:NetworkPolicy")
+    assert missing_before(recording, guarded, policies) == []
+    assert {"slurm", "slinky"} == {r.inputs["metadata"]["namespace"] for r in policies}
+    assert missing_before(recording, policies, recording.of("helm.sh/v3:Release")) == []
+    assert [r.name for r in recorded(stack).resources if r.type.endswith(":NetworkPolicy")] == []
 
 
 @every_stack

@@ -15,7 +15,7 @@ from slinky_iac.rights.made import ADMISSION, made
 from slinky_iac.rights.render import Account, as_table, as_yaml, manifests
 from slinky_iac.rights.table import Right, Use, rights
 from tests.clusters import STACKS, recorded
-from tests.stacks import EXAMPLES, form, merged, sections
+from tests.stacks import EXAMPLES, form, merged, networks, sections
 
 READS = {"get", "list", "watch"}
 ACCOUNT = Account("ci", "drainer")
@@ -23,6 +23,7 @@ PLURALS = {
     "ConfigMap": "configmaps", "Secret": "secrets", "Service": "services", "Namespace": "namespaces",
     "EndpointSlice": "endpointslices", "Controller": "controllers", "Accounting": "accountings", "RestApi": "restapis",
     "NodeSet": "nodesets", "LoginSet": "loginsets", "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "NetworkPolicy": "networkpolicies",
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings", "Certificate": "certificates",
 }  # fmt: skip
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -50,9 +51,10 @@ def config_of(example: Any, over: dict[str, Any] | None = None) -> StackConfig:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_object_that_a_stack_makes_is_named_in_the_rights_of_apply(stack: str) -> None:
-    recording = recorded(stack, logins=FULL["logins"])
+    more = {"logins": FULL["logins"], **networks(stack)}
+    recording = recorded(stack, **more)
     (example,) = [path for path in EXAMPLES if path.stem == f"Pulumi.{stack}"]
-    config = config_of(example, {"logins": FULL["logins"]})
+    config = config_of(example, more)
     named = {(each.resource, each.name) for each in made(config)} | {("namespaces", config.operator.namespace)}
     seen = 0
     for resource in recording.resources:

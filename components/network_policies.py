@@ -1,0 +1,31 @@
+"""NetworkPolicies: made before the pods that they guard, removed after them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.networking.v1 import NetworkPolicy
+
+from components.resources import child, token
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.networks import network_policies
+from slinky_iac.manifests.shared import labels
+
+
+@dataclass(frozen=True, kw_only=True)
+class NetworkPoliciesArgs:
+    """``config``: whose pods, and who connects to them."""
+
+    config: StackConfig
+
+
+class NetworkPolicies(pulumi.ComponentResource):
+    """One policy for each part that runs in pods."""
+
+    def __init__(self, name: str, args: NetworkPoliciesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("NetworkPolicies"), name, None, opts)
+        for each in network_policies(args.config):
+            meta = {"name": each.name, "namespace": each.namespace, "labels": labels(args.config)}
+            NetworkPolicy(f"{name}-{each.part}", metadata=meta, spec=each.spec, opts=child(self))
+        self.register_outputs({})

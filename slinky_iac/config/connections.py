@@ -1,0 +1,140 @@
+"""Who connects to whom in a cluster, and from where: pods, outside hosts, nodes. What policies and their rules share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from slinky_iac import names
+from slinky_iac.config.fields import address_of, is_address
+from slinky_iac.config.networks import Network
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.names import Part
+
+SSH: Final = 22
+ALL_TCP: Final = "all TCP"
+EVERYTHING: Final = "everything"
+Ports = tuple[int, ...] | Literal["all TCP", "everything"]
+
+
+@dataclass(frozen=True)
+class Flow:
+    """``source`` connects to ``target``."""
+
+    source: Part
+    target: Part
+    ports: Ports
+
+
+FLOWS: Final = (
+    *(Flow(each, "slurmctld", (names.SLURMCTLD_PORT,)) for each in ("slurmd", "login", "slurmrestd", "slurmdbd")),
+    *(Flow(each, "slurmdbd", (names.SLURMDBD_PORT,)) for each in ("slurmctld", "slurmrestd", "login", "slurmd")),
+    Flow("operator", "slurmrestd", (names.SLURMRESTD_PORT,)),
+    # srun in a batch job listens on a port of the kernel's choice, and slurmctld and slurmstepd connect to it; MPI has UDP.
+    Flow("slurmctld", "slurmd", ALL_TCP),
+    Flow("slurmd", "slurmd", EVERYTHING),
+    Flow("login", "slurmd", (names.SLURMD_PORT, SSH)),
+    # The same for srun of a user who is logged in.
+    Flow("slurmctld", "login", ALL_TCP),
+    Flow("slurmd", "login", ALL_TCP),
+)
+"""Who connects to whom inside a cluster."""
+
+
+def parts(config: StackConfig) -> tuple[Part, ...]:
+    """Whose pods have a policy: those that the stack makes on the pods' network."""
+    found: list[Part] = []
+    if config.controller.external is None:
+        found.append("slurmctld")
+    if config.accounting.enabled and config.accounting.external is None:
+        found.append("slurmdbd")
+    if not config.restapi.pod.host_network:
+        found.append("slurmrestd")
+    if any(not each.pod.host_network for each in config.nodesets.values()):
+        found.append("slurmd")
+    if any(not each.pod.host_network for each in config.logins.values()):
+        found.append("login")
+    if config.operator.install:
+        found.append("operator")
+    return tuple(found)
+
+
+def connects_to_pods(config: StackConfig, part: Part) -> bool:
+    """Whether a part connects to any pod that has a policy."""
+    return any(flow.source == part and flow.target in parts(config) for flow in FLOWS)
+
+
+def on_host_network(config: StackConfig, part: Part) -> bool:
+    """Whether pods of a part have their node's address, and no policy."""
+    match part:
+        case "slurmrestd":
+            return config.restapi.pod.host_network
+        case "slurmd":
+            return any(each.pod.host_network for each in config.nodesets.values())
+        case "login":
+            return any(each.pod.host_network for each in config.logins.values())
+        case _:
+            return False
+
+
+@dataclass(frozen=True)
+class OutsideHost:
+    """A host outside: where the configuration names it, the name by which `networkPolicies.addresses` may tell its
+    addresses, and the address that the configuration has."""
+
+    path: str
+    name: str
+    address: str
+
+
+def outside_hosts(config: StackConfig, part: Part) -> Iterator[OutsideHost]:
+    """The hosts outside that run a part."""
+    external = config.external
+    match part:
+        case "slurmctld" if config.controller.external is not None:
+            yield _named("controller.external", config.controller.external.host)
+        case "slurmdbd" if config.accounting.enabled and config.accounting.external is not None:
+            yield _named("accounting.external", config.accounting.external.host)
+        case "slurmrestd" if external.slurmrestd is not None:
+            yield _named("external.slurmrestd", address_of(external.slurmrestd.url)[0])
+        case "slurmd":
+            yield from (OutsideHost("external.slurmdHosts", e.name, e.address or e.name) for e in external.slurmd_hosts)
+        case "login":
+            yield from (OutsideHost("external.loginHosts", e.name, e.address or e.name) for e in external.login_hosts)
+
+
+def _named(path: str, host: str) -> OutsideHost:
+    return OutsideHost(path, host, host)
+
+
+def addresses_of(config: StackConfig, host: OutsideHost) -> tuple[Network, ...]:
+    """Networks of an outside host; none where the stack knows its name only, which the rules refuse."""
+    given = config.network_policies.addresses.get(host.name)
+    if given is not None:
+        return given
+    if not is_address(host.address):
+        return ()
+    return (f"{host.address}/{128 if ':' in host.address else 32}",)
+
+
+def through_services(config: StackConfig, part: Part) -> tuple[int, ...]:
+    """Ports of a part that outside clients reach through a Service: kube-proxy gives their connections a node's address."""
+    if part not in parts(config):
+        return ()
+    external = config.external
+    hosts = bool(external.slurmd_hosts or external.login_hosts or external.slurmrestd)
+    match part:
+        case "slurmctld" if hosts or config.controller.service.type != "ClusterIP" or config.accounting.external is not None:
+            return (names.SLURMCTLD_PORT,)
+        case "slurmdbd" if hosts or config.accounting.service.type != "ClusterIP" or config.controller.external is not None:
+            return (names.SLURMDBD_PORT,)
+        case "slurmrestd":
+            tls = config.restapi.tls
+            plain = (names.SLURMRESTD_PORT,) if config.restapi.service.type != "ClusterIP" else ()
+            return plain + ((names.SLURMRESTD_TLS_PORT,) if tls is not None and tls.service.type != "ClusterIP" else ())
+        case "login" if config.network_policies.clients.login:
+            open_ = any(each.service.type != "ClusterIP" for each in config.logins.values())
+            return (SSH,) if open_ else ()
+        case _:
+            return ()

@@ -1,0 +1,115 @@
+"""Rules about networkPolicies: a policy that doesn't know a client cuts it off, so each client must be known before."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from slinky_iac.config.connections import addresses_of, connects_to_pods, on_host_network, outside_hosts, through_services
+from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.rules_kubernetes import ignored
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.names import Part
+
+_PATH: Final = "networkPolicies"
+_PARTS: Final[tuple[Part, ...]] = ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login")
+_HOST_NETWORK: Final[tuple[tuple[Part, str], ...]] = (
+    ("slurmrestd", "restapi.pod.hostNetwork"),
+    ("slurmd", "nodesets.*.pod.hostNetwork"),
+    ("login", "logins.*.pod.hostNetwork"),
+)
+
+
+def networks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Findings about `networkPolicies`."""
+    policies = config.network_policies
+    if not policies.enabled:
+        fields = ("api_server", "nodes", "addresses", "clients")
+        yield from ignored(_PATH, policies, fields, "networkPolicies.enabled is false")
+        return
+    if config.keys.auth == "auth/munge":
+        return
+    yield from _operator(config)
+    yield from _slurmrestd(config)
+    yield from _hosts(config)
+    yield from _nodes(config)
+
+
+def _operator(config: StackConfig) -> Iterator[Finding]:
+    """Without an answer of slurmrestd the operator takes every node for drained: its namespace must be the right one."""
+    operator = config.operator
+    if not operator.install and "namespace" not in operator.model_fields_set:
+        yield error(
+            "operator.namespace",
+            "is needed with networkPolicies.enabled and operator.install: false: an operator in another namespace could not"
+            " ask slurmrestd, and would delete pods with jobs on them. Set it to the operator's namespace",
+        )
+    if not operator.install and operator.namespace == config.cluster.namespace:
+        yield error(
+            "operator.namespace",
+            "is the cluster's namespace too: with networkPolicies.enabled every pod of it could connect to slurmrestd. Give"
+            " the cluster a namespace of its own",
+        )
+
+
+def _slurmrestd(config: StackConfig) -> Iterator[Finding]:
+    policies = config.network_policies
+    if config.slurmrest.url is None:
+        if not policies.api_server:
+            yield error(
+                f"{_PATH}.apiServer",
+                "is needed: gates reach slurmrestd through the API server, and without it no node could be drained. Give the"
+                " addresses that it connects to pods from, or the pods of konnectivity's agent (docs/networks.md)",
+            )
+    elif not (policies.clients.slurmrestd or through_services(config, "slurmrestd")):
+        yield error(
+            f"{_PATH}.clients.slurmrestd",
+            "is needed with slurmrest.url: gates connect to slurmrestd from outside the cluster, and a policy refuses whom"
+            " it doesn't name. Give the addresses, or the pods of the Ingress, that their connections come from",
+        )
+
+
+def _hosts(config: StackConfig) -> Iterator[Finding]:
+    known = set[str]()
+    for part in _PARTS:
+        for host in outside_hosts(config, part):
+            known.add(host.name)
+            if connects_to_pods(config, part) and not addresses_of(config, host):
+                yield error(
+                    f"{_PATH}.addresses",
+                    f"has nothing for {name_of(host.name)} ({host.path}), which the stack knows by name only, and a policy"
+                    f" can't hold a name: its connections to pods would be refused. Set {_PATH}.addresses."
+                    f"{name_of(host.name)} to the addresses that it connects from; 0.0.0.0/0 opens its ports to everybody",
+                )
+    for name in config.network_policies.addresses:
+        if name not in known:
+            yield error(f"{_PATH}.addresses", f"has {name_of(name)}, which is no outside host of this stack: {_some(known)}")
+
+
+def _some(known: set[str]) -> str:
+    return f"they are {', '.join(sorted(map(name_of, known)))}" if known else "it has none"
+
+
+def _nodes(config: StackConfig) -> Iterator[Finding]:
+    policies = config.network_policies
+    through = [part for part in _PARTS if through_services(config, part)]
+    bare = [(part, path) for part, path in _HOST_NETWORK if on_host_network(config, part)]
+    for part, path in bare:
+        yield warning(path, f"no NetworkPolicy holds for pods on the host network: {part} is open to all that reach a node")
+    if bare and not policies.nodes:
+        yield error(
+            f"{_PATH}.nodes",
+            f"is needed with {bare[0][1]}: these pods connect from their nodes' addresses, and would be refused. Give the"
+            " nodes' networks",
+        )
+    elif through and "nodes" not in policies.model_fields_set:
+        yield error(
+            f"{_PATH}.nodes",
+            f"is needed: outside clients reach {' and '.join(through)} through a Service, and kube-proxy gives their"
+            " connections a node's address. Give the nodes' networks, or [] where connections keep their address"
+            " (externalTrafficPolicy: Local, or a network plugin that does so)",
+        )
+
+
+RULES = (networks,)

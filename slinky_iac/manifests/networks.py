@@ -1,0 +1,149 @@
+"""NetworkPolicies: which connections the pods of a stack take, and from whom.
+
+Who talks to whom is :data:`slinky_iac.config.connections.FLOWS`, one row a pair. All else is refused to the pods that a
+policy selects. What they connect to themselves isn't restricted: jobs are their users' programs, and a policy can't name the
+hosts that they need (docs/adr/0012-network-policies.md).
+
+Labels are those of the operator's pods (``internal/builder/labels``, 1.0.1 to 1.2.1): NodeSets' pods have their cluster's
+name, login pods only their own set's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.connections import (
+    ALL_TCP,
+    FLOWS,
+    SSH,
+    Ports,
+    addresses_of,
+    on_host_network,
+    outside_hosts,
+    parts,
+    through_services,
+)
+from slinky_iac.config.networks import Network, Peer
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.manifests.shared import Spec
+from slinky_iac.names import Part
+
+WEB: Final = (names.SLURMRESTD_PORT, names.SLURMRESTD_TLS_PORT)
+
+
+@dataclass(frozen=True)
+class NetworkPolicy:
+    """One NetworkPolicy."""
+
+    part: Part
+    name: str
+    namespace: str
+    spec: Spec
+
+
+def network_policies(config: StackConfig) -> tuple[NetworkPolicy, ...]:
+    """The policies of a stack; none where they are off."""
+    if not config.network_policies.enabled or config.keys.auth == "auth/munge":
+        return ()
+    return tuple(_policy(config, part) for part in parts(config))
+
+
+def _policy(config: StackConfig, part: Part) -> NetworkPolicy:
+    space = config.operator.namespace if part == "operator" else config.cluster.namespace
+    spec: Spec = {"podSelector": selector(config, part), "policyTypes": ["Ingress"], "ingress": list(_ingress(config, part))}
+    return NetworkPolicy(part, names.network_policy(config.cluster.resource_name, part), space, spec)
+
+
+def selector(config: StackConfig, part: Part) -> Spec:
+    """The pods of a part."""
+    base = config.cluster.resource_name
+    app = {names.LABEL_NAME: names.OPERATOR_APP if part == "operator" else part}
+    match part:
+        case "operator":
+            return {"matchLabels": app}
+        case "slurmd":
+            return {"matchLabels": app | {names.LABEL_CLUSTER: base}}
+        case "login":
+            sets = [names.loginset_resource(base, each) for each in config.logins]
+            return {"matchLabels": app, "matchExpressions": [_one_of(names.LABEL_INSTANCE, sets)]}
+        case _:
+            return {"matchLabels": app | {names.LABEL_INSTANCE: base}}
+
+
+def _one_of(label: str, values: list[str]) -> Spec:
+    return {"key": label, "operator": "In", "values": values}
+
+
+def _ingress(config: StackConfig, part: Part) -> Iterator[Spec]:
+    policies = config.network_policies
+    for flow in FLOWS:
+        if flow.target == part and (peers := _peers(config, flow.source)):
+            yield _rule(peers, flow.ports)
+    own: Ports = WEB if part == "slurmrestd" and config.restapi.tls is not None else _OWN[part]
+    if part == "slurmrestd" and policies.api_server:
+        yield _rule(_given(policies.api_server), own)
+    if ports := through_services(config, part):
+        yield _rule([_block(each) for each in policies.nodes], ports)
+    clients = getattr(policies.clients, part)
+    if clients:
+        yield _rule(_given(clients), own)
+    elif part == "login":
+        yield {"ports": _ports((SSH,))}
+
+
+_OWN: Final[dict[Part, Ports]] = {
+    "slurmctld": (names.SLURMCTLD_PORT,),
+    "slurmdbd": (names.SLURMDBD_PORT,),
+    "slurmrestd": (names.SLURMRESTD_PORT,),
+    "slurmd": ALL_TCP,
+    "login": (SSH,),
+    "operator": ALL_TCP,
+}
+"""What other clients of a part are let to."""
+
+
+def _peers(config: StackConfig, part: Part) -> list[Spec]:
+    """Where a part connects from: its pods, their nodes where they are on the host network, its outside hosts."""
+    found: list[Spec] = []
+    if part == "operator":
+        # The whole namespace: an operator that can't ask slurmrestd takes every node for drained and deletes busy pods.
+        found.append({"namespaceSelector": {"matchLabels": {names.LABEL_NAMESPACE: config.operator.namespace}}})
+    elif part in parts(config):
+        found.append({"podSelector": selector(config, part)})
+    networks = [*(config.network_policies.nodes if on_host_network(config, part) else ())]
+    for host in outside_hosts(config, part):
+        networks += addresses_of(config, host)
+    return found + [_block(each) for each in dict.fromkeys(networks)]
+
+
+def _given(peers: Iterable[Peer]) -> list[Spec]:
+    return [_peer(each) for each in peers]
+
+
+def _peer(peer: Peer) -> Spec:
+    if peer.cidr is not None:
+        return _block(peer.cidr)
+    spec: Spec = {}
+    if peer.namespace is not None:
+        spec["namespaceSelector"] = {"matchLabels": {names.LABEL_NAMESPACE: peer.namespace}}
+    if peer.pods:
+        spec["podSelector"] = {"matchLabels": dict(peer.pods)}
+    return spec
+
+
+def _block(network: Network) -> Spec:
+    return {"ipBlock": {"cidr": network}}
+
+
+def _rule(peers: list[Spec], ports: Ports) -> Spec:
+    listed = _ports(ports)
+    return {"from": peers, **({"ports": listed} if listed else {})}
+
+
+def _ports(ports: Ports) -> list[Spec]:
+    if isinstance(ports, tuple):
+        return [{"protocol": "TCP", "port": each} for each in ports]
+    return [{"protocol": "TCP"}] if ports == ALL_TCP else []

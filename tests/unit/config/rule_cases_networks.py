@@ -1,0 +1,112 @@
+"""Cases for the rules about networkPolicies: each a fault and its cure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.stacks import merged, minimal, outside
+from tests.unit.config.rule_cases import Case
+
+API = {"apiServer": [{"cidr": "10.0.0.10"}]}
+
+
+def on(**more: Any) -> dict[str, Any]:
+    return {"networkPolicies": {"enabled": True} | API | more}
+
+
+GPU = {"gpu": {"replicas": 1}}
+HOST_NETWORK = {"gpu": {"replicas": 1, "pod": {"hostNetwork": True}}}
+METAL = {"slurmdHosts": [{"name": "metal-1"}]}
+
+NETWORKS = [
+    Case(
+        "policies that cut the API server off",
+        minimal(networkPolicies={"enabled": True}),
+        "error",
+        "networkPolicies.apiServer",
+        ("gates", "konnectivity"),
+        {"networkPolicies": API},
+    ),
+    Case(
+        "policies that cut gates with an address of their own off",
+        minimal(slurmrest={"url": "https://rest.example.org"}, networkPolicies={"enabled": True}),
+        "error",
+        "networkPolicies.clients.slurmrestd",
+        ("slurmrest.url", "Ingress"),
+        {"networkPolicies": {"clients": {"slurmrestd": [{"namespace": "ingress"}]}}},
+    ),
+    Case(
+        "an operator that may be elsewhere",
+        minimal(operator={"install": False}, **on()),
+        "error",
+        "operator.namespace",
+        ("is needed", "jobs on them"),
+        {"operator": {"namespace": "slinky"}},
+    ),
+    Case(
+        "an operator among the cluster's pods",
+        minimal(operator={"install": False, "namespace": "slurm"}, **on()),
+        "error",
+        "operator.namespace",
+        ("every pod of it",),
+        {"operator": {"namespace": "slinky"}},
+    ),
+    Case(
+        "an outside slurmctld that the stack knows by name",
+        outside(nodesets=GPU, **on()),
+        "error",
+        "networkPolicies.addresses",
+        ("ctl.example.org (controller.external)", "0.0.0.0/0"),
+        {"networkPolicies": {"addresses": {"ctl.example.org": ["192.0.2.1"]}}},
+    ),
+    Case(
+        "a metal host that the stack knows by name",
+        outside(nodesets=GPU, external=METAL, **on(addresses={"ctl.example.org": ["192.0.2.1"]})),
+        "error",
+        "networkPolicies.addresses",
+        ("metal-1 (external.slurmdHosts)",),
+        {"networkPolicies": {"addresses": {"metal-1": ["192.0.2.2"]}}},
+    ),
+    Case(
+        "addresses of a host that isn't there",
+        minimal(**on(addresses={"login-9": ["192.0.2.1"]})),
+        "error",
+        "networkPolicies.addresses",
+        ("login-9", "no outside host"),
+        {"networkPolicies": {"addresses": None}},
+    ),
+    Case(
+        "pods on the host network whose nodes aren't known",
+        minimal(nodesets=HOST_NETWORK, **on(nodes=[])),
+        "error",
+        "networkPolicies.nodes",
+        ("nodesets.*.pod.hostNetwork",),
+        {"networkPolicies": {"nodes": ["10.0.0.0/24"]}},
+    ),
+    Case(
+        "metal hosts that come through a Service",
+        minimal(external={"slurmdHosts": [{"name": "metal-1", "address": "192.0.2.1"}]}, **on()),
+        "error",
+        "networkPolicies.nodes",
+        ("slurmctld", "kube-proxy", "externalTrafficPolicy"),
+        {"networkPolicies": {"nodes": []}},
+    ),
+]
+NETWORKS_TOLD = [
+    Case(
+        "pods that no policy holds for",
+        minimal(nodesets=HOST_NETWORK, **on(nodes=["10.0.0.0/24"])),
+        "warning",
+        "nodesets.*.pod.hostNetwork",
+        ("no NetworkPolicy holds",),
+        {"nodesets": {"gpu": {"pod": {"hostNetwork": False}}}},
+    ),
+    Case(
+        "settings of policies that aren't made",
+        merged(minimal(**on()), {"networkPolicies": {"enabled": False}}),
+        "warning",
+        "networkPolicies.apiServer",
+        ("is ignored", "enabled is false"),
+        {"networkPolicies": {"enabled": True}},
+    ),
+]
