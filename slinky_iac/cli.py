@@ -23,6 +23,7 @@ from slinky_iac.errors import SlinkyError
 from slinky_iac.handoff import cli as handoff
 from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.preflight import cli as preflight
+from slinky_iac.printable import printable
 from slinky_iac.rights import cli as rights
 from slinky_iac.slurm_drift import cli as slurm_drift
 from slinky_iac.status import cli as status
@@ -100,7 +101,7 @@ def main(argv: Sequence[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return UNREAD
     except (SlinkyError, ValueError) as error:
-        print(f"error: {error}", file=sys.stderr)
+        print(f"error: {printable(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
         print("interrupted. A command that changes something goes on where it was: run it again", file=sys.stderr)

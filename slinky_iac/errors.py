@@ -29,9 +29,15 @@ but keep their arguments; no message ever holds a secret.
 
 from __future__ import annotations
 
+from slinky_iac.printable import printable
+
 
 class SlinkyError(Exception):
-    """Root of all errors that this project raises on purpose."""
+    """Root of all errors that this project raises on purpose. Its text may quote anybody's, so it is shown without control
+    characters, wherever it goes: a terminal, the engine's log, a page."""
+
+    def __str__(self) -> str:
+        return printable(super().__str__())
 
 
 class ConfigError(SlinkyError):

@@ -137,7 +137,7 @@ def of_jwks(document: bytes) -> list[bytes]:
     nothing."""
     try:
         return [base64.b64decode(str(each["k"]), validate=True) for each in json.loads(document)["keys"]]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         raise ValueError("slurm.jwks: is no set of keys as this program makes it") from None
 
 

@@ -5,14 +5,29 @@ The gates' props hold no secret, so nothing is decrypted and no passphrase is as
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
+from slinky_iac.errors import StateError
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 
 OUTSIDE_HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
+
+
+@contextmanager
+def as_written() -> Iterator[None]:
+    """Around reading a state: raises :class:`StateError` where a part isn't as any release of this program writes it. A
+    number of a shape that isn't known stays a ValueError, which says so."""
+    try:
+        yield
+    except (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as error:
+        raise StateError(
+            f"the stack's state isn't as this program writes it ({type(error).__name__}), so nothing was concluded from it."
+            " Somebody may have edited it: `pulumi stack export` shows it, and the backend's backups have it as it was"
+        ) from None
 
 
 def export(stack: str | None, run: Runner = run_pulumi) -> list[Mapping[str, Any]]:
@@ -58,12 +73,14 @@ def _entries(listed: object) -> list[Mapping[str, Any]]:
     return [each for each in listed if isinstance(each, dict)]
 
 
+@as_written()
 def gates(resources: Sequence[Mapping[str, Any]]) -> dict[str, GateSettings]:
     """Settings of all NodeSets' gates, by NodeSet; of states of releases before 0.2 too."""
     found = (GateSettings.from_props(each["outputs"]) for each in resources if each.get("type") in names.DRAINING_GATES)
     return {settings.owner.nodeset: settings for settings in found}
 
 
+@as_written()
 def outside_hosts(resources: Sequence[Mapping[str, Any]]) -> OutsideSettings | None:
     """Settings of the gate of the bare-metal hosts, where the stack has one."""
     found = [OutsideSettings.from_props(each["outputs"]) for each in resources if each.get("type") == OUTSIDE_HOSTS]

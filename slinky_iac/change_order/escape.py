@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import html
 import re
-import unicodedata
 from typing import Final
+
+from slinky_iac.printable import sign
 
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@:/=^$])")
 LONGEST: Final = 400
@@ -16,13 +17,7 @@ def plain(text: str, longest: int = LONGEST) -> str:
     """One line without control, format or surrogate characters (terminal escapes, bidirectional overrides, line breaks);
     each becomes a blank or a visible sign."""
     cut = text if len(text) <= longest else f"{text[: longest - 1]}…"
-    return "".join(_sign(char) for char in cut).strip()
-
-
-def _sign(char: str) -> str:
-    if char in "\n\r\t":
-        return " "
-    return "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char) in ("Cc", "Cf", "Cs", "Co", "Zl", "Zp") else char
+    return "".join(" " if char in "\n\r\t" else sign(char) for char in cut).strip()
 
 
 def markdown(text: str) -> str:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from typing import Any
 
-import yaml
-
-from slinky_iac import stack_config
+from slinky_iac import safe_yaml, stack_config
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
@@ -58,12 +57,12 @@ def read_file(file: Path) -> StackConfig:
     """The configuration of a stack file. Secrets needn't be set for a picture. Raises :class:`ConfigError`, and
     :class:`DiagramError` where it is none."""
     try:
-        whole = yaml.safe_load(file.read_text(encoding="utf-8"))
+        whole: Any = safe_yaml.read(file.read_text(encoding="utf-8"))
         config = whole["config"]
         own = {str(key).partition(":")[2]: value for key, value in config.items() if str(key).startswith(f"{PROJECT}:")}
     except OSError as error:
         raise DiagramError(f"--config {file}: can't be read ({error.strerror}); name a Pulumi.<stack>.yaml") from None
-    except (UnicodeDecodeError, yaml.YAMLError, KeyError, TypeError, AttributeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise DiagramError(
             f"--config {file}: is no stack file, which is YAML with a mapping `config:`; name a Pulumi.<stack>.yaml, or one"
             " of examples/"

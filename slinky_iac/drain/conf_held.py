@@ -46,9 +46,11 @@ class Held:
         try:
             raw: Any = json.loads(text)
             partitions = {str(name): str(state) for name, state in raw["partitions"].items()}
-            began = raw["began"]
-            return cls(partitions, tuple(str(host) for host in raw["hosts"]), None if began is None else int(began))
-        except (ValueError, KeyError, TypeError, AttributeError):
+            hosts, began = raw["hosts"], raw["began"]
+            if not isinstance(hosts, list) or not (began is None or type(began) is int):
+                raise TypeError  # noqa: TRY301 - as other shapes that this program never wrote
+            return cls(partitions, tuple(str(host) for host in hosts), began)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
             raise StateError(
                 "the ConfigMap of closed partitions can't be read, so whose they are isn't known; nothing was changed. See"
                 " `kubectl get configmaps`, set the partitions right by scontrol, and delete it"

@@ -49,7 +49,7 @@ class Tag:
         """The tag in an annotation's value; None where it isn't one that this program wrote."""
         try:
             raw = json.loads(text)
-        except ValueError:
+        except (ValueError, RecursionError):  # who may patch a pod may nest as deep as he likes
             return None
         if not isinstance(raw, dict):
             return None

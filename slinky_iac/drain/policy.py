@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal, get_args
 
+from slinky_iac.printable import printable
+
 OnDeadline = Literal["keep", "undo", "requeue", "cancel"]
 Signal = Literal["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT"]
 
@@ -105,7 +107,7 @@ def parse_policy(raw: Mapping[str, Any]) -> DrainPolicy:
     values = _read(kept, _POLICY_RULES, "", faults)
     limits = _read(limits_raw, _LIMIT_RULES, "limits.", faults)
     if faults:
-        raise ValueError("the drain policy can't be used, nothing was drained: " + "; ".join(faults))
+        raise ValueError(printable("the drain policy can't be used, nothing was drained: " + "; ".join(faults)))
     return DrainPolicy(**values, limits=Limits(**limits))
 
 

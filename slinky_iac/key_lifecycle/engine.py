@@ -113,7 +113,7 @@ def others_that_change(preview: str) -> list[str]:
         steps: Sequence[Mapping[str, Any]] = json.loads(preview).get("steps") or []
         changed = [step for step in steps if step["op"] not in ("same", "read", "refresh")]
         return [str(step["urn"]).rsplit("::", 1)[-1] for step in changed if not _of_a_rotation(step)]
-    except (ValueError, KeyError, TypeError, AttributeError, IndexError):
+    except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         raise StateError("`pulumi preview --json` printed something else than a preview: nothing was updated") from None
 
 

@@ -52,7 +52,7 @@ def read(engine: Engine) -> Material:
         listed: Mapping[str, Any] = json.loads(engine.pulumi("config", "--json", "--show-secrets"))
         texts = {k.split(":", 1)[1]: str(v.get("value") or "") for k, v in listed.items() if k.startswith(f"{PROJECT}:")}
         config = load({name: json.loads(text) for name, text in texts.items() if name not in SECRET_KEYS})
-    except (ValueError, TypeError, AttributeError):
+    except (ValueError, TypeError, AttributeError, RecursionError):
         raise StateError("`pulumi config --json` printed something else than this project's configuration") from None
     if config.keys.auth == "auth/munge":
         raise KeyMaterialError(

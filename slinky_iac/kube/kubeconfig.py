@@ -13,9 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
-import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from slinky_iac import safe_yaml
 from slinky_iac.errors import KubeUnreachable
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
@@ -209,11 +209,9 @@ def _read(path: Path) -> _Doc:
 def _parse(text: str, folder: Path, name: str) -> _Doc:
     """YAML's and pydantic's own messages quote the text, which holds keys: only places and kinds are passed on."""
     try:
-        data = yaml.safe_load(text)
-    except Exception as error:  # a tag such as !!bool before a token raises whatever it likes, with the token in it
-        mark = getattr(error, "problem_mark", None)
-        place = f" at line {mark.line + 1}" if mark is not None else ""
-        raise KubeUnreachable(f"{name} isn't YAML{place}: not read. Repair it or make a new one") from None
+        data = safe_yaml.read(text)
+    except safe_yaml.NotYamlError as error:
+        raise KubeUnreachable(f"{name} {error}: not read. Repair it or make a new one") from None
     if not isinstance(data, dict):
         raise KubeUnreachable(f"{name} is {'empty' if not data else 'not a mapping'}: not a kubeconfig")
     try:

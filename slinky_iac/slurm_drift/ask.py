@@ -50,6 +50,7 @@ def _token_set(session: Session, wanted: TokenSet) -> str | None:
         return None
 
 
+@stack_state.as_written()
 def expected(resources: Resources, gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Expected:
     """What a state says that Slurm should be."""
     identity = {str(_part(each, "clusterName")) for each in resources if _is(each, "ClusterIdentity")}

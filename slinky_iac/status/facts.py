@@ -49,6 +49,7 @@ class Facts:
     """The fence in the API server; empty where the stack has none."""
 
 
+@stack_state.as_written()
 def facts(stack: str, resources: Resources) -> Facts:
     """What the state says. ``stack``: its name where known, else read from the resources."""
     gates, hosts = stack_state.gates(resources), stack_state.outside_hosts(resources)

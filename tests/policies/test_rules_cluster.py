@@ -209,3 +209,11 @@ def test_durations_are_read_as_go_writes_them(text: str, seconds: float | None) 
 def test_lifetimes_of_tokens(lifetime: str | None, fine: bool) -> None:
     token = Resource("kubernetes:slinky.slurm.net/v1beta1:Token", "t", "urn:t", {"spec": {"lifetime": lifetime}})
     assert (not one(tokens.token_lifetimes, Stack((token,))).violations) is fine
+
+
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize(
+    "text", ["A" * 100_000, "A" * 50_000 + " " * 50_000, "A=" * 20_000], ids=["word", "blanks", "pairs"]
+)
+def test_a_long_line_of_slurm_conf_is_read_in_a_moment(text: str) -> None:
+    assert list(slurm_conf.settings(text)) in ([], ["a"])

@@ -122,7 +122,9 @@ def test_a_kid_shows_nothing_of_the_key(raw: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    "document", [b"", b"{}", b'{"keys": [{"kid": "a"}]}', b'{"keys": [{"k": "secret-not-base64!"}]}', b"\xff"]
+    "document",
+    [b"", b"{}", b'{"keys": [{"kid": "a"}]}', b'{"keys": [{"k": "secret-not-base64!"}]}', b"\xff", b"[" * 100_000],
+    ids=["empty", "no keys", "no key in it", "no base64", "no text", "deep"],
 )
 def test_a_slurm_jwks_that_can_not_be_read_is_quoted_nowhere(document: bytes) -> None:
     with pytest.raises(ValueError, match="no set of keys") as error:

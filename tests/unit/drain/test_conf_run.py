@@ -316,6 +316,16 @@ def test_each_nodesets_gate_remembers_and_forgets_its_own_partition_only():
     assert kept(found) == Held({"b": "UP"}, ("metal-1",), 7)
 
 
+@pytest.mark.parametrize(
+    "text",
+    ["[" * 100_000, '{"began":null,"hosts":"metal-1","partitions":{}}', '{"began":"7","hosts":[],"partitions":{}}', "{}"],
+    ids=["deep", "hosts are a text", "a time that is a text", "empty"],
+)
+def test_a_record_that_this_program_never_wrote_stops_the_gate(text):
+    with pytest.raises(StateError, match="nothing was changed"):
+        Held.read(text)
+
+
 def test_the_record_is_pinned():
     text = Held({"b": "UP", "a": "DOWN"}, ("y", "x"), 7).text()
     assert text == '{"began":7,"hosts":["x","y"],"partitions":{"a":"DOWN","b":"UP"}}'

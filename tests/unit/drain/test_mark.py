@@ -42,7 +42,7 @@ def test_tag_is_read_as_it_was_written(owner, cost, was, signal_at, nudged_at):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "x", "{}", "[]", "3", "null", '{"owner":"dev/gpu"}']
+    ["", "x", "{}", "[]", "3", "null", '{"owner":"dev/gpu"}', "[" * 100_000, '{"owner":' * 100_000]
     + [
         json.dumps({**json.loads(WIRE), key: bad})
         for key in ("owner", "cost", "was", "signal_at", "nudged_at")

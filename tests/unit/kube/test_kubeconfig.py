@@ -138,6 +138,21 @@ def test_broken_yaml_names_its_line_and_not_its_text() -> None:
     assert SECRET not in "".join(traceback.format_exception(refused.value))
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("sign", ["[", '{"a": ', "- [{"])
+def test_a_deeply_nested_kubeconfig_is_refused_at_once(sign: str) -> None:
+    with pytest.raises(KubeUnreachable, match="isn't YAML at line 2"):
+        load(KubeSource(content=f"users:\n{sign * 5000}"), env={}, home=Path("/"))
+
+
+def test_names_in_a_kubeconfig_move_no_cursor() -> None:
+    hostile = "\x1b[2J\u202e\ud800one"
+    found = config() | {"contexts": [{"name": hostile, "context": {"cluster": "c"}}]}
+    with pytest.raises(KubeUnreachable, match=r"it has: .*one") as error:
+        of(found)
+    assert str(error.value).isprintable()
+
+
 @settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_a_kubeconfig_or_unreachable(text: str) -> None:

@@ -1,0 +1,74 @@
+"""Keys and sets of keys: from the configuration, from Secrets and ConfigMaps, from hosts."""
+
+from __future__ import annotations
+
+import base64
+
+from slinky_iac import keys, token_keys
+from slinky_iac.errors import KeyMaterialError
+from slinky_iac.key_lifecycle import scripts
+from slinky_iac.status.key_places import public_kids
+from tests.fuzz.target import SECRET, Target
+from tests.raw_keys import raw_key, text_key
+from tests.rsa_keys import pem, token_key
+
+RAW = (raw_key("slurm"), text_key("jwt"), SECRET.encode() * 2, SECRET.encode() + b"\n", b"-----BEGIN RSA PRIVATE KEY-----\n")
+PEM = pem("old")
+CUT = PEM.replace(PEM[100:132], SECRET.encode())
+"""A PEM that can't be read, with the secret in it."""
+SETS = (token_keys.jwks([token_key("old"), token_key("new")]), token_keys.jwks([token_key("old")]), b'{"keys":[]}')
+
+
+def _key(data: bytes) -> None:
+    keys.check("slurmKey", data, allow_trailing_newline=False)
+    keys.is_like_a_passphrase(data)
+    keys.fingerprint(data)
+
+
+def _coded(data: bytes) -> None:
+    keys.decode("slurmKey", data.decode("utf-8", "replace"), allow_trailing_newline=True)
+
+
+def _token(data: bytes) -> str:
+    """As the configuration has it: a PEM, or base64 of one."""
+    text = data.decode("utf-8", "replace")
+    try:
+        return token_keys.decode("tokenKey", text).kid
+    finally:
+        token_keys.decode("tokenKey", base64.b64encode(data).decode())
+
+
+def _public(data: bytes) -> str:
+    """A set of public keys that somebody else may have written."""
+    found = token_keys.difference(data, SETS[0])
+    public_kids(data.decode("utf-8", "replace"))
+    return found.words if found is not None else ""
+
+
+def _host(data: bytes) -> None:
+    """What a script on a host printed, and what a shell may quote of the key in it."""
+    said = data.decode("utf-8", "replace")
+    for seen in scripts.told(said).values():
+        assert isinstance(seen.read, bool)
+    script = f"x <<'KEY'\n{base64.b64encode(SECRET.encode()).decode()}\nKEY\n"
+    scripts.without_key(said, script)
+
+
+TARGETS = (
+    Target("key", RAW, _key, (KeyMaterialError,)),
+    Target("key-as-base64", tuple(base64.b64encode(each) for each in RAW), _coded, (KeyMaterialError,)),
+    Target(
+        "slurm-jwks",
+        (keys.jwks(raw_key("a"), raw_key("b")), keys.jwks(SECRET.encode())),
+        lambda data: keys.of_jwks(data) and None,
+        (ValueError,),
+    ),
+    Target("token-key", (PEM, CUT, base64.b64encode(PEM), pem("small", 1024)), _token, (KeyMaterialError,), hang_s=20),
+    Target("token-set", SETS, _public, ()),
+    Target(
+        "host-script-output",
+        (f"{scripts.MARK} slurm.key {'a' * 64} {'a' * 64}\n{scripts.MARK} x y\n".encode(), b"sh: KEY: not found\n"),
+        _host,
+        (),
+    ),
+)

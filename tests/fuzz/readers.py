@@ -1,0 +1,7 @@
+"""All readers that are fuzzed."""
+
+from __future__ import annotations
+
+from tests.fuzz import key_targets, kube_targets, pulumi_targets, slurm_targets
+
+READERS = (*slurm_targets.TARGETS, *kube_targets.TARGETS, *pulumi_targets.TARGETS, *key_targets.TARGETS)

@@ -1,0 +1,37 @@
+"""A state that no release of this program wrote ends in an error that says so, never in a traceback."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slinky_iac import stack_state
+from slinky_iac.errors import StateError
+from slinky_iac.slurm_drift.ask import expected
+from slinky_iac.status.facts import facts
+from tests.unit.status.made import custom, gate, resources
+
+GATE = "pulumi-python:dynamic/slurm:NodeSetScale"
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        {"type": GATE},
+        {"type": GATE, "outputs": []},
+        {"type": GATE, "outputs": gate("gpu", 1) | {"replicas": {}}},
+        {"type": GATE, "outputs": {key: value for key, value in gate("gpu", 1).items() if key != "policy"}},
+        {"type": "pulumi-python:dynamic/slurm:OutsideHosts", "outputs": gate("x", 1) | {"hosts": [1]}},
+        custom("Controller", {"external": True, "externalConfig": {"host": "a", "port": []}}) | {"inputs": 3},
+    ],
+)
+def test_a_state_that_somebody_edited_is_said_to_be_so(edited: dict[str, Any]) -> None:
+    with pytest.raises(StateError, match=r"isn't as this program writes it.*nothing was concluded"):
+        facts("prod", [edited, *resources()])
+
+
+def test_drift_says_the_same() -> None:
+    edited = [*resources(), {"type": f"kubernetes:{stack_state.names.API_VERSION}:Controller", "inputs": 3}]
+    with pytest.raises(StateError, match="isn't as this program writes it"):
+        expected(edited, stack_state.gates(edited), stack_state.outside_hosts(edited))
