@@ -10,8 +10,9 @@ from slinky_iac.drain.conf_lines import Leaving
 from slinky_iac.drain.conf_steps import CLOSED, ConfGoal, ConfLook, GiveUp, held_by, next_step
 from slinky_iac.drain.describe import job_props
 from slinky_iac.drain.policy import Limits
-from slinky_iac.drain.queue import Queued, tied_in_words, tied_to
+from slinky_iac.drain.queue import tied_in_words, tied_to
 from slinky_iac.drain.text import iso, jobs_in_words
+from slinky_iac.drain.view import Queued
 
 SCHEMA: Final = 1
 MAX_JOBS: Final = 200

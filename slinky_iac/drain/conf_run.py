@@ -28,8 +28,7 @@ from slinky_iac.drain.conf_steps import (
     lines,
     next_step,
 )
-from slinky_iac.drain.observe import node_view
-from slinky_iac.drain.queue import queued
+from slinky_iac.drain.observe import node_view, queued
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.view import ClusterView

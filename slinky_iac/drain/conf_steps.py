@@ -16,9 +16,8 @@ from slinky_iac.drain.cost import drainable
 from slinky_iac.drain.free import Free, verdict
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.queue import Queued
 from slinky_iac.drain.text import iso, jobs_in_words
-from slinky_iac.drain.view import ClusterView, JobView
+from slinky_iac.drain.view import ClusterView, JobView, Queued
 
 REMEMBER_S: Final = 600
 """How long to wait until slurmctld forgets ended jobs of a partition (MinJobAge, 300 s by default, and a purge every

@@ -16,7 +16,7 @@ from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import pseudonym
 from slinky_iac.drain.ranking import read_cost, read_flag
 from slinky_iac.drain.settings import GateSettings
-from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView, ReservationView
+from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView, Queued, ReservationView
 from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestError, SlurmrestGarbage, SlurmrestVersionError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.models import NodeSetState, Pod
@@ -143,11 +143,13 @@ def _listed(client: SlurmrestClient, *, allow_none: bool) -> NodesAnswer:
 
 
 def _view(client: SlurmrestClient, nodes: NodesAnswer, jobs: JobsAnswer, hide: str) -> ClusterView:
+    listed = [queued(job, hide) for job in jobs.jobs]
     return ClusterView.of(
         (node_view(node) for node in nodes.nodes),
-        (job_view(job, hide) for job in jobs.jobs),
+        (each.job for each in listed),
         (reservation_view(each) for each in client.reservations()),
         name=_controller(client, jobs),
+        queue=listed,
     )
 
 
@@ -220,6 +222,8 @@ def node_view(node: Node) -> NodeView:
         resume_after=node.resume_after,
         alloc_cpus=node.alloc_cpus,
         unreadable=node.trouble,
+        features=frozenset(node.active_features),
+        partitions=frozenset(node.partitions),
     )
 
 
@@ -241,6 +245,12 @@ def job_view(job: Job, hide: str = "") -> JobView:
         exclusive=job.exclusive,
         unreadable=job.trouble,
     )
+
+
+def queued(job: Job, hide: str = "") -> Queued:
+    """A job of slurmrestd's list."""
+    partitions = tuple(name for name in job.partition.split(",") if name)
+    return Queued(job_view(job, hide), partitions, job.required, job.features, job.node_count or 1)
 
 
 def reservation_view(reservation: Reservation) -> ReservationView:

@@ -17,6 +17,7 @@ from slinky_iac.drain.cost import Candidate, Key, Kind, assess, choose, seen_els
 from slinky_iac.drain.limits import limit_findings, share_findings
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.queue import stranded, stranded_in_words, tied_in_words, tied_to
 from slinky_iac.drain.ranking import Prediction, class_of, predicted_victims
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
@@ -118,7 +119,7 @@ def plan_scale_in(
     cost = mark.cost_below(candidate.pod for candidate in kept)
     blocks += _choice_blocks(chosen, kept, cost, target, version)
     blocks += [Finding(*each) for each in limit_findings(chosen, state.replicas, policy.limits, now)]
-    warnings += [*warnings_about(chosen, kept)]
+    warnings += [*warnings_about(chosen, kept), *queue_warnings(cluster, chosen)]
     return ScaleInPlan(
         nodeset=owner.nodeset,
         current=state.replicas,
@@ -244,6 +245,15 @@ def warnings_about(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> It
                 "reservation", f"{candidate.pod.node} is counted on by reservation {', '.join(candidate.reservations)}"
             )
     yield from _split_jobs(chosen, kept)
+
+
+def queue_warnings(cluster: ClusterView, chosen: Sequence[Candidate]) -> Iterable[Finding]:
+    """Jobs that are on none of the chosen nodes, and lose by their end."""
+    nodes = [candidate.pod.node for candidate in chosen if candidate.record is not None]
+    for text in tied_in_words(tied_to(cluster.queue, nodes)):
+        yield Finding("nodelist", text)
+    for text in stranded_in_words(stranded(cluster.queue, cluster.nodes, nodes)):
+        yield Finding("stranded", text)
 
 
 def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]:

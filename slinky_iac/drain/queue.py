@@ -3,65 +3,17 @@
 slurmctld reads its jobs again with every new slurm.conf (``_sync_jobs_to_conf``, 25.11 and 26.05). A job ends NODE_FAIL,
 without requeue, where it runs in a partition that is gone, where it waits and none of its partitions is left, and where
 its ``--nodelist`` names a node that is gone, wherever it runs.
+
+Whether a job that waits could run on what is left is judged by partition, number of nodes and plain features alone. What
+else it asks for (CPUs, memory, GRES, brackets and counts of features) may keep it waiting too, and is not claimed.
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
-from typing import Final
 
-from slinky_iac.drain.observe import job_view
 from slinky_iac.drain.text import jobs_in_words
-from slinky_iac.drain.view import JobView
-from slinky_iac.slurmrest.models import Job
-
-_WAITS: Final = frozenset({"PENDING"})
-
-
-@dataclass(frozen=True)
-class Queued:
-    """One job that slurmctld remembers."""
-
-    job: JobView
-    partitions: tuple[str, ...] = ()
-    """In the order of ``--partition``; of a running job the first is the one that it runs in."""
-    required: tuple[str, ...] | None = ()
-    """Nodes of ``--nodelist``; None where they can't be read."""
-
-    @property
-    def waits(self) -> bool:
-        """It is pending and holds no node."""
-        return not self.job.active and bool(self.job.states & _WAITS)
-
-    @property
-    def over(self) -> bool:
-        """It has ended, and slurmctld still remembers it (MinJobAge)."""
-        return not self.job.active and not self.waits
-
-    def lost_with(self, partitions: Collection[str]) -> bool:
-        """Whether it would be killed if these partitions left slurm.conf; so it counts where its own can't be read."""
-        if self.over:
-            return False
-        if not self.partitions:
-            return bool(partitions)
-        if self.waits:
-            return set(self.partitions) <= set(partitions)
-        return self.partitions[0] in partitions
-
-    def needs(self, nodes: Collection[str]) -> bool:
-        """Whether it is on one of these nodes, or names one; so it does where that can't be told."""
-        if self.over:
-            return False
-        if self.required is None:
-            return bool(nodes)
-        return not set(nodes).isdisjoint((*self.job.nodes, *self.required))
-
-
-def queued(job: Job, hide: str = "") -> Queued:
-    """A job of slurmrestd's list."""
-    names = tuple(name for name in job.partition.split(",") if name)
-    return Queued(job_view(job, hide), names, job.required)
+from slinky_iac.drain.view import JobView, NodeView, Queued
 
 
 def tied_to(jobs: Iterable[Queued], leaving: Collection[str]) -> dict[str, tuple[JobView, ...]]:
@@ -86,3 +38,50 @@ def tied_in_words(tied: Mapping[str, tuple[JobView, ...]]) -> tuple[str, ...]:
         f"{node} is named by --nodelist of {jobs_in_words(jobs)}: slurmctld would end them once the node is gone"
         for node, jobs in sorted(tied.items())
     )
+
+
+def stranded(queue: Iterable[Queued], nodes: Mapping[str, NodeView], leaving: Collection[str]) -> tuple[JobView, ...]:
+    """Jobs that wait, could run on ``nodes``, and could not without those that leave; but for those that name one."""
+    going = set(leaving)
+    left = [node for name, node in nodes.items() if name not in going]
+    could: dict[tuple[object, ...], bool] = {}
+    found = []
+    for each in queue:
+        if not each.waits or each.required is None or not going.isdisjoint(each.required):
+            continue
+        wish = (each.partitions, each.features, each.least)
+        if wish not in could:
+            could[wish] = not _fits(each, left) and _fits(each, nodes.values())
+        if could[wish]:
+            found.append(each.job)
+    return tuple(found)
+
+
+def stranded_in_words(jobs: tuple[JobView, ...]) -> tuple[str, ...]:
+    """A sentence about jobs that could run nowhere, none without any."""
+    if not jobs:
+        return ()
+    some = ", ".join(f"{job.shown} of {job.user or 'unknown'} in {job.partition}" for job in jobs[:4])
+    more = f", and {len(jobs) - 4} more" if len(jobs) > 4 else ""
+    return (
+        f"{len(jobs)} waiting job(s) could run on no node that is left, by partition, features and number of nodes:"
+        f" {some}{more}. They wait until such nodes are back, or are moved (scontrol update jobid=… partition=…)",
+    )
+
+
+def _fits(job: Queued, nodes: Iterable[NodeView]) -> bool:
+    """Whether so many nodes of one of its partitions have what it asks for; so it does where that can't be told."""
+    if not job.partitions:
+        return True
+    count = dict.fromkeys(job.partitions, 0)
+    for node in nodes:
+        for name in node.partitions & count.keys():
+            count[name] += _has(node.features, job.features)
+    return max(count.values()) >= job.least
+
+
+def _has(features: frozenset[str], wanted: str) -> bool:
+    """``a&b|c`` as Slurm reads it without brackets, from left to right; anything else is taken for there."""
+    if not wanted or set(wanted) & set("[]()*"):
+        return True
+    return any(features.issuperset(part.split("&")) for part in wanted.replace(",", "&").split("|"))

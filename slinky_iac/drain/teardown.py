@@ -10,7 +10,7 @@ from collections.abc import Iterable, Sequence
 
 from slinky_iac.drain.cost import Candidate, assess, choose
 from slinky_iac.drain.owner import Owner
-from slinky_iac.drain.plan import Finding, ScaleInPlan, blocked_nodes, foreign_gates, warnings_about
+from slinky_iac.drain.plan import Finding, ScaleInPlan, blocked_nodes, foreign_gates, queue_warnings, warnings_about
 from slinky_iac.drain.view import ClusterView, NodeSetView, PodView
 
 
@@ -32,7 +32,7 @@ def plan_teardown(
     else:
         chosen = choose(assess(pods, cluster, now, owner), 0)
         blocks += blocked_nodes(chosen)
-        warnings += warnings_about(chosen, ())
+        warnings += [*warnings_about(chosen, ()), *queue_warnings(cluster, chosen)]
     return ScaleInPlan(
         nodeset=owner.nodeset,
         current=state.replicas,

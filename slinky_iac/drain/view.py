@@ -8,7 +8,7 @@ Source of the states: slurmrestd.md section 4; ``src/common/slurm_protocol_defs.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
@@ -36,6 +36,7 @@ _RESTS: Final = _FINISHED | {"PENDING"}
 """Base states in which a job holds no node, unless a flag says more."""
 STANDS_STILL: Final = frozenset({"SUSPENDED", "STOPPED"})
 """A job that holds its nodes and does nothing: suspended, its nodes have no CPU allocated."""
+_WAITS: Final = frozenset({"PENDING"})
 _ON_NODES: Final = frozenset({"RUNNING", "SUSPENDED"})
 UNREADABLE: Final = "UNREADABLE"
 """Stands in the states of a job of which states or nodes can't be read (slurmrest/models.py)."""
@@ -96,6 +97,8 @@ class NodeView:
     alloc_cpus: int = 0
     unreadable: str = ""
     """What of the record can't be read; then ``states`` says nothing, and so nothing may be concluded."""
+    features: frozenset[str] = frozenset()
+    partitions: frozenset[str] = frozenset()
 
     @property
     def drained_flag(self) -> bool:
@@ -176,6 +179,49 @@ class JobView:
 
 
 @dataclass(frozen=True)
+class Queued:
+    """One job that slurmctld remembers."""
+
+    job: JobView
+    partitions: tuple[str, ...] = ()
+    """In the order of ``--partition``; of a running job the first is the one that it runs in."""
+    required: tuple[str, ...] | None = ()
+    """Nodes of ``--nodelist``; None where they can't be read."""
+    features: str = ""
+    """``--constraint`` as its owner wrote it."""
+    least: int = 1
+    """Fewest nodes that it takes."""
+
+    @property
+    def waits(self) -> bool:
+        """It is pending and holds no node."""
+        return not self.job.active and bool(self.job.states & _WAITS)
+
+    @property
+    def over(self) -> bool:
+        """It has ended, and slurmctld still remembers it (MinJobAge)."""
+        return not self.job.active and not self.waits
+
+    def lost_with(self, partitions: Collection[str]) -> bool:
+        """Whether it would be killed if these partitions left slurm.conf; so it counts where its own can't be read."""
+        if self.over:
+            return False
+        if not self.partitions:
+            return bool(partitions)
+        if self.waits:
+            return set(self.partitions) <= set(partitions)
+        return self.partitions[0] in partitions
+
+    def needs(self, nodes: Collection[str]) -> bool:
+        """Whether it is on one of these nodes, or names one; so it does where that can't be told."""
+        if self.over:
+            return False
+        if self.required is None:
+            return bool(nodes)
+        return not set(nodes).isdisjoint((*self.job.nodes, *self.required))
+
+
+@dataclass(frozen=True)
 class ReservationView:
     """A reservation, as far as a drain cares."""
 
@@ -225,6 +271,8 @@ class ClusterView:
     reservations: tuple[ReservationView, ...] = ()
     name: str = ""
     """ClusterName of the slurmctld that answered; ``""`` where slurmrestd does not say."""
+    queue: tuple[Queued, ...] = ()
+    """Jobs that wait, and those that name nodes; ended ones are not among them."""
 
     @classmethod
     def of(
@@ -234,6 +282,7 @@ class ClusterView:
         reservations: Iterable[ReservationView] = (),
         *,
         name: str = "",
+        queue: Iterable[Queued] = (),
     ) -> ClusterView:
         """Index ``nodes`` and the active ones of ``jobs`` by node name (one pass each)."""
         by_node: dict[str, list[JobView]] = {}
@@ -250,6 +299,7 @@ class ClusterView:
             homeless=tuple(homeless),
             reservations=tuple(reservations),
             name=name,
+            queue=tuple(each for each in queue if each.waits or (each.required != () and not each.over)),
         )
 
     def jobs(self, node: str) -> tuple[JobView, ...]:

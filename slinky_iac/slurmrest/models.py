@@ -86,6 +86,10 @@ class Job:
     state_reason: str
     required: tuple[str, ...] | None = ()
     """Nodes that its owner named (``--nodelist``), expanded; None where the text can't be read."""
+    features: str = ""
+    """``--constraint``, as its owner wrote it."""
+    node_count: int | None = None
+    """Fewest nodes that it takes; None where Slurm doesn't say."""
     unreadable: str = ""
     """Why this row can't be read. What of it could be is here all the same; where its states or its nodes couldn't,
     ``states`` has :data:`UNREADABLE`, and without nodes it may hold any."""

@@ -131,6 +131,8 @@ class RawJob(Strict):
     resv_name: str = ""
     state_reason: str = ""
     required_nodes: str = ""
+    features: str = ""
+    node_count: Number | int = 0
 
     def value(self, nodes: tuple[str, ...], unreadable: str, same: Callable[[Any], Any]) -> Job:
         """``nodes``: the names in its list of nodes. ``unreadable``: why states or nodes couldn't be read, else empty.
@@ -164,6 +166,8 @@ class RawJob(Strict):
             state_reason=same(self.state_reason),
             unreadable=unreadable,
             required=_required(self.required_nodes),
+            features=same(self.features),
+            node_count=plain(self.node_count),
         )
 
 

@@ -11,8 +11,7 @@ from slinky_iac.drain.conf_plan import limits_exceeded, plan_props
 from slinky_iac.drain.conf_steps import Act, Await, Clear, ConfGoal, ConfLook, DrainHosts, GiveUp, SetStates, next_step
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, Limits
-from slinky_iac.drain.queue import Queued
-from slinky_iac.drain.view import ClusterView, NodeView
+from slinky_iac.drain.view import ClusterView, NodeView, Queued
 from tests.unit.drain.made import NOW, job
 
 OWNER = Owner("dev", SLURM_CONF)

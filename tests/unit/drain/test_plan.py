@@ -12,8 +12,9 @@ from slinky_iac.drain.mark import BASE_COST, Tag
 from slinky_iac.drain.plan import _choice_blocks, is_forced, plan_scale_in, with_costs
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
+from slinky_iac.drain.teardown import plan_teardown
 from slinky_iac.drain.text import iso, jobs_in_words
-from slinky_iac.drain.view import ClusterView, ReservationView
+from slinky_iac.drain.view import ClusterView, Queued, ReservationView
 from slinky_iac.operator_version import OperatorVersion
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, held, job, node, nodeset, pod
 
@@ -322,3 +323,19 @@ def test_a_node_that_is_not_free_is_not_said_to_be_free_now(record):
     props = plan_props(found)
     assert (props["free_at"], props["nodes"][0]["free_at"]) == ("unknown", "unknown")
     assert lines(found) == (f"gpu-0 ({found.chosen[0].kind.name.lower()}): no job, of no known end",)
+
+
+def test_plans_name_jobs_that_lose_by_a_node_they_are_not_on():
+    """A --nodelist of a removed node ends its job wherever it runs; a waiting job may find no node any more."""
+    named = Queued(job(7, 0, partition="all"), ("all",), ("gpu-0", "gpu-2"))
+    waits = Queued(job(8, state="PENDING", partition="gpu"), ("gpu",), least=3)
+    nodes = [node(n, partitions=frozenset({"gpu", "all"})) for n in range(3)]
+    cluster = ClusterView.of(nodes, [named.job, waits.job], queue=[named, waits])
+    pods = [pod(n) for n in range(3)]
+    scale_in = plan_scale_in(pods, cluster, nodeset(3), 2, DrainPolicy(), now=NOW, version=V110, owner=OWNER)
+    removal = plan_teardown(pods, cluster, nodeset(3), now=NOW, owner=OWNER)
+    for found in (scale_in, removal):
+        texts = {each.code: each.text for each in found.warnings}
+        assert texts["nodelist"].startswith("gpu-2 is named by --nodelist of 1 job (7 of alice)")
+        assert "8 of alice in gpu" in texts["stranded"]
+        assert set(texts.values()) <= set(plan_props(found)["warnings"])

@@ -1,11 +1,15 @@
 """Which jobs slurmctld would end if a partition or a node left its file."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.queue import Queued, queued, tied_in_words, tied_to
-from tests.unit.drain.made import job
+from slinky_iac.drain.observe import queued
+from slinky_iac.drain.queue import stranded, stranded_in_words, tied_in_words, tied_to
+from slinky_iac.drain.view import Queued
+from tests.unit.drain.made import job, node
 from tests.unit.slurmrest.fake import FakeSlurm
 from tests.unit.slurmrest.fake import job as row
 
@@ -74,6 +78,68 @@ def test_the_finding_names_node_job_and_user():
     found = Queued(job(7, 3), ("all",), ("gpu-1", "gpu-3"))
     (said,) = tied_in_words(tied_to([found], {"gpu-1"}))
     assert said.startswith("gpu-1 is named by --nodelist of 1 job (7 of alice)")
+
+
+def waiting(number, partition="gpu", features="", least=1, required=(), **more):
+    return Queued(job(number, state="PENDING", partition=partition, **more), (partition,), required, features, least)
+
+
+def fleet(*features, partition="gpu"):
+    return {
+        f"gpu-{n}": node(n, features=frozenset(each.split("&")), partitions=frozenset({partition, "all"}))
+        for n, each in enumerate(features)
+    }
+
+
+def left_behind(jobs, nodes, *leaving):
+    return [each.job_id for each in stranded(jobs, nodes, leaving)]
+
+
+def test_a_job_whose_partition_empties_is_named():
+    gpu, everywhere = waiting(1), waiting(2, "all")
+    other = {"cpu-0": replace(node(9, partitions=frozenset({"cpu", "all"})), name="cpu-0")}
+    assert left_behind([gpu, everywhere], fleet("gpu", "gpu") | other, "gpu-0", "gpu-1") == [1]
+    assert left_behind([gpu, everywhere], fleet("gpu", "gpu"), "gpu-1") == []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "stays"),
+    [
+        ("a100", False),
+        ("a100&ib", False),
+        ("a100|ib", True),
+        ("ib", True),
+        ("a100,ib", False),
+        ("[a100*2]", True),
+        ("", True),
+    ],
+)
+def test_a_job_whose_features_vanish_is_named_and_what_cannot_be_judged_is_not(wanted, stays):
+    assert left_behind([waiting(1, features=wanted)], fleet("a100&ib", "ib"), "gpu-0") == ([] if stays else [1])
+
+
+def test_a_job_that_needs_more_nodes_than_are_left_is_named():
+    assert left_behind([waiting(1, least=3), waiting(2, least=2)], fleet("x", "x", "x"), "gpu-0") == [1]
+
+
+def test_who_could_not_run_before_either_and_who_names_a_node_is_not_told_here():
+    jobs = [waiting(1, features="h100"), waiting(2, required=("gpu-0",)), waiting(3, "gone"), waiting(4, required=None)]
+    assert left_behind(jobs, fleet("a100"), "gpu-0") == []
+
+
+def test_jobs_that_run_or_are_over_are_not_stranded():
+    states = ("RUNNING", "COMPLETED", "SUSPENDED")
+    jobs = [Queued(job(n, 0, state=state, partition="gpu"), ("gpu",)) for n, state in enumerate(states)]
+    assert left_behind(jobs, fleet("a100"), "gpu-0") == []
+
+
+def test_the_sentence_names_jobs_users_and_the_way_out():
+    (said,) = stranded_in_words(stranded([waiting(n) for n in range(1, 8)], fleet("a100"), {"gpu-0"}))
+    assert said.startswith("7 waiting job(s) could run on no node that is left")
+    assert "1 of alice in gpu" in said
+    assert "and 3 more" in said
+    assert "scontrol update jobid=" in said
+    assert stranded_in_words(()) == ()
 
 
 NODES = st.sets(st.sampled_from([f"gpu-{n}" for n in range(5)]))
