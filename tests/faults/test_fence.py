@@ -146,6 +146,22 @@ def test_what_nodesets_need_stays_while_there_is_one(fenced: Gated, target: tupl
     assert "deletionTimestamp" not in found["metadata"]
 
 
+@pytest.mark.parametrize("kind", ["Controller", "RestApi"])
+def test_pulumi_replaces_nothing_that_a_nodeset_needs(fenced: Gated, slurm: Slurm, job: int, kind: str) -> None:
+    needed = ("get", f"{kind.lower()}s.slinky.slurm.net", "slurm", "-n", NAMESPACE, "-o", "json")
+    before = json.loads(fenced.world.kubectl(*needed).stdout)["metadata"]
+    shown = json.loads(fenced.stack.pulumi("stack", "export").stdout)["deployment"]["resources"]
+    (urn,) = [each["urn"] for each in shown if each["type"] == f"kubernetes:slinky.slurm.net/v1beta1:{kind}"]
+    done = fenced.stack.up("--replace", urn, check=False)
+    assert refused(done, NEEDED), done.stdout
+    after = json.loads(fenced.world.kubectl(*needed).stdout)["metadata"]
+    assert (after["uid"], after.get("deletionTimestamp")) == (before["uid"], None)
+    assert fenced.pods() == list(NODES)
+    assert "RUNNING" in slurm.job_state(job)
+    fenced.stack.up()
+    assert fenced.changes() == [], "the refusal is of no consequence"
+
+
 def test_what_is_nobodys_loss_is_let_through(fenced: Gated) -> None:
     world = fenced.world
     assert merge(world, {"spec": {"minReadySeconds": 1}}).returncode == 0

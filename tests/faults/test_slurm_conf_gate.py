@@ -157,6 +157,8 @@ def cluster(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
             hands.await_checked(METAL, "slurmd")
             yield Cluster(world, stack, made, datetime.now(UTC).isoformat())
         finally:
+            if any(pod["metadata"]["name"] == "inside-controller-0" for pod in world.objects("pods", INSIDE)):
+                exec_in(world, "scancel", "--user=slurm")  # what a failed test left would be waited for
             world.vacate()
             blank.LAB.down(METAL)
             SLURM.write()
@@ -198,7 +200,7 @@ def test_a_partition_stays_at_the_deadline_and_opens_again_where_it_is_wanted_af
     ended = cluster.stack.up(check=False)
     assert ended.returncode != 0
     assert (cluster.partitions()["bulk"], cluster.job(running)) == ("DRAIN", "RUNNING"), ended.stdout
-    assert f"partition bulk: 1 job ({running} of root)" in ended.stdout + ended.stderr
+    assert f"partition bulk: 1 job ({running} of slurm)" in ended.stdout + ended.stderr, "slurmctld's pod runs as slurm"
     cluster.set("partitions", bulk={"nodesets": ["solo"]})
     cluster.set("drain", deadline="4m")
     assert cluster.plan()["gives_back"] == ["partition bulk"]
@@ -230,6 +232,18 @@ def test_a_host_that_is_taken_out_of_the_file_loses_no_job(cluster: Cluster) -> 
     await_true("slurmctld forgot the host", lambda: METAL not in cluster.slurm("sinfo", "-h", "-N", "-o", "%N"), 120)
     cluster.set("external", slurmdHosts=hosts)
     cluster.stack.up()
+
+
+def test_a_nodeset_that_is_replaced_waits_for_the_queue_of_its_own_partition(cluster: Cluster) -> None:
+    """The stack's file keeps the partition, so only the NodeSet's own gate stands before its loss."""
+    running, waiting = cluster.two("-p", "solo")
+    made = json.loads(cluster.stack.pulumi("stack", "export").stdout)["deployment"]["resources"]
+    (urn,) = [each["urn"] for each in made if each["urn"].endswith("-solo-nodeset")]
+    run = started(cluster.stack, "up", "--skip-preview", "--replace", urn)
+    cluster.through(run, lambda: cluster.partitions()["solo"] == "DRAIN", running, waiting)
+    cluster.all_completed(running, waiting)
+    await_true("its partition is open", lambda: cluster.partitions().get("solo") == "UP", 120)
+    assert cluster.complaints() == []
 
 
 def test_a_partition_over_a_nodeset_that_comes_with_it_never_breaks_the_file(cluster: Cluster) -> None:
