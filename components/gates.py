@@ -76,6 +76,7 @@ def outside_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]
         "schema": SCHEMA,
         "stack": pulumi.get_stack(),
         "hosts": {host.name: host.state for host in config.external.slurmd_hosts},
+        "inside": config.controller.external is None,
         "policy": plain_policy(drain_policy(config.drain or Drain())),
         "urn": urn,
         **reach_props(reach(config)),

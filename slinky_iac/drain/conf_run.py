@@ -147,6 +147,20 @@ def partition_holds(session: Session, controller: str, name: str, hide: str = ""
     return "; ".join(lines(holding, going))
 
 
+def reopen(session: Session, controller: str, name: str) -> None:
+    """Open a NodeSet's own partition where the gate of its predecessor closed it.
+
+    For a NodeSet that is replaced: slurmctld may never have read a file without the partition, and then keeps its state.
+    """
+    before = conf_held.read(session, controller).partitions.get(name)
+    if before is None:
+        return
+    if CLOSED.get(before, "") in session.slurm.partition_states().get(name, frozenset()):
+        session.slurm.set_partition_state(name, before)
+        session.report(f"partition {name} is {before} again", keep=True)
+    conf_held.remember(session, controller, name, None)
+
+
 def finish(session: Session, settings: ConfSettings) -> None:
     """Before slurmctld ends for good: no job waits any more, and none runs on bare metal. Partitions take no new ones.
 

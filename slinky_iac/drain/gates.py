@@ -174,6 +174,8 @@ def _settle(props: Props, *, first: bool = False) -> None:
     with open_session(settings.reach, settings.urn) as session:
         scale.settle(session, settings, first=first)
         membership.await_members(session, settings)
+        if first:
+            scale.open_again(session, settings)
 
 
 def _maintain(props: Props, olds: Props) -> None:

@@ -22,7 +22,8 @@ def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
     """Which hosts will be drained and returned, and whose jobs are waited for; empty where nothing is to do."""
     cluster = cluster_view(session.slurm, hide=settings.policy.hide_by(settings.owner.stack))
     found = _decided(session, settings, cluster)
-    if not found.drains and not found.returns and not found.refused:
+    refused = (*found.refused, *(() if settings.inside else _strangers(found, settings)))
+    if not found.drains and not found.returns and not refused:
         return {}
     jobs = {job.job_id: job for host in found.drains for job in cluster.jobs(host)}
     return {
@@ -30,7 +31,7 @@ def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
         "drains": list(found.drains),
         "returns": list(found.returns),
         "jobs": [job_props(job) for _, job in sorted(jobs.items())],
-        "refused": list(found.refused),
+        "refused": list(refused),
         "notices": list(found.notices),
     }
 
@@ -40,6 +41,8 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
 
     Raises DrainDeadline where jobs still run at the end of the wait: the hosts stay drained.
     """
+    if settings.inside:
+        _await_lines(session, settings)
     deadline = session.now() + settings.policy.deadline_s
     while True:
         waiting = _round(session, settings)
@@ -72,18 +75,45 @@ def release(session: Session, settings: OutsideSettings) -> None:
     session.undrain_hosts(found.returns, settings.owner)
 
 
+def _await_lines(session: Session, settings: OutsideSettings) -> None:
+    """Wait until slurmctld in Kubernetes knows new hosts: it reads their lines some time after the Controller got them."""
+    read_by = session.now() + settings.policy.register_deadline_s
+    while session.now() < read_by:
+        try:
+            unknown = _decided(session, settings, cluster_view(session.slurm)).unknown
+        except (SlurmrestUnreachable, SlurmrestGarbage) as error:  # a slurmctld before its first node lists none at all
+            session.report(str(error))
+        else:
+            if not unknown:
+                return
+            session.report(f"waiting for slurmctld to read the NodeName= line of {', '.join(unknown)}")
+        rest(session, settings.owner, settings.policy.poll_s, "maintenance")
+
+
 def _round(session: Session, settings: OutsideSettings) -> tuple[str, ...]:
-    """One look and what it asks for; returns what is waited for. Raises DrainBlocked where a host is somebody else's."""
+    """One look and what it asks for; returns what is waited for. Raises DrainBlocked where a host is somebody else's or
+    slurmctld doesn't know it."""
     try:
         found = _decided(session, settings, cluster_view(session.slurm, hide=settings.policy.hide_by(settings.owner.stack)))
-        if found.refused:
-            raise DrainBlocked(f"{settings.owner.text}: nothing was drained or returned. {'; '.join(found.refused)}")
+        if refused := (*found.refused, *_strangers(found, settings)):
+            raise DrainBlocked(f"{settings.owner.text}: nothing was drained or returned. {'; '.join(refused)}")
         session.undrain_hosts(found.returns, settings.owner)
         if found.drains:
             session.drain_hosts(found.drains, settings.owner.reason("maintenance"))
     except SlurmrestUnreachable as error:
         return (str(error),)
     return found.drains or found.returns or found.waiting
+
+
+def _strangers(found: HostsPlan, settings: OutsideSettings) -> tuple[str, ...]:
+    """A sentence for each wanted host that slurmctld doesn't know, with what to do about it."""
+    todo = "give its NodeName= line to the outside slurm.conf, or take it out of external.slurmdHosts"
+    if settings.inside:
+        todo = (
+            f"it has not read its new configuration in {settings.policy.register_deadline_s} s. Look at slurmctld's pod,"
+            " then run `pulumi up` again"
+        )
+    return tuple(f"slurmctld knows no node {host}: {todo}" for host in found.unknown)
 
 
 def _decided(session: Session, settings: OutsideSettings, cluster: ClusterView) -> HostsPlan:

@@ -7,7 +7,7 @@ can't be drained without overwriting their words, so it is refused by name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from slinky_iac.drain.cost import drainable
@@ -31,31 +31,32 @@ class HostsPlan:
     """A sentence for each host that can't become what is wanted without harm to somebody's words."""
     notices: tuple[str, ...] = ()
     """A sentence for each host that is, by somebody else's drain, not quite what is wanted, and is left so."""
+    unknown: tuple[str, ...] = ()
+    """Wanted hosts that slurmctld doesn't know."""
 
     @property
     def settled(self) -> bool:
         """Nothing to do and nothing to wait for."""
-        return not (self.drains or self.returns or self.waiting or self.refused)
+        return not (self.drains or self.returns or self.waiting or self.refused or self.unknown)
 
 
 def plan_hosts(
-    held: Iterable[str],
-    active: Iterable[str],
+    held: Sequence[str],
+    active: Sequence[str],
     cluster: ClusterView,
     owner: Owner,
     now: int,
     dropped: Iterable[str] = (),
 ) -> HostsPlan:
-    """Decide for hosts by name. A host that slurmctld doesn't know is refused, unless it was dropped."""
+    """Decide for hosts by name."""
     drains: list[str] = []
     returns: list[str] = []
     waiting: list[str] = []
     refused: list[str] = []
     notices: list[str] = []
-    for host in held:
-        record = cluster.nodes.get(host)
-        trouble = _trouble(host, record, owner)
-        if record is None or trouble:
+    unknown = tuple(host for host in (*held, *active) if host not in cluster.nodes)
+    for host, record in _known(held, cluster):
+        if trouble := _trouble(host, record, owner):
             refused.append(trouble)
             continue
         if "DRAIN" not in record.states:
@@ -63,28 +64,21 @@ def plan_hosts(
         elif record.drained_flag and not owner.owns(record.reason):
             notices.append(f"{host} is held by {_who(record)}'s drain ({record.reason!r}), which is left as it is")
         waiting.extend(_not_free(host, cluster, now))
-    for host in active:
-        record = cluster.nodes.get(host)
-        if record is None:
-            refused.append(_trouble(host, record, owner))
-        elif record.drained_flag and owner.owns(record.reason):
+    for host, record in _known(active, cluster):
+        if record.drained_flag and owner.owns(record.reason):
             returns.append(host)
         elif record.drained_flag:
             notices.append(f"{host} stays out of service by {_who(record)}'s drain: {record.reason!r}")
-    for host in dropped:
-        record = cluster.nodes.get(host)
-        if record is not None and record.drained_flag and owner.owns(record.reason):
-            returns.append(host)
-    return HostsPlan(tuple(drains), tuple(returns), tuple(waiting), tuple(refused), tuple(notices))
+    returns += [host for host, record in _known(dropped, cluster) if record.drained_flag and owner.owns(record.reason)]
+    return HostsPlan(tuple(drains), tuple(returns), tuple(waiting), tuple(refused), tuple(notices), unknown)
 
 
-def _trouble(host: str, record: NodeView | None, owner: Owner) -> str:
+def _known(hosts: Iterable[str], cluster: ClusterView) -> Iterable[tuple[str, NodeView]]:
+    return ((host, cluster.nodes[host]) for host in hosts if host in cluster.nodes)
+
+
+def _trouble(host: str, record: NodeView, owner: Owner) -> str:
     """Why a host can't be held by us, ``""`` when it can or is."""
-    if record is None:
-        return (
-            f"slurmctld knows no node {host}: give its NodeName= line to the outside slurm.conf, or take it out of "
-            "external.slurmdHosts"
-        )
     if "DRAIN" not in record.states and not drainable(record, owner):
         return (
             f"{_who(record)} marked {host} without draining it ({record.reason!r}), and a drain of ours would overwrite "

@@ -9,9 +9,8 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain import conf_held
+from slinky_iac.drain import conf_run
 from slinky_iac.drain.actions import DeleteNodeSet, Done, Drain, SetReplicas, Signal, Step, Stop, Wait
-from slinky_iac.drain.conf_run import partition_holds
 from slinky_iac.drain.deadline import NEXT_STEP, touched
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.session import Session
@@ -64,8 +63,13 @@ def tear_down(session: Session, settings: GateSettings) -> None:
     state = session.nodeset(settings.resource)
     if state is not None:
         drive(session, settings, _goal(session, settings, state.replicas_spec, 0, "NodeSet is removed", teardown=True))
-        if state.own_partition:
-            conf_held.remember(session, settings.controller, settings.owner.nodeset, None)
+
+
+def open_again(session: Session, settings: GateSettings) -> None:
+    """After a NodeSet was made: open its own partition where the removal of its predecessor closed it."""
+    state = session.nodeset(settings.resource)
+    if state is not None and state.own_partition:
+        conf_run.reopen(session, settings.controller, settings.owner.nodeset)
 
 
 def give_back(session: Session, settings: GateSettings) -> int:
@@ -160,7 +164,7 @@ def _queue_first(session: Session, settings: GateSettings, goal: Goal, step: Ste
     if state is None or not state.own_partition:
         return step
     name, hide = settings.owner.nodeset, settings.policy.hide_by(settings.owner.stack)
-    why = partition_holds(session, settings.controller, name, hide, waiting_only=isinstance(step, Drain))
+    why = conf_run.partition_holds(session, settings.controller, name, hide, waiting_only=isinstance(step, Drain))
     if not why:
         return step
     if session.now() < goal.ends_at:

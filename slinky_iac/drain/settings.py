@@ -101,6 +101,8 @@ class OutsideSettings:
     urn: str
     dropped: tuple[str, ...] = ()
     """No longer in the configuration: what we hold of them is returned, and nothing else is wanted of them."""
+    inside: bool = False
+    """slurmctld is in Kubernetes, so the stack itself gives it the NodeName= lines of hosts."""
 
     @classmethod
     def from_props(cls, props: Mapping[str, Any], olds: Mapping[str, Any] | None = None) -> OutsideSettings:
@@ -119,6 +121,7 @@ class OutsideSettings:
             reach=reach_from(props),
             urn=str(props.get("urn", "")),
             dropped=tuple(sorted(before - hosts.keys())),
+            inside=props.get("inside") is True,
         )
 
 

@@ -305,6 +305,17 @@ def test_a_partition_that_slurmrestd_cannot_close_is_held_by_its_jobs_alone():
     assert "can't close it" in found.said[-1]
 
 
+@pytest.mark.parametrize(("state", "opened"), [("DRAIN", "UP"), ("INACTIVE", "INACTIVE"), ("DOWN", "DOWN")])
+def test_a_partition_opens_for_the_next_nodeset_of_its_name_unless_somebody_else_set_it(state, opened):
+    found = session(partitions={"all": "UP", "batch": state})
+    conf_run.reopen(found, "hpc", "batch")
+    assert found.world.asked == [], "nothing is held, and Slurm is not asked"
+    conf_held.write(found, "hpc", Held({"batch": "UP", "all": "UP"}))
+    conf_run.reopen(found, "hpc", "batch")
+    assert found.world.partitions == {"all": "UP", "batch": opened}
+    assert kept(found) == Held({"all": "UP"})
+
+
 def test_each_nodesets_gate_remembers_and_forgets_its_own_partition_only():
     found = session()
     conf_held.write(found, "hpc", Held({"a": "DOWN"}, ("metal-1",), 7))

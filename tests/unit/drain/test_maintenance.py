@@ -7,7 +7,7 @@ from slinky_iac.drain import maintenance
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import OUTSIDE, OutsideSettings, Reach, reach_props
-from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
+from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
 from tests.unit.drain.made import NOW
 from tests.unit.slurmrest.fake import FakeSlurm, node
 
@@ -22,6 +22,8 @@ class HostSession:
         self._client, self._error = client, error
         self.said = []
         self.returned = ()
+        self.paused = 0
+        self.then = []
 
     @property
     def slurm(self):
@@ -30,7 +32,16 @@ class HostSession:
         return self._client
 
     def now(self):
-        return NOW
+        return NOW + self.paused
+
+    def pause(self, seconds):
+        self.paused += seconds
+        if self.then:
+            self.then.pop(0)()
+        return False
+
+    def engine_lives(self):
+        return True
 
     def report(self, message, **more):
         self.said.append((message, more))
@@ -39,8 +50,9 @@ class HostSession:
         self.returned = hosts
 
 
-def settings(held=(), active=()):
-    return OutsideSettings(OWNER, held, active, DrainPolicy(), Reach("slurm", "hpc-restapi", "jwt", "jwt.key"), "")
+def settings(held=(), active=(), **more):
+    policy = DrainPolicy(poll_s=10, register_deadline_s=60)
+    return OutsideSettings(OWNER, held, active, policy, Reach("slurm", "hpc-restapi", "jwt", "jwt.key"), "", **more)
 
 
 def test_what_this_stack_holds_is_returned_and_what_others_hold_is_not():
@@ -65,6 +77,34 @@ def test_a_silent_slurmrestd_stops_the_end_of_a_stack_only_where_it_holds_a_host
 def test_a_refused_token_always_stops():
     with pytest.raises(SlurmrestAuthError):
         maintenance.release(HostSession(error=SlurmrestAuthError("1007")), settings(active=("metal-1",)))
+
+
+def test_slurmctld_in_kubernetes_gets_time_to_read_the_line_of_a_new_host():
+    """Found on the lab: the gate follows the Controller's update at once, and slurmctld reads its file seconds later."""
+    slurm = FakeSlurm()
+    with slurm.client() as client:
+        session = HostSession(client)
+        session.then = [lambda: slurm.add(node("gpu-0")), lambda: slurm.add(node("metal-1"))]
+        maintenance.maintain(session, settings(active=("metal-1",), inside=True))
+    assert session.paused == 20
+    assert "lists no node at all" in session.said[0][0]
+    assert "waiting for slurmctld to read the NodeName= line of metal-1" in session.said[1][0]
+
+
+@pytest.mark.parametrize(("inside", "waits", "todo"), [(False, 0, "the outside slurm.conf"), (True, 60, "slurmctld's pod")])
+def test_a_host_that_slurmctld_does_not_know_is_refused_with_what_to_do(inside, waits, todo):
+    with FakeSlurm().add(node("gpu-0")).client() as client:
+        session = HostSession(client)
+        with pytest.raises(DrainBlocked, match=rf"knows no node metal-1: .*{todo}"):
+            maintenance.maintain(session, settings(held=("metal-1",), inside=inside))
+    assert session.paused == waits
+
+
+def test_a_new_host_is_no_refusal_in_the_plan_where_the_stack_writes_its_line():
+    with FakeSlurm().add(node("gpu-0")).client() as client:
+        assert maintenance.plan(HostSession(client), settings(active=("metal-1",), inside=True)) == {}
+        (told,) = maintenance.plan(HostSession(client), settings(active=("metal-1",)))["refused"]
+    assert "knows no node metal-1" in told
 
 
 def test_hosts_that_a_new_configuration_leaves_out_are_known_from_the_state():

@@ -64,7 +64,7 @@ def test_host_that_died_by_itself_is_drained():
 
 @pytest.mark.parametrize("wanted", ["held", "active"])
 def test_host_that_slurm_does_not_know_is_refused(wanted):
-    assert "knows no node gpu-9" in hosts(**{wanted: ["gpu-9"]}).refused[0]
+    assert hosts(**{wanted: ["gpu-9"]}).unknown == ("gpu-9",)
 
 
 def test_only_drains_of_ours_are_returned():

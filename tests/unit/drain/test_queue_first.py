@@ -55,7 +55,9 @@ def test_a_nodeset_goes_once_the_jobs_of_its_partition_have_ended(state):
     scale.tear_down(session, settings(0))
     assert session.gone
     assert session.slurmctld.partitions == {"gpu": "DRAIN", "all": "UP"}
-    assert session.kube.maps == {}
+    session.gone = False
+    scale.open_again(session, settings(0))
+    assert (session.slurmctld.partitions["gpu"], session.kube.maps) == ("UP", {}), "its successor has the name again"
 
 
 def test_a_partition_that_a_restart_opens_is_closed_before_the_nodeset_goes():
@@ -88,6 +90,9 @@ def test_without_a_partition_of_its_own_no_partition_is_asked_for():
     session.own_partition = False
     scale.tear_down(session, settings(0))
     assert session.gone
+    session.gone = False
+    session.kube = None
+    scale.open_again(session, settings(0))
     assert session.slurmctld.partitions["gpu"] == "UP"
 
 
