@@ -37,7 +37,7 @@ PROVIDERS = {
     "pulumi-python:dynamic/slurm:OutsideHosts": (
         "slinky_iac.drain.gates",
         "OutsideHostsProvider",
-        REACH | {"schema", "stack", "hosts", "policy", "urn"},
+        REACH | {"schema", "stack", "hosts", "inside", "policy", "urn"},
     ),
     "pulumi-python:dynamic/slurm:SlurmConfGate": (
         "slinky_iac.drain.conf_gates",
