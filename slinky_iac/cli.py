@@ -15,6 +15,7 @@ from typing import Final, Protocol
 
 from slinky_iac import command_page, shell_completion, verify_state
 from slinky_iac.change_order import cli as change_order
+from slinky_iac.check import cli as check
 from slinky_iac.config.reference import reference
 from slinky_iac.config.stack import json_schema
 from slinky_iac.diagram import cli as diagram
@@ -46,6 +47,7 @@ class Command(Protocol):
 
 
 COMMANDS: Final[dict[str, Command]] = {
+    "check": check,
     "preflight": preflight,
     "plan": change_order,
     "verify-state": verify_state,

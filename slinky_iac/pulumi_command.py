@@ -23,6 +23,11 @@ def run_pulumi(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
     return subprocess.run(["pulumi", *arguments], capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
 
 
+def no_pulumi(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    """In the place of :func:`run_pulumi` where a file was named and no stack is meant: every question has no answer."""
+    raise FileNotFoundError(f"pulumi {arguments[0]}")
+
+
 def answer(
     run: Runner, arguments: Sequence[str], stack: str | None, read: Callable[[Any], Read], *, wanted: str, advice: str = ""
 ) -> Read:

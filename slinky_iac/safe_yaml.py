@@ -26,13 +26,18 @@ class NotYamlError(ValueError):
 
 def read(text: str) -> object:
     """The value of a document. Raises :class:`NotYamlError`, and nothing else."""
-    depth = 0
-    for found in _BRACKET.finditer(text):
-        depth = depth + 1 if found[0] in "[{" else max(depth - 1, 0)
-        if depth > DEEPEST:
-            raise NotYamlError(text.count("\n", 0, found.start()) + 1)
+    require_shallow(text)
     try:
         return yaml.safe_load(text)
     except Exception as error:  # see above
         mark = getattr(error, "problem_mark", None)
         raise NotYamlError(mark.line + 1 if mark is not None else 0) from None
+
+
+def require_shallow(text: str) -> None:
+    """Raises :class:`NotYamlError` for brackets within more brackets than PyYAML reads in a time that anybody waits."""
+    depth = 0
+    for found in _BRACKET.finditer(text):
+        depth = depth + 1 if found[0] in "[{" else max(depth - 1, 0)
+        if depth > DEEPEST:
+            raise NotYamlError(text.count("\n", 0, found.start()) + 1)

@@ -1,15 +1,22 @@
 """What a stack's configuration says, read through `pulumi config`: for commands that work before the first `pulumi up`, too.
 
-The same texts as the program gets, checked by the same code; secrets are asked for only by who needs them.
+The same texts as the program gets, checked by the same code; secrets are asked for only by who needs them. Or read from a
+stack's file, without pulumi, where no secret is needed (`--config FILE`).
 """
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
-from slinky_iac.config.stack import PROJECT
-from slinky_iac.config.values import Values, values_of
+from slinky_iac.check.judge import judge
+from slinky_iac.config.findings import Level
+from slinky_iac.config.stack import COMING_KEYS
+from slinky_iac.config.stack_file import parse, project_of, text_of
+from slinky_iac.config.values import Values, own_names, values_of
+from slinky_iac.errors import ConfigError
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 
 
@@ -37,14 +44,28 @@ def texts(stack: str | None, run: Runner = run_pulumi, *, with_keys: bool = Fals
     return answer(run, arguments, stack, _own, wanted="a stack's configuration", advice=advice)
 
 
+def add_source(parser: argparse.ArgumentParser, stack_help: str = "stack; by default the selected one") -> None:
+    """`--stack` and, in its place, `--config FILE`: for commands that need the settings and no secret."""
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument("--stack", help=stack_help)
+    source.add_argument("--config", metavar="FILE", help="a Pulumi.<stack>.yaml in its place: no pulumi, no stack is needed")
+
+
+def configured_file(file: Path) -> Values:
+    """The configuration in a stack's file, without any key. Secrets that aren't set yet are taken for set.
+
+    Raises :class:`StateError` where the file can't be read, and :class:`ConfigError` with every fault and its line.
+    """
+    text, project = text_of(file), project_of(file)
+    config, places = judge(text, project)
+    if config is None:
+        errors = (place for place in places if place.finding.level is Level.ERROR)
+        raise ConfigError(tuple(f"{file}:{place.line}: {place.finding}" for place in errors))
+    coming = parse(text, project).secret & frozenset(COMING_KEYS)
+    return Values(config, tuple(place.finding for place in places), being_replaced=coming)
+
+
 def _own(entries: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
-    own: dict[str, str] = {}
-    secret: set[str] = set()
-    for key, entry in entries.items():
-        project, _, name = key.partition(":")
-        if project != PROJECT:
-            continue
-        own[name] = str(entry.get("value") or "")
-        if entry["secret"]:
-            secret.add(name)
-    return own, frozenset(secret)
+    ours = own_names(entries.keys())  # a list has none, and is no configuration
+    own = {name: str(entries[key].get("value") or "") for name, key in ours.items()}
+    return own, frozenset(name for name, key in ours.items() if entries[key]["secret"])

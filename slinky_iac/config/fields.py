@@ -18,6 +18,8 @@ _SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _CLUSTER_NAME = re.compile(r"[0-9A-Za-z$_]+")
 _QUANTITY = re.compile(r"[0-9]+(\.[0-9]+)?(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 _DURATION = re.compile(r"(?:(\d+)d)?(?:(\d+)h)?(?:(\d+)m)?(?:(\d+)s)?")
+_RELEASE = re.compile(r"([0-9]{2}\.[0-9]{2})\.[0-9][0-9A-Za-z.-]*")
+_PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
 _PARTITION_VALUE = re.compile(r"[^\s#\\]+")
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
@@ -192,6 +194,16 @@ def _text_map(value: object) -> object:
     return {k: _as_text(v) for k, v in value.items()} if isinstance(value, dict) else value
 
 
+def _without_patch(value: object) -> object:
+    found = _RELEASE.fullmatch(value) if isinstance(value, str) else None
+    return found[1] if found else value
+
+
+def _share(value: object) -> object:
+    found = _PERCENT.fullmatch(value) if isinstance(value, str) else None
+    return float(found[1]) / 100 if found else value
+
+
 def _gres(value: str) -> str:
     parts = value.split(":")
     if not 2 <= len(parts) <= 3 or not all(_SLURM_NAME.fullmatch(p) for p in parts) or not parts[-1].isdigit():
@@ -216,6 +228,22 @@ FilePath = Annotated[str, _checked(_file)]
 """A path of a file or folder, never a file's text."""
 Version = Annotated[str, _checked(_operator_version)]
 Gres = Annotated[str, _checked(_gres)]
+SlurmRelease = Annotated[
+    str,
+    BeforeValidator(_without_patch),
+    Field(pattern=r"^[0-9]{2}\.[0-9]{2}$"),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9]{2}\.[0-9]{2}(\.[0-9].*)?$"}),
+]
+"""A release as 26.05. `slurmd -V` prints 26.05.2: the patch level is dropped."""
+Share = Annotated[
+    float,
+    Field(gt=0, le=1),
+    BeforeValidator(_share),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number", "exclusiveMinimum": 0, "maximum": 1}, {"type": "string", "pattern": r"^[0-9.]+%$"}]}
+    ),
+]
+"""A share above 0 to 1; a text such as ``50%`` is accepted."""
 Seconds = Annotated[
     int,
     Field(ge=0),

@@ -26,14 +26,16 @@ class Finding:
     level: Level
     path: str
     message: str
+    paste: str = ""
+    """YAML that puts it right, to paste below ``config:``; empty where a sentence says it all."""
 
     def __str__(self) -> str:
         return f"{place(self.path)}: {self.message}"
 
 
-def error(path: str, message: str) -> Finding:
+def error(path: str, message: str, paste: str = "") -> Finding:
     """A finding that stops."""
-    return Finding(Level.ERROR, path, message)
+    return Finding(Level.ERROR, path, message, paste)
 
 
 def warning(path: str, message: str) -> Finding:

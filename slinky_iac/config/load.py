@@ -13,8 +13,10 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from slinky_iac.config.shown import Refused, hidden, name_of
-from slinky_iac.config.stack import SECRET_KEYS, StackConfig
+from slinky_iac.config.chart_words import Advice, advice, switched
+from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.shown import Refused, hidden, name_of, shown
+from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
 
 _KINDS = {
@@ -33,6 +35,9 @@ _KINDS = {
     "model_attributes_type": "must be a mapping of settings",
     "recursion_loop": "refers to itself",
 }
+_VERSION = f'{PROJECT}:operator:\n  version: "1.2.1"\n'
+_WHOLE = frozenset({"tuple_type", "dict_type", "model_type", "model_attributes_type", "missing"})
+"""Faults that show nothing of what is there: where a whole section is meant, a single text may be a pasted secret."""
 _BOUNDS = {
     "value_error": ("error", ""),
     "literal_error": ("expected", "must be one of"),
@@ -52,22 +57,27 @@ def load(data: Mapping[str, object]) -> StackConfig:
     ``data`` maps section names (``cluster``, ``nodesets``, …) to plain data. Raises :class:`ConfigError` with every
     fault of the shape; rules across sections are :func:`slinky_iac.config.rules.findings`.
     """
+    config, faults = examined(data)
+    if config is None or faults:
+        raise ConfigError(tuple(map(str, faults)))
+    return config
+
+
+def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Finding, ...]]:
+    """The configuration, where its shape is right, and every fault of it as a finding with what to paste."""
     misplaced = tuple(
-        f"{name}: is a secret and must not stand in plain text; run `pulumi config set --secret {name}`"
+        error(name, f"is a secret and must not stand in plain text; run `pulumi config set --secret {name}`")
         for name in SECRET_KEYS
         if name in data
     )
     rest = {str(k): v for k, v in data.items() if k not in SECRET_KEYS}
     try:
-        config = StackConfig.model_validate(rest)
-    except ValidationError as error:
-        found = tuple(dict.fromkeys(_fault(e) for e in error.errors(include_input=False, include_url=False)))
-        raise ConfigError(misplaced + found) from None
+        return StackConfig.model_validate(rest), misplaced
+    except ValidationError as invalid:
+        found = tuple(dict.fromkeys(_fault(e) for e in invalid.errors(include_url=False)))
+        return None, misplaced + found
     except RecursionError:
-        raise ConfigError((*misplaced, "config: is nested too deeply to be a configuration")) from None
-    if misplaced:
-        raise ConfigError(misplaced)
-    return config
+        return None, (*misplaced, error("config", "is nested too deeply to be a configuration"))
 
 
 def _path(location: tuple[int | str, ...]) -> str:
@@ -75,17 +85,62 @@ def _path(location: tuple[int | str, ...]) -> str:
     return ".".join(name_of(part) for part in parts) or "config"
 
 
-def _fault(error: ErrorDetails) -> str:
-    where, kind, context = _path(error["loc"]), error["type"], error.get("ctx", {})
+def _fault(invalid: ErrorDetails) -> Finding:
+    where, kind, context = _path(invalid["loc"]), invalid["type"], invalid.get("ctx", {})
     if kind == "extra_forbidden":
-        return f"{where}: is not a setting{_near(error['loc'])}"
+        known = advice(where)
+        return (
+            _advised(where, "is not a setting", known) if known else error(where, f"is not a setting{_near(invalid['loc'])}")
+        )
+    if kind.startswith("model_") and isinstance(invalid["input"], bool):
+        known = switched(where, on=invalid["input"])
+        if known:
+            return _advised(where, f"got {_yaml(invalid['input'])}", known)
     cause = context.get("error")
     if isinstance(cause, Refused) and hidden(where):
-        return f"{where}: got a text of {len(cause.value)} characters (never shown here){cause.words}"
+        return error(where, f"got a text of {len(cause.value)} characters (never shown here){cause.words}")
+    if kind == "string_type" and isinstance(invalid["input"], bool | int | float) and not hidden(where):
+        return _unquoted(where, invalid["input"])
     bound, words = _BOUNDS.get(kind, ("", ""))
     if bound:
-        return f"{where}: {words} {context.get(bound)}".replace(":  ", ": ")
-    return f"{where}: {_KINDS.get(kind, 'has the wrong type or form')}"
+        said = f"{words} {context.get(bound)}".strip()
+        return error(where, said if kind == "value_error" else said + _got(where, invalid["input"]))
+    got = "" if kind in _WHOLE else _got(where, invalid["input"])
+    return error(where, _KINDS.get(kind, "has the wrong type or form") + got)
+
+
+def _advised(where: str, got: str, known: Advice) -> Finding:
+    return error(where, f"{got}; {known.words}", known.paste)
+
+
+def _unquoted(where: str, value: float) -> Finding:
+    """A number or a truth value where a text is meant: YAML takes 26.05 for a number, and 26.10 for 26.1."""
+    leaf = where.rsplit(".", 1)[-1]
+    if isinstance(value, bool):
+        return error(where, f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
+    if where == "operator.version":
+        return error(where, f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
+    text = f"{value:05.2f}" if where == "cluster.slurmVersion" else str(value)
+    return error(where, f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(where, text))
+
+
+def _quoted(where: str, text: str) -> str:
+    section, *inner = where.split(".")
+    if any(not part.isidentifier() and not part.replace("-", "").isalnum() for part in inner):
+        return ""
+    lines = [f"{PROJECT}:{section}:", *(f"{'  ' * at}{part}:" for at, part in enumerate(inner, 1))]
+    return "\n".join(lines) + f' "{text}"\n'
+
+
+def _got(where: str, value: object) -> str:
+    """What stands there, where it is one short value that may be shown."""
+    if isinstance(value, bool | int | float) and not hidden(where):
+        return f", got {_yaml(value)}"
+    return f", got {shown(value)}" if isinstance(value, str) and not hidden(where) else ""
+
+
+def _yaml(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def _near(location: tuple[int | str, ...]) -> str:

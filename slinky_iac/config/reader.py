@@ -9,7 +9,7 @@ import pulumi
 from slinky_iac import keys
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.stack import PROJECT, StackConfig
-from slinky_iac.config.values import values_of
+from slinky_iac.config.values import own_names, values_of
 from slinky_iac.errors import ConfigError
 
 
@@ -49,7 +49,7 @@ def read_stack() -> StackSettings:
 
 
 def _read(raw: dict[str, str]) -> StackSettings:
-    own = {key.split(":", 1)[1]: value for key, value in raw.items() if key.startswith(f"{PROJECT}:")}
+    own = {name: raw[key] for name, key in own_names(raw).items()}
     secret = frozenset(name for name in own if pulumi.runtime.config.is_config_secret(f"{PROJECT}:{name}"))
     values = values_of(own, secret)
     raw_keys = values.keys

@@ -29,6 +29,8 @@ from slinky_iac.slurmconf import OWNED, node_parameters
 
 REQUEUE_SINCE = (26, 5)
 """First release whose slurmrestd has ``jobs/requeue`` (REST v0.0.45)."""
+_BASES = {"25.11": "ubuntu24.04", "26.05": "ubuntu26.04"}
+"""The system of Slinky's images of a release, by which their tags end (docs/releases.md)."""
 Rule = Callable[[StackConfig, frozenset[str]], Iterator[Finding]]
 
 _CONFIG_FILES = frozenset(
@@ -315,7 +317,15 @@ def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"cluster.images.{name}",
                 f"is Slinky's {images} by default, newer than the cluster's {config.slurm_release}; older Slurm daemons"
                 f" refuse a newer {name}. Set an image of the cluster's release",
+                _image_of(name, config.slurm_release),
             )
+
+
+def _image_of(name: str, release: str) -> str:
+    """YAML that sets Slinky's own image of a release; empty where Slinky is not known to have made one."""
+    base = _BASES.get(release)
+    image = f"    {name}: ghcr.io/slinkyproject/{name}:{release}-{base}\n"
+    return f"slinky-iac:cluster:\n  images:\n{image}" if base else ""
 
 
 def _defaulted_images(config: StackConfig) -> Iterator[str]:

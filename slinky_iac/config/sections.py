@@ -23,6 +23,7 @@ from slinky_iac.config.fields import (
     Quantity,
     Seconds,
     SlurmName,
+    SlurmRelease,
     Version,
 )
 from slinky_iac.operator_version import OperatorVersion
@@ -67,7 +68,7 @@ class Cluster(Section):
     resource_name: DnsLabel = "slurm"
     """Name of the Controller, RestApi and Accounting resources; Services are `<this>-restapi` and so on. With slurm-operator
     1.0 give every Slurm cluster in one Kubernetes a name of its own: it mixes up equal names of two namespaces."""
-    slurm_version: str | None = Field(default=None, pattern=r"^[0-9]{2}\.[0-9]{2}$")
+    slurm_version: SlurmRelease | None = None
     """Slurm release of the outside daemons, e.g. 26.05; by default the release of Slinky's images."""
     max_node_count: int = Field(default=1024, ge=1, le=65533)
     """MaxNodeCount of slurm.conf: the sum of all NodeSets' replicas may not exceed it."""

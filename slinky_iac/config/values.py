@@ -16,8 +16,8 @@ from slinky_iac import keys
 from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
-from slinky_iac.config.shown import place
-from slinky_iac.config.stack import COMING_KEYS, SECRET_KEYS, TOKEN_KEYS, StackConfig
+from slinky_iac.config.shown import name_of, place
+from slinky_iac.config.stack import COMING_KEYS, PROJECT, SECRET_KEYS, TOKEN_KEYS, StackConfig
 from slinky_iac.errors import ConfigError, KeyMaterialError
 
 if TYPE_CHECKING:
@@ -63,6 +63,20 @@ class Values:
         from slinky_iac.token_keys import jwks  # noqa: PLC0415
 
         return jwks(self.tokens.values())
+
+
+def own_names(keys: Iterable[str]) -> dict[str, str]:
+    """This program's values by name, each with the key that the engine has it under.
+
+    Raises :class:`ConfigError` where ``cluster`` is there under another project's name: a key that is written without a
+    prefix gets the name in Pulumi.yaml.
+    """
+    pairs = [(key, *key.rpartition(":")[::2]) for key in keys]
+    found = {name: key for key, prefix, name in pairs if prefix == PROJECT}
+    for _, prefix, name in pairs:
+        if name == "cluster" and "cluster" not in found and prefix != PROJECT:
+            raise ConfigError((f"cluster: found {name_of(prefix)}:cluster; sections of this program begin with {PROJECT}:",))
+    return found
 
 
 def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool = True) -> Values:

@@ -18,6 +18,7 @@ from slinky_iac.config.fields import (
     PartitionConf,
     Quantity,
     Seconds,
+    Share,
     SlurmName,
     Url,
 )
@@ -92,8 +93,8 @@ class Ssh(Section):
 class DrainLimits(Section):
     """What a scale-in may touch at the most; beyond it already the preview fails."""
 
-    max_share: float | None = Field(default=None, gt=0, le=1)
-    """Share of the NodeSet given up at once, above 0 to 1."""
+    max_share: Share | None = None
+    """Share of the NodeSet given up at once, above 0 to 1, or as 50%."""
     max_jobs: int | None = Field(default=None, ge=0)
     """Jobs on the nodes given up."""
     max_job_age: Seconds | None = None

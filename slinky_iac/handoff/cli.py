@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -15,7 +16,8 @@ from slinky_iac.handoff.known import held_keys, known
 from slinky_iac.handoff.model import Handoff, Rendered, Role
 from slinky_iac.handoff.sheets import handoff
 from slinky_iac.handoff.write import write
-from slinky_iac.stack_config import configured
+from slinky_iac.pulumi_command import no_pulumi
+from slinky_iac.stack_config import add_source, configured, configured_file
 
 HELP = "render what hosts outside Kubernetes need to join: files, units, keys' places, ports, checks"
 FORMS: Final = {"folder": folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
@@ -24,7 +26,7 @@ FORMS: Final = {"folder": folder.render, "ansible": ansible.render, "cloud-init"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = "exit codes: 0 written; 1 the stack could not be read, or the folder not be written; 2 wrong arguments"
-    parser.add_argument("--stack", help="stack; by default the selected one")
+    add_source(parser)
     parser.add_argument("--format", choices=tuple(FORMS), default="folder", help="form; by default a folder a role")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder to write: new, empty, or an earlier one"
@@ -51,10 +53,16 @@ def run(arguments: argparse.Namespace) -> int:
     address = arguments.slurmctld_address
     if address is not None and not is_address(address):
         raise HandoffError(f"--slurmctld-address {address}: is no IP address; /etc/hosts takes nothing else")
-    values = configured(arguments.stack, with_keys=arguments.with_keys)
+    if arguments.config and arguments.with_keys:
+        raise HandoffError("--with-keys: a file's keys are encrypted; name the stack with --stack in the place of --config")
+    if arguments.config:
+        values = configured_file(Path(arguments.config))
+    else:
+        values = configured(arguments.stack, with_keys=arguments.with_keys)
     keys = held_keys(values) if arguments.with_keys else None
     roles = [Role(role) for role in arguments.role or ()]
-    seen = known(arguments.stack, values.config, address, keys, two_slurm_keys=values.has_two_slurm_keys)
+    ask = partial(known, run=no_pulumi) if arguments.config else known
+    seen = ask(arguments.stack, values.config, address, keys, two_slurm_keys=values.has_two_slurm_keys)
     seen = replace(seen, jwt_comes="jwtKeyNext" in values.being_replaced)
     handed = handoff(values.config, seen, roles)
     files = FORMS[arguments.format](handed, keys)

@@ -10,6 +10,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from pathlib import Path
 from types import FrameType
 from typing import Final, NoReturn
 
@@ -24,6 +25,7 @@ from slinky_iac.terminal import INTERRUPTED, seen_width, wants_colour
 
 HELP = "do both halves fit? names, ports, versions, keys, slurm.conf, clocks; from here and from a pod; changes nothing"
 FOUND: Final = 6
+_FILE: Final = "--config names a file, whose keys are encrypted, and no stack; run `preflight --stack`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -32,7 +34,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "exit codes: 0 no problem found, which unknown is not either; 1 it could not be run; 2 wrong arguments; 6 problems"
         " (with --strict: or warnings); 130 interrupted"
     )
-    parser.add_argument("--stack", help="stack; by default the selected one. It need not be up yet")
+    stack_config.add_source(parser, "stack; by default the selected one. It need not be up yet")
     parser.add_argument("--json", action="store_true", help="print JSON")
     parser.add_argument("--strict", action="store_true", help="let warnings count as problems")
     parser.add_argument(
@@ -47,7 +49,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Ask and tell. Raises what reading the configuration raises; returns the exit code."""
-    values, keys_trouble = _values(arguments.stack, with_keys=not arguments.from_here_only)
+    if arguments.config:
+        values = stack_config.configured_file(Path(arguments.config))
+        keys_trouble = _FILE if values.config.keys.source == "imported" else ""
+    else:
+        values, keys_trouble = _values(arguments.stack, with_keys=not arguments.from_here_only)
     scope = Scope(
         pod=not (arguments.no_pod or arguments.from_here_only),
         daemons=not arguments.from_here_only,
@@ -64,7 +70,7 @@ def run(arguments: argparse.Namespace) -> int:
         print(f"preflight: interrupted{'; the short-lived pod was deleted' if scope.pod else ''}", file=sys.stderr)
         return INTERRUPTED
     if not arguments.from_here_only:
-        foreign, trouble = _state(arguments.stack)
+        foreign, trouble = (None, _FILE) if arguments.config else _state(arguments.stack)
         facts = replace(facts, foreign=foreign, foreign_trouble=trouble)
     found = checks(values.config, facts, from_here_only=arguments.from_here_only)
     cluster = values.config.cluster.name

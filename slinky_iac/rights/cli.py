@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 import sys
+from pathlib import Path
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.rights.render import Account, as_table, as_yaml, manifests
 from slinky_iac.rights.table import Use, rights
-from slinky_iac.stack_config import configured
+from slinky_iac.stack_config import add_source, configured, configured_file
 
 HELP = "print the Roles that an account needs in Kubernetes for review, apply or preflight of a stack, and no more"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
@@ -19,7 +20,7 @@ _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = "exit codes: 0 printed; 1 the stack could not be read; 2 wrong arguments"
-    parser.add_argument("--stack", help="stack; by default the selected one")
+    add_source(parser)
     parser.add_argument(
         "--for", dest="use", required=True, choices=[str(use) for use in Use], help="what the account is for"
     )
@@ -39,7 +40,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the stack's settings and print. Nothing is asked of Kubernetes."""
-    config, use = configured(arguments.stack).config, Use(arguments.use)
+    values = configured_file(Path(arguments.config)) if arguments.config else configured(arguments.stack)
+    config, use = values.config, Use(arguments.use)
     account = arguments.account or Account("slinky-accounts", f"slinky-{use}")
     found = rights(config, use, arguments.pod_namespace)
     told = notes(config, use, arguments.pod_namespace)

@@ -32,6 +32,7 @@ MAY_IMPORT = {
 """Packages besides the standard library that the modules of a folder may import; the longest folder counts."""
 EXTRA = {
     "slinky_iac/config/reader.py": {"pulumi"},
+    "slinky_iac/config/stack_file.py": {"yaml"},
     "slinky_iac/identity.py": {"pulumi"},
     "slinky_iac/token_keys.py": {"cryptography"},
     "slinky_iac/certificates.py": {"cryptography"},
@@ -64,6 +65,7 @@ LAYERS = {
     "slinky_iac/token_keys.py": {"errors"},
     "slinky_iac/certificates.py": set(),
     "slinky_iac/pulumi_command.py": {"errors"},
+    "slinky_iac/stack_config.py": {"check", "config", "errors", "pulumi_command"},
     "slinky_iac/slurm_release.py": set(),
     "slinky_iac/slurmconf.py": {"names", "config"},
     "slinky_iac/reach.py": {"names", "config", "drain", "manifests"},
@@ -99,6 +101,7 @@ LAYERS = {
         "change_order",
         "terminal",
     },
+    "slinky_iac/config/stack_file.py": {"config", "errors", "safe_yaml"},
     "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys", "token_keys", "slurmconf"},
     "slinky_iac/manifests/": {"manifests", "config", "names", "slurmconf", "operator_version"},
     "slinky_iac/handoff/": {
@@ -111,6 +114,7 @@ LAYERS = {
         "token_keys",
         "host_shell",
     },
+    "slinky_iac/check/": {"check", "config", "errors", "terminal"},
     "slinky_iac/rights/": {"rights", "drain", "config", "manifests", "names", "reach", "terminal"},
     "slinky_iac/diagram/": {"diagram", "config", "manifests", "names", "hostlist", "change_order", "errors"},
     "slinky_iac/kube/": {"kube", "errors", "names", "safe_yaml"},
@@ -135,10 +139,10 @@ that runs the gates stays small, and a destroy works with no program at hand."""
 BORDER = {
     "slinky_iac/preflight/cli.py": {"verify_state"},
     "slinky_iac/drain/cli.py": {"config"},
-    "slinky_iac/diagram/cli.py": {"stack_config", "safe_yaml"},
+    "slinky_iac/diagram/cli.py": {"stack_config"},
     "slinky_iac/rights/cli.py": {"stack_config"},
     "slinky_iac/handoff/known.py": {"keys", "kube", "kube_access", "pulumi_command", "stack_config"},
-    "slinky_iac/handoff/cli.py": {"stack_config"},
+    "slinky_iac/handoff/cli.py": {"stack_config", "pulumi_command"},
 }
 
 

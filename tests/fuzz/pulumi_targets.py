@@ -23,12 +23,12 @@ from slinky_iac.change_order.render_markdown import markdown
 from slinky_iac.change_order.render_table import table
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.config.values import values_of
-from slinky_iac.diagram.cli import read_file
 from slinky_iac.errors import PreviewError, SlinkyError, StateError
 from slinky_iac.key_lifecycle import material
 from slinky_iac.key_lifecycle.engine import Engine, others_that_change
 from slinky_iac.pulumi_command import Runner
 from slinky_iac.slurm_drift.ask import expected
+from slinky_iac.stack_config import configured_file
 from slinky_iac.status.facts import facts
 from slinky_iac.status.history import last_up
 from tests.fuzz.target import SECRET, Target
@@ -130,7 +130,7 @@ def _folder() -> Path:
 def _stack_file(data: bytes) -> None:
     file = _folder() / "Pulumi.x.yaml"
     file.write_bytes(data)
-    read_file(file)
+    configured_file(file)
 
 
 def _policy_lines() -> bytes:

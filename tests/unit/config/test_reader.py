@@ -191,3 +191,9 @@ def test_any_broken_configuration_ends_in_sentences_and_shows_no_secret(
     assert message is None or message.startswith("the stack's configuration has ")
     assert all(": " in line for line in (message or "").splitlines()[1:])
     assert not any(secret in (message or "") for secret in (SENTINEL, *KEYS.values()))
+
+
+def test_sections_of_another_project_are_named() -> None:
+    """A key without a prefix gets the project's name, which may be another than slinky-iac."""
+    set_all_config({"hpc:cluster": '{"name": "lab"}'}, [])
+    assert "cluster: found hpc:cluster; sections of this program begin with slinky-iac:" in refused()

@@ -1,0 +1,91 @@
+"""`slinky check`: which files, what is printed, and an exit code for CI and for hooks of git."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from slinky_iac.check.judge import judge
+from slinky_iac.config.findings import Level
+from slinky_iac.config.stack_file import Place, project_of, text_of
+from slinky_iac.errors import StateError
+from slinky_iac.terminal import Paint, wants_colour
+
+HELP = "is a stack's file sound? Errors and findings with their lines and YAML to paste; offline: no stack, no cluster"
+FOUND: Final = 6
+_SHADES: Final = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "cyan"}
+_WORDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = (
+        "exit codes: 0 no error; 1 a file can't be read, or there is none; 2 wrong arguments; 6 errors (with --strict: or"
+        " warnings). A secret that isn't set yet is a warning"
+    )
+    parser.add_argument("files", nargs="*", metavar="FILE", help="Pulumi.<stack>.yaml; by default every one of this folder")
+    parser.add_argument("--strict", action="store_true", help="let warnings count as errors")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, judge, print. Raises :class:`StateError` where a file can't be read; returns the exit code."""
+    files = [Path(name) for name in arguments.files] or sorted(Path().glob("Pulumi.*.yaml"))
+    if not files:
+        raise StateError(
+            "no Pulumi.<stack>.yaml in this folder; name a file, or begin with `slinky new` or one of the examples"
+        )
+    found = {file: judge(text_of(file), project_of(file))[1] for file in files}
+    if arguments.json:
+        print(json.dumps(as_json(found), indent=2))
+    else:
+        paint = Paint(wants_colour(os.environ, tty=sys.stdout.isatty()))
+        print("\n".join(line for file, places in found.items() for line in as_text(file, places, paint)))
+    bad = {Level.ERROR, Level.WARNING} if arguments.strict else {Level.ERROR}
+    return FOUND if any(place.finding.level in bad for places in found.values() for place in places) else 0
+
+
+def as_text(file: Path, places: Sequence[Place], paint: Paint) -> Iterator[str]:
+    """Lines that editors and terminals lead from to the place: ``FILE:LINE: error: PATH: what is wrong``."""
+    for place in places:
+        each = place.finding
+        where = f"{file}:{place.line}" if place.line else str(file)
+        yield f"{where}: {paint(_WORDS[each.level], _SHADES[each.level])}: {each}"
+        if each.paste:
+            yield paint("    paste below config:", "dim")
+            yield from (f"      {line}" for line in each.paste.splitlines())
+    counts = [f"{count} {word}{'s' * (count > 1)}" for word, count in _counts(places).items() if count]
+    yield f"{file}: {', '.join(counts) or 'sound'}"
+
+
+def as_json(found: Mapping[Path, Sequence[Place]]) -> dict[str, Any]:
+    """The same for programs, ``schema`` 1."""
+    return {
+        "schema": 1,
+        "files": [
+            {
+                "file": str(file),
+                "counts": _counts(places),
+                "findings": [
+                    {
+                        "level": str(place.finding.level),
+                        "line": place.line or None,
+                        "path": place.finding.path,
+                        "message": place.finding.message,
+                        "paste": place.finding.paste or None,
+                    }
+                    for place in places
+                ],
+            }
+            for file, places in found.items()
+        ],
+    }
+
+
+def _counts(places: Sequence[Place]) -> dict[str, int]:
+    return {word: sum(place.finding.level is level for place in places) for level, word in _WORDS.items()}

@@ -1,0 +1,201 @@
+"""A stack's file, ``Pulumi.<stack>.yaml``, read without pulumi: its sections, its secrets, and the line of each setting.
+
+It is read as pulumi reads it: a key without a prefix belongs to the project; texts such as ``12:30:00`` and dates stay
+texts; a key that occurs twice is an error. No value is decrypted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from slinky_iac import safe_yaml
+from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.shown import name_of, shown
+from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.errors import StateError
+
+_TAB: Final = re.compile(r"^ *\t", re.MULTILINE)
+_QUOTED: Final = re.compile(r"'([^']*)'")
+_SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
+_NO_FILE: Final = "is no stack file, which is YAML with a mapping `config:`"
+_EXAMPLE: Final = f"config:\n  {PROJECT}:cluster:\n    name: NAME\n"
+
+
+class _Loader(yaml.SafeLoader):
+    """YAML as Go's library has it, where PyYAML reads an older standard: ``12:30:00`` is a text there, and no number."""
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in known if tag not in ("tag:yaml.org,2002:timestamp", "tag:yaml.org,2002:int")]
+    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(r"[-+]?(?:0|[1-9][0-9_]*|0o?[0-7_]+|0x[0-9a-fA-F_]+)$"), list("-+0123456789")
+)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A finding and where it is in the file; line 0 where no line can be named."""
+
+    line: int
+    finding: Finding
+
+
+@dataclass(frozen=True)
+class StackFile:
+    """What a stack's file says."""
+
+    sections: Mapping[str, object] = field(default_factory=dict)
+    """Sections by name, without the prefix, and secrets that stand in plain text."""
+    secret: frozenset[str] = frozenset()
+    """Names of the values that are encrypted."""
+    lines: Mapping[str, int] = field(default_factory=dict)
+    """Line of each setting, by its path."""
+    faults: tuple[Place, ...] = ()
+    """Why the file, or a part of it, could not be read."""
+
+    def line_of(self, path: str) -> int:
+        """The line of a setting, or of the nearest one around it that is in the file."""
+        while path:
+            if path in self.lines:
+                return self.lines[path]
+            path = path.rpartition(".")[0]
+        return self.lines.get("", 0)
+
+
+def parse(text: str, project: str = PROJECT) -> StackFile:
+    """Read a file's text. ``project``: the name in Pulumi.yaml, to which keys without a prefix belong."""
+    tab = _TAB.search(text)
+    try:
+        safe_yaml.require_shallow(text)
+        root = yaml.compose(text, _Loader)
+        whole = yaml.load(text, _Loader)
+    except yaml.MarkedYAMLError as wrong:
+        if tab is not None and wrong.problem and "\\t" in wrong.problem:
+            return _tabbed(text, tab)
+        mark = wrong.problem_mark or wrong.context_mark
+        where = f"column {mark.column + 1}: " if mark else ""
+        problem = _QUOTED.sub(lambda found: shown(found[1]), wrong.problem or wrong.context or "")
+        return _unread(mark.line + 1 if mark else 0, f"{where}this is no YAML: {problem}")
+    except Exception as wrong:  # a tag such as !!bool raises whatever it likes, with what it found in it
+        return _tabbed(text, tab) if tab else _unread(getattr(wrong, "line", 0), "this is no YAML, or nested too deeply")
+    config = whole.get("config") if isinstance(whole, dict) else None
+    body = _value(root, "config")
+    if not isinstance(config, dict) or not isinstance(body, yaml.MappingNode):
+        return _unread(1, f"{_NO_FILE}; name a Pulumi.<stack>.yaml", _EXAMPLE)
+    if twice := tuple(_twice(body, "", set())):
+        return StackFile(faults=twice)
+    return _read(config, body, project)
+
+
+def _tabbed(text: str, tab: re.Match[str]) -> StackFile:
+    line = text.count("\n", 0, tab.start()) + 1
+    return _unread(line, f"column {tab.end() - tab.start()}: a tab can't indent YAML; use spaces")
+
+
+def _unread(line: int, message: str, paste: str = "") -> StackFile:
+    return StackFile(faults=(Place(line, error("config", message, paste)),))
+
+
+def _read(config: Mapping[Any, object], body: yaml.MappingNode, project: str) -> StackFile:
+    sections: dict[str, object] = {}
+    secret: set[str] = set()
+    lines: dict[str, int] = {"": body.start_mark.line}
+    faults: list[Place] = []
+    nodes = {str(key.value): (key, value) for key, value in body.value}
+    for key, value in config.items():
+        name, fault = _own(str(key), project)
+        line = nodes[str(key)][0].start_mark.line + 1 if str(key) in nodes else 0
+        if fault is not None:
+            faults.append(Place(line, fault))
+        if name is None:
+            continue
+        if str(key) in nodes:
+            lines |= dict(_lines(nodes[str(key)][1], name, line, set()))
+        if isinstance(value, dict) and set(value) == {"secure"}:
+            secret.add(name)
+        else:
+            sections[name] = value
+    return StackFile(sections, frozenset(secret), lines, tuple(faults))
+
+
+def _own(key: str, project: str) -> tuple[str | None, Finding | None]:
+    """The name of one of our sections, and what is wrong with how it is written; no name where it is somebody else's."""
+    prefix, _, name = key.rpartition(":")
+    prefix = (prefix or project).removesuffix(":config")
+    if prefix == PROJECT:
+        return name, None
+    if name in _SECTIONS:
+        got = (
+            f"found {name_of(prefix)}:{name}"
+            if ":" in key
+            else f"has no prefix, and so belongs to project {name_of(prefix)}"
+        )
+        return None, error(name, f"{got}; sections of this program begin with {PROJECT}:", f"{PROJECT}:{name}:\n")
+    return None, None
+
+
+def _value(node: yaml.Node | None, key: str) -> yaml.Node | None:
+    pairs = node.value if isinstance(node, yaml.MappingNode) else ()
+    return next((value for name, value in pairs if name.value == key), None)
+
+
+def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
+    """Keys that occur twice: pulumi refuses the file, PyYAML takes the last."""
+    if id(node) in seen:
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.SequenceNode):
+        for each in node.value:
+            yield from _twice(each, path, seen)
+    if not isinstance(node, yaml.MappingNode):
+        return
+    first: dict[str, int] = {}
+    for key, value in node.value:
+        name, line = str(key.value), key.start_mark.line + 1
+        inner = f"{path}.{name_of(name)}".removeprefix(".").removeprefix(f"{PROJECT}:")
+        if name in first and name != "<<":
+            yield Place(line, error(inner, f"occurs twice here, first in line {first[name]}; pulumi refuses the file"))
+        first.setdefault(name, line)
+        yield from _twice(value, inner, seen)
+
+
+def _lines(node: yaml.Node, path: str, line: int, seen: set[int]) -> Iterator[tuple[str, int]]:
+    """Lines by path, in the form that findings have: names joined by dots, places in a list by their number."""
+    yield path, line
+    if id(node) in seen:  # an alias: it may be in itself, and its lines are where it was first
+        return
+    seen.add(id(node))
+    if isinstance(node, yaml.MappingNode):
+        for key, value in node.value:
+            yield from _lines(value, f"{path}.{name_of(str(key.value))}", key.start_mark.line + 1, seen)
+    elif isinstance(node, yaml.SequenceNode):
+        for at, value in enumerate(node.value):
+            yield from _lines(value, f"{path}.{at}", value.start_mark.line + 1, seen)
+
+
+def text_of(file: Path) -> str:
+    """A file's text. Raises :class:`StateError` where it can't be read."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except OSError as wrong:
+        raise StateError(f"{file}: can't be read ({wrong.strerror}); name a Pulumi.<stack>.yaml") from None
+    except UnicodeDecodeError:
+        raise StateError(f"{file}: is no text in UTF-8; name a Pulumi.<stack>.yaml") from None
+
+
+def project_of(file: Path) -> str:
+    """The project's name in the Pulumi.yaml beside a stack's file; this program's own where there is none."""
+    try:
+        whole = yaml.safe_load((file.parent / "Pulumi.yaml").read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError):
+        return PROJECT
+    name = whole.get("name") if isinstance(whole, dict) else None
+    return name if isinstance(name, str) else PROJECT

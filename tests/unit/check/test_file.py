@@ -1,0 +1,207 @@
+"""A stack's file is judged offline: every error has its line, secrets are never shown, and nothing makes a traceback."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slinky_iac.check.judge import judge
+from slinky_iac.cli import main
+from slinky_iac.config.findings import Level
+from slinky_iac.config.stack_file import parse
+from tests.stacks import EXAMPLES
+
+STACK = """\
+# a comment
+config:
+  slinky-iac:cluster:
+    name: lab
+    slurmVersion: 26.05
+  slinky-iac:accounting:
+    enabled: false
+  slinky-iac:keys:
+    source: imported
+  slinky-iac:slurmKey:
+    secure: v1:abcdef
+  slinky-iac:controller:
+    external: {host: ctl.example.org}
+  slinky-iac:nodesets:
+    gpu:
+      replicas: 1
+      replica: 2
+encryptionsalt: v1:salt
+"""
+
+
+def said(text: str, level: Level = Level.ERROR) -> list[tuple[int, str]]:
+    return [(place.line, str(place.finding)) for place in judge(text)[1] if place.finding.level is level]
+
+
+def test_every_error_has_its_line() -> None:
+    assert [(line, text.split(":")[0]) for line, text in said(STACK)] == [
+        (5, "cluster.slurmVersion"),
+        (17, "nodesets.gpu.replica"),
+    ]
+
+
+def test_what_is_missing_has_the_line_of_the_section_around_it() -> None:
+    assert said("config:\n  slinky-iac:accounting: {enabled: false}\n  slinky-iac:cluster:\n    namespace: a\n") == [
+        (3, "cluster.name: is missing and has no default")
+    ]
+
+
+def test_an_encrypted_secret_is_there_and_one_to_come_is_a_warning() -> None:
+    sound = STACK.replace("26.05", '"26.05"').replace("      replica: 2\n", "")
+    config, found = judge(sound)
+    assert config is not None
+    waiting = [str(each.finding) for each in found if "is not set" in each.finding.message]
+    assert waiting == [
+        "keys.source: imported, but jwtKey is not set; run `base64 -w0 FILE | pulumi config set --secret jwtKey`"
+    ]
+    assert said(sound) == []
+
+
+def test_a_secret_in_plain_text_is_an_error_without_its_text() -> None:
+    ((line, text),) = said(
+        STACK.replace("\n    secure: v1:abcdef", " hunter2").replace("26.05", '"26.05"').replace("      replica: 2\n", "")
+    )
+    assert (line, text.split(";")[0]) == (10, "slurmKey: is a secret and must not stand in plain text")
+
+
+def test_a_secret_inside_a_section_is_an_error() -> None:
+    text = STACK.replace("name: lab", "name: {secure: v1:abc}")
+    assert (3, "cluster.name: is encrypted, and with it the whole section becomes a secret") in [
+        (line, words.split(";")[0]) for line, words in said(text)
+    ] or any("cluster.name: is encrypted" in words for _, words in said(text))
+
+
+def test_a_key_that_occurs_twice_is_an_error_as_it_is_to_pulumi() -> None:
+    assert said(STACK.replace("      replica: 2", "      replicas: 2")) == [
+        (17, "nodesets.gpu.replicas: occurs twice here, first in line 16; pulumi refuses the file")
+    ]
+
+
+def test_a_section_in_one_text_is_json_as_pulumi_config_set_stores_it() -> None:
+    text = """config:\n  slinky-iac:cluster: '{"name": "lab"}'\n  slinky-iac:accounting: '{"enabled": false}'\n"""
+    config, found = judge(text)
+    assert config is not None, found
+    assert config.cluster.name == "lab"
+
+
+@pytest.mark.parametrize("text", ["12:30:00", "2026-11-22", "1:02"])
+def test_times_and_dates_stay_texts_as_pulumi_has_them(text: str) -> None:
+    file = parse(f"config:\n  slinky-iac:partitions:\n    a:\n      config: {{MaxTime: {text}}}\n")
+    assert file.sections["partitions"] == {"a": {"config": {"MaxTime": text}}}
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda path: path.name)
+def test_every_example_is_sound(path: Path) -> None:
+    assert said(path.read_text()) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "line", "begins"),
+    [
+        ("", 1, "config: is no stack file"),
+        ("[]", 1, "config: is no stack file"),
+        ("config: 7", 1, "config: is no stack file"),
+        ("a: [", 1, "config: column 5: this is no YAML"),
+        ("config:\n  a: b\n c: d\n", 3, "config: column 2: this is no YAML"),
+        ("config:\n  a: *secretaliasname\n", 2, "config: column 6: this is no YAML"),
+    ],
+)
+def test_what_is_no_stack_file_is_said_with_its_line(text: str, line: int, begins: str) -> None:
+    ((at, words),) = said(text)
+    assert (at, words[: len(begins)]) == (line, begins)
+
+
+@pytest.mark.parametrize(
+    "text", ["config:\n  a: !!bool tops3cret\n", "config:\n  a: !!int tops3cret\n", "config: " + "[" * 200]
+)
+def test_a_tag_before_a_secret_or_a_deep_nest_is_no_traceback_and_no_secret(text: str) -> None:
+    ((_, words),) = said(text)
+    assert "this is no YAML" in words
+    assert "tops3cret" not in words
+
+
+def test_an_alias_in_itself_ends() -> None:
+    assert judge("config:\n  slinky-iac:cluster: &a\n    name: lab\n    images: *a\n")[0] is None
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet=st.sampled_from("abc:- \n\t'\"{}[]&*!|>#%@,?~0.1"), max_size=60))
+def test_no_text_makes_a_traceback(text: str) -> None:
+    judge("config:\n  slinky-iac:cluster:\n    " + text)
+    judge(text)
+
+
+@settings(max_examples=200, deadline=None)
+@given(at=st.integers(0, len(STACK)), junk=st.text(alphabet="\t:{}[]&*'\"\n -x", min_size=1, max_size=4))
+def test_a_damaged_file_never_shows_its_secrets(at: int, junk: str) -> None:
+    shown = "\n".join(f"{place.finding}{place.finding.paste}" for place in judge(STACK[:at] + junk + STACK[at:])[1])
+    assert "abcdef" not in shown
+
+
+def test_the_command_prints_lines_that_editors_follow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "Pulumi.prod.yaml"
+    file.write_text(STACK)
+    assert main(["check", str(file)]) == 6
+    out = capsys.readouterr().out
+    assert f'{file}:5: error: cluster.slurmVersion: got the number 26.05; quote it: slurmVersion: "26.05"' in out
+    assert '      slinky-iac:cluster:\n        slurmVersion: "26.05"' in out
+    assert out.splitlines()[-1] == f"{file}: 2 errors"
+
+
+def test_strict_counts_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "Pulumi.prod.yaml"
+    file.write_text(EXAMPLES[2].read_text())
+    assert main(["check", str(file)]) == 0
+    assert main(["check", "--strict", str(file)]) == 6
+    assert "is not set" in capsys.readouterr().out
+
+
+def test_json_has_what_the_text_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "Pulumi.prod.yaml"
+    file.write_text(STACK)
+    assert main(["check", "--json", str(file)]) == 6
+    (found,) = json.loads(capsys.readouterr().out)["files"]
+    assert (found["file"], found["counts"]["error"]) == (str(file), 2)
+    assert found["findings"][0] == {
+        "level": "error",
+        "line": 5,
+        "path": "cluster.slurmVersion",
+        "message": 'got the number 26.05; quote it: slurmVersion: "26.05"',
+        "paste": 'slinky-iac:cluster:\n  slurmVersion: "26.05"\n',
+    }
+
+
+def test_without_a_name_every_stack_of_the_folder_is_checked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["check"]) == 1
+    assert "no Pulumi.<stack>.yaml in this folder" in capsys.readouterr().err
+    (tmp_path / "Pulumi.a.yaml").write_text(STACK)
+    (tmp_path / "Pulumi.b.yaml").write_text(STACK)
+    (tmp_path / "Pulumi.yaml").write_text("name: slinky-iac\nruntime: python\n")
+    assert main(["check"]) == 6
+    out = capsys.readouterr().out
+    assert "Pulumi.a.yaml: 2 errors" in out
+    assert "Pulumi.b.yaml: 2 errors" in out
+
+
+def test_a_file_that_cannot_be_read_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["check", str(tmp_path / "absent.yaml")]) == 1
+    assert "absent.yaml: can't be read (No such file or directory)" in capsys.readouterr().err
+
+
+def test_the_name_of_the_project_is_read_from_beside_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "Pulumi.yaml").write_text(yaml.safe_dump({"name": "hpc", "runtime": "python"}))
+    (tmp_path / "Pulumi.a.yaml").write_text("config:\n  cluster: {name: lab}\n")
+    assert main(["check", str(tmp_path / "Pulumi.a.yaml")]) == 6
+    assert "belongs to project hpc" in capsys.readouterr().out

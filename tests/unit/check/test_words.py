@@ -1,0 +1,177 @@
+"""What people type after the Slinky guide or a Kubernetes manual leads to our setting, with YAML that is sound when pasted.
+
+The rows are those of a review in which a new user wrote stacks before reading the reference.
+"""
+
+from __future__ import annotations
+
+import pytest
+import yaml
+
+from slinky_iac.check.judge import judge
+from slinky_iac.config import chart_words
+from slinky_iac.config.findings import Finding, Level
+from slinky_iac.config.stack_file import Place
+from tests.stacks import merged
+
+HEAD = "config:\n  slinky-iac:cluster:\n    name: lab\n  slinky-iac:accounting:\n    enabled: false\n"
+
+
+def places(more: str, head: str = HEAD) -> list[Place]:
+    return list(judge(head + more)[1])
+
+
+def errors(more: str, head: str = HEAD) -> list[Finding]:
+    return [place.finding for place in places(more, head) if place.finding.level is Level.ERROR]
+
+
+def nodeset(lines: str) -> str:
+    return "  slinky-iac:nodesets:\n    gpu:\n" + "".join(f"      {line}\n" for line in lines.splitlines())
+
+
+def cluster(line: str) -> str:
+    return HEAD.replace("    name: lab\n", f"    name: lab\n    {line}\n")
+
+
+IN_NODESET = [
+    ("hostNetwork: true", "nodesets.gpu.hostNetwork: is not a setting; it is `nodesets.gpu.pod.hostNetwork`"),
+    ("count: 2", "nodesets.gpu.count: is not a setting; it is `replicas`"),
+    ("gpus: 8", 'nodesets.gpu.gpus: is not a setting; GPUs are resources.extended: {nvidia.com/gpu: 8} and gres: ["gpu:8"]'),
+    (
+        "dnsPolicy: ClusterFirst",
+        "nodesets.gpu.dnsPolicy: is not a setting; is set for you together with `pod.hostNetwork: true`",
+    ),
+    (
+        "pod:\n  hostNetwork: true\n  dnsPolicy: x",
+        "nodesets.gpu.pod.dnsPolicy: is not a setting; is set for you together with",
+    ),
+    (
+        "partition:\n  configMap: {}",
+        "nodesets.gpu.partition.configMap: is not a setting; it is `partition.config`, a mapping",
+    ),
+    (
+        "slurmd:\n  resources: {}",
+        "nodesets.gpu.slurmd: is not a setting; there is no level `slurmd`: image, resources and env",
+    ),
+    ("nodeSelector: {a: b}", "nodesets.gpu.nodeSelector: is not a setting; it is `nodesets.gpu.pod.nodeSelector`"),
+    ("podSpec: {}", "nodesets.gpu.podSpec: is not a setting; placement, labels and annotations are settings of"),
+    ("resources:\n  limits: {}", "nodesets.gpu.resources.limits: is not a setting; requests equal limits here"),
+    ("enabled: true", "nodesets.gpu.enabled: is not a setting; what is in this file is there"),
+    ("extraConfMap: {}", "nodesets.gpu.extraConfMap: is not a setting; it is `extraConf`, a mapping"),
+]
+
+
+@pytest.mark.parametrize(("typed", "said"), IN_NODESET, ids=[typed.split(":")[0] for typed, _ in IN_NODESET])
+def test_a_word_of_the_chart_in_a_nodeset_leads_to_our_setting(typed: str, said: str) -> None:
+    more = "" if typed.startswith("count") else "replicas: 1\n"
+    assert any(str(each).startswith(said) for each in errors(nodeset(more + typed))), errors(nodeset(more + typed))
+
+
+@pytest.mark.parametrize(
+    ("typed", "said"),
+    [
+        (
+            "  slinky-iac:controller:\n    external: true\n    externalConfig: {host: ctl.example.org}\n",
+            {
+                "controller.external: got true; `external` holds the outside host itself: controller.external.host"
+                " and .port",
+                "controller.externalConfig: is not a setting; the outside slurmctld is `controller.external`",
+            },
+        ),
+        (
+            "  slinky-iac:slurmKeyRef: {name: a, key: slurm.key}\n  slinky-iac:jwtHs256KeyRef: {name: b, key: jwt}\n",
+            {
+                "slurmKeyRef: is not a setting; keys have a section of their own, `keys`, with `source: imported` or"
+                " `source: existing`",
+                "jwtHs256KeyRef: is not a setting; keys have a section of their own, `keys`, with `source: imported` or"
+                " `source: existing`",
+            },
+        ),
+        ("  slinky-iac:clusterName: atlas\n", {"clusterName: is a single value; it must be a mapping of settings"}),
+        (
+            "  slinky-iac:operator:\n    version: 1.2\n",
+            {'operator.version: got the number 1.2; give all three numbers, quoted: version: "1.2.1"'},
+        ),
+    ],
+    ids=["externalConfig", "slurmKeyRef", "clusterName", "operator.version"],
+)
+def test_a_word_of_the_chart_in_a_section_leads_to_our_setting(typed: str, said: set[str]) -> None:
+    assert {str(each) for each in errors(typed)} == said
+
+
+@pytest.mark.parametrize(
+    ("typed", "quoted"), [("26.05", '"26.05"'), ("26.10", '"26.10"'), ("25.11", '"25.11"'), ("26", '"26.00"')]
+)
+def test_an_unquoted_release_is_named_with_its_quotes(typed: str, quoted: str) -> None:
+    (found,) = errors("", cluster(f"slurmVersion: {typed}"))
+    assert f"quote it: slurmVersion: {quoted}" in found.message
+    assert found.paste == f"slinky-iac:cluster:\n  slurmVersion: {quoted}\n"
+
+
+def test_the_release_that_slurmd_prints_is_read() -> None:
+    config, _ = judge(cluster('slurmVersion: "26.05.2"'))
+    assert config is not None
+    assert config.cluster.slurm_version == "26.05"
+
+
+def test_a_share_may_be_a_percentage() -> None:
+    config, found = judge(HEAD + nodeset("replicas: 2\ndrain:\n  limits:\n    maxShare: 50%"))
+    assert config is not None, found
+    assert config.nodesets["gpu"].drain.limits.max_share == 0.5
+    (wrong,) = errors(nodeset("replicas: 2\ndrain:\n  limits:\n    maxShare: 150%"))
+    assert "must be at most 1" in wrong.message
+
+
+def test_an_older_slurm_gets_the_images_to_paste() -> None:
+    outside = (
+        "config:\n  slinky-iac:cluster: {name: lab, slurmVersion: '25.11'}\n"
+        "  slinky-iac:keys: {source: imported}\n  slinky-iac:accounting: {enabled: false}\n"
+        "  slinky-iac:controller: {external: {host: ctl.example.org}}\n  slinky-iac:nodesets: {cpu: {replicas: 1}}\n"
+    )
+    found = [each for each in errors("", outside) if "Set an image" in each.message]
+    assert {line.strip() for each in found for line in each.paste.splitlines()[2:]} == {
+        "slurmrestd: ghcr.io/slinkyproject/slurmrestd:25.11-ubuntu24.04",
+        "slurmd: ghcr.io/slinkyproject/slurmd:25.11-ubuntu24.04",
+    }
+
+
+def test_a_wrong_number_is_shown() -> None:
+    found = errors("  slinky-iac:controller:\n    external: {host: ctl.example.org, port: many}\n")
+    assert [str(each) for each in found] == ["controller.external.port: must be a whole number, got 'many'"]
+
+
+def test_a_section_of_another_project_is_named() -> None:
+    found = errors("", HEAD.replace("slinky-iac:cluster", "hpc:cluster"))
+    assert [str(each) for each in found] == ["cluster: found hpc:cluster; sections of this program begin with slinky-iac:"]
+
+
+def test_a_section_without_a_prefix_is_read_as_the_engine_reads_it() -> None:
+    assert errors("", HEAD.replace("slinky-iac:cluster", "cluster")) == []
+    places = judge(HEAD.replace("slinky-iac:cluster", "cluster"), project="hpc")[1]
+    assert [str(place.finding) for place in places] == [
+        "cluster: has no prefix, and so belongs to project hpc; sections of this program begin with slinky-iac:"
+    ]
+
+
+def test_a_tab_is_named_with_its_line() -> None:
+    (place,) = places(nodeset("replicas: 1").replace("      replicas", "\t  replicas"))
+    assert (place.line, place.finding.message) == (8, "column 1: a tab can't indent YAML; use spaces")
+
+
+EVERY_WORD = [(pattern, found) for pattern, found in chart_words._WORDS if found.paste]
+
+
+@pytest.mark.parametrize(("pattern", "found"), EVERY_WORD, ids=[pattern for pattern, _ in EVERY_WORD])
+def test_what_is_to_be_pasted_is_sound_in_itself(pattern: str, found: chart_words.Advice) -> None:
+    """Laid over the smallest stack, with names and texts in the place of the words in capitals, no setting is unknown."""
+    text = found.paste.replace("{name}", "gpu").replace("IMAGE", "a:b").replace("REPOSITORY:TAG", "a:b").replace("NAME", "a")
+    pasted = yaml.safe_load(text)
+    whole = merged(
+        {"slinky-iac:nodesets": {"gpu": {"replicas": 1}}, "slinky-iac:partitions": {"gpu": {"nodesets": ["ALL"]}}}, pasted
+    )
+    base = yaml.safe_load(HEAD)["config"]
+    judged = judge(yaml.safe_dump({"config": merged(base, whole)}))[1]
+    unknown = [
+        str(place.finding) for place in judged if "is not a setting" in place.finding.message or "must be" in str(place)
+    ]
+    assert unknown == []
