@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.diagram.build import picture
-from slinky_iac.diagram.cli import read_file
 from slinky_iac.diagram.mermaid import mermaid
 from slinky_iac.diagram.svg import svg
+from slinky_iac.stack_config import configured_file
 from tests.stacks import FORMS, ROOT
 
 PICTURES = {
@@ -23,7 +23,7 @@ PICTURES = {
 @pytest.mark.parametrize("file", PICTURES)
 def test_a_committed_picture_is_current(file: str) -> None:
     example, title = PICTURES[file]
-    made = svg(picture(read_file(ROOT / example), title))
+    made = svg(picture(configured_file(ROOT / example).config, title))
     again = f"venv/bin/python -m slinky_iac diagram --config {example} --title '{title}' --out {file}"
     assert (ROOT / file).read_text() == made, f"run `{again}`"
 
@@ -38,7 +38,7 @@ def test_each_form_has_its_diagram_and_it_is_current() -> None:
     shown = blocks(ROOT / "docs" / "forms.md")
     for name in FORMS:
         example = f"examples/Pulumi.{name}.yaml"
-        wanted = mermaid(picture(read_file(ROOT / example)))
+        wanted = mermaid(picture(configured_file(ROOT / example).config))
         again = f"venv/bin/python -m slinky_iac diagram --config {example} --format mermaid"
         assert shown.get(name) == wanted, f"put the output of `{again}` into the block after the link in docs/forms.md"
 
