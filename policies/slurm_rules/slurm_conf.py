@@ -13,6 +13,10 @@ MAXIMUM_NODES = 65533
 """More than this in one expression is no sensible cluster (slurm.conf(5), MaxNodeCount)."""
 
 
+_DIGITS = 9
+"""Of the largest number in a name that is counted."""
+
+
 @dataclass(frozen=True)
 class Line:
     """One line: its parameters in order, names in lower case."""
@@ -61,7 +65,9 @@ def expand(expression: str) -> list[str]:
     names: list[str] = []
     for part in match[2].split(","):
         low, _, high = part.partition("-")
-        if not low.isdigit() or (high and not high.isdigit()) or int(high or low) - int(low) > MAXIMUM_NODES:
+        if not (low.isdigit() and (high or low).isdigit()) or max(len(low), len(high)) > _DIGITS:
+            return [expression]
+        if len(names) + int(high or low) - int(low) > MAXIMUM_NODES:
             return [expression]
         names.extend(f"{match[1]}{n:0{len(low)}d}{match[3]}" for n in range(int(low), int(high or low) + 1))
     return names

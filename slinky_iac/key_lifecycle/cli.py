@@ -186,6 +186,7 @@ def _verify(arguments: argparse.Namespace) -> int:
         rows += report.slurm_agreements(look.slurm(), jwks=found.config.keys.jwks, silent=_silent(look))
         if "tokenKey" in found.tokens and found.config.keys.has_token_keys:
             rows += report.token_agreements(rotate_tokens.facts_of(look))
+            rows += report.set_agreements(rotate_tokens.sets_on_hosts(look))
     table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]
     _told(arguments, {"checks": report.plain(rows)}, _table(table))
     return 0 if all(row.verdict == "agrees" for row in rows) else DIFFERS

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable, Mapping
 from typing import Final
@@ -10,6 +11,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.session import Session
 from slinky_iac.errors import KubeConflict, KubeNotFound, RotationError, SlurmrestError
+from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.models import Pod
 
 FILE: Final = f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"
@@ -59,7 +61,15 @@ def _digest(config: StackConfig, pod: str, run: Run) -> str | None:
     way += ["--context", access.context] if access.context else []
     command = ["kubectl", *way, "exec", "-n", config.cluster.namespace, pod, "-c", "slurmd", "--", "sha256sum", FILE]
     try:
-        done = run(command, stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=30, check=False)
+        done = run(
+            command,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+            env=for_children(os.environ),
+        )
     except OSError as error:
         raise RotationError(
             f"kubectl can't be run ({type(error).__name__}): without it nobody can tell whether a pod has the new"

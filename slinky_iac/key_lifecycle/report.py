@@ -25,6 +25,17 @@ class Held:
 
 
 @dataclass(frozen=True)
+class SetOnHost:
+    """jwks.json of one host outside Kubernetes, as its hash tells."""
+
+    host: str
+    ours: bool | None
+    """Whether it is the file that the configuration's keys make; None where there is no file."""
+    part: bool = False
+    """Whether it is the file of some of these keys, as in the middle of a rotation."""
+
+
+@dataclass(frozen=True)
 class Agreement:
     """One thing that must be so."""
 
@@ -61,6 +72,22 @@ def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
     if facts.coming is not None or facts.previous is not None:
         going_on = "one is under way: `python -m slinky_iac keys rotate tokens` goes on"
         yield Agreement("token key: rotation", "differs", going_on)
+
+
+def set_agreements(found: Sequence[SetOnHost]) -> Iterator[Agreement]:
+    """What must be so of jwks.json on hosts: who may write it there may sign as any user of Slurm."""
+    for each in found:
+        said = {
+            True: "is the file that the configuration's keys make",
+            False: "has some of the configuration's keys: `python -m slinky_iac keys rotate tokens` goes on"
+            if each.part
+            else "isn't the file that the configuration's keys make. The holder of a key in it that isn't the stack's can be"
+            " any user of Slurm: compare it with the output tokenKeySet and find out who wrote it, then put the stack's own"
+            " there (docs/token-keys.md)",
+            None: "isn't there: its daemons take no token of that key",
+        }[each.ours]
+        verdict = _verdict(each.ours) if each.ours is not None else "differs"
+        yield Agreement(f"token key: jwks.json of host {each.host}", verdict, said)
 
 
 def _of_set(facts: TokenFacts) -> str:

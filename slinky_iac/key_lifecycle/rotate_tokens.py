@@ -7,8 +7,11 @@ where it stands. A run that was cut short anywhere is simply run again.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
+from itertools import combinations
 from typing import Final
 
 from slinky_iac import names, token_keys
@@ -16,15 +19,18 @@ from slinky_iac.errors import KubeNotFound, RotationError
 from slinky_iac.key_lifecycle import material, model, scripts, tokens
 from slinky_iac.key_lifecycle.carrying import Means, next_step
 from slinky_iac.key_lifecycle.hosts import host_in_turn
-from slinky_iac.key_lifecycle.look import Look
+from slinky_iac.key_lifecycle.look import AT_ONCE, Look
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Role, Rotation, Step, Turn
+from slinky_iac.key_lifecycle.report import SetOnHost
 from slinky_iac.key_lifecycle.tokens import TokenFacts
 from slinky_iac.token_keys import TokenKey
 
 FOLLOW_S: Final = 300
 """Longest wait for daemons: in Kubernetes kubelet brings the set within 90 s, then the operator's sidecar reconfigures."""
 EVERY_S: Final = 1.0
+READERS: Final = frozenset({Role.SLURMCTLD, Role.BACKUP, Role.SLURMDBD})
+"""Who reads jwks.json; slurmd and sackd never do."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +173,25 @@ def facts_of(look: Look) -> TokenFacts:
         set_differs="" if differs is None else differs.words,
         foreign=() if differs is None else differs.foreign,
     )
+
+
+def sets_on_hosts(look: Look) -> tuple[SetOnHost, ...]:
+    """What slurmctld's and slurmdbd's hosts have as jwks.json; none without a way to them, or with both in Kubernetes."""
+    via = look.via
+    if via is None:
+        return ()
+    found = look.material.tokens
+    whole = sha256(token_keys.jwks(found.values())).hexdigest()
+    chosen = (keys for size in range(1, len(found)) for keys in combinations(found.values(), size))
+    parts = {sha256(token_keys.jwks(keys)).hexdigest() for keys in chosen}
+    text = scripts.look([names.JWKS_FILE], folder=look.folder)
+    hosts = [host for host in look.hosts if READERS & set(host.roles)]
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        said = pool.map(lambda host: scripts.told(via.script(host, text)).get(names.JWKS_FILE), hosts)
+        return tuple(
+            SetOnHost(host.name, None if seen is None else seen.digest == whole, seen is not None and seen.digest in parts)
+            for host, seen in zip(hosts, said, strict=True)
+        )
 
 
 def held_in_secret(look: Look) -> tuple[str, str, str] | None:

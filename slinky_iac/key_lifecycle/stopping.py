@@ -6,6 +6,7 @@ tells that one is under way is the secret ``…Next`` of imported keys, and the 
 
 from __future__ import annotations
 
+import os
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Host, Rotation, Step, Turn, Which
 from slinky_iac.key_lifecycle.planned_stop import StopFacts, awaiting, daemons, holders, reason
 from slinky_iac.key_lifecycle.planned_stop import planned_stop as plan_of
+from slinky_iac.kube.connection import for_children
 
 _CONFIGURED: Final = {"slurm": "slurmKey", "jwt": "jwtKey"}
 _FILES: Final = {"slurm": names.SLURM_KEY_FILE, "jwt": names.JWT_KEY_FILE}
@@ -159,6 +161,7 @@ class Stopping:
                 text=True,
                 timeout=planned_stop.PODS_S + 60,
                 check=False,
+                env=for_children(os.environ),
             )
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RotationError(

@@ -72,7 +72,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
                 access, clock=clock, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=3)
             )
             kube = stack.enter_context(client)
-            kube_facts = _kube(kube, config, access.server, scope, clock.wall())
+            kube_facts = replace(_kube(kube, config, access.server, scope, clock.wall()), unchecked=access.insecure)
         facts = replace(facts, kube=kube_facts)
         if not scope.daemons:
             return replace(facts, pod=PodFacts(trouble="only connections from here were asked for", skipped=True))

@@ -25,7 +25,13 @@ def encryption(config: StackConfig, _: Facts) -> Iterator[Check]:
 def api_server(_: StackConfig, facts: Facts) -> Iterator[Check]:
     """Keys travel from here to the API server."""
     server = facts.kube.server
-    if server.startswith("https://"):
+    if server.startswith("https://") and facts.kube.unchecked:
+        got = (
+            "HTTPS, and the kubeconfig has insecure-skip-tls-verify: whoever answers in the API server's place gets the keys"
+        )
+        advice = "Give the kubeconfig the API server's certificate-authority, and take insecure-skip-tls-verify out"
+        yield warning("encryption", "here to the API server", "here", got, advice)
+    elif server.startswith("https://"):
         yield fine("encryption", "here to the API server", "here", "HTTPS")
     elif server:
         advice = "Keys and tokens cross it: use an API server with TLS"

@@ -110,6 +110,8 @@ class KubeFacts:
     """What the API server says."""
 
     server: str = ""
+    unchecked: bool = False
+    """Whether the kubeconfig says that the API server's certificate isn't to be checked."""
     release: str = ""
     trouble: str = ""
     """Why it could not be asked; empty where it was."""

@@ -34,6 +34,7 @@ class Hop:
     """What would guard it better; empty where nothing is to be done."""
 
 
+_NO_TLS = "no TLS is asked for; MariaDB Connector/C 3.4 and newer use it all the same where the server has it, older don't"
 _NETWORK = "encrypt the network between the two: WireGuard in the CNI, IPsec or WireGuard between the sites"
 
 
@@ -84,7 +85,7 @@ def _database(config: StackConfig) -> Iterator[Hop]:
     elif config.accounting.database is not None:
         tls = config.accounting.database.tls is not None
         change = "" if tls else "set accounting.database.tls"
-        yield Hop("slurmdbd-database", ends, crosses, "encrypted" if tls else "plain", "TLS" if tls else "no TLS", change)
+        yield Hop("slurmdbd-database", ends, crosses, "encrypted" if tls else "plain", "TLS" if tls else _NO_TLS, change)
 
 
 def _users(config: StackConfig) -> Iterator[Hop]:

@@ -18,7 +18,7 @@ from slinky_iac.config.fields import address_of
 from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
-from slinky_iac.kube.kubeconfig import load
+from slinky_iac.kube.kubeconfig import KubeAccess, load
 from slinky_iac.kube_access import kube_source
 from slinky_iac.preflight.facts import Place, Tried
 
@@ -63,14 +63,27 @@ def kubernetes(
         access = load(kube_source(config), env=env, home=home)
     except KubeUnreachable as error:
         return (warning("kubernetes", f"{error}. {end}"),)
+    unguarded = _unguarded(access)
     parts = urlsplit(access.server)
     if access.proxy_url or env.get("HTTPS_PROXY") or env.get("https_proxy") or not parts.hostname:
-        return ()
+        return unguarded
     (seen,) = attempts([Place("kubernetes", "the API server", parts.hostname, parts.port or 443)], timeout_s)
     if seen.open:
-        return ()
+        return unguarded
     tried = f"tried the API server at {access.server} ({access.origin}): {seen.trouble}"
-    return (warning("kubernetes", f"{tried}. {end}. Check the server, VPN and firewall, or give another kubeconfig"),)
+    said = f"{tried}. {end}. Check the server, VPN and firewall, or give another kubeconfig"
+    return (*unguarded, warning("kubernetes", said))
+
+
+def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
+    """A warning where keys and tokens go to whoever answers in the API server's place, or listens on the way."""
+    if urlsplit(access.server).scheme == "https" and not access.insecure:
+        return ()
+    why = "has insecure-skip-tls-verify" if access.insecure else "has an http:// server"
+    end = "Keys and tokens of this stack go to whoever listens on the way or answers in the API server's place"
+    return (
+        warning("kubernetes", f"{access.origin} {why}. {end}. Use https:// with the API server's certificate-authority"),
+    )
 
 
 def unreachable(config: StackConfig, *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:

@@ -181,7 +181,8 @@ SOUND |= {
 }
 CONFIGS = (json.dumps(CONFIG).encode(), json.dumps(SOUND).encode())
 KEYS = {"slurmKey": SECRET * 2, "jwtKey": SECRET, "databasePassword": SECRET + "#", "tokenKey": SECRET}
-STACKS = tuple(json.dumps({**sections(path), **KEYS}).encode() for path in EXAMPLES)
+GOOD = {name: base64.b64encode(raw_key(name)).decode() for name in ("slurmKey", "jwtKey")} | {"databasePassword": "hunter2"}
+STACKS = tuple(json.dumps({**sections(path), **keys}).encode() for path in EXAMPLES for keys in (KEYS, GOOD, GOOD))
 PASTED = (
     json.dumps(
         {**sections(EXAMPLES[0]), "keys": {"source": "existing", "slurmKeySecret": SECRET * 2, "jwtKeySecret": SECRET}}

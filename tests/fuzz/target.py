@@ -20,7 +20,9 @@ SECRET = "zQ7vK2mX9pL4wT8rB3nJ6hY1dF5gS0cA"
 WINDOW = 10
 """So many characters of :data:`SECRET` in a row are a leak."""
 HANG_S = 5.0
-"""Longest that one input may take. The slowest known is a node list of 100,000 names: a tenth of it on an idle core."""
+"""Seconds of processor time that one input may take, so that a busy machine proves nothing."""
+WAIT_S = 60.0
+"""Seconds by the clock that one input may take, as a reader that waits for an answer might."""
 _WINDOWS = tuple(SECRET[at : at + WINDOW] for at in range(len(SECRET) - WINDOW + 1))
 
 Mutate = Callable[[random.Random, Sequence[bytes]], bytes]
@@ -62,7 +64,7 @@ def fault(target: Target, data: bytes) -> str:
         target.tally["refused"] += 1
         said = _said(error)
     except Hang:
-        return f"no end within {target.hang_s} s"
+        return f"no end within {target.hang_s} s of processor time or {WAIT_S} s"
     except BaseException as error:
         return f"undeclared {type(error).__name__}: {str(error)[:200]!r}"
     else:
@@ -102,10 +104,13 @@ def _at_most(seconds: float) -> Iterator[None]:
     def ring(_signal: int, _frame: FrameType | None) -> None:
         raise Hang
 
-    before = signal.signal(signal.SIGALRM, ring)
-    signal.setitimer(signal.ITIMER_REAL, seconds)
+    before = {each: signal.signal(each, ring) for each in (signal.SIGALRM, signal.SIGPROF)}
+    signal.setitimer(signal.ITIMER_REAL, WAIT_S)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
     try:
         yield
     finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
         signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        for each, handler in before.items():
+            signal.signal(each, handler)

@@ -21,6 +21,12 @@ from tests.policies.in_memory import one
 from tests.policies.judging import Change, judged, messages, spec
 
 
+@pytest.mark.timeout(20)
+@pytest.mark.parametrize("inside", ["1-" + "9" * 5000, "9" * 5000, ",".join(["0-65000"] * 1000), "\u00b2-\u00b3"])
+def test_a_node_expression_of_no_sensible_cluster_stands_for_itself(inside: str) -> None:
+    assert slurm_conf.expand(f"metal-[{inside}]") == [f"metal-[{inside}]"]
+
+
 def test_node_expressions_are_expanded_before_they_are_counted() -> None:
     assert slurm_conf.expand("metal-[001-003,7]") == ["metal-001", "metal-002", "metal-003", "metal-7"]
     assert slurm_conf.split_list("a[1,2],b") == ["a[1,2]", "b"]

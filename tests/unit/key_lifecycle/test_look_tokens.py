@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from hashlib import sha256
 from typing import Any
 
 import pytest
 
-from slinky_iac import token_keys
+from slinky_iac import names, token_keys
 from slinky_iac.config.load import load
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.key_lifecycle.hosts import hosts_of
 from slinky_iac.key_lifecycle.look import Look
 from slinky_iac.key_lifecycle.material import Material
-from slinky_iac.key_lifecycle.model import Role
-from slinky_iac.key_lifecycle.report import Agreement, token_agreements
-from slinky_iac.key_lifecycle.rotate_tokens import facts_of, file_of, held_in_secret
+from slinky_iac.key_lifecycle.model import Host, Role
+from slinky_iac.key_lifecycle.report import Agreement, set_agreements, token_agreements
+from slinky_iac.key_lifecycle.rotate_tokens import facts_of, file_of, held_in_secret, sets_on_hosts
+from slinky_iac.key_lifecycle.scripts import MARK
 from slinky_iac.key_lifecycle.tokens import FORGET, LEARN, rotation
 from slinky_iac.token_keys import TokenKey
 from tests.rsa_keys import pem, token_key
@@ -134,3 +137,54 @@ def test_hosts_get_both_keys_and_at_the_end_the_one_that_stays() -> None:
     found = look(Daemons({}, ctl={}, dbd={})).material
     assert token_keys.kids(file_of(found, LEARN).content) == {OLD.kid, NEW.kid}
     assert token_keys.kids(file_of(found, FORGET).content) == {NEW.kid}
+
+
+class Hosts:
+    """Hosts with this jwks.json; None: with none."""
+
+    def __init__(self, document: bytes | None) -> None:
+        digest = sha256(document).hexdigest() if document is not None else ""
+        self.said = f"{MARK} {names.JWKS_FILE} {digest} {digest}" if document is not None else "Welcome"
+        self.asked: list[str] = []
+
+    def script(self, host: Host, _text: str) -> str:
+        self.asked.append(host.name)
+        return self.said
+
+
+def of_hosts(document: bytes | None, **tokens: TokenKey) -> tuple[set[str], str]:
+    """The verdicts of `keys verify --via` on hosts with this set, and one's words."""
+    via = Hosts(document)
+    found = replace(look(Daemons({})), via=via, material=Material(load(CONFIG), {}, {"tokenKey": NEW, **tokens}))  # type: ignore[arg-type]
+    rows = list(set_agreements(sets_on_hosts(found)))
+    assert sorted(via.asked) == sorted(
+        host.name for host in found.hosts if {Role.SLURMCTLD, Role.SLURMDBD} & set(host.roles)
+    )
+    assert rows
+    return {row.verdict for row in rows}, rows[0].text
+
+
+def test_the_stack_s_own_set_on_hosts_agrees() -> None:
+    assert of_hosts(token_keys.jwks([NEW]))[0] == {"agrees"}
+    assert of_hosts(token_keys.jwks([OLD, NEW]), tokenKeyPrevious=OLD)[0] == {"agrees"}
+
+
+def test_a_rogue_key_in_a_host_s_set_differs() -> None:
+    verdicts, said = of_hosts(token_keys.jwks([NEW, ROGUE]))
+    assert verdicts == {"differs"}
+    assert "find out who wrote it" in said
+
+
+def test_a_host_in_the_middle_of_a_rotation_is_told_from_a_rogue_set() -> None:
+    verdicts, said = of_hosts(token_keys.jwks([NEW]), tokenKeyPrevious=OLD)
+    assert verdicts == {"differs"}
+    assert "keys rotate tokens" in said
+
+
+def test_a_host_without_a_set_differs() -> None:
+    verdicts, said = of_hosts(None)
+    assert (verdicts, "isn't there" in said) == ({"differs"}, True)
+
+
+def test_without_a_way_to_hosts_nothing_is_said_of_them() -> None:
+    assert sets_on_hosts(look(Daemons({}))) == ()

@@ -55,6 +55,7 @@ class World:
     used: list[bytes] = field(default_factory=list)
     """Keys that the Secret has had, after the old one."""
     order: list[str] = field(default_factory=list)
+    kubectl_env: dict[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.config.keys.source == "imported":
@@ -118,8 +119,9 @@ class World:
 
     # -- others ---------------------------------------------------------------------------------------------------
 
-    def kubectl(self, command: Sequence[str], **_more: Any) -> subprocess.CompletedProcess[str]:
+    def kubectl(self, command: Sequence[str], **more: Any) -> subprocess.CompletedProcess[str]:
         assert command[:2] == ["kubectl", "wait"]
+        self.kubectl_env = more["env"]
         if self.kubectl_fails:
             return subprocess.CompletedProcess(command, 1, "", "timed out waiting")
         self.operate("wait")
@@ -191,6 +193,15 @@ def test_one_run_carries_a_stop_to_its_end(name: str, monkeypatch: pytest.Monkey
     assert (plan.under_way, world.made) == (False, 1)
     hosts = {host.name for step in plan.steps for host in step.hosts}
     assert world.hosts == dict.fromkeys(hosts, world.secret)
+
+
+def test_kubectl_gets_no_passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "hunter2")
+    monkeypatch.setenv("KUBECONFIG", "/etc/kubeconfig")
+    world = world_of("imported")
+    stop(world, monkeypatch, via=world).run(asked=True)
+    assert not any(name.startswith("PULUMI_") for name in world.kubectl_env)
+    assert world.kubectl_env["KUBECONFIG"] == "/etc/kubeconfig"
 
 
 @every_stack

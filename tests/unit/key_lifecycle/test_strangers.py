@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import subprocess
 from types import SimpleNamespace
 from typing import Any
 
@@ -9,7 +10,7 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.errors import KubeNotFound, SlurmrestUnreachable
-from slinky_iac.key_lifecycle.pods import strangers
+from slinky_iac.key_lifecycle.pods import digests, strangers
 from tests.stacks import merged
 from tests.unit.key_lifecycle.world import CONFIG
 
@@ -47,3 +48,17 @@ def test_a_pod_in_the_host_s_network_is_known_by_its_short_name() -> None:
 @pytest.mark.parametrize("fails", [SlurmrestUnreachable("none"), KubeNotFound("no key yet")])
 def test_where_nobody_can_be_asked_nobody_is_named(fails: Exception) -> None:
     assert strangers(session(fails=fails), STACK) == ()
+
+
+def test_kubectl_in_a_pod_gets_no_passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PULUMI_CONFIG_PASSPHRASE", "hunter2")
+    seen: list[dict[str, str]] = []
+
+    def run(command: list[str], **options: Any) -> subprocess.CompletedProcess[str]:
+        seen.append(options["env"])
+        return subprocess.CompletedProcess(command, 0, "abc  /etc/slurm-jwks/slurm.jwks", "")
+
+    pod = SimpleNamespace(name="gpu-0", phase="Running", terminating=False)
+    world = SimpleNamespace(kube=SimpleNamespace(pods_of=lambda *_: [pod]), nodeset=lambda _name: object())
+    assert digests(world, STACK, run) == {"gpu-0": "abc"}  # type: ignore[arg-type]
+    assert not any(name.startswith("PULUMI_") for env in seen for name in env)

@@ -73,6 +73,13 @@ def test_an_api_server_without_tls_is_a_warning() -> None:
     assert check.verdict is Verdict.WARNING
 
 
+def test_an_api_server_whose_certificate_is_not_checked_is_a_warning() -> None:
+    facts = replace(FACTS, kube=replace(KUBE, unchecked=True))
+    (check,) = [each for each in found("encryption", facts, stack()) if each.subject == "here to the API server"]
+    assert check.verdict is Verdict.WARNING
+    assert "insecure-skip-tls-verify" in check.got
+
+
 def test_a_munge_cluster_is_told_of_munge() -> None:
     (hop,) = hops(load(outside(keys={"auth": "auth/munge"})))
     assert "munge" in hop.how

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.preflight import Place, places, unreachable
+from slinky_iac.preflight.reach import kubernetes
 from tests.stacks import form, minimal, outside
 
 
@@ -99,3 +102,31 @@ def test_the_daemons_that_all_others_need_are_tried() -> None:
 def test_a_url_without_a_port_has_its_schemes(url: str, port: int) -> None:
     (place,) = places(load(minimal(slurmrest={"url": url})))
     assert (place.path, place.port) == ("slurmrest.url", port)
+
+
+def said_of_kubernetes(folder: Path, **cluster: object) -> list[str]:
+    """What a preview says of a kubeconfig with this cluster."""
+    file = folder / "config"
+    found = {
+        "current-context": "one",
+        "contexts": [{"name": "one", "context": {"cluster": "c"}}],
+        "clusters": [{"name": "c", "cluster": cluster}],
+    }
+    file.write_text(json.dumps(found))
+    config = load(minimal(kubernetes={"kubeconfig": str(file)}))
+    return [str(each) for each in kubernetes(config, {}, folder, timeout_s=0.5)]
+
+
+def test_a_preview_warns_of_a_kubeconfig_that_checks_no_certificate(listening: int, tmp_path: Path) -> None:
+    server = f"https://127.0.0.1:{listening}"
+    assert said_of_kubernetes(tmp_path, server=server) == []
+    (said,) = said_of_kubernetes(tmp_path, **{"server": server, "insecure-skip-tls-verify": True})
+    assert "has insecure-skip-tls-verify" in said
+    assert "answers in the API server's place" in said
+
+
+def test_a_preview_warns_of_a_kubeconfig_without_tls(listening: int, closed: int, tmp_path: Path) -> None:
+    (said,) = said_of_kubernetes(tmp_path, server=f"http://127.0.0.1:{listening}")
+    assert "has an http:// server" in said
+    assert len(said_of_kubernetes(tmp_path, server=f"http://127.0.0.1:{closed}")) == 2
+    assert len(said_of_kubernetes(tmp_path, **{"server": f"http://127.0.0.1:{closed}", "proxy-url": "http://p:1"})) == 1
