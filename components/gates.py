@@ -14,6 +14,7 @@ from slinky_iac.config.workers import Drain
 from slinky_iac.drain.gates import NodeSetScaleProvider, OutsideHostsProvider
 from slinky_iac.drain.policy import DrainPolicy, Limits, last_resort_s, plain_policy
 from slinky_iac.drain.settings import SCHEMA, reach_props
+from slinky_iac.manifests.workers import nodeset_spec, template_digest
 from slinky_iac.names import TEARDOWN_GATE
 from slinky_iac.reach import reach
 
@@ -64,6 +65,9 @@ def gate_props(config: StackConfig, nodeset: str, urn: pulumi.Input[str]) -> dic
         "owner": settings.owner,
         "maxReplicas": settings.max_replicas if settings.max_replicas is not None else settings.replicas,
         "operatorVersion": config.operator.version,
+        "updates": settings.update_strategy.type,
+        "maxUnavailable": settings.update_strategy.max_unavailable,
+        "template": template_digest(nodeset_spec(config, nodeset)),
         "policy": plain_policy(drain_policy(config.drain_of(nodeset))),
         "urn": urn,
         **reach_props(reach(config)),

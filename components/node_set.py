@@ -11,7 +11,7 @@ from components.gates import NodeSetScale, child_urn, gate_props
 from components.resources import child, custom_resource, token
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.workers import nodeset_spec
+from slinky_iac.manifests.workers import nodeset_spec, template_digest
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +38,9 @@ class NodeSet(pulumi.ComponentResource):
         config = args.config
         kube = names.nodeset_resource(config.cluster.resource_name, args.nodeset)
         spec = nodeset_spec(config, args.nodeset)
-        self.resource = custom_resource("NodeSet", kube, config, spec, child(self, ignore_changes=["spec.replicas"]))
+        noted = {names.ANNOTATION_TEMPLATE: template_digest(spec)}
+        options = child(self, ignore_changes=["spec.replicas"])
+        self.resource = custom_resource("NodeSet", kube, config, spec, options, noted)
         gate_name = f"{name}-scale"
         props = gate_props(config, args.nodeset, child_urn(self, NodeSetScale, gate_name))
         self.gate = NodeSetScale(gate_name, props, self.resource, child(self), before=f"{name}-teardown")

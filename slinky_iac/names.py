@@ -51,6 +51,9 @@ DRAINING_GATES: Final = (NODESET_SCALE, TEARDOWN_GATE)
 ANNOTATION_FREEZE = "slinky-iac/freeze"
 """Set by a person on a NodeSet: while it is there, its gate changes nothing and shows this text."""
 
+ANNOTATION_TEMPLATE = "slinky-iac/template"
+"""Set by us on a NodeSet: digest of what its pods are made from, so that a preview can tell that an update changes it."""
+
 ANNOTATION_JWT_KEY = "slinky-iac/jwt-key"
 """Set by us on the Controller: fingerprint of the JWT key. Its change wakes the operator, which signs with the Secret's
 key as it is then; by itself it would look again only after 12 minutes (slurmclient_sync.go)."""

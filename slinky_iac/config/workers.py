@@ -48,10 +48,12 @@ class NodeSetPartition(Section):
 class RollingUpdate(Section):
     """How pods are replaced when their template changes."""
 
-    type: Literal["RollingUpdate", "OnDelete"] = "RollingUpdate"
-    """RollingUpdate drains and replaces; OnDelete waits until a pod is deleted."""
+    type: Literal["Gated", "RollingUpdate", "OnDelete"] = "Gated"
+    """Gated: `pulumi up` drains and replaces pods by the rules of `drain`, and a preview shows whose jobs it waits for.
+    RollingUpdate: slurm-operator does, in its own time and without limit, deadline or preview; a suspended job is no job to
+    it. OnDelete: you delete pods yourself."""
     max_unavailable: int | str = "25%"
-    """Pods that may be away at once: a number above 0 or a percentage."""
+    """Pods that may be away at once: a number above 0 or a percentage. Not read with OnDelete."""
 
     @model_validator(mode="after")
     def _above_zero(self) -> RollingUpdate:

@@ -103,6 +103,14 @@ class DeleteNodeSet:
 
 
 @dataclass(frozen=True)
+class DeletePod:
+    """Delete one pod, if it is still the one of this look (its uid and resourceVersion are the condition); the operator
+    makes another from the newest template."""
+
+    pod: str
+
+
+@dataclass(frozen=True)
 class Wait:
     """Nothing to do but look again."""
 
@@ -169,6 +177,7 @@ Step = (
     | Resume
     | SetReplicas
     | DeleteNodeSet
+    | DeletePod
     | Wait
     | Requeue
     | Signal

@@ -173,6 +173,7 @@ def _settle(props: Props, *, first: bool = False) -> None:
     settings = GateSettings.from_props(props)
     with open_session(settings.reach, settings.urn) as session:
         scale.settle(session, settings, first=first)
+        scale.roll(session, settings)
         membership.await_members(session, settings)
         if first:
             scale.open_again(session, settings)

@@ -8,14 +8,13 @@ decision. Nodes over an autoscaler's maximum stay drained too, until it lowers i
 from __future__ import annotations
 
 from slinky_iac.drain.actions import Resume, Step, Wait
+from slinky_iac.drain.in_service import fault_of
 from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.scale_out import stale_records
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.undo import release_steps
-from slinky_iac.drain.view import NodeView, PodView
 from slinky_iac.drain.waiting import rest
 from slinky_iac.errors import DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
 
@@ -60,7 +59,7 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
     wanted = seen.nodeset.replicas
     faults = [f"{len(seen.pods)} pods where {wanted} are asked for"] if len(seen.pods) != wanted else []
     held = _held(seen, settings)
-    faults += [fault for pod in seen.pods if pod.node not in held and (fault := _fault(pod, seen, settings.owner))]
+    faults += [fault for pod in seen.pods if pod.node not in held and (fault := fault_of(pod, seen, settings.owner))]
     faults += [f"{node} carries what an earlier pod of its name left" for node in stale_records(seen, settings.owner)]
     return tuple(faults)
 
@@ -70,26 +69,6 @@ def _held(seen: Observation, settings: GateSettings) -> frozenset[str]:
     if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.replicas <= settings.ceiling:
         return frozenset()
     return frozenset(pod.node for pod in seen.pods if tag_of(pod, settings.owner) is not None)
-
-
-def _fault(pod: PodView, seen: Observation, owner: Owner) -> str:
-    if not pod.scheduled:
-        return f"{pod.name} has no Kubernetes node: {pod.trouble or '`kubectl describe pod` says why'}"
-    if not pod.ready:
-        return f"{pod.name} is {pod.phase} and not ready: {pod.trouble or '`kubectl logs` of its slurmd says why'}"
-    return _record_fault(pod, None if seen.cluster is None else seen.cluster.nodes.get(pod.node), owner)
-
-
-def _record_fault(pod: PodView, record: NodeView | None, owner: Owner) -> str:
-    if record is None:
-        return f"{pod.node} is not registered with slurmctld, though its pod is ready"
-    if owner.owns(record.reason) and record.drained_flag:
-        return f"{pod.node} still carries our own drain"
-    if "INVALID_REG" in record.states:  # slurmctld drains such a node itself: nobody's decision
-        return f"{pod.node} registered as something else than it is configured to be: {record.reason or 'no reason given'}"
-    if record.states & {"DOWN", "UNKNOWN", "NOT_RESPONDING"} and not record.drained_flag:
-        return f"{pod.node} is {'+'.join(sorted(record.states))}: {record.reason or 'no reason given'}"
-    return ""
 
 
 def _given_back(settings: GateSettings, seen: Observation) -> Step | None:

@@ -33,6 +33,12 @@ class Observation:
         """Pods by name."""
         return {pod.name: pod for pod in self.pods}
 
+    @cached_property
+    def outdated(self) -> frozenset[str]:
+        """Pods that were made from an earlier template, as far as the operator has observed the NodeSet."""
+        latest = "" if self.nodeset is None else self.nodeset.revision
+        return frozenset(pod.name for pod in self.pods if latest and pod.revision and pod.revision != latest)
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -58,6 +64,9 @@ class Goal:
     """Who asked for this run, for the reason (:mod:`slinky_iac.actor`)."""
     cluster: str = ""
     """ClusterName that slurmctld must answer with; ``""`` where it is not known."""
+    rolls: int = 0
+    """Pods of an earlier template that the gate replaces at once; 0: it replaces none, and what is ours on them is given
+    back like all else."""
 
     @property
     def reason(self) -> str:

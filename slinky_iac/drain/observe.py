@@ -181,6 +181,7 @@ def pod_view(pod: Pod) -> PodView:
         operator_states=pod.slurm_states,
         operator_reason=pod.slurm_reason,
         trouble=pod.trouble,
+        revision=pod.revision,
     )
 
 
@@ -208,6 +209,8 @@ def nodeset_view(state: NodeSetState, autoscalers: tuple[str, ...]) -> NodeSetVi
         deleting=state.deleting,
         frozen=state.annotations.get(names.ANNOTATION_FREEZE),
         permitted=names.permit_holds(state.annotations.get(names.ANNOTATION_PERMIT, ""), state.generation),
+        revision=state.hash,
+        template=state.annotations.get(names.ANNOTATION_TEMPLATE, ""),
     )
 
 

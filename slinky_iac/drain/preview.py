@@ -18,6 +18,7 @@ from slinky_iac.drain import maintenance
 from slinky_iac.drain.describe import plan_props, unknown_props
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import ScaleInPlan, plan_scale_in
+from slinky_iac.drain.rollout_plan import plan_rollout, refusals
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.drain.undo import undo_steps
@@ -57,10 +58,26 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
         why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
         return Seen(kept, due=why)
     if settings.ceiling < seen.nodeset.replicas:
-        return _planned(settings, seen, seen.nodeset)
-    if seen.cluster is None:
-        return _unanswered(session, settings, olds, kept, seen.problem)
-    return _without_drain(settings, seen, seen.nodeset.replicas, kept)
+        found = _planned(settings, seen, seen.nodeset)
+    elif seen.cluster is None:
+        found = _unanswered(session, settings, olds, kept, seen.problem)
+    else:
+        found = _without_drain(settings, seen, seen.nodeset.replicas, kept)
+    return _with_rollout(settings, seen, olds, found)
+
+
+def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], found: Seen) -> Seen:
+    """The same, and the pods of an earlier template that the update replaces after it."""
+    refused = refusals(settings, seen, olds)
+    if refused:
+        return Seen(found.plan, refused)
+    fresh = found.plan if found.plan != olds.get("plan") else {}
+    going = {str(node["pod"]) for node in fresh.get("nodes", ())}
+    rolled = plan_rollout(settings, seen, olds, going)
+    if rolled is None:
+        return found
+    due = "; ".join(each for each in (found.due, rolled.due) if each)
+    return Seen({**rolled.plan, **fresh, "rolls": rolled.rolls}, (*found.failures, *rolled.failures), due)
 
 
 def _planned(settings: GateSettings, seen: Observation, state: NodeSetView) -> Seen:
@@ -87,8 +104,10 @@ def _without_drain(settings: GateSettings, seen: Observation, live: int, kept: P
     if settings.scaler == "stack" and live < settings.replicas:
         plan["raises"] = {"from": live, "to": settings.replicas}
         due.append(f"{settings.resource} has {live} replicas and {settings.replicas} are asked for")
-    if undo_steps(seen, settings.owner) and len(seen.pods) <= settings.ceiling:
-        nodes = sorted({pod.node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen))
+    replaced = seen.outdated if settings.rolls else frozenset()
+    ours = {pod.node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen)
+    nodes = sorted(ours - {pod.node for pod in seen.pods if pod.name in replaced})
+    if nodes and undo_steps(seen, settings.owner) and len(seen.pods) <= settings.ceiling:
         why = "an earlier run did not end; its drains and marks are taken back"
         plan |= {"gives_back": nodes, "why": why}
         where = ", ".join(nodes) or f"NodeSet {settings.resource}"

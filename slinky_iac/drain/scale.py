@@ -6,13 +6,15 @@ point, also by SIGKILL, and the next one goes on.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
 from slinky_iac.drain import conf_run
-from slinky_iac.drain.actions import DeleteNodeSet, Done, Drain, SetReplicas, Signal, Step, Stop, Wait
+from slinky_iac.drain.actions import DeleteNodeSet, DeletePod, Done, Drain, SetReplicas, Signal, Step, Stop, Wait
 from slinky_iac.drain.deadline import NEXT_STEP, touched
-from slinky_iac.drain.observation import Goal
+from slinky_iac.drain.observation import Goal, Observation
+from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steady import Clocks
@@ -29,6 +31,7 @@ SOON_S: Final = 0.5
 """Between two looks while the operator's own look is due."""
 _PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
 """Trouble that may be over at the next look: no answer, or somebody else's write came between."""
+Decide = Callable[[Observation, Goal], Step]
 
 
 def settle(session: Session, settings: GateSettings, *, first: bool = False) -> None:
@@ -56,6 +59,24 @@ def _scale_goal(session: Session, settings: GateSettings, state: NodeSetState, *
     # With replicas lowered already, surplus pods are still on their way out: their drains must stand.
     current = live if live != target else target + session.surplus_pods(state, target)
     return _goal(session, settings, current, target, f"scale-in {current}->{target}", writes=by_stack)
+
+
+def roll(session: Session, settings: GateSettings) -> None:
+    """Replace the pods of an earlier template, drained, batch by batch; nothing where the strategy leaves it to others.
+
+    Each batch may wait for its jobs as long as a scale-in. Raises what :func:`settle` raises; what is replaced stays so.
+    """
+    state = session.nodeset(settings.resource)
+    if state is None or not settings.rolls or state.replicas_spec > settings.ceiling:
+        return  # an autoscaler's surplus is held, and replaced once that has lowered its number
+    live = state.replicas_spec
+    goal = replace(_goal(session, settings, live, live, "rollout"), deadline_at=session.now() + settings.policy.deadline_s)
+    drive(session, settings, goal, roll_step)
+    seen = session.observe(settings)
+    if seen.cluster is not None:
+        left = members(seen, goal.owner, seen.cluster, (pod for pod in seen.pods if pod.name in seen.outdated)).held
+        for each in left:
+            session.report(in_words(each), severity="warning", keep=True)
 
 
 def tear_down(session: Session, settings: GateSettings) -> None:
@@ -95,7 +116,7 @@ def give_back(session: Session, settings: GateSettings) -> int:
     )
 
 
-def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
+def drive(session: Session, settings: GateSettings, goal: Goal, decide: Decide = next_step) -> Done:
     """Loop until done. Raises DrainBlocked or DrainDeadline where it can't be.
 
     After an act the next look comes at once; where it asks for the very same act again, after a pause: Slurm takes its
@@ -111,7 +132,7 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
             goal, bound_at = replace(goal, deadline_at=goal.deadline_at + jump), bound_at + jump
             session.report(f"the clock was set by {jump} s; the wait is as long as before", severity="warning")
         try:
-            step = _next(session, settings, goal)
+            step = _next(session, settings, goal, decide)
             if isinstance(step, Done):
                 return step
             if isinstance(step, Stop):
@@ -119,6 +140,10 @@ def drive(session: Session, settings: GateSettings, goal: Goal) -> Done:
             if not isinstance(step, Wait):
                 session.report(_in_words(step))
                 session.act(step, settings)
+                if decide is roll_step and isinstance(step, Drain):  # a new batch, with a deadline of its own
+                    goal = replace(goal, deadline_at=session.now() + settings.policy.deadline_s)
+                if decide is roll_step and isinstance(step, Drain | DeletePod):
+                    bound_at = session.now() + settings.policy.bound_s
                 if _untimed(step) != last:
                     last = _untimed(step)
                     continue
@@ -146,11 +171,11 @@ def _untimed(step: Step) -> Step:
     return replace(step, marks=()) if isinstance(step, Signal) else step
 
 
-def _next(session: Session, settings: GateSettings, goal: Goal) -> Step:
+def _next(session: Session, settings: GateSettings, goal: Goal, decide: Decide) -> Step:
     """The next step. Only waiting rests on a cheap look: what is done, or ends the wait, rests on a whole one."""
     seen, whole = session.glance(settings)
-    step = next_step(seen, goal)
-    step = step if whole or isinstance(step, Wait) else next_step(session.observe(settings), goal)
+    step = decide(seen, goal)
+    step = step if whole or isinstance(step, Wait) else decide(session.observe(settings), goal)
     return _queue_first(session, settings, goal, step) if goal.teardown else step
 
 
@@ -201,6 +226,7 @@ def _goal(
         run=session.run,
         by=session.asked_by,
         cluster=settings.cluster,
+        rolls=at_once(settings.max_unavailable, current) if settings.rolls else 0,
     )
 
 
@@ -231,12 +257,13 @@ def _in_words(step: Step) -> str:
         "Resume": "returning what earlier pods left behind",
         "Reword": "writing the reason of",
         "DeleteNodeSet": "deleting the NodeSet; its pods",
+        "DeletePod": "deleting, so that the operator makes a new one",
         "Requeue": "requeueing jobs",
         "Signal": "signalling jobs",
         "Cancel": "cancelling jobs",
     }[name]
     members: tuple[object, ...] = next(
-        (getattr(step, name) for name in ("nodes", "pods", "jobs") if hasattr(step, name)), ()
+        (getattr(step, name) for name in ("nodes", "pods", "jobs") if hasattr(step, name)), (getattr(step, "pod", ""),)
     )
     shown = ", ".join(str(getattr(member, "pod", member)) for member in members[:8])
     return f"{words}: {shown}{' …' if len(members) > 8 else ''}"

@@ -157,7 +157,11 @@ class Scene:
 def scene(seen: Observation, goal: Goal, cluster: ClusterView) -> Scene:
     """Judge a look. In a teardown every pod is given up."""
     candidates = assess(seen.pods, cluster, seen.now, goal.owner)
-    chosen = choose(candidates, 0 if goal.teardown else goal.target)
+    return staged(seen, goal, cluster, choose(candidates, 0 if goal.teardown else goal.target))
+
+
+def staged(seen: Observation, goal: Goal, cluster: ClusterView, chosen: tuple[Candidate, ...]) -> Scene:
+    """The look with these pods given up."""
     names = {each.pod.name for each in chosen}
     return Scene(
         seen=seen,

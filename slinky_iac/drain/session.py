@@ -172,6 +172,9 @@ class Session:
                 self._end_jobs(step)
             case actions.SetReplicas() | actions.DeleteNodeSet() | actions.RevokePermit():
                 self._write(step)
+            case actions.DeletePod(pod):
+                with suppress(KubeNotFound):
+                    self.kube.delete_worker(self.reach.namespace, self._pods[pod])
             case _:
                 raise AssertionError(f"{type(step).__name__} is no act")
 

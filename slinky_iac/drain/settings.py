@@ -15,6 +15,8 @@ from slinky_iac.drain.policy import DrainPolicy, parse_policy
 from slinky_iac.names import HS256, RS256, SLURM_USER, Tokens
 from slinky_iac.operator_version import OperatorVersion
 
+GATED: Final = "Gated"
+OPERATORS: Final = "RollingUpdate"
 SCHEMA: Final = 1
 """Number of this shape. A later program reads older numbers too."""
 
@@ -61,6 +63,16 @@ class GateSettings:
     urn: str
     cluster: str = ""
     """ClusterName of its slurmctld; ``""`` in states of releases that did not write it."""
+    updates: str = OPERATORS
+    """Who replaces pods of an earlier template: ``updateStrategy.type`` of the configuration."""
+    max_unavailable: int | str = 1
+    template: str = ""
+    """Digest of what pods are made from, to tell in a preview that it changes; ``""`` as ``cluster``."""
+
+    @property
+    def rolls(self) -> bool:
+        """Whether this gate replaces pods of an earlier template."""
+        return self.updates == GATED
 
     @property
     def ceiling(self) -> int:
@@ -86,6 +98,9 @@ class GateSettings:
             reach=reach_from(props),
             urn=str(props.get("urn", "")),
             cluster=str(props.get("cluster", "")),
+            updates=str(props.get("updates") or OPERATORS),
+            max_unavailable=_count_or_share(props.get("maxUnavailable")),
+            template=str(props.get("template") or ""),
         )
 
 
@@ -127,6 +142,10 @@ class OutsideSettings:
 
 OUTSIDE: Final = "outside-hosts"
 """Stands where a NodeSet's name stands in reasons of drains of bare-metal hosts."""
+
+
+def _count_or_share(value: object) -> int | str:
+    return value if isinstance(value, str) else int(value) if isinstance(value, int | float) else 1
 
 
 def _known_schema(props: Mapping[str, Any]) -> None:

@@ -69,21 +69,21 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     """The next act towards ``goal``. Stateless: the same look and goal give the same step."""
     state, cluster = seen.nodeset, seen.cluster
     if state is None and cluster is None:  # Slurm is not asked about a NodeSet that isn't there
-        return Done() if goal.teardown else _gone()
-    early = None if state is None else _refused(state, goal) or _first_pods(seen, goal, state)
+        return Done() if goal.teardown else gone()
+    early = None if state is None else refused(state, goal) or _first_pods(seen, goal, state)
     if early is not None:
         return early
     if cluster is None:
         why = f"Slurm could not be asked: {seen.problem}"
-        return _wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
+        return wait(seen, goal, f"{why}. {WITHOUT_SLURMRESTD}" if goal.teardown else why)
     if goal.teardown:
         return _teardown_step(seen, goal, cluster)
     if state is None:
-        return _gone()
+        return gone()
     return _raise_step(seen, goal, state) if goal.target >= goal.current else _scale_in_step(seen, goal, cluster, state)
 
 
-def _refused(state: NodeSetView, goal: Goal) -> Stop | None:
+def refused(state: NodeSetView, goal: Goal) -> Stop | None:
     """Why this NodeSet may not be changed at all."""
     if state.frozen is not None:
         return Stop(
@@ -102,7 +102,8 @@ def _first_pods(seen: Observation, goal: Goal, state: NodeSetView) -> Step | Non
     return SetReplicas(goal.target) if empty and goal.writes else None
 
 
-def _gone() -> Stop:
+def gone() -> Stop:
+    """The end where the NodeSet is missing."""
     return Stop("the NodeSet is not there, or not any more. Run `pulumi refresh`, then `pulumi up`", "blocked")
 
 
@@ -154,8 +155,8 @@ def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSe
     blocks = state_blocks(seen.pods, state, goal.owner)
     if blocks:
         return Stop("; ".join(block.text for block in blocks), "blocked")
-    why = another_slurm(goal, cluster) or _in_flight(seen, state) or _not_yet(seen, state)
-    return _wait(seen, goal, why) if why else None
+    why = another_slurm(goal, cluster) or in_flight(seen, state) or _not_yet(seen, state)
+    return wait(seen, goal, why) if why else None
 
 
 def _not_yet(seen: Observation, state: NodeSetView) -> str:
@@ -170,7 +171,7 @@ def _not_yet(seen: Observation, state: NodeSetView) -> str:
     return ""
 
 
-def _in_flight(seen: Observation, state: NodeSetView) -> str:
+def in_flight(seen: Observation, state: NodeSetView) -> str:
     """Why nothing may be marked or drained while the operator is deleting pods, ``""`` when it isn't.
 
     It ranks anew at every look: a cost or a drain of ours would turn it to another pod, which it deletes by its own rule
@@ -188,13 +189,13 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
     if state is None:
         return Done()
     if state.deleting:
-        return _wait(seen, goal, f"{state.name} is being deleted")
+        return wait(seen, goal, f"{state.name} is being deleted")
     blocks = tuple(foreign_gates(seen.pods, goal.owner))
     if blocks:
         return Stop(blocks[0].text, "blocked")
-    why = another_slurm(goal, cluster) or _in_flight(seen, state)
+    why = another_slurm(goal, cluster) or in_flight(seen, state)
     if why:
-        return _wait(seen, goal, why)
+        return wait(seen, goal, why)
     stage = scene(seen, goal, cluster)
     pods = tuple(each.pod.name for each in stage.chosen)
     return _prepare(stage) or _wait_for_jobs(stage) or _hold_on(stage, pods) or DeleteNodeSet(pods)
@@ -219,23 +220,25 @@ def _ours_until(stage: Scene, moment: int) -> tuple[str, ...]:
 
 
 def _release_step(seen: Observation, goal: Goal, doomed: tuple[str, ...]) -> Step:
-    """Give back everything that isn't on ``doomed`` pods, then be done."""
-    nodes = {pod.node for pod in seen.pods if pod.name in doomed}
-    given_back = release_steps(seen, goal.owner, lambda pod: pod.name not in doomed, lambda node: node not in nodes)
+    """Give back everything that isn't on ``doomed`` pods, nor on those that the gate replaces next, then be done."""
+    held = frozenset(doomed) | (seen.outdated if goal.rolls else frozenset())
+    nodes = {pod.node for pod in seen.pods if pod.name in held}
+    given_back = release_steps(seen, goal.owner, lambda pod: pod.name not in held, lambda node: node not in nodes)
     steps = (*unused_permit(seen), *given_back)
     if not steps:
         return Done(doomed)
-    return _wait(seen, goal, steps[0].why) if isinstance(steps[0], Wait) else steps[0]
+    return wait(seen, goal, steps[0].why) if isinstance(steps[0], Wait) else steps[0]
 
 
 def _prepare(stage: Scene) -> Step | None:
     """Marks and drains as they must be, None when they are."""
     seen, goal = stage.seen, stage.goal
-    kept_nodes = {pod.node for pod in stage.kept}
-    kept_pods = {pod.name for pod in stage.kept}
+    spared = seen.outdated if goal.rolls else frozenset()
+    kept_nodes = {pod.node for pod in stage.kept if pod.name not in spared}
+    kept_pods = {pod.name for pod in stage.kept} - spared
     surplus = release_steps(seen, goal.owner, lambda pod: pod.name in kept_pods, lambda node: node in kept_nodes)
     if surplus:
-        return _wait(seen, goal, surplus[0].why) if isinstance(surplus[0], Wait) else surplus[0]
+        return wait(seen, goal, surplus[0].why) if isinstance(surplus[0], Wait) else surplus[0]
     cost = cost_below(stage.kept)
     if cost is None:
         return Stop("a kept pod has the lowest deletion cost there is, so the operator would delete it first", "blocked")
@@ -243,10 +246,10 @@ def _prepare(stage: Scene) -> Step | None:
     missing = tuple(wanted for wanted in marks if not is_marked(seen.pods_by_name[wanted.pod], wanted))
     if missing:
         return SetCosts(missing)
-    return _drained_by_us(stage) or (None if goal.teardown else _cordon(stage))
+    return drained_by_us(stage) or (None if goal.teardown else _cordon(stage))
 
 
-def _drained_by_us(stage: Scene) -> Step | None:
+def drained_by_us(stage: Scene) -> Step | None:
     """Our drain on every selected node, with this run's stamp and a hold that lasts; None where it is so."""
     goal = stage.goal
     if stage.to_drain:
@@ -279,7 +282,7 @@ def _wait_for_jobs(stage: Scene) -> Step | None:
     """Waiting, or what the policy says at its end; None when every selected node is free."""
     if not stage.unfree:
         why = none_listed(stage.seen, stage.goal, stage.cluster)
-        return _wait(stage.seen, stage.goal, why) if why else None
+        return wait(stage.seen, stage.goal, why) if why else None
     if stage.seen.now >= stage.goal.deadline_at:
         return deadline_step(stage)
     return Wait(f"{len(stage.unfree)} of {len(stage.chosen)} nodes are not free", stage.progress())
@@ -289,10 +292,10 @@ def _hand_over(stage: Scene) -> Step:
     """The write of replicas, if the operator sees what we see and would take exactly the chosen pods."""
     unaware = stage.operator_unaware()
     if unaware:
-        return _nudge(stage) or _wait(stage.seen, stage.goal, unaware, soon=_answer_is_due(stage))
+        return nudge(stage) or wait(stage.seen, stage.goal, unaware, soon=answer_is_due(stage))
     endangered = stage.endangered()
     if endangered:
-        return _wait(stage.seen, stage.goal, endangered)
+        return wait(stage.seen, stage.goal, endangered)
     chosen = tuple(each.pod.name for each in stage.chosen)
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(chosen):
@@ -302,7 +305,7 @@ def _hand_over(stage: Scene) -> Step:
     return _hold_on(stage, chosen) or SetReplicas(stage.goal.target, chosen)
 
 
-def _nudge(stage: Scene) -> Step | None:
+def nudge(stage: Scene) -> Step | None:
     """One pod's tag touched, so that the operator looks now; None where that was done a moment ago, or can't help."""
     if not stage.unseen or stage.seen.now >= stage.goal.ends_at:
         return None
@@ -310,10 +313,11 @@ def _nudge(stage: Scene) -> Step | None:
     return Nudge((wanted,)) if wanted is not None else None
 
 
-def _answer_is_due(stage: Scene) -> bool:
+def answer_is_due(stage: Scene) -> bool:
+    """Whether the operator was told to look a moment ago."""
     return any(just_nudged(each.pod, stage.goal.owner, stage.seen.now) for each in stage.unseen)
 
 
-def _wait(seen: Observation, goal: Goal, why: str, *, soon: bool = False) -> Step:
+def wait(seen: Observation, goal: Goal, why: str, *, soon: bool = False) -> Step:
     """Wait for something that isn't jobs, until the run's end."""
     return late(goal, why) if seen.now >= goal.ends_at else Wait(why, soon=soon)

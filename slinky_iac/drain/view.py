@@ -74,6 +74,8 @@ class PodView:
     """The drain reason in that view (message of the Drain condition)."""
     trouble: str = ""
     """Why it doesn't run, in Kubernetes' words; for messages only."""
+    revision: str = ""
+    """Which template made it, as the operator counts them."""
 
     @property
     def healthy(self) -> bool:
@@ -253,6 +255,10 @@ class NodeSetView:
     permitted: bool = False
     """A gate has permitted a number or the deletion (names.ANNOTATION_PERMIT), and nothing was written since: the fence in
     the API server still lets it through."""
+    revision: str = ""
+    """Which template new pods are made from, of the generation that the operator has observed; ``""`` where not known."""
+    template: str = ""
+    """Digest of that template as this program rendered it; ``""`` in NodeSets of releases that did not write it."""
 
     def rolling(self, pods: int) -> bool:
         """Whether a rolling update is on: fewer up-to-date pods than pods."""

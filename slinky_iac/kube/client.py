@@ -164,11 +164,15 @@ class KubeClient:
         :raises KubeUnreachable: no answer: it may have been done or not, so look again.
         """
         path = f"/api/v1/namespaces/{label_of(namespace)}/pods/{label_of(pod.name)}"
-        test = {"uid": pod.uid, "resourceVersion": pod.resource_version}
-        body = {"metadata": {**test, "annotations": dict(annotations)}}
+        body = {"metadata": {**_exactly(pod), "annotations": dict(annotations)}}
         merge = {"content-type": "application/merge-patch+json"}
         what = f"annotations of pod {namespace}/{pod.name}"
         self._answer("PATCH", path, what, json=body, headers=merge)
+
+    def delete_worker(self, namespace: str, pod: models.Pod) -> None:
+        """Delete exactly the pod that was looked at. Raises what :meth:`delete_nodeset` raises."""
+        path = f"/api/v1/namespaces/{label_of(namespace)}/pods/{label_of(pod.name)}"
+        self._answer("DELETE", path, f"pod {namespace}/{pod.name}", json={"preconditions": _exactly(pod)})
 
     def annotate_nodeset(
         self, namespace: str, state: models.NodeSetState, annotations: Mapping[str, str | None]
@@ -377,8 +381,8 @@ def _is_passing(answer: httpx.Response) -> bool:
     return answer.status_code in PASSING
 
 
-def _exactly(state: models.NodeSetState) -> dict[str, str]:
-    return {"uid": state.uid, "resourceVersion": state.resource_version}
+def _exactly(found: models.NodeSetState | models.Pod) -> dict[str, str]:
+    return {"uid": found.uid, "resourceVersion": found.resource_version}
 
 
 def _custom(namespace: str, plural: str) -> str:

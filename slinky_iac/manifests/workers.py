@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import re
 
 from slinky_iac import names
@@ -58,6 +60,13 @@ def nodeset_spec(config: StackConfig, name: str) -> Spec:
             "sssdConfRef": {"name": ssh.sssd_conf_secret, "key": ssh.sssd_conf_entry},
         }
     return spec
+
+
+def template_digest(spec: Spec) -> str:
+    """What tells that pods of this spec differ from those of another: the fields that the operator hashes
+    (``nodeset_history.go``, getPatch, 1.0 to 1.2.1)."""
+    parts = {key: spec[key] for key in ("template", "slurmd", "extraConf", "logfile", "ssh") if key in spec}
+    return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
 def _slurmd(nodeset: NodeSet, *, jwks: bool) -> Spec:
@@ -120,7 +129,7 @@ def _partition(config: StackConfig, nodeset: NodeSet) -> Spec:
 
 def _update_strategy(nodeset: NodeSet) -> Spec:
     strategy = nodeset.update_strategy
-    if strategy.type == "OnDelete":
+    if strategy.type != "RollingUpdate":  # with Gated, the gate deletes the pods
         return {"type": "OnDelete"}
     return {"type": strategy.type, "rollingUpdate": {"maxUnavailable": strategy.max_unavailable}}
 

@@ -29,6 +29,9 @@ GATE = REACH | {
     "owner",
     "maxReplicas",
     "operatorVersion",
+    "updates",
+    "maxUnavailable",
+    "template",
     "policy",
     "urn",
 }

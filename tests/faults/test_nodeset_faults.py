@@ -18,8 +18,8 @@ from tests.faults.mid_drain import gated
 
 __all__ = ["gated"]
 
-ROLLED = {"env": {"ROLLED": "1"}}
-"""A change of the pod template."""
+ROLLED = {"env": {"ROLLED": "1"}, "updateStrategy": {"type": "RollingUpdate"}}
+"""A change of the pod template that slurm-operator rolls out."""
 
 
 def test_a_scale_in_is_refused_while_a_rolling_update_is_on(gated: Gated, slurm: Slurm) -> None:
@@ -42,7 +42,7 @@ def test_a_scale_in_is_refused_while_a_rolling_update_is_on(gated: Gated, slurm:
     gated.up(2, nodeset=ROLLED)
     assert len(gated.pods()) == 2
     gated.up(3)
-    await_true("the old template is back", lambda: _rolled(gated, 3), 240)
+    assert _rolled(gated, 3), "the old template is back when the update ends: the gate replaces the pods"
 
 
 def _held_by_the_operator(slurm: Slurm) -> list[str]:

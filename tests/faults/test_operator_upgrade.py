@@ -78,7 +78,8 @@ def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Sl
     assert pods(gated) == before, "with OnDelete no pod goes by itself"
     assert all(slurm.job_state(job) == {"RUNNING"} for job in jobs.values())
 
-    gated.up(3, operator=OPERATOR)
+    gated.write(3, operator=OPERATOR)
+    run = gated.start_up()
 
     def replaced() -> bool:
         for node in (node for node, states in slurm.states().items() if node in jobs and "DRAIN" in states):
@@ -88,6 +89,8 @@ def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Sl
         return set(now) == set(NODES) and not set(now.values()) & set(before.values())
 
     await_true("every pod is of the newer release", replaced, 400, every=2.0)
+    out, _ = run.communicate(timeout=240)
+    assert run.returncode == 0, out
     rows = {int(row.job): (row.state, row.nodes, row.exit_code) for row in slurm.await_completed(*jobs.values())}
     assert rows == {job: ("COMPLETED", node, "0:0") for node, job in jobs.items()}
     gated.world.await_pods(NAMESPACE, NODESET, 3)

@@ -11,11 +11,13 @@ from slinky_iac.drain.actions import (
     Cancel,
     CordonAnnotate,
     DeleteNodeSet,
+    DeletePod,
     Drain,
     Nudge,
     Release,
     RenewHold,
     Requeue,
+    Resume,
     RevokePermit,
     Reword,
     SetCosts,
@@ -46,7 +48,8 @@ class World(Machinery):
         cluster = None
         if self.rest_up:
             nodes = [
-                NodeView(n.name, self.states(n), n.reason, n.user, resume_after=n.resume_after) for n in self.nodes.values()
+                NodeView(n.name, self.states(n), n.reason, n.user, reason_at=n.reason_at, resume_after=n.resume_after)
+                for n in self.nodes.values()
             ]
             jobs = [
                 JobView(
@@ -74,6 +77,8 @@ class World(Machinery):
                 observed_generation=self.observed_generation,
                 updated=len(self.pods),
                 permitted=self.permitted,
+                on_delete=self.on_delete,
+                revision=f"v{self.template}" if self.generation == self.observed_generation else "v0",
             ),
             cluster=cluster,
             problem="" if self.rest_up else "connection refused",
@@ -97,6 +102,7 @@ class World(Machinery):
             created=pod.created,
             operator_states=pod.conditions,
             operator_reason=pod.condition_reason,
+            revision=f"v{pod.template}",
         )
 
     # -- hands ---------------------------------------------------------------------------------------------------------
@@ -110,12 +116,14 @@ class World(Machinery):
             RevokePermit: self._revoke,
             SetReplicas: self._set_replicas,
             DeleteNodeSet: self._delete_nodeset,
+            DeletePod: self._delete_pod,
         }
         on_slurm = {
             Drain: self._drain,
             RenewHold: self._renew,
             Undrain: self._undrain,
             Reword: self._reword,
+            Resume: self._resume,
             Requeue: self._end_jobs,
             Cancel: self._end_jobs,
             Signal: self._signal,
@@ -149,6 +157,19 @@ class World(Machinery):
     def _revoke(self, _step, share):
         self.permitted = self.permitted and share == 0
 
+    def _delete_pod(self, step, share):
+        pod = self._pod(step.pod)
+        node = self.nodes.get(pod.node)
+        assert node is None or not node.reason.startswith(PERSON), "a person's drain ended with its pod"
+        if share > 0 and not pod.terminating:
+            self.delete(pod)
+
+    def _resume(self, step, share):
+        for name in self._part(step.nodes, share):
+            node = self.nodes[name]
+            assert node.reason.startswith((OURS, OPERATOR)), f"somebody else's state lifted: {node}"
+            node.drain, node.down, node.reason, node.resume_after = False, False, "", None
+
     def _cordon_annotate(self, step, share):
         for pod in self._part(step.pods, share):
             self._pod(pod).annotations["pod-cordon"] = "true"
@@ -171,7 +192,7 @@ class World(Machinery):
             node = self.nodes[name]
             assert not node.reason.startswith(PERSON), f"a person's reason overwritten: {node}"
             assert not (node.drain and node.reason.startswith(OPERATOR)), f"operator's drain overwritten: {node}"
-            node.drain, node.reason, node.user = True, step.reason, "pulumi"
+            node.drain, node.reason, node.user, node.reason_at = True, step.reason, "pulumi", self.now
             node.resume_after = None if step.resume_after_s is None else self.now + step.resume_after_s
 
     def _renew(self, step, share):

@@ -26,6 +26,8 @@ class Node:
     reason: str = ""
     user: str = ""
     resume_after: int | None = None
+    reason_at: int | None = None
+    """When it was given by a pod's end or by us; None: not told."""
 
 
 @dataclass
@@ -43,6 +45,7 @@ class Pod:
     conditions: frozenset[str] = frozenset()
     condition_reason: str = ""
     kube_cordoned: bool = False
+    template: int = 1
 
     @property
     def name(self) -> str:
@@ -88,6 +91,9 @@ class Machinery:
     replicas: int = 0
     generation: int = 1
     observed_generation: int = 1
+    template: int = 1
+    """Of the newest NodeSet; pods are made from it."""
+    on_delete: bool = False
     pods: dict[int, Pod] = field(default_factory=dict)
     nodes: dict[str, Node] = field(default_factory=dict)
     jobs: dict[int, Job] = field(default_factory=dict)
@@ -235,8 +241,10 @@ class Machinery:
                 self._sync_uncordon(pod)
             for _ in range(-diff):
                 ordinal = next(n for n in range(len(self.pods) + 1) if n not in self.pods)
-                self.pods[ordinal] = Pod(ordinal, created=self.now, ready_changed=self.now)
+                self.pods[ordinal] = Pod(ordinal, created=self.now, ready_changed=self.now, template=self.template)
             return
+        if diff == 0 and self.on_delete:
+            return  # splitUpdatePods keeps none, so none is uncordoned
         ranked = self.ranked()
         for pod in ranked[diff:]:
             self._sync_uncordon(pod)
@@ -304,7 +312,7 @@ class Machinery:
             del self.jobs[job.job_id]
         record = self.nodes.get(pod.node)
         if record is not None:
-            record.down, record.reason = True, GRACE
+            record.down, record.reason, record.reason_at = True, GRACE, self.now
 
     def reap(self) -> None:
         """kubelet has ended the terminating pods."""

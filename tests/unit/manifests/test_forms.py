@@ -11,7 +11,7 @@ from tests.rendering import custom_resources, services
 from tests.stacks import form
 
 SIDECAR = {"image": "docker.io/library/alpine:3.22", "imagePullPolicy": "IfNotPresent"}
-ROLLING = {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "25%"}}
+ON_DELETE = {"type": "OnDelete"}
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Release:
             "logfile": SIDECAR,
             "template": {"spec": {"hostname": f"{name}-"} | more.pop("pod", {})},
             "partition": more.pop("partition", {"enabled": False}),
-            "updateStrategy": ROLLING,
+            "updateStrategy": ON_DELETE,
             **more,
         }
 

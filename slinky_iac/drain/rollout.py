@@ -1,0 +1,216 @@
+"""Replacing pods of an earlier template: from a look and a goal to the next step, and the plan of it.
+
+The NodeSet's update strategy is OnDelete, so the operator replaces no pod; it makes a new one, of the newest template,
+where one is gone. So the gate drains a batch of nodes by the rules of a scale-in (limits, deadline, stamp of the run),
+deletes each pod as soon as its node is free, and begins the next batch when those are back in service. All state is in the
+cluster: a pod is of the batch while its node carries our drain.
+
+A node that a person holds, or the operator for a cordoned Kubernetes node, is not replaced: 1.0 and 1.1 delete a node's
+record with its pod, and the drain with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.drain.actions import DeletePod, Done, Resume, SetCosts, Step, Stop, Wait
+from slinky_iac.drain.cost import Candidate, Kind, assess, choose
+from slinky_iac.drain.deadline import NEXT_STEP, deadline_step
+from slinky_iac.drain.free import Free
+from slinky_iac.drain.in_service import fault_of
+from slinky_iac.drain.limits import limit_findings, share_findings
+from slinky_iac.drain.mark import cost_below, is_marked, mark, tag_of
+from slinky_iac.drain.observation import Goal, Observation
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.plan import foreign_gates
+from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.scale_out import stale_records
+from slinky_iac.drain.scene import Scene, another_slurm, none_listed, staged
+from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, nudge, refused, wait
+from slinky_iac.drain.view import ClusterView, NodeSetView, PodView
+
+CONDEMNED: Final = "pending termination"
+"""In the reason of a drain of the operator's, where it had selected the pod in a rolling update of its own."""
+
+
+@dataclass(frozen=True)
+class Members:
+    """The pods of an earlier template."""
+
+    ours: tuple[Candidate, ...]
+    """Those that the gate replaces."""
+    held: tuple[Candidate, ...]
+    """Those that it leaves to whoever holds their nodes."""
+
+
+def at_once(most: int | str, replicas: int) -> int:
+    """Pods that may be away at once, at least one: a number, or a percentage of ``replicas``, rounded up."""
+    if isinstance(most, str):
+        return max(-(-int(most.removesuffix("%")) * replicas // 100), 1)
+    return max(most, 1)
+
+
+def members(seen: Observation, owner: Owner, cluster: ClusterView, pods: Iterable[PodView]) -> Members:
+    """``pods`` as candidates, by whose they are to replace."""
+    found = assess(pods, cluster, seen.now, owner)
+    held = tuple(each for each in found if _held(each))
+    return Members(tuple(each for each in found if each not in held), held)
+
+
+def roll_step(seen: Observation, goal: Goal) -> Step:
+    """The next act towards pods that are all of the newest template. Stateless, as :func:`next_step`."""
+    state, cluster = seen.nodeset, seen.cluster
+    if state is None:
+        return gone()
+    stop = refused(state, goal) or _unfit(seen, goal, state)
+    if stop is not None:
+        return stop
+    if cluster is None:
+        return wait(seen, goal, f"Slurm could not be asked: {seen.problem}")
+    why = another_slurm(goal, cluster) or _not_yet(seen, state)
+    if why:
+        return wait(seen, goal, why)
+    stale = stale_records(seen, goal.owner)
+    if stale:
+        return Resume(stale)
+    old = members(seen, goal.owner, cluster, (pod for pod in seen.pods if pod.name in seen.outdated))
+    return _replace(seen, goal, state, old) if old.ours else _end(old)
+
+
+def _unfit(seen: Observation, goal: Goal, state: NodeSetView) -> Stop | None:
+    if not state.on_delete:
+        return Stop(
+            f"the update strategy of {state.name} is not OnDelete, so slurm-operator replaces pods at the same time: nothing"
+            " was changed. Run `pulumi up` without --target, which writes it",
+            "blocked",
+        )
+    strangers = tuple(foreign_gates(seen.pods, goal.owner))
+    return Stop(strangers[0].text, "blocked") if strangers else None
+
+
+def _not_yet(seen: Observation, state: NodeSetView) -> str:
+    if state.generation != state.observed_generation:
+        return "the operator has not yet seen the newest NodeSet"
+    if not seen.restapi_ready:
+        return "the operator's slurmrestd (RestApi) is not available, so the operator is blind"
+    return in_flight(seen, state)
+
+
+def _held(each: Candidate) -> bool:
+    """Whether somebody else holds the node, so that it isn't ours to replace."""
+    record = each.record
+    if each.kind in {Kind.LEAVING, Kind.OURS} or record is None:
+        return False
+    if each.kind is Kind.BLOCKED:
+        return True
+    if not record.drained_flag or "INVALID_REG" in record.states:
+        return False
+    return not (record.held_by_operator() and CONDEMNED in record.reason)
+
+
+def in_words(each: Candidate) -> str:
+    """Why a pod of an earlier template stays."""
+    record = each.record
+    who = each.trouble or (f"drained: {record.reason!r}" if record is not None else "")
+    return f"{each.pod.name} stays of an earlier template: {each.pod.node} is {who}"
+
+
+def _end(old: Members) -> Step:
+    blocked = [each for each in old.held if each.kind is Kind.BLOCKED]
+    if blocked:
+        told = "; ".join(in_words(each) for each in blocked)
+        return Stop(f"{told}. Drain it yourself or return it to service, then run `pulumi up` again", "blocked")
+    return Done()
+
+
+def _replace(seen: Observation, goal: Goal, state: NodeSetView, old: Members) -> Step:
+    cluster = seen.cluster
+    if cluster is None:
+        raise AssertionError("pods are replaced only with an answer from Slurm")
+    away = _away(seen, goal)
+    room = goal.rolls - (state.replicas - len(seen.pods)) - len(away)
+    failed = [fault for pod, fault in away if seen.now - pod.created > goal.policy.register_deadline_s]
+    if failed and room <= 0:
+        undo = goal.policy.on_deadline == "undo"
+        left = "the drains are taken back" if undo else f"what is drained stays drained. {NEXT_STEP}"
+        told = "; ".join(failed[:4])
+        count = len(old.ours) + len(old.held)
+        why = f"pods of the newest template are not in service after {goal.policy.register_deadline_s} s: {told}"
+        return Stop(f"{why}. {count} of the earlier one were not replaced, and {left}", "deadline", undo=undo)
+    begun = tuple(each for each in old.ours if each.kind in {Kind.LEAVING, Kind.OURS})
+    batch = begun or choose(old.ours, len(old.ours) - batch_size(room, goal.policy, state.replicas))
+    if not batch:
+        told = "; ".join(fault for _, fault in away[:3]) or "the operator makes new pods"
+        return Wait(f"{len(old.ours)} pods are still to be replaced; {told}")
+    over = [] if begun else limits_exceeded(old.ours, batch, state, goal.policy, seen.now)
+    if over:
+        return Stop(f"nothing more was drained: {'; '.join(over)}", "blocked")
+    stage = staged(seen, goal, cluster, batch)
+    return _marked(stage) or drained_by_us(stage) or _delete(stage)
+
+
+def batch_size(room: int, policy: DrainPolicy, replicas: int) -> int:
+    """Pods of the next batch: what the strategy leaves room for, within ``maxAtOnce`` and ``maxShare``."""
+    bounds = [room]
+    if policy.max_at_once is not None:
+        bounds.append(policy.max_at_once)
+    if policy.limits.max_share is not None:
+        bounds.append(max(int(policy.limits.max_share * replicas), 1))
+    return max(min(bounds), 0)
+
+
+def limits_exceeded(
+    old: Sequence[Candidate], batch: Sequence[Candidate], state: NodeSetView, policy: DrainPolicy, now: int
+) -> list[str]:
+    """Limits of the site that replacing ``old`` would exceed: the share by one batch, jobs by all."""
+    jobs_only = replace(policy.limits, max_share=None)
+    found = [
+        *share_findings(len(batch), state.replicas, policy.limits),
+        *limit_findings(old, state.replicas, jobs_only, now),
+    ]
+    return [text for _, text in found]
+
+
+def _away(seen: Observation, goal: Goal) -> list[tuple[PodView, str]]:
+    """Pods of the newest template that are not in service, and why."""
+    new = (pod for pod in seen.pods if pod.name not in seen.outdated)
+    judged = ((pod, "is being deleted" if pod.terminating else fault_of(pod, seen, goal.owner)) for pod in new)
+    return [(pod, fault) for pod, fault in judged if fault]
+
+
+def _marked(stage: Scene) -> Step | None:
+    """Our mark on every pod of the batch; the cost makes the operator take these first if it must take any."""
+    cost = cost_below(pod for pod in stage.kept if tag_of(pod, stage.goal.owner) is None)
+    if cost is None:
+        return Stop(
+            f"a pod has the lowest deletion cost there is: remove its annotation {names.ANNOTATION_DELETION_COST}", "blocked"
+        )
+    marks = [mark(each.pod, stage.goal.owner, cost) for each in stage.to_mark if each.kind is not Kind.LEAVING]
+    missing = tuple(wanted for wanted in marks if not is_marked(stage.seen.pods_by_name[wanted.pod], wanted))
+    return SetCosts(missing) if missing else None
+
+
+def _delete(stage: Scene) -> Step:
+    """The deletion of a pod whose node is free and seen so by the operator in this run, or the wait for one."""
+    seen, goal = stage.seen, stage.goal
+    why = none_listed(seen, goal, stage.cluster)
+    if why:
+        return wait(seen, goal, why)
+    unseen = {each.pod.name for each in stage.unseen}
+    staying = [each for each in stage.chosen if each.kind is not Kind.LEAVING]
+    free = [each.pod.name for each in staying if isinstance(stage.verdicts[each.pod.name], Free)]
+    for name in free:
+        if name not in unseen:
+            return DeletePod(name)
+    if free:
+        return nudge(stage) or wait(
+            seen, goal, f"the operator has not yet seen the drain of {', '.join(free)}", soon=answer_is_due(stage)
+        )
+    if stage.unfree and seen.now >= goal.deadline_at:
+        return deadline_step(stage)
+    if stage.unfree:
+        return Wait(f"{len(stage.unfree)} of {len(stage.chosen)} nodes of this batch are not free", stage.progress())
+    return Wait(f"pods are ending: {', '.join(each.pod.name for each in stage.chosen)}")
