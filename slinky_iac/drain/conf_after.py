@@ -1,4 +1,4 @@
-"""After slurmctld has read its new configuration: hosts whose CPUs or GRES have changed go back to work."""
+"""After slurmctld has read its new configuration: hosts with other CPUs or GRES go back to work. And after its end."""
 
 from __future__ import annotations
 
@@ -23,6 +23,12 @@ def settle(session: Session, settings: ConfSettings) -> None:
     partitions = {name: state for name, state in held.partitions.items() if name in settings.lines.partitions}
     if held:
         conf_held.write(session, settings.controller, Held(partitions))
+
+
+def forget(session: Session, settings: ConfSettings) -> None:
+    """slurmctld is gone, and with it what was closed and drained: leave nothing of that in a namespace that stays."""
+    if not settings.outside and conf_held.read(session, settings.controller):
+        conf_held.write(session, settings.controller, Held())
 
 
 def _await_read(session: Session, settings: ConfSettings, held: Held, hosts: tuple[str, ...]) -> None:

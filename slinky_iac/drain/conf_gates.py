@@ -63,18 +63,14 @@ class SlurmConfGateProvider(Gate):
 
     def delete(self, _id: str, _props: Props) -> None:
         """slurmctld is gone: forget what was closed for it, so that nothing of it is left in a namespace that stays."""
-        from slinky_iac.drain import conf_held
-        from slinky_iac.drain.conf_held import Held
+        from slinky_iac.drain import conf_after
         from slinky_iac.drain.conf_lines import ConfSettings
         from slinky_iac.drain.session import open_session
 
         prepare()
         settings = ConfSettings.from_props(_props)
-        if settings.outside:
-            return
         with open_session(settings.reach, settings.urn) as session:
-            if conf_held.read(session, settings.controller):
-                conf_held.write(session, settings.controller, Held())
+            conf_after.forget(session, settings)
 
 
 class QueueGateProvider(Gate):

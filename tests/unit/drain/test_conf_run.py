@@ -316,6 +316,16 @@ def test_a_partition_opens_for_the_next_nodeset_of_its_name_unless_somebody_else
     assert kept(found) == Held({"all": "UP"})
 
 
+def test_a_destroyed_slurmctld_leaves_no_record_of_what_was_closed():
+    found = session()
+    conf_held.write(found, "hpc", Held({"batch": "UP"}))
+    conf_after.forget(found, settings(BOTH, outside=True))
+    assert kept(found) == Held({"batch": "UP"}), "an outside slurmctld lives on, and its stack may not read ConfigMaps"
+    conf_after.forget(found, settings(BOTH))
+    conf_after.forget(found, settings(BOTH))
+    assert found.kube.maps == {}
+
+
 def test_each_nodesets_gate_remembers_and_forgets_its_own_partition_only():
     found = session()
     conf_held.write(found, "hpc", Held({"a": "DOWN"}, ("metal-1",), 7))
