@@ -12,6 +12,7 @@ PULUMI_KUBERNETES = "4.25.0"
 COREDNS = "1.12.4"
 OPERATOR = "1.0.1"
 LATER_OPERATOR = "1.1.0"
+KUBE_ROUTER = "2.1.0"
 
 
 @dataclass(frozen=True)
@@ -125,6 +126,17 @@ LATER = Tool(
     asked=(),
 )
 """Not one of TOOLS: only who asks builds it (lab/later_operator.py). No webhook: 1.1.0's can stop all scheduling (#189)."""
+
+ENFORCER = Tool(
+    "kube-router",
+    KUBE_ROUTER,
+    ("github.com/cloudnativelabs/kube-router/v2/cmd/kube-router",),
+    ("kube-router",),
+    minutes=5,
+    cgo=False,
+    asked=(),
+)
+"""Not one of TOOLS: only who asks builds it (lab/enforcer.py)."""
 
 
 def tool(name: str) -> Tool:

@@ -22,7 +22,7 @@ Data = dict[str, Any]
 LAB_NETWORKS: Data = {
     "enabled": True,
     "apiServer": [{"cidr": "10.88.0.1"}],
-    "addresses": {"ctl": ["10.99.0.11"]},
+    "addresses": {"ctl": ["10.99.0.10"]},
 }
 """networkPolicies of the lab's stack, which has none of its own."""
 

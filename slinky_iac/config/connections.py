@@ -28,9 +28,11 @@ class Flow:
 
 
 FLOWS: Final = (
-    *(Flow(each, "slurmctld", (names.SLURMCTLD_PORT,)) for each in ("slurmd", "login", "slurmrestd", "slurmdbd")),
+    *(Flow(each, "slurmctld", (names.SLURMCTLD_PORT,)) for each in ("login", "slurmrestd", "slurmdbd")),
     *(Flow(each, "slurmdbd", (names.SLURMDBD_PORT,)) for each in ("slurmctld", "slurmrestd", "login", "slurmd")),
     Flow("operator", "slurmrestd", (names.SLURMRESTD_PORT,)),
+    # An administrator's srun beside slurmctld (`kubectl exec`) listens on a port of the kernel's choice.
+    Flow("slurmd", "slurmctld", ALL_TCP),
     # srun in a batch job listens on a port of the kernel's choice, and slurmctld and slurmstepd connect to it; MPI has UDP.
     Flow("slurmctld", "slurmd", ALL_TCP),
     Flow("slurmd", "slurmd", EVERYTHING),

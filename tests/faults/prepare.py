@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab import later_operator
+from lab import enforcer, later_operator
 from lab.slurm import jupyter, munge, nginx, older
 
 if __name__ == "__main__":
@@ -10,4 +10,5 @@ if __name__ == "__main__":
     jupyter.image()
     nginx.image()
     later_operator.image()
+    enforcer.program()
     older.root()

@@ -64,7 +64,10 @@ def test_all_in_kubernetes() -> None:
     assert found == {
         "slurm/slurm-slurmctld": {
             "podSelector": pods(name="slurmctld", instance="slurm"),
-            "ingress": [{"from": [each], "ports": tcp(6817)} for each in (slurmd, logins, slurmrestd, slurmdbd)],
+            "ingress": [
+                *({"from": [each], "ports": tcp(6817)} for each in (logins, slurmrestd, slurmdbd)),
+                {"from": [slurmd], "ports": [{"protocol": "TCP"}]},
+            ],
         },
         "slurm/slurm-slurmdbd": {
             "podSelector": pods(name="slurmdbd", instance="slurm"),
@@ -211,7 +214,8 @@ MUST: tuple[tuple[str, str, str, int], ...] = (
     *((each, "slurmdbd", "TCP", 6819) for each in ("slurmctld", "slurmrestd", "login", "slurmd")),
     ("operator", "slurmrestd", "TCP", 6820),
     ("api-server", "slurmrestd", "TCP", 6820),
-    ("slurmctld", "slurmd", "TCP", 6818), ("slurmctld", "slurmd", "TCP", 41234), ("slurmctld", "login", "TCP", 41234),
+    ("slurmd", "slurmctld", "TCP", 41234), ("slurmctld", "slurmd", "TCP", 6818),
+    ("slurmctld", "slurmd", "TCP", 41234), ("slurmctld", "login", "TCP", 41234),
     ("slurmd", "slurmd", "TCP", 6818), ("slurmd", "slurmd", "TCP", 41234), ("slurmd", "slurmd", "UDP", 4791),
     ("login", "slurmd", "TCP", 6818), ("login", "slurmd", "TCP", 22), ("slurmd", "login", "TCP", 41234),
     ("stranger", "login", "TCP", 22),

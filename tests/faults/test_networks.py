@@ -1,0 +1,79 @@
+"""NetworkPolicies for a cluster that runs, all of it in Kubernetes: strangers reach no daemon, and all that it does goes on.
+
+Each stranger tries every port with a connection of its own, before there are policies as well: then all are open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.slurm import await_true
+from tests.e2e.test_two_stacks import INSIDE
+from tests.e2e.world import Settings, World
+from tests.faults.later_operator import Inside, all_inside, lived
+from tests.faults.strangers import API_SERVER, PORTS, Stranger, elsewhere, network
+
+__all__ = ["elsewhere", "network"]
+
+
+def guarded() -> Settings:
+    return all_inside("hs256", later=False) | {"slinky-iac:networkPolicies": {"enabled": True, "apiServer": API_SERVER}}
+
+
+@pytest.fixture(scope="module")
+def inside(world: World, network: None) -> Iterator[Inside]:
+    with lived(world, later=False) as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def strangers(inside: Inside, elsewhere: Stranger) -> tuple[Stranger, Stranger]:
+    beside = Stranger(inside.world, INSIDE)
+    beside.up()
+    return elsewhere, beside
+
+
+def test_without_policies_a_stranger_reaches_every_daemon(inside: Inside, strangers: tuple[Stranger, Stranger]) -> None:
+    for stranger in strangers:
+        assert stranger.open_of(inside.world, INSIDE, PORTS) == set(PORTS)
+
+
+def test_a_policy_for_a_running_cluster_shuts_strangers_out_and_restarts_no_pod(
+    inside: Inside, strangers: tuple[Stranger, Stranger]
+) -> None:
+    before = inside.uids()
+    inside.write(guarded())
+    inside.stack.up()
+    ports = PORTS | {"login": 22}
+    for stranger in strangers:
+        await_true(
+            f"{stranger.namespace} reaches sshd alone",
+            lambda who=stranger: who.open_of(inside.world, INSIDE, ports) <= {"login"},  # type: ignore[misc]
+            60,
+        )
+    assert inside.uids() == before
+
+
+def test_jobs_steps_logins_and_accounting_go_on(inside: Inside) -> None:
+    nodes = ["solo-0", "solo-1", "solo-2"]
+    assert sorted(inside.slurm("srun", "-N3", "-t1", "hostname").split()) == nodes
+    number = inside.submit("solo-[0-2]", "srun -N3 hostname > /tmp/steps", "-N3", "-t2")
+    listed = ["sacct", "-X", "-n", "-P", "-j", number, "-o", "State"]
+    await_true("slurmdbd has the job ended", lambda: inside.slurm(*listed).strip() == "COMPLETED", 60)
+    login = next(
+        pod["metadata"]["name"]
+        for pod in inside.world.objects("pods", INSIDE)
+        if pod["metadata"]["name"].startswith("inside-login-main")
+    )
+    said = inside.world.kubectl("exec", "-n", INSIDE, login, "--", "srun", "-N3", "-t1", "hostname")
+    assert sorted(said.stdout.split()) == nodes
+    assert "COMPLETED" in inside.world.kubectl("exec", "-n", INSIDE, login, "--", "sacct", "-a", "-X").stdout
+
+
+def test_a_gate_drains_and_the_operator_lets_the_pod_go(inside: Inside) -> None:
+    inside.set("nodesets.solo.replicas", "2")
+    (given,) = [node["node"] for node in inside.plan()["nodes"]]
+    inside.stack.up()
+    await_true(f"{given} is gone", lambda: len(inside.workers()) == 2 and given not in inside.workers(), 90)
