@@ -9,7 +9,7 @@ from typing import Any
 
 import pulumi
 from pulumi_kubernetes import Provider
-from pulumi_kubernetes.core.v1 import Namespace
+from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota
 
 from components.accounting import Accounting, AccountingArgs
 from components.auth_keys import AuthKeys, AuthKeysArgs
@@ -24,7 +24,7 @@ from components.munge_clients import MungeClients, MungeClientsArgs
 from components.network_policies import NetworkPolicies, NetworkPoliciesArgs
 from components.node_set import NodeSet, NodeSetArgs
 from components.operator import Operator, OperatorArgs
-from components.resources import child, token
+from components.resources import child, metadata, token
 from components.rest_api import RestApi, RestApiArgs
 from components.slurm_conf import QueueGate, queue_props
 from slinky_iac import names, taken
@@ -35,7 +35,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.manifests.dropped import dropped
 from slinky_iac.manifests.endpoints import host_port
-from slinky_iac.manifests.shared import namespace_labels
+from slinky_iac.manifests.shared import namespace_labels, quota_spec
 from slinky_iac.slurmconf import outside_slurm_conf
 
 
@@ -111,7 +111,7 @@ class HybridCluster(pulumi.ComponentResource):
         if config.network_policies.enabled:
             args_ = NetworkPoliciesArgs(config=config)
             networks = NetworkPolicies(f"{name}-networks", args_, child(self, operator, namespace, provider=kube))
-        first = (operator, namespace, keys, endpoints, fence, networks)
+        first = (operator, namespace, keys, endpoints, fence, networks, self._quota(name, config, kube, namespace))
         accounting = self._accounting(name, settings, kube, first)
         controller = Controller(
             f"{name}-controller",
@@ -160,6 +160,14 @@ class HybridCluster(pulumi.ComponentResource):
         keep = config.cluster.keep_namespace
         options = child(self, provider=kube, retain_on_delete=keep, hooks=hooks)
         return Namespace(f"{name}-namespace", metadata=meta, opts=options)
+
+    def _quota(self, name: str, config: StackConfig, kube: Provider, namespace: Namespace | None) -> ResourceQuota | None:
+        if not config.cluster.quota:
+            return None
+        meta = metadata(config, names.resource_quota(config.cluster.resource_name))
+        return ResourceQuota(
+            f"{name}-quota", metadata=meta, spec=quota_spec(config), opts=child(self, namespace, provider=kube)
+        )
 
     def _accounting(
         self, name: str, settings: StackSettings, kube: Provider, after: tuple[pulumi.Resource | None, ...]

@@ -227,6 +227,11 @@ def fence(namespace: str, cluster: str, part: FencePart) -> str:
     return f"slinky-iac-{part}.{namespace}.{cluster}"
 
 
+def resource_quota(cluster: str) -> str:
+    """ResourceQuota of the cluster's namespace."""
+    return shorten(f"{cluster}-quota")
+
+
 def network_policy(cluster: str, part: Part) -> str:
     """NetworkPolicy of the pods of one part of a cluster."""
     return shorten(f"{cluster}-{part}")

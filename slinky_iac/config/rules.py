@@ -13,6 +13,7 @@ from slinky_iac import names
 from slinky_iac.config import (
     rules_kubernetes,
     rules_munge,
+    rules_namespace,
     rules_networks,
     rules_rotation,
     rules_secrets,
@@ -375,6 +376,7 @@ RULES: tuple[Rule, ...] = (
     _mixed,
     *rules_kubernetes.RULES,
     *rules_tls.RULES,
+    *rules_namespace.RULES,
     *rules_networks.RULES,
     *rules_secrets.RULES,
 )

@@ -65,6 +65,13 @@ class Cluster(Section):
     fence: bool = True
     """Whether the API server itself refuses to delete or shrink NodeSets, and to delete what they need, unless a gate has
     drained their nodes; kubectl, Helm and all others are refused. Needs Kubernetes 1.30 or newer: set false on 1.29."""
+    pod_security: Literal["privileged", "baseline"] | None = None
+    """Pod Security Standard that the API server enforces in a namespace of this stack. privileged: what slurmd's pods need
+    where the cluster's default is stricter. baseline: for a stack without NodeSets. By default the cluster's own;
+    warnings and audit are at restricted in any case, which none of the operator's pods meets."""
+    quota: dict[str, Quantity] = Field(default_factory=dict)
+    """ResourceQuota of the namespace, e.g. {pods: 40, services.loadbalancers: 1}: an upper limit for who else makes objects
+    there. CPU and memory are refused: the operator's sidecars ask for none, and Kubernetes would refuse their pods."""
     resource_name: DnsLabel = "slurm"
     """Name of the Controller, RestApi and Accounting resources; Services are `<this>-restapi` and so on. With slurm-operator
     1.0 give every Slurm cluster in one Kubernetes a name of its own: it mixes up equal names of two namespaces."""

@@ -27,8 +27,16 @@ def labels(config: StackConfig) -> dict[str, str]:
 
 def namespace_labels(config: StackConfig) -> dict[str, str]:
     """Labels of the cluster's namespace: the API server warns of pods that may do more than they need, and audits them. It
-    refuses none: slurmd runs privileged (Kubernetes, "Pod Security Standards")."""
-    return labels(config) | {f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("warn", "audit")}
+    refuses none, but by `cluster.podSecurity`: slurmd runs privileged (Kubernetes, "Pod Security Standards")."""
+    modes = dict.fromkeys(("warn", "audit"), "restricted")
+    if config.cluster.pod_security is not None:
+        modes["enforce"] = config.cluster.pod_security
+    return labels(config) | {f"pod-security.kubernetes.io/{mode}": level for mode, level in modes.items()}
+
+
+def quota_spec(config: StackConfig) -> Spec:
+    """Spec of the namespace's ResourceQuota."""
+    return {"hard": dict(config.cluster.quota)}
 
 
 def reference(config: StackConfig) -> Spec:

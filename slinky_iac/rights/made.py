@@ -50,6 +50,8 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
         if config.keys.source == "imported":
             yield CORE, "secrets", key_secret(config)
         return
+    if config.cluster.quota:
+        yield CORE, "resourcequotas", names.resource_quota(base)
     yield from _keys(config, base)
     for endpoint in (slurmdbd_endpoint(config), slurmctld_endpoint(config)):
         if endpoint is not None:

@@ -7,9 +7,10 @@ import itertools
 import pytest
 
 from slinky_iac.keys import fingerprint
+from slinky_iac.manifests.shared import namespace_labels
 from tests.clusters import RAW_KEYS, STACKS, recorded
 from tests.program import Recording, Registered
-from tests.stacks import networks
+from tests.stacks import form, networks
 
 CR = "kubernetes:slinky.slurm.net/v1beta1:"
 every_stack = pytest.mark.parametrize("stack", STACKS)
@@ -96,6 +97,24 @@ def test_network_policies_stand_before_the_pods_that_they_guard(stack: str) -> N
     assert {"slurm", "slinky"} == {r.inputs["metadata"]["namespace"] for r in policies}
     assert missing_before(recording, policies, recording.of("helm.sh/v3:Release")) == []
     assert [r.name for r in recorded(stack).resources if r.type.endswith(":NetworkPolicy")] == []
+
+
+@pytest.mark.parametrize("level", ["privileged", None])
+def test_the_level_that_is_enforced_is_the_one_that_was_set(level: str | None) -> None:
+    config = form("all-in-kubernetes", cluster={"podSecurity": level})
+    assert namespace_labels(config).get("pod-security.kubernetes.io/enforce") == level
+
+
+def test_a_quota_is_made_in_the_namespace_before_its_pods() -> None:
+    recording = recorded("all-in-kubernetes", cluster={"quota": {"pods": 40, "requests.storage": "1Ti"}})
+    (quota,) = recording.of("core/v1:ResourceQuota")
+    meta = quota.inputs["metadata"]
+    assert (meta["namespace"], meta["name"]) == ("slurm", "slurm-quota")
+    assert quota.inputs["spec"] == {"hard": {"pods": "40", "requests.storage": "1Ti"}}
+    for kind in ("Controller", "Accounting", "RestApi", "NodeSet"):
+        for made in recording.of(f"slinky.slurm.net/v1beta1:{kind}"):
+            assert quota.urn in recording.before(made)
+    assert recorded("all-in-kubernetes").of("core/v1:ResourceQuota") == []
 
 
 @every_stack

@@ -92,7 +92,52 @@ NETWORKS = [
         {"networkPolicies": {"nodes": []}},
     ),
 ]
+NETWORKS += [
+    Case(
+        "a level that refuses slurmd's pods",
+        minimal(cluster={"name": "lab", "podSecurity": "baseline"}, nodesets=GPU),
+        "error",
+        "cluster.podSecurity",
+        ("nodesets.gpu", "would be made"),
+        {"cluster": {"podSecurity": "privileged"}},
+    ),
+    Case(
+        "a level that refuses the host network",
+        minimal(cluster={"name": "lab", "podSecurity": "baseline"}, restapi={"pod": {"hostNetwork": True}}),
+        "error",
+        "cluster.podSecurity",
+        ("restapi.pod.hostNetwork",),
+        {"restapi": {"pod": {"hostNetwork": False}}},
+    ),
+    Case(
+        "a quota of memory",
+        minimal(cluster={"name": "lab", "quota": {"requests.memory": "64Gi"}}),
+        "error",
+        "cluster.quota.requests.memory",
+        ("sidecars", "count/"),
+        {"cluster": {"quota": None}},
+    ),
+    Case(
+        "a quota that a NodeSet outgrows",
+        minimal(
+            cluster={"name": "lab", "quota": {"pods": 9, "count/jobs.batch": 0}},
+            nodesets={"gpu": {"replicas": 1, "maxReplicas": 6}},
+        ),
+        "error",
+        "cluster.quota.pods",
+        ("is 9", "may have 10 pods"),
+        {"cluster": {"quota": {"pods": 10}}},
+    ),
+]
 NETWORKS_TOLD = [
+    Case(
+        "a level for somebody else's namespace",
+        minimal(cluster={"name": "lab", "podSecurity": "privileged", "createNamespace": False}),
+        "warning",
+        "cluster.podSecurity",
+        ("is ignored",),
+        {"cluster": {"createNamespace": True}},
+    ),
     Case(
         "pods that no policy holds for",
         minimal(nodesets=HOST_NETWORK, **on(nodes=["10.0.0.0/24"])),

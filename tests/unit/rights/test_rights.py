@@ -23,7 +23,7 @@ PLURALS = {
     "ConfigMap": "configmaps", "Secret": "secrets", "Service": "services", "Namespace": "namespaces",
     "EndpointSlice": "endpointslices", "Controller": "controllers", "Accounting": "accountings", "RestApi": "restapis",
     "NodeSet": "nodesets", "LoginSet": "loginsets", "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
-    "NetworkPolicy": "networkpolicies",
+    "NetworkPolicy": "networkpolicies", "ResourceQuota": "resourcequotas",
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings", "Certificate": "certificates",
 }  # fmt: skip
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
@@ -51,7 +51,7 @@ def config_of(example: Any, over: dict[str, Any] | None = None) -> StackConfig:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_object_that_a_stack_makes_is_named_in_the_rights_of_apply(stack: str) -> None:
-    more = {"logins": FULL["logins"], **networks(stack)}
+    more = {"cluster": {"quota": {"pods": 99}}, "logins": FULL["logins"], **networks(stack)}
     recording = recorded(stack, **more)
     (example,) = [path for path in EXAMPLES if path.stem == f"Pulumi.{stack}"]
     config = config_of(example, more)

@@ -1,0 +1,73 @@
+"""Rules about the namespace's limits: what Kubernetes would refuse of this stack's own pods is told before it does.
+
+Sources: slurm-operator ``internal/builder`` (slurmd is privileged; no pod drops capabilities or sets a seccomp profile;
+sidecars have no requests); Kubernetes, "Pod Security Standards" and "Resource Quotas".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.stack import StackConfig
+
+_COUNTED: Final = frozenset(
+    {"pods", "services", "secrets", "configmaps", "persistentvolumeclaims", "services.loadbalancers", "services.nodeports"}
+    | {"requests.storage"}
+)
+_SPARE: Final = 2
+"""Pods beside those that a stack keeps: one of a Deployment that is rolled, and one of preflight."""
+
+
+def pod_security(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """The API server makes no pod that a level refuses, and says so to the operator only."""
+    cluster = config.cluster
+    if cluster.pod_security is None:
+        return
+    if not cluster.create_namespace:
+        yield warning(
+            "cluster.podSecurity",
+            "is ignored: cluster.createNamespace is false, and the namespace's labels are for who made it",
+        )
+    needed = [f"nodesets.{name}" for name in config.nodesets]
+    needed += ["restapi.pod.hostNetwork"] if config.restapi.pod.host_network else []
+    needed += [f"logins.{name}.pod.hostNetwork" for name, login in config.logins.items() if login.pod.host_network]
+    if cluster.pod_security == "baseline" and needed:
+        yield error(
+            "cluster.podSecurity",
+            f"baseline refuses privileged pods and pods on the host network, and {name_of(needed[0])} needs it: no such pod"
+            " would be made. Set privileged, or leave it out",
+        )
+
+
+def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A quota that is too small refuses pods of a scale-out, or all of them."""
+    limits = config.cluster.quota
+    for name in limits:
+        if name not in _COUNTED and not name.startswith("count/"):
+            yield error(
+                f"cluster.quota.{name_of(name)}",
+                f"is none of {', '.join(sorted(_COUNTED))} and count/RESOURCE.GROUP. With limits of CPU or memory Kubernetes"
+                " refuses each pod whose containers don't ask for them, as the operator's sidecars: no daemon would start."
+                " Remove it",
+            )
+    wanted = pods(config)
+    given = limits.get("pods", "")
+    if given.isdigit() and int(given) < wanted:
+        yield error(
+            "cluster.quota.pods",
+            f"is {given}, and this stack may have {wanted} pods (its daemons, replicas or maxReplicas of each NodeSet, login"
+            f" pods, and {_SPARE} for updates and preflight): some would never be made. Set {wanted} or more",
+        )
+
+
+def pods(config: StackConfig) -> int:
+    """The most pods that a stack has at a time."""
+    inside = [config.controller.external is None, config.accounting.enabled and config.accounting.external is None]
+    workers = sum(max(each.replicas, each.max_replicas or 0) for each in config.nodesets.values())
+    return sum(inside) + config.restapi.replicas + workers + sum(e.replicas for e in config.logins.values()) + _SPARE
+
+
+RULES = (pod_security, quota)
