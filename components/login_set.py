@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 import pulumi
@@ -9,7 +10,8 @@ import pulumi
 from components.resources import child, custom_resource, token
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.workers import loginset_spec
+from slinky_iac.manifests.workers import loginset_spec, replaces_pods
+from slinky_iac.reach import reach
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,36 @@ class LoginSet(pulumi.ComponentResource):
         super().__init__(token("LoginSet"), name, None, opts)
         kube = names.loginset_resource(args.config.cluster.resource_name, args.loginset)
         spec = loginset_spec(args.config, args.loginset)
-        self.resource = custom_resource("LoginSet", kube, args.config, spec, child(self))
+        options = child(self, hooks=_sessions_first(args.config, args.loginset, kube))
+        self.resource = custom_resource("LoginSet", kube, args.config, spec, options)
         self.resource_name = pulumi.Output.from_input(kube)
         self.register_outputs({"resource_name": self.resource_name})
+
+
+def _sessions_first(config: StackConfig, loginset: str, resource: str) -> pulumi.ResourceHookBinding | None:
+    """A look, right before an update that replaces the pods, at who works in them with srun or salloc.
+
+    A preview warns. An update stops before the login set is changed, which is among its last acts.
+    """
+    if config.logins[loginset].interrupt_sessions:
+        return None
+    hide = "" if config.drain is None or config.drain.show_users else f"slinky-iac/{pulumi.get_stack()}"
+    way = reach(config)
+
+    def look() -> str:
+        from slinky_iac.drain import logins  # noqa: PLC0415 - few updates change a login set, and its clients take 0.1 s
+
+        return logins.in_the_way(way, resource, hide)
+
+    async def before_update(args: pulumi.ResourceHookArgs) -> None:
+        if not replaces_pods(args.old_inputs or {}, args.new_inputs or {}):
+            return
+        found = await asyncio.to_thread(look)
+        setting = f"set logins.{loginset}.interruptSessions: true"
+        if found and pulumi.runtime.is_dry_run():
+            pulumi.log.warn(f"{resource}: {found}. The update stops before it; wait, or {setting}")
+        elif found:
+            raise pulumi.RunError(f"{resource} was not changed: {found}. Wait until they have ended, or {setting}")
+
+    hook = pulumi.ResourceHook(f"slinky-sessions-{loginset}", before_update, pulumi.ResourceHookOptions(on_dry_run=True))
+    return pulumi.ResourceHookBinding(before_update=[hook])

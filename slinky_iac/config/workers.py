@@ -203,6 +203,9 @@ class LoginSet(Section):
     """Service of sshd."""
     pod: PodSettings = PodSettings()
     """Placement."""
+    interrupt_sessions: bool = False
+    """Let an update replace login pods while srun or salloc runs in them. By default it stops before the login set, since
+    their jobs end with the pod. Shells without a job are not seen."""
 
 
 class SlurmdHost(Section):

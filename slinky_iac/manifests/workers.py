@@ -5,6 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections.abc import Mapping
+from typing import Any
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
@@ -152,3 +154,12 @@ def loginset_spec(config: StackConfig, name: str) -> Spec:
     if pod := template(config, login.pod):
         spec["template"] = pod
     return spec
+
+
+def replaces_pods(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
+    """Whether a LoginSet that goes from ``old`` to ``new``, both whole inputs, ends pods that it has."""
+    before, after = dict(old.get("spec") or {}), dict(new.get("spec") or {})
+    fewer = (before.pop("replicas", 0) or 0) > (after.pop("replicas", 0) or 0)
+    for spec in (before, after):
+        spec.pop("service", None)
+    return fewer or before != after

@@ -90,6 +90,10 @@ class Job:
     """``--constraint``, as its owner wrote it."""
     node_count: int | None = None
     """Fewest nodes that it takes; None where Slurm doesn't say."""
+    batch: bool = False
+    """Its work is a script that slurmd runs; else it ends with the srun, or the shell of the salloc, that asked for it."""
+    submitted_from: str = ""
+    """Name of the host where it was asked for."""
     unreadable: str = ""
     """Why this row can't be read. What of it could be is here all the same; where its states or its nodes couldn't,
     ``states`` has :data:`UNREADABLE`, and without nodes it may hold any."""

@@ -133,6 +133,8 @@ class RawJob(Strict):
     required_nodes: str = ""
     features: str = ""
     node_count: Number | int = 0
+    batch_flag: bool = False
+    allocating_node: str = ""
 
     def value(self, nodes: tuple[str, ...], unreadable: str, same: Callable[[Any], Any]) -> Job:
         """``nodes``: the names in its list of nodes. ``unreadable``: why states or nodes couldn't be read, else empty.
@@ -168,6 +170,8 @@ class RawJob(Strict):
             required=_required(self.required_nodes),
             features=same(self.features),
             node_count=plain(self.node_count),
+            batch=self.batch_flag,
+            submitted_from=same(self.allocating_node),
         )
 
 

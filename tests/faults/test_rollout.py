@@ -205,7 +205,8 @@ def _outdated(gated: Gated) -> int:
 
 
 def test_a_live_nodeset_with_rolling_updates_is_taken_up_without_a_change_of_its_pods(calm: Gated, slurm: Slurm) -> None:
-    gated, rolled = calm, template()
+    gated = calm
+    rolled = {"env": gated.current["slinky-iac:nodesets"][NODESET].get("env", {})}
     rolling = {**rolled, "updateStrategy": {"type": "RollingUpdate"}}
     gated.up(3, nodeset=rolling)
     assert strategy(gated) == "RollingUpdate"

@@ -1,0 +1,81 @@
+"""A changed login set, while srun runs in its pod: the update stops before it, and ends the job only where it is told to."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.e2e.slurm import await_true
+from tests.e2e.test_two_stacks import GRACE, INSIDE
+from tests.e2e.world import World, ready
+from tests.faults.inside_parts import await_login
+from tests.faults.later_operator import Inside, all_inside, lived
+
+
+@pytest.fixture(scope="module")
+def inside(world: World) -> Iterator[Inside]:
+    with lived(world, later=False) as found:
+        yield found
+
+
+def login_pod(inside: Inside) -> str:
+    """Name of the login set's pod that is there to stay."""
+    pods = [
+        pod["metadata"]["name"]
+        for pod in inside.world.objects("pods", INSIDE)
+        if pod["metadata"]["name"].startswith("inside-login-main") and ready(pod)
+    ]
+    assert len(pods) == 1, pods
+    return str(pods[0])
+
+
+def written(inside: Inside, **login: Any) -> None:
+    """Write another template of the login set; nothing is applied."""
+    settings = all_inside("hs256", later=False)
+    pod = {**GRACE, "annotations": {"example.org/template": "2"}}
+    settings["slinky-iac:logins"] = {"main": {"sssdConfSecret": "sssd", "pod": pod, **login}}
+    inside.write(settings)
+
+
+def test_an_update_stops_before_a_login_set_from_which_srun_runs(inside: Inside) -> None:
+    before = login_pod(inside)
+    argv = ["exec", "-n", INSIDE, before, "-c", "login", "--", "srun", "-w", "solo-0", "-t", "20", "sleep", "600"]
+    command = ["kubectl", *argv]
+    with subprocess.Popen(
+        command, env=inside.world.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as srun:
+        try:
+            await_true("srun has its job", lambda: srun.poll() is not None or inside.slurm("squeue", "-h", "-t", "R"), 60)
+            assert srun.poll() is None, srun.stdout and srun.stdout.read()
+            (number,) = inside.slurm("squeue", "-h", "-o", "%i").split()
+
+            written(inside)
+            preview = inside.stack.pulumi("preview")
+            assert f"1 job ({number} of " in preview.stdout, preview.stdout
+            refused = inside.stack.up(check=False)
+            assert refused.returncode != 0
+            assert "inside-login-main was not changed" in refused.stdout + refused.stderr, refused.stdout
+            assert login_pod(inside) == before
+            assert inside.job(number)["JobState"] == "RUNNING"
+
+            written(inside, interruptSessions=True)
+            inside.stack.up()
+            await_true("the pod is replaced", lambda: before not in inside.uids(), 120)
+            await_login(inside.world)
+        finally:
+            srun.kill()
+
+
+def test_without_such_a_job_the_login_set_is_updated(inside: Inside) -> None:
+    inside.slurm("scancel", "-u", "root")
+    inside.slurm("scancel", "-u", "slurm")
+    await_true("no job is left", lambda: not inside.slurm("squeue", "-h").strip(), 60)
+    before = login_pod(inside)
+    settings = all_inside("hs256", later=False)
+    inside.write(settings)
+    inside.stack.up()
+    await_true("the pod is replaced", lambda: before not in inside.uids(), 120)
+    await_login(inside.world)
