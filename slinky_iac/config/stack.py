@@ -41,8 +41,9 @@ class Access(Section):
     allow_plain_http: bool = False
     """Accept an http address of another host at `url`: tokens can be read on the network, and answers changed."""
     user: SlurmUser = names.SLURM_USER
-    """Slurm user that tokens of gates and commands name: SlurmUser, or one with AdminLevel=Admin in slurmdbd. Slurm's logs
-    and reasons show a separate user, and `sacctmgr` can take its rights away."""
+    """Slurm user that tokens of gates and commands name: SlurmUser, or one with AdminLevel=Admin in slurmdbd; a lower level
+    is an error before anything is drained. Slurm's logs and reasons show a separate user, and `sacctmgr` can take its rights
+    away."""
 
 
 class Kubernetes(Section):

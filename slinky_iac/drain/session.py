@@ -32,6 +32,7 @@ from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
+from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.models import JobWord
 from slinky_iac.slurmrest.shared import THIS_PROCESS
 from slinky_iac.slurmrest.signing import SigningKey, held
@@ -54,6 +55,7 @@ class Session:
         self._clock = clock
         self._kube: KubeClient | None = None
         self._slurm: SlurmrestClient | None = None
+        self._is_admin = False
         self.run = secrets.token_hex(4)
         """Stamp of this run (:attr:`slinky_iac.drain.observation.Goal.run`)."""
         self.asked_by = actor(os.environ, host=socket.gethostname())
@@ -88,7 +90,10 @@ class Session:
 
     @property
     def slurm(self) -> SlurmrestClient:
-        """The slurmrestd client, opened at first use with the key that the Secret holds now."""
+        """The slurmrestd client, opened at first use with the key that the Secret holds now, as an administrator of Slurm.
+
+        Raises what :func:`require_admin` does; after an answer that was none, the next use asks again.
+        """
         if self._slurm is None:
             client = SlurmrestClient(
                 self._endpoint(),
@@ -101,6 +106,9 @@ class Session:
                 shared=THIS_PROCESS,
             )
             self._slurm = self._stack.enter_context(client)
+        if not self._is_admin:
+            require_admin(self._slurm, self.reach.user)
+            self._is_admin = True
         return self._slurm
 
     def slurm_with(self, keys: Sequence[SigningKey]) -> SlurmrestClient:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from urllib.parse import quote
 
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestVersionError
 from slinky_iac.kube.wire import SIEVE
@@ -104,12 +105,23 @@ class SlurmrestClient(Session):
         leads to another cluster's slurmctld says it all the same (run).
         """
         left = self._left(budget_s)
+        return self._conf(left).ClusterName
+
+    def slurm_user(self, *, budget_s: float | None = None) -> str:
+        """SlurmUser of slurmctld; ``""`` where slurmrestd can't tell, as before 26.05."""
+        return (self._conf(self._left(budget_s)).SlurmUser or "").partition("(")[0]
+
+    def _conf(self, left: Callable[[], float]) -> raw.ConfName:
         if self.version(budget_s=left()) != versions.CONF_SINCE:
-            return ""
+            return raw.ConfName()
         try:
-            return self._get("conf", raw.ConfNameBody, left(), most=LONG).slurm_conf.ClusterName
+            return self._get("conf", raw.ConfNameBody, left(), most=LONG).slurm_conf
         except (SlurmrestRefused, SlurmrestGarbage, SlurmrestVersionError):
-            return ""
+            return raw.ConfName()
+
+    def admin_level(self, user: str, *, budget_s: float | None = None) -> str:
+        """AdminLevel of a user in slurmdbd, as slurmrestd writes it; ``""`` where there is no such user."""
+        return self._get(f"user/{quote(user, safe='')}", raw.UsersBody, budget_s, api="slurmdb").level(user)
 
     def reservations(self, *, budget_s: float | None = None) -> tuple[models.Reservation, ...]:
         """All reservations, past ones excepted."""

@@ -291,14 +291,17 @@ class DiagBody(Envelope, kw_only=True):
         return Diag(slurm.release, slurm.cluster, numbers.jobs_running, numbers.jobs_pending)
 
 
-class _ConfName(Strict):
+class ConfName(Strict):
+    """What of slurm.conf says whose cluster it is."""
+
     ClusterName: str = ""
+    SlurmUser: str | None = None
 
 
 class ConfNameBody(Envelope, kw_only=True):
-    """GET conf/ (26.05), of which slurmctld's own ClusterName."""
+    """GET conf/ (26.05), of which slurmctld's own ClusterName and SlurmUser."""
 
-    slurm_conf: _ConfName
+    slurm_conf: ConfName
 
 
 class _RawController(Strict):
@@ -320,6 +323,21 @@ class ClustersBody(Envelope, kw_only=True):
 
     def values(self) -> tuple[Cluster, ...]:
         return tuple(Cluster(c.name, c.controller.host, c.controller.port, c.nodes, c.rpc_version) for c in self.clusters)
+
+
+class _RawUser(Strict):
+    name: str
+    administrator_level: list[str]
+
+
+class UsersBody(Envelope, kw_only=True):
+    """GET /slurmdb/…/user/NAME."""
+
+    users: list[_RawUser]
+
+    def level(self, name: str) -> str:
+        """AdminLevel of a user; ``""`` where it isn't there."""
+        return next((", ".join(user.administrator_level) for user in self.users if user.name == name), "")
 
 
 class _RawJobError(Strict):

@@ -47,7 +47,11 @@ def test_a_job_that_slurm_refuses_to_touch_is_told_once_and_stays_on_the_screen(
 
 
 class Opened(Session):
-    """A session with a key that needs no Kubernetes."""
+    """A session with a key that needs no Kubernetes, whose user was found to be an administrator."""
+
+    def __init__(self, *arguments, **more):
+        super().__init__(*arguments, **more)
+        self._is_admin = True
 
     def _signing_keys(self):
         return [b"k" * 32]

@@ -120,6 +120,10 @@ class FakeSlurm:
     changed: bool = True
     controller: str | None = "lab"
     """slurmctld's own ClusterName; META has the one of slurmrestd. None: it doesn't serve its slurm.conf."""
+    slurm_user: str | None = "slurm"
+    """SlurmUser of slurmctld's conf."""
+    levels: dict[str, str] | None = field(default_factory=dict)
+    """AdminLevel by user in slurmdbd. None: slurmdbd doesn't answer."""
     ticks: Ticks = field(default_factory=Ticks)
 
     def add(self, *rows: Json) -> FakeSlurm:
@@ -184,15 +188,23 @@ class FakeSlurm:
             ("GET", "node"): lambda: answer(nodes=[{**self.nodes[name], "alloc_cpus": 0}], last_update=number(1)),
             ("GET", "reservations"): lambda: answer(reservations=[], last_update=number(self.last_update)),
             ("GET", "diag"): lambda: answer(statistics={"jobs_running": len(self.jobs), "jobs_pending": 0}),
+            ("GET", "user"): lambda: self.user(name),
             ("POST", "nodes"): lambda: self.update(body),
             ("DELETE", "node"): lambda: answer() if self.nodes.pop(name, None) else answer(422, [error(2018)]),
             ("DELETE", "jobs"): lambda: self.cancel(body),
             ("POST", "jobs"): lambda: self.requeue(body),
         }
         if self.controller is not None:
-            calls["GET", "conf"] = lambda: answer(slurm_conf={"ClusterName": self.controller})
+            names = {"ClusterName": self.controller, "SlurmUser": self.slurm_user}
+            calls["GET", "conf"] = lambda: answer(slurm_conf=names)
         call = calls.get((request.method, kind))
         return call() if call is not None else httpx.Response(404, text="Unable find requested URL")
+
+    def user(self, name: str) -> httpx.Response:
+        if self.levels is None:
+            return answer(502, [error(7000, "Unable to connect to database")])
+        known = self.levels.get(name)
+        return answer(users=[] if known is None else [{"name": name, "administrator_level": [known]}])
 
     def listed(self, only_changes: bool) -> httpx.Response:
         if only_changes and not self.changed:
