@@ -7,6 +7,7 @@ step itself lowers the number. What a preview doesn't say is not known, and neve
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from slinky_iac import names
@@ -56,7 +57,9 @@ def _of(step: Step, removals: Mapping[str, Json], now: int) -> Drain | None:
 
 def _scale_in(old: Json, new: Json, now: int) -> Drain | None:
     plan, before, after = dictionary(new.get("plan")), _ceiling(old), _ceiling(new)
-    fresh = plan != dictionary(old.get("plan"))
+    rolls = dictionary(plan.get("rolls"))
+    written = bool(rolls) and (bool(new.get("due")) or new.get("template") != old.get("template"))
+    fresh = written or plan != dictionary(old.get("plan"))
     if "nodes" not in plan or not (fresh or _fits(plan, after)):
         if after >= before or before <= 0:
             return None
@@ -64,7 +67,8 @@ def _scale_in(old: Json, new: Json, now: int) -> Drain | None:
         return Drain("scale-in", _name(new), known=False, before=before, after=after, warnings=(why,))
     if not fresh and after >= before:
         return None
-    return from_plan("scale-in", plan, dictionary(new.get("policy")), now)
+    kind: DrainKind = "rollout" if rolls and whole(plan.get("from")) == whole(plan.get("to")) else "scale-in"
+    return replace(from_plan(kind, plan, dictionary(new.get("policy")), now), at_once=whole(rolls.get("at_once")))
 
 
 def _fits(plan: Json, after: int) -> bool:

@@ -132,7 +132,7 @@ def _runs(job: Job, now: int) -> str:
 
 
 def _share(drain: Drain, allowed: float) -> str:
-    gone = max(drain.before - drain.after, len(drain.nodes))
+    gone = drain.at_once if drain.kind == "rollout" else max(drain.before - drain.after, len(drain.nodes))
     return f"{drain.what}: {gone} of {drain.before} nodes would be given up, more than the share {allowed:g} of --max-share"
 
 

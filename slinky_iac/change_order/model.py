@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Op = Literal["create", "update", "replace", "delete", "import", "refresh", "read", "other"]
-DrainKind = Literal["scale-in", "removal", "hosts", "namespace", "slurm-conf"]
+DrainKind = Literal["scale-in", "rollout", "removal", "hosts", "namespace", "slurm-conf"]
 
 
 @dataclass(frozen=True)
@@ -83,11 +83,14 @@ class Drain:
     warnings: tuple[str, ...] = ()
     returns: tuple[str, ...] = ()
     """Bare-metal hosts that go back to work."""
+    at_once: int = 0
+    """Of a rollout, how many nodes are away at the same time."""
 
     @property
     def share(self) -> float:
-        """Share of the NodeSet that is given up, 0 to 1; 0 where the number before isn't known."""
-        return max(self.before - self.after, len(self.nodes)) / self.before if self.before > 0 else 0.0
+        """Share of the NodeSet that is given up, or away at the same time, 0 to 1; 0 where the number before isn't known."""
+        gone = self.at_once if self.kind == "rollout" else max(self.before - self.after, len(self.nodes))
+        return gone / self.before if self.before > 0 else 0.0
 
     @property
     def late(self) -> tuple[Job, ...]:

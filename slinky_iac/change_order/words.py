@@ -24,6 +24,7 @@ SHOWN_OPS = ("delete", "replace", "update", "create", "import", "refresh", "read
 """What can hurt comes first."""
 KINDS = {
     "scale-in": "scale-in",
+    "rollout": "rollout",
     "removal": "removal",
     "hosts": "maintenance",
     "namespace": "deletion",
@@ -174,6 +175,8 @@ def drain_title(drain: Drain) -> str:
         return f"namespace {drain.what}: deleted with everything in it"
     if drain.kind == "removal":
         return f"{drain.what}: removed with {_count(max(drain.before, len(drain.nodes)), 'node')}"
+    if drain.kind == "rollout":
+        return f"{drain.what}: {len(drain.nodes)} of {_count(drain.before, 'pod')} replaced, {drain.at_once} at once"
     return f"{drain.what}: {drain.before} → {drain.after} nodes"
 
 

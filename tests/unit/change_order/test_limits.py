@@ -53,7 +53,8 @@ JOBS = st.builds(
     st.none() | st.integers(NOW - 10**6, NOW), st.none() | st.integers(NOW, NOW + 10**6),
 )  # fmt: skip
 DRAINS = st.builds(
-    Drain, st.sampled_from(["scale-in", "removal"]), st.just("gpu"), st.booleans(), st.integers(0, 9), st.integers(0, 9),
+    Drain, st.sampled_from(["scale-in", "rollout", "removal"]), st.just("gpu"), st.booleans(),
+    st.integers(0, 9), st.integers(0, 9),
     st.lists(st.builds(Node, st.text(max_size=3), st.just(""), st.just("busy"), st.none()), max_size=3).map(tuple),
     st.lists(JOBS, max_size=4).map(tuple), st.integers(0, 9),
 )  # fmt: skip

@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from slinky_iac.change_order import words
 from slinky_iac.change_order.build import change_order, read_removals
 from slinky_iac.change_order.limits import Exit, Limits, judge
 from slinky_iac.errors import PreviewError
@@ -41,6 +42,26 @@ def test_a_scale_in_says_nodes_jobs_ends_and_deadline() -> None:
     assert [(each.name, each.free_at) for each in drain.nodes] == [("gpu-2", NOW + 30 * MINUTE), ("gpu-1", NOW)]
     assert [(each.label, each.user, each.ends_by) for each in drain.jobs] == [("7", "alice", NOW + 30 * MINUTE)]
     assert (drain.deadline_at, drain.free_at, drain.late) == (NOW + HOUR, NOW + 30 * MINUTE, ())
+
+
+ROLLOUT = plan(
+    {"gpu-2": [ALICE], "gpu-1": [], "gpu-0": []}, before=3, after=3, rolls={"pods": ["a", "b", "c"], "of": 3, "at_once": 1}
+)
+
+
+def test_a_rollout_says_how_many_are_away_at_once() -> None:
+    (drain,) = order(scale_in(ROLLOUT, before=3, after=3)).drains
+    assert (drain.kind, drain.at_once, len(drain.nodes), drain.jobs_total) == ("rollout", 1, 3, 1)
+    assert drain.share == pytest.approx(1 / 3)
+    assert words.drain_title(drain) == "gpu: 3 of 3 pods replaced, 1 at once"
+
+
+def test_a_rollout_like_the_last_one_is_one_all_the_same() -> None:
+    """Nodes without jobs have the same plan each time; the template is another one."""
+    old = {**gate_inputs(3, ROLLOUT), "template": "a"}
+    (drain,) = order(step("update", *_gate(), old, {**old, "template": "b"})).drains
+    assert drain.kind == "rollout"
+    assert order(step("update", *_gate(), old, {**old, "policy": {"deadline_s": 60}})).drains == ()
 
 
 def test_both_forms_say_the_same() -> None:
