@@ -8,11 +8,12 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.core.v1 import Secret
 
-from components.first_look import first_look
-from components.resources import child, custom_resource, metadata, token
 from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
+
+from .first_look import first_look
+from .resources import child, custom_resource, metadata, token
 
 
 @dataclass(frozen=True, kw_only=True)

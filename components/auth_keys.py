@@ -11,11 +11,12 @@ import pulumi
 import pulumi_random
 from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
-from components.first_look import first_look
-from components.resources import child, metadata, token
 from slinky_iac import keys, names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.shared import key_references
+
+from .first_look import first_look
+from .resources import child, metadata, token
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,14 +7,15 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap
 
-from components.first_look import Lost, first_look, none_lost, require_there
-from components.gates import child_urn
-from components.resources import child, custom_resource, metadata, token
-from components.slurm_conf import SlurmConfGate, conf_props
 from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.daemons import controller_spec, script_maps
 from slinky_iac.manifests.endpoints import join_target
+
+from .first_look import Lost, first_look, none_lost, require_there
+from .gates import child_urn
+from .resources import child, custom_resource, metadata, token
+from .slurm_conf import SlurmConfGate, conf_props
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,9 +8,10 @@ import pulumi
 from pulumi_kubernetes.core.v1 import Service
 from pulumi_kubernetes.discovery.v1 import EndpointSlice
 
-from components.resources import child, metadata, token
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
+
+from .resources import child, metadata, token
 
 
 @dataclass(frozen=True, kw_only=True)

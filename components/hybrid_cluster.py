@@ -11,22 +11,6 @@ import pulumi
 from pulumi_kubernetes import Provider
 from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota
 
-from components.accounting import Accounting, AccountingArgs
-from components.auth_keys import AuthKeys, AuthKeysArgs
-from components.cluster_identity import ClusterIdentity
-from components.controller import Controller, ControllerArgs
-from components.external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
-from components.fence import Fence, FenceArgs
-from components.first_look import Lost, first_look, none_lost
-from components.gates import OutsideHosts, child_urn, outside_props
-from components.login_set import LoginSet, LoginSetArgs
-from components.munge_clients import MungeClients, MungeClientsArgs
-from components.network_policies import NetworkPolicies, NetworkPoliciesArgs
-from components.node_set import NodeSet, NodeSetArgs
-from components.operator import Operator, OperatorArgs
-from components.resources import child, metadata, token
-from components.rest_api import RestApi, RestApiArgs
-from components.slurm_conf import QueueGate, queue_props
 from slinky_iac import names, taken
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.reader import StackSettings
@@ -37,6 +21,23 @@ from slinky_iac.manifests.dropped import dropped
 from slinky_iac.manifests.endpoints import host_port
 from slinky_iac.manifests.shared import namespace_labels, quota_spec
 from slinky_iac.slurmconf import outside_slurm_conf
+
+from .accounting import Accounting, AccountingArgs
+from .auth_keys import AuthKeys, AuthKeysArgs
+from .cluster_identity import ClusterIdentity
+from .controller import Controller, ControllerArgs
+from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
+from .fence import Fence, FenceArgs
+from .first_look import Lost, first_look, none_lost
+from .gates import OutsideHosts, child_urn, outside_props
+from .login_set import LoginSet, LoginSetArgs
+from .munge_clients import MungeClients, MungeClientsArgs
+from .network_policies import NetworkPolicies, NetworkPoliciesArgs
+from .node_set import NodeSet, NodeSetArgs
+from .operator import Operator, OperatorArgs
+from .resources import child, metadata, token
+from .rest_api import RestApi, RestApiArgs
+from .slurm_conf import QueueGate, queue_props
 
 
 @dataclass(frozen=True, kw_only=True)

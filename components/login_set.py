@@ -7,11 +7,12 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.resources import child, custom_resource, token
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.workers import loginset_spec, replaces_pods
 from slinky_iac.reach import reach
+
+from .resources import child, custom_resource, token
 
 
 @dataclass(frozen=True, kw_only=True)

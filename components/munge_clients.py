@@ -8,10 +8,11 @@ from typing import Any
 import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
-from components.resources import child, metadata, token
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.munge_clients import client_pod, client_slurm_conf, key_secret
+
+from .resources import child, metadata, token
 
 
 @dataclass(frozen=True, kw_only=True)

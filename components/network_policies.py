@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import pulumi
 from pulumi_kubernetes.networking.v1 import NetworkPolicy
 
-from components.resources import child, token
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.networks import network_policies
 from slinky_iac.manifests.shared import labels
+
+from .resources import child, token
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,11 +7,12 @@ from typing import Any
 
 import pulumi
 
-from components.gates import NodeSetScale, child_urn, gate_props
-from components.resources import child, custom_resource, token
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.workers import nodeset_spec, template_digest
+
+from .gates import NodeSetScale, child_urn, gate_props
+from .resources import child, custom_resource, token
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,11 +9,12 @@ import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
-from components.first_look import first_look
-from components.resources import child, token
 from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.operator import chart, operator_values, service_monitor_stub
+
+from .first_look import first_look
+from .resources import child, token
 
 
 @dataclass(frozen=True, kw_only=True)

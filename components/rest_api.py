@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 import pulumi
 
-from components.first_look import Lost, first_look, none_lost, require_there
-from components.resources import child, custom_resource, token
-from components.restapi_tls import RestApiTls, RestApiTlsArgs
 from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.daemons import restapi_spec
+
+from .first_look import Lost, first_look, none_lost, require_there
+from .resources import child, custom_resource, token
+from .restapi_tls import RestApiTls, RestApiTlsArgs
 
 
 @dataclass(frozen=True, kw_only=True)

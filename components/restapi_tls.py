@@ -10,11 +10,12 @@ import pulumi_random
 from pulumi_kubernetes.apiextensions import CustomResource
 from pulumi_kubernetes.core.v1 import ConfigMap, Secret, Service
 
-from components.resources import child, metadata, token
 from slinky_iac import names
 from slinky_iac.config.rest_api import RestApiTls as Settings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_secret, tls_service
+
+from .resources import child, metadata, token
 
 SEED_LENGTH = 64
 """Letters and digits: 380 bits, more than the 256 of the keys that are made from it."""

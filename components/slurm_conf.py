@@ -8,7 +8,6 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from components.gates import drain_policy
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Drain
 from slinky_iac.drain.conf_gates import QueueGateProvider, SlurmConfGateProvider
@@ -16,6 +15,8 @@ from slinky_iac.drain.policy import plain_policy
 from slinky_iac.drain.settings import SCHEMA, reach_props
 from slinky_iac.reach import reach
 from slinky_iac.slurmconf import controller_extra_conf, host_lines, partition_lines
+
+from .gates import drain_policy
 
 
 class SlurmConfGate(Resource, module="slurm", name="SlurmConfGate"):

@@ -7,5 +7,8 @@ it to carry out a ``destroy`` when no program runs.
 
 import logging
 
+__version__ = "0.1.0"
+"""Version of the program, the library and the template; CHANGELOG.md has a section for each."""
+
 # What a library has to say is its caller's to show: without this, Python prints it to stderr, amid pulumi's own lines.
 logging.getLogger(__name__).addHandler(logging.NullHandler())

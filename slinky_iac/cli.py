@@ -11,9 +11,9 @@ import json
 import os
 import sys
 from collections.abc import Sequence
-from typing import Final, Protocol
+from typing import Final, NoReturn, Protocol
 
-from slinky_iac import command_page, shell_completion, verify_state
+from slinky_iac import __version__, command_page, new, shell_completion, verify_state
 from slinky_iac.change_order import cli as change_order
 from slinky_iac.check import cli as check
 from slinky_iac.config.reference import reference
@@ -30,6 +30,8 @@ from slinky_iac.slurm_drift import cli as slurm_drift
 from slinky_iac.status import cli as status
 from slinky_iac.terminal import INTERRUPTED
 
+MODULE: Final = "python -m slinky_iac"
+"""How the command line is called in a checkout, where nothing is installed."""
 UNREAD: Final = 141
 """Exit code where nobody reads the answer to its end: as a shell's own, after SIGPIPE."""
 
@@ -47,6 +49,7 @@ class Command(Protocol):
 
 
 COMMANDS: Final[dict[str, Command]] = {
+    "new": new,
     "check": check,
     "preflight": preflight,
     "plan": change_order,
@@ -61,9 +64,10 @@ COMMANDS: Final[dict[str, Command]] = {
 }
 
 
-def parser(prog: str = "python -m slinky_iac") -> argparse.ArgumentParser:
+def parser(prog: str = MODULE) -> argparse.ArgumentParser:
     """All commands and their arguments."""
     top = argparse.ArgumentParser(prog=prog, description="Beside pulumi: look, tell, undo.")
+    top.add_argument("--version", action="version", version=f"slinky-iac {__version__}")
     commands = top.add_subparsers(dest="command", required=True)
     for name, command in COMMANDS.items():
         command.add_arguments(commands.add_parser(name, help=command.HELP))
@@ -84,9 +88,14 @@ def _describe(parser: argparse.ArgumentParser) -> None:
         _describe(below)
 
 
-def main(argv: Sequence[str]) -> int:
+def console() -> NoReturn:
+    """The command `slinky`, as the wheel installs it."""
+    sys.exit(main(sys.argv[1:], "slinky"))
+
+
+def main(argv: Sequence[str], prog: str = MODULE) -> int:
     """Carry out one command; returns the exit code."""
-    arguments = parser().parse_args(argv)
+    arguments = parser(prog).parse_args(argv)
     code = 0
     try:
         if arguments.command == "schema":
@@ -94,7 +103,8 @@ def main(argv: Sequence[str]) -> int:
         elif arguments.command == "reference":
             print(command_page.page(parser()) if arguments.page == "cli" else reference(), end="")
         elif arguments.command == "completion":
-            print(shell_completion.script(parser(shell_completion.NAME), arguments.shell), end="")
+            name = shell_completion.NAME if prog == MODULE else prog
+            print(shell_completion.script(parser(name), arguments.shell), end="")
         else:
             code = COMMANDS[arguments.command].run(arguments)
         sys.stdout.flush()

@@ -5,6 +5,7 @@ SlinkyError
 ├── HostlistError           a Slurm node expression can't be read
 ├── StateError              a stack's state could not be read
 ├── PreviewError            what was given as a preview is none, or not a whole one
+├── ProjectError            a project's folder or a stack's file can't be made as asked
 ├── HandoffError            a hand-off can't be made as asked, or not be written where it should go
 ├── RotationError           a key can't be replaced now, or not this way; the message says what was changed
 ├── KeyMaterialError        a slurm.key or JWT key that Slurm would refuse or misread; never carries the key
@@ -62,6 +63,10 @@ class StateError(SlinkyError):
 
 class PreviewError(SlinkyError):
     """What was given as the output of `pulumi preview --json` is none, or not a whole one."""
+
+
+class ProjectError(SlinkyError):
+    """A project's folder or a stack's file can't be made as asked; nothing was written."""
 
 
 class HandoffError(SlinkyError):

@@ -25,12 +25,15 @@ _CALLS: Final = {
 
 
 def script(parser: argparse.ArgumentParser, shell: str, python: str = sys.executable) -> str:
-    """The script for one shell, ending with a line break. ``parser``: the whole one, its ``prog`` being :data:`NAME`."""
+    """The script for one shell, ending with a line break. ``parser``: the whole one, its ``prog`` being :data:`NAME` where
+    the shell has no command of that name yet."""
     import shtab  # noqa: PLC0415 - 20 ms that no other command needs to pay
 
     for action in _actions(parser):
         if action.metavar in ("FILE", "DIR"):
             action.complete = shtab.FILE if action.metavar == "FILE" else shtab.DIRECTORY  # type: ignore[attr-defined]
+    if parser.prog != NAME:  # a command of that name is installed
+        return f"{shtab.complete(parser, shell=shell).rstrip()}\n"
     call = _CALLS[shell].format(name=NAME, python=shlex.quote(python))
     return f"{shtab.complete(parser, shell=shell).rstrip()}\n\n{call}\n"
 

@@ -49,6 +49,7 @@ LAYERS = {
     "slinky_iac/printable.py": set(),
     "slinky_iac/safe_yaml.py": set(),
     "slinky_iac/names.py": set(),
+    "slinky_iac/new.py": {"__version__", "errors"},
     "slinky_iac/actor.py": set(),
     "slinky_iac/closing.py": set(),
     "slinky_iac/operator_version.py": set(),
@@ -152,9 +153,10 @@ def imported(tree: ast.AST) -> Iterator[str]:
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level == 0, "imports are absolute"
-            yield node.module or ""
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            assert node.level <= 1, "imports are absolute, or of the same folder in components/"
+            module = f"components.{node.module}" if node.level else node.module or ""
+            yield module
+            yield from (f"{module}.{alias.name}" for alias in node.names)
 
 
 def packages(tree: ast.AST) -> set[str]:
@@ -181,6 +183,17 @@ def test_a_part_of_the_library_imports_only_the_parts_below_it(path: str) -> Non
     allowed = (rule_for(path, LAYERS) or set()) | BORDER.get(path, set())
     parts = {name.split(".")[1] for name in imported(MODULES[path]) if name.startswith("slinky_iac.")}
     assert parts - allowed == set()
+
+
+@pytest.mark.parametrize("path", PRODUCTION)
+def test_components_alone_and_always_import_each_other_by_place(path: str) -> None:
+    """A wheel holds them as slinky_iac.components, the checkout as components (docs/adr/0013)."""
+    relative = [node for node in ast.walk(MODULES[path]) if isinstance(node, ast.ImportFrom) and node.level]
+    by_name = [node for node in ast.walk(MODULES[path]) if isinstance(node, ast.ImportFrom) and not node.level]
+    if path.startswith("components/"):
+        assert [node.module for node in by_name if (node.module or "").startswith("components")] == []
+    else:
+        assert relative == []
 
 
 def test_nothing_but_tests_imports_tests() -> None:

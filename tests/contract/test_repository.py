@@ -121,12 +121,16 @@ def test_paths_that_a_page_names_exist(page: Path) -> None:
     assert {path for path in named if not (ROOT / path).exists()} == set()
 
 
+OURS = r"\./lab/lab|\./tests/run|(?:venv/bin/)?python -m slinky_iac|(?<!\S)slinky(?= [a-z-]+)"
+"""How a document calls one of our own tools."""
+
+
 def commands() -> Iterator[tuple[str, list[str]]]:
     """Every command line of our own tools in a document, with the page it stands on."""
     for page in PAGES:
         for block in re.findall(r"`{1,3}(?:sh\n)?([^`]+)`{1,3}", TEXTS[page]):
             for line in block.splitlines():
-                found = re.search(r"(?:^|\s)((?:\./lab/lab|\./tests/run|(?:venv/bin/)?python -m slinky_iac)(?: .*)?)$", line)
+                found = re.search(rf"(?:^|\s)((?:{OURS})(?: .*)?)$", line)
                 if found:
                     plain = re.split(r"\s+#|\s+>|[)\"]", found[1])[0]
                     yield name(page), shlex.split(plain)
@@ -149,7 +153,11 @@ def test_every_command_in_the_documents_exists() -> None:
         if words[0] == "./tests/run":
             assert set(words[1:]) <= tiers, (page, words)
             continue
-        parser, rest = (lab_entry.parser(), words[1:]) if words[0] == "./lab/lab" else (cli.parser(), words[3:])
+        parser, rest = (
+            (lab_entry.parser(), words[1:])
+            if words[0] == "./lab/lab"
+            else (cli.parser(), words[1 if words[0] == "slinky" else 3 :])
+        )
         for word in rest:
             below = choices(parser)
             if not below or word.startswith("-"):

@@ -1,0 +1,45 @@
+"""A whole program in one call: read the stack's settings, build the cluster, export what the next person needs."""
+
+import os
+from functools import partial
+from pathlib import Path
+from typing import Final
+
+import pulumi
+
+from slinky_iac.config.reader import read_stack
+from slinky_iac.preflight import notices
+from slinky_iac.taken import lost
+
+from .hybrid_cluster import HybridCluster, HybridClusterArgs
+
+EXPORTS: Final = {
+    "slurmrestdUrl": "slurmrestd_url",
+    "slurmrestdCa": "slurmrestd_ca",
+    "slurmdJoin": "slurmd_join",
+    "sackdJoin": "sackd_join",
+    "slurmKeyFingerprint": "slurm_key_fingerprint",
+    "jwtKeyFingerprint": "jwt_key_fingerprint",
+    "outsideSlurmConf": "outside_slurm_conf",
+    "nodesets": "nodesets",
+    "scaleInPlans": "scale_in_plans",
+    "findings": "findings",
+    "mungeKeyFingerprint": "munge_key_fingerprint",
+    "mungeClientPod": "munge_client_pod",
+    "tokenKeySet": "token_key_set",
+}
+"""Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
+
+
+def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
+    """The cluster of the current stack, with all outputs exported. Raises :class:`pulumi.RunError` where the stack's
+    configuration has faults."""
+    settings = read_stack()
+    config, home = settings.config, Path.home()
+    args = HybridClusterArgs(
+        settings=settings, notices=partial(notices, config, os.environ, home), lost=partial(lost, config, os.environ, home)
+    )
+    cluster = HybridCluster(config.cluster.name, args, opts)
+    for name, attribute in EXPORTS.items():
+        pulumi.export(name, getattr(cluster, attribute))
+    return cluster

@@ -1,0 +1,53 @@
+"""What a wheel is made from has one home each: version, dependencies, outputs, the file that the template names."""
+
+from __future__ import annotations
+
+import tomllib
+from typing import Any
+
+import yaml
+
+from components.program import EXPORTS
+from slinky_iac import __version__
+from slinky_iac.config.stack import PROJECT
+from slinky_iac.new import WHEEL
+from tests.contract.test_wire_formats import OUTPUTS
+from tests.stacks import ROOT
+
+PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
+
+
+def test_version_and_dependencies_are_read_from_their_home() -> None:
+    assert set(PYPROJECT["project"]["dynamic"]) == {"version", "dependencies"}
+    assert PYPROJECT["tool"]["hatch"]["version"]["path"] == "slinky_iac/__init__.py"
+    assert PYPROJECT["tool"]["hatch"]["metadata"]["hooks"]["requirements_txt"]["files"] == ["requirements.txt"]
+
+
+def test_the_changelog_has_a_section_for_the_version_or_says_that_it_comes() -> None:
+    text = (ROOT / "CHANGELOG.md").read_text()
+    unreleased = text.partition("## Unreleased")[2].partition("\n## ")[0]
+    assert f"\n## {__version__}" in text or f"will be {__version__}" in unreleased
+
+
+def test_the_template_names_the_wheel_of_this_version() -> None:
+    text = (ROOT / "templates" / "site" / "requirements.txt").read_text()
+    assert text.splitlines()[-1] == f"./wheels/{WHEEL}"
+    assert f"slinky-iac=={__version__}" in text
+
+
+def test_a_project_of_the_template_has_the_name_that_settings_belong_to() -> None:
+    project = yaml.safe_load((ROOT / "templates" / "site" / "Pulumi.yaml").read_text())
+    ours = yaml.safe_load((ROOT / "Pulumi.yaml").read_text())
+    assert project["name"] == PROJECT
+    assert project["runtime"] == ours["runtime"]
+
+
+def test_a_program_in_one_call_exports_what_our_own_program_exports() -> None:
+    assert list(EXPORTS) == OUTPUTS
+    text = (ROOT / "__main__.py").read_text()
+    assert [name for name, attribute in EXPORTS.items() if f'pulumi.export("{name}", cluster.{attribute})' not in text] == []
+
+
+def test_the_licence_is_the_one_that_is_named() -> None:
+    assert PYPROJECT["project"]["license"] == "Apache-2.0"
+    assert "Apache License\n                           Version 2.0, January 2004" in (ROOT / "LICENSE").read_text()

@@ -1,0 +1,111 @@
+"""A site's own repository: the wheel in a clean environment, a project from its template, a real engine, no checkout."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import shutil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from slinky_iac import __version__
+from slinky_iac.state_code import project_classes
+from tests.integration.engine import Engine
+from tests.raw_keys import text_key
+from tests.stacks import ROOT
+from tests.wheel import Site, build, made
+
+SETTINGS = {
+    "slinky-iac:cluster": {"name": "atlas"},
+    "slinky-iac:operator": {"install": False},  # its chart would be fetched
+    "slinky-iac:keys": {"source": "imported"},
+    "slinky-iac:accounting": {"enabled": False},
+    "slinky-iac:controller": {"external": {"host": "192.0.2.10"}},
+    "slinky-iac:nodesets": {"cpu": {"replicas": 2}},
+}
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Site:
+    folder = tmp_path_factory.mktemp("site")
+    return made(build(folder / "dist"), folder / "cluster")
+
+
+def test_the_wheel_brings_its_command_and_what_it_needs(site: Site) -> None:
+    assert site.run("slinky", "--version").stdout == f"slinky-iac {__version__}\n"
+    assert site.run("python", "-m", "slinky_iac", "--version").stdout == f"slinky-iac {__version__}\n"
+    assert "usage: slinky " in site.run("slinky", "--help").stdout
+    assert site.run("pip", "check").stdout == "No broken requirements found.\n"
+    assert site.run("slinky", "completion", "bash").stdout.rstrip().endswith(" slinky")
+
+
+def test_nothing_of_the_checkout_is_at_hand(site: Site) -> None:
+    found = site.run("python", "-c", "import slinky_iac.components as c; print(c.__file__)").stdout.strip()
+    assert Path(found).is_relative_to(site.folder)
+    failed = site.run("python", "-c", "import components", check=False)
+    assert "No module named 'components'" in failed.stderr
+
+
+def test_gates_have_the_module_paths_that_stand_in_states(site: Site) -> None:
+    script = "from slinky_iac.state_code import project_classes; print('\\n'.join(sorted(project_classes())))"
+    assert site.run("python", "-c", script).stdout.split() == sorted(project_classes())
+
+
+def test_the_wheel_says_that_it_is_typed_and_holds_its_licence(site: Site) -> None:
+    package = next((site.folder / "venv" / "lib").glob("python3*/site-packages/slinky_iac"))
+    assert (package / "py.typed").exists()
+    (licence,) = package.parent.glob("slinky_iac-*.dist-info/licenses/LICENSE")
+    assert licence.read_text() == (ROOT / "LICENSE").read_text()
+
+
+def write_stack(folder: Path) -> None:
+    (folder / "Pulumi.prod.yaml").write_text(yaml.safe_dump({"config": SETTINGS}))
+
+
+def prepare(engine: Engine, folder: Path) -> None:
+    write_stack(folder)
+    engine.run("stack", "init", "prod", cwd=folder)
+    for name in ("slurmKey", "jwtKey"):
+        engine.run("config", "set", "--secret", name, cwd=folder, stdin=base64.b64encode(text_key(name)).decode())
+
+
+def test_a_project_of_the_template_previews_the_whole_cluster(site: Site, engine: Engine) -> None:
+    write_stack(site.folder)
+    checked = json.loads(site.run("slinky", "check", "--json").stdout)["files"][0]
+    assert (checked["file"], checked["counts"]["error"]) == ("Pulumi.prod.yaml", 0)
+
+    prepare(engine, site.folder)
+    preview = json.loads(engine.run("preview", "--json", cwd=site.folder).stdout)
+    kinds = {step["newState"]["type"] for step in preview["steps"]}
+    assert {"pulumi-python:dynamic/slurm:NodeSetScale", "kubernetes:slinky.slurm.net/v1beta1:RestApi"} <= kinds
+    assert all(step["op"] == "create" for step in preview["steps"])
+
+
+def test_pulumi_new_makes_the_same_project_from_a_folder_offline(site: Site, engine: Engine, tmp_path: Path) -> None:
+    template = next((site.folder / "venv" / "lib").glob("python3*/site-packages/slinky_iac/templates/site"))
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    engine.run("new", str(template), "--offline", "--generate-only", "--yes", "--force", cwd=folder)
+    made_by_pulumi = {path.name: path.read_text() for path in folder.iterdir() if path.is_file()}
+    ours = {name: (site.folder / name).read_text() for name in made_by_pulumi}
+    assert set(made_by_pulumi) == {"Pulumi.yaml", "__main__.py", "requirements.txt", ".gitignore"}
+    project = yaml.safe_load(made_by_pulumi.pop("Pulumi.yaml"))
+    assert project.pop("config").keys() == {"pulumi:tags"}, "pulumi notes which template it was"
+    assert project == yaml.safe_load(ours.pop("Pulumi.yaml"))
+    assert made_by_pulumi == ours
+
+
+def test_a_configuration_with_faults_is_sentences_in_a_sites_project_too(site: Site, engine: Engine, tmp_path: Path) -> None:
+    folder = tmp_path / "faulty"
+    shutil.copytree(site.folder, folder, ignore=shutil.ignore_patterns("venv", "Pulumi.*.yaml"))
+    (folder / "venv").symlink_to(site.folder / "venv")
+    bad = {**SETTINGS, "slinky-iac:nodesets": {"cpu": {"count": 2}}}
+    (folder / "Pulumi.bad.yaml").write_text(yaml.safe_dump({"config": bad}))
+    engine.run("stack", "init", "bad", cwd=folder)
+    failed = engine.run("preview", cwd=folder, ok=False)
+    said = re.sub(r"\s+", " ", failed.stdout + failed.stderr)
+    assert "nodesets.cpu.count: is not a setting; it is `replicas`" in said
+    assert "Traceback" not in said
