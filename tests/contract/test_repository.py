@@ -121,7 +121,7 @@ def test_paths_that_a_page_names_exist(page: Path) -> None:
     assert {path for path in named if not (ROOT / path).exists()} == set()
 
 
-OURS = r"\./lab/lab|\./tests/run|(?:venv/bin/)?python -m slinky_iac|(?<!\S)slinky(?= [a-z-]+)"
+OURS = r"\./lab/lab|\./tests/run|(?:venv/bin/)?python -m slinky_iac|(?<!.)slinky(?= [a-z])"
 """How a document calls one of our own tools."""
 
 
