@@ -10,8 +10,8 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +33,8 @@ class Stack:
     folder: Path
     env: Mapping[str, str]
     """What `pulumi` needs: PATH, PULUMI_*, KUBECONFIG (see `lab env`)."""
+    account: Callable[["Stack", Sequence[str]], Mapping[str, str]] | None = field(default=None, repr=False)
+    """Variables over ``env`` for a command of `pulumi` or of ours: as whom it goes to Kubernetes."""
 
     @property
     def config_file(self) -> Path:
@@ -56,6 +58,11 @@ class Stack:
         for name, value in secrets.items():
             self.pulumi("config", "set", "--secret", name, stdin=base64.b64encode(value).decode())
 
+    def environment(self, *arguments: str) -> dict[str, str]:
+        """All variables for this command of `pulumi` or `python -m slinky_iac`."""
+        over = self.account(self, arguments) if self.account else {}
+        return {**os.environ, **self.env, **over}
+
     def up(self, *more: str, check: bool = True) -> subprocess.CompletedProcess[str]:
         """`pulumi up` without the preview that it else makes first."""
         return self.pulumi("up", "--yes", "--skip-preview", *more, check=check)
@@ -74,7 +81,7 @@ class Stack:
         done = subprocess.run(
             command,
             cwd=self.folder,
-            env={**os.environ, **self.env},
+            env=self.environment(*arguments),
             input=stdin,
             capture_output=True,
             text=True,
@@ -89,7 +96,7 @@ class Stack:
     def shown(self, *arguments: str) -> None:
         """Run `pulumi` with its output on the screen. Raises LabError where it fails."""
         command = ["pulumi", *arguments, "--stack", self.name, "--non-interactive"]
-        done = subprocess.run(command, cwd=self.folder, env={**os.environ, **self.env}, check=False)
+        done = subprocess.run(command, cwd=self.folder, env=self.environment(*arguments), check=False)
         if done.returncode != 0:
             raise LabError(f"`pulumi {' '.join(arguments)}` ended with {done.returncode}; its output is above")
 
@@ -109,7 +116,7 @@ class Stack:
         return subprocess.Popen(
             ["env", "--default-signal=INT", sys.executable, "-m", "slinky_iac", *arguments],
             cwd=self.folder,
-            env={**os.environ, **self.env, **env},
+            env={**self.environment(*arguments), **env},
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

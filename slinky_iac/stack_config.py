@@ -41,7 +41,7 @@ def texts(stack: str | None, run: Runner = run_pulumi, *, with_keys: bool = Fals
         "Run it from the project's folder, logged in to its backend and with the stack's passphrase, or name the stack with"
         " --stack"
     )
-    return answer(run, arguments, stack, _own, wanted="a stack's configuration", advice=advice)
+    return answer(run, arguments, stack, own_texts, wanted="a stack's configuration", advice=advice)
 
 
 def add_source(parser: argparse.ArgumentParser, stack_help: str = "stack; by default the selected one") -> None:
@@ -65,7 +65,8 @@ def configured_file(file: Path) -> Values:
     return Values(config, tuple(place.finding for place in places), being_replaced=coming)
 
 
-def _own(entries: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
+def own_texts(entries: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:
+    """The same of entries as `pulumi config --json` prints them, and `pulumi stack history --json` for each update."""
     ours = own_names(entries.keys())  # a list has none, and is no configuration
     own = {name: str(entries[key].get("value") or "") for name, key in ours.items()}
     return own, frozenset(name for name, key in ours.items() if entries[key]["secret"])

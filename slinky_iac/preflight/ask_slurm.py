@@ -20,6 +20,7 @@ from slinky_iac.names import SLURM_USER
 from slinky_iac.preflight import facts
 from slinky_iac.preflight.facts import SlurmFacts, Token
 from slinky_iac.slurmrest.endpoints import Endpoint
+from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.signing import SigningKey
 from slinky_iac.slurmrest.survey import RunningConf, Surveyor
 from slinky_iac.token_keys import TokenKey
@@ -114,10 +115,11 @@ def _asked(
         found = replace(found, release=ask("release", lambda: client.ping().release) or "")
         if taken is None:
             why = found.token_trouble or "no token was taken"
-            rest = ("conf", "partitions", "nodes", "clusters", "slurmdbd_answers", "clock")
+            rest = ("admin", "conf", "partitions", "nodes", "clusters", "slurmdbd_answers", "clock")
             return replace(found, failed={**dict.fromkeys(rest, why), **found.failed})
         found = replace(
             found,
+            admin=ask("admin", lambda: _admin(client, way.user)),
             conf=ask("conf", lambda: _conf(client.running_conf())),
             partitions=ask("partitions", lambda: _partitions(client, quick=quick)),
             nodes=None if quick else ask("nodes", lambda: _nodes(client)),
@@ -197,6 +199,14 @@ class _Questions:
             if isinstance(error, SlurmrestUnreachable):
                 self.unreachable.add(field)
             return None
+
+
+def _admin(client: Surveyor, user: str) -> str:
+    try:
+        require_admin(client, user)
+    except SlurmrestAuthError as error:
+        return str(error)
+    return ""
 
 
 def _conf(running: RunningConf) -> facts.Conf:

@@ -8,6 +8,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight import (
+    check_admin,
     check_certificates,
     check_conf,
     check_encryption,
@@ -29,6 +30,7 @@ CHECKS: Final[tuple[Rule, ...]] = (
     *check_certificates.CHECKS,
     *check_keys.CHECKS,
     *check_tokens.CHECKS,
+    *check_admin.CHECKS,
     *check_versions.CHECKS,
     *fence.CHECKS,
     *check_state.CHECKS,

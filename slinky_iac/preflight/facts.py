@@ -248,6 +248,8 @@ class SlurmFacts:
     """``slurmctld`` and ``slurmdbd``, where slurmrestd answers and they don't: what came back."""
     hung_up: str = ""
     """slurmctld's word, by way of slurmrestd, where it ended the connection at a token; empty where it didn't."""
+    admin: str | None = None
+    """Why the user of our tokens is no administrator of Slurm; empty where it is one."""
     conf: Conf | None = None
     partitions: tuple[PartitionFacts, ...] | None = None
     nodes: tuple[NodeFacts, ...] | None = None

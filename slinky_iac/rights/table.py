@@ -7,8 +7,8 @@ makes it, has none.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from itertools import groupby
 from typing import Final
@@ -89,6 +89,17 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
     return tuple(found)
 
 
+def rights_over(configs: Iterable[StackConfig], use: Use, pod_namespace: str | None = None) -> tuple[Right, ...]:
+    """All rules of one use over several settings of one stack: those it has, and those of which it may still have objects.
+    A rule that differs in its names only is one rule."""
+    found: dict[Right, dict[str, None]] = {}
+    for config in configs:
+        for each in rights(config, use, pod_namespace):
+            alike = each if not each.names else replace(each, names=("",))
+            found.setdefault(alike, {}).update(dict.fromkeys(each.names))
+    return tuple(replace(alike, names=tuple(own)) for alike, own in found.items())
+
+
 def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     """What gates, plans and commands read."""
     namespace, base = config.cluster.namespace, config.cluster.resource_name
@@ -119,6 +130,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         yield Right(CORE, "namespaces", ("get",), why, ("kube-system", namespace))
         for kind in ("controllers", "restapis"):
             yield Right(names.GROUP, kind, ("get",), "whether it was deleted outside Pulumi", (base,), namespace)
+        yield from _first_look(config)
     yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
     if config.cluster.fence and use is not Use.PREFLIGHT:
         for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
@@ -127,6 +139,19 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     if config.keys.has_token_keys:
         sets = (names.token_key_set(base),)
         yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
+
+
+def _first_look(config: StackConfig) -> Iterator[Right]:
+    """What a preview asks about before it makes something: whether somebody else's is there. Keys and Helm's records, which
+    are Secrets too, only the update looks at."""
+    why = "whether somebody else's is there already"
+    if config.accounting.enabled:
+        base, namespace = config.cluster.resource_name, config.cluster.namespace
+        yield Right(names.GROUP, "accountings", ("get",), why, (base,), namespace, seldom=True)
+    if config.operator.install and config.operator.create_namespace:
+        yield Right(CORE, "namespaces", ("get",), why, (config.operator.namespace,), seldom=True)
+    if config.operator.install and _needs_stub(config):
+        yield Right(*_CRDS, ("get",), why, (_stub(),), seldom=True)
 
 
 def _service(config: StackConfig) -> str:
@@ -192,14 +217,17 @@ def _operator(config: StackConfig) -> Iterator[Right]:
     # Asked of the API server by itself, so the audit log doesn't show them.
     yield Right(_RBAC, "clusterroles", ("bind", "escalate"), "the operator's role has rights of its own", seldom=True)
     if _needs_stub(config):
-        stub = (service_monitor_stub()["metadata"]["name"],)
-        yield Right(*_CRDS, ("create", "patch"), "a stand-in that old operators need", stub)
+        yield Right(*_CRDS, ("create", "patch"), "a stand-in that old operators need", (_stub(),))
         yield Right(*_CRDS, ("list", "watch"), "the engine waits until it is gone")
     if operator.create_namespace:
         verbs = ("get", "create", "patch", "delete")
         yield Right(CORE, "namespaces", verbs, "the operator's namespace", (operator.namespace,))
     else:
         yield Right(CORE, "namespaces", ("get",), "whether the operator's namespace is there", (operator.namespace,))
+
+
+def _stub() -> str:
+    return str(service_monitor_stub()["metadata"]["name"])
 
 
 def _needs_stub(config: StackConfig) -> bool:

@@ -141,7 +141,7 @@ BORDER = {
     "slinky_iac/preflight/cli.py": {"verify_state"},
     "slinky_iac/drain/cli.py": {"config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
-    "slinky_iac/rights/cli.py": {"stack_config"},
+    "slinky_iac/rights/cli.py": {"errors", "stack_config", "stack_state"},
     "slinky_iac/handoff/known.py": {"keys", "kube", "kube_access", "pulumi_command", "stack_config"},
     "slinky_iac/handoff/cli.py": {"stack_config", "pulumi_command"},
 }

@@ -5,6 +5,7 @@ Every test works on real daemons: pulumi's engine, kube-apiserver, slurm-operato
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import pytest
@@ -14,11 +15,14 @@ from tests.e2e.gated import NODES, Gated, bring_up
 from tests.e2e.slurm import Slurm
 from tests.e2e.world import World, lab_environment
 
+RIGHTS = "SLINKY_E2E_RIGHTS"
+"""`least`: stacks go to Kubernetes with the rights that `python -m slinky_iac rights` prints, else as its administrator."""
+
 
 @pytest.fixture(scope="session")
 def world() -> World:
     """The lab, checked to be up."""
-    world = World(lab_environment())
+    world = World(lab_environment(), least=os.environ.get(RIGHTS) == "least")
     world.require_up()
     return world
 
@@ -33,6 +37,14 @@ def slurm(world: World) -> Slurm:
 def ground(request: pytest.FixtureRequest, world: World) -> None:
     """No stack of another module is left when a module begins, but the one that it says it stands on."""
     world.vacate(keep=getattr(request.module, "STANDS_ON", None))
+
+
+@pytest.fixture(autouse=True)
+def least(world: World) -> Iterator[None]:
+    """No request was refused that a stack has sent: `rights` prints all that it needs."""
+    yield
+    if world.accounts:
+        world.accounts.require_none_refused()
 
 
 @pytest.fixture(scope="module")

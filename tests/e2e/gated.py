@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from lab import paths
 from lab import slurm as outside
 from lab.demo import nodeset_lines
 from lab.stacks import Stack
@@ -73,7 +71,7 @@ class Gated:
         return subprocess.Popen(
             ["pulumi", command, "--yes", "--skip-preview", "--non-interactive", "--stack", self.stack.name, *more],
             cwd=self.stack.folder,
-            env={**os.environ, **self.stack.env},
+            env=self.stack.environment(command),
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -164,10 +162,9 @@ class Gated:
 
 def bring_up(world: World, slurm: Slurm, name: str = STACK) -> Gated:
     """Three pods behind gates; the outside slurm.conf has their lines. Nobody has to destroy it: see `World.vacate`."""
-    stack = Stack(name, paths.STATE / "projects" / name, world.env)
-    gated = Gated(world, slurm, stack)
+    gated = Gated(world, slurm, world.named(name))
     gated.reset()
-    outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
+    outside.set_nodesets_conf(nodeset_lines(str(gated.stack.outputs()["outsideSlurmConf"])))
     outside.reconfigure()
     slurm.await_registered(*NODES)
     return gated

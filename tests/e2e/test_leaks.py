@@ -79,7 +79,7 @@ def lived(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
 
         tell("plan", "preview", "--diff", "--save-plan", str(told / "plan.json"))
         tell("json", "preview", "--json", "--show-replacement-steps")
-        tell("up", "up", "--yes", "--diff")  # not -v=9: Pulumi itself warns that it then logs secrets
+        tell("up", "up", "--yes", "--skip-preview", "--diff")  # not -v=9: Pulumi itself warns that it then logs secrets
         stack = world.stack("leaks", dev_settings(small, _annotated))
         tell("second", "preview", "--diff", "--show-sames", "--show-reads")
         tell("second-json", "preview", "--json", "--show-sames")

@@ -82,7 +82,8 @@ def life(world: World, slurm: Slurm) -> Iterator[Life]:
 
 
 def test_the_first_up_gives_a_cluster_whose_jobs_run_on_pods_and_on_metal(life: Life) -> None:
-    life.stack.pulumi("up", "--yes")  # as a user does it, the preview before it included
+    life.stack.pulumi("preview")
+    life.stack.up()
     life.outside_lines()
     workers = ("cpu-0", "gpu-0", "gpu-1", "metal-1", "metal-2")
     life.slurm.await_registered(*workers)

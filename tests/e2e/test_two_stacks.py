@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-import os
 import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -64,7 +63,7 @@ def started(stack: Stack, *command: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         ["pulumi", *command, "--yes", "--non-interactive", "--stack", stack.name],
         cwd=stack.folder,
-        env={**os.environ, **stack.env},
+        env=stack.environment(*command),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -78,7 +77,7 @@ def pair(world: World, slurm: Slurm) -> Iterator[Pair]:
     outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
     outside.reconfigure()
     a, b = world.stack("side-a", dev_settings(hybrid)), world.stack("side-b", dev_settings(inside))
-    runs = [started(stack, "up") for stack in (a, b)]
+    runs = [started(stack, "up", "--skip-preview") for stack in (a, b)]
     try:
         for run in runs:
             out, _ = run.communicate(timeout=150)

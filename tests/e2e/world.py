@@ -15,6 +15,7 @@ from lab import charts, engine, images, obtain, paths
 from lab.kubernetes import layout
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.stacks import Stack, imported_keys
+from tests.e2e.accounts import Accounts, is_granted
 from tests.e2e.slurm import await_true
 
 PASSING = {"Event", "ComponentStatus"}
@@ -34,8 +35,10 @@ def lab_environment() -> dict[str, str]:
 class World:
     """One lab."""
 
-    def __init__(self, env: dict[str, str]) -> None:
+    def __init__(self, env: dict[str, str], *, least: bool = False) -> None:
+        """``least``: stacks go to Kubernetes with the rights that they need, else as its administrator."""
         self.env = env
+        self.accounts = Accounts(self.kubectl) if least else None
         self._given: dict[Path, tuple[dict[str, bytes], Settings]] = {}
 
     def require_up(self) -> None:
@@ -66,11 +69,12 @@ class World:
         }
 
     def everything(self) -> list[dict[str, Any]]:
-        """Every object that the API server lists, of every kind but those in PASSING."""
+        """Every object that the API server lists, of every kind but those in PASSING, and but accounts and their Roles."""
         kinds = self.kubectl("api-resources", "--verbs=list", "-o", "name").stdout.split()
         asked = ",".join(kind for kind in kinds if kind not in ("events", "events.events.k8s.io", "componentstatuses"))
         items: list[dict[str, Any]] = json.loads(self.kubectl("get", asked, "-A", "-o", "json").stdout)["items"]
-        return [item for item in items if item["kind"] not in PASSING and item["metadata"].get("namespace") != HEARTBEATS]
+        found = [item for item in items if item["kind"] not in PASSING and not is_granted(item)]
+        return [item for item in found if item["metadata"].get("namespace") != HEARTBEATS]
 
     def identities(self) -> set[str]:
         """`KIND NAMESPACE/NAME` of every object: two of these sets are compared before and after a stack's life."""
@@ -90,14 +94,22 @@ class World:
             env={**os.environ, **self.env}, cwd=paths.REPO, capture_output=True, text=True, check=True, timeout=60,
         )  # fmt: skip
         names = [row["name"].rsplit("/", 1)[-1] for row in json.loads(done.stdout) if row.get("resourceCount")]
-        return [Stack(name, paths.STATE / "projects" / name, self.env) for name in names]
+        return [self.named(name) for name in names]
+
+    def named(self, name: str, folder: Path | None = None) -> Stack:
+        """The stack of that name."""
+        account = self.accounts.environment if self.accounts else None
+        return Stack(name, folder or paths.STATE / "projects" / name, self.env, account)
 
     def vacate(self, keep: str | None = None) -> None:
         """Destroy every stack of the lab but this one: the operator's releases exist once, and so do names of nodes."""
-        for stack in self.stacks():
+        found = self.stacks()
+        for stack in found:
             if stack.name != keep:
                 stack.pulumi("state", "unprotect", "--all", "--yes")
                 stack.destroy()
+        if self.accounts and all(stack.name != keep for stack in found):
+            self.accounts.leave()
 
     def await_pods(self, namespace: str, nodeset: str, count: int, timeout: float = 120) -> None:
         """Wait until a NodeSet has exactly so many pods, all ready."""
@@ -119,7 +131,7 @@ class World:
 
     def stack(self, name: str, settings: Settings, folder: Path | None = None) -> Stack:
         """A stack with these settings and the outside hosts' keys; an existing one of the name is taken up again."""
-        stack = Stack(name, folder or paths.STATE / "projects" / name, self.env)
+        stack = self.named(name, folder)
         secrets = imported_keys() if settings["slinky-iac:keys"]["source"] == "imported" else {}
         if self._given.get(stack.config_file) == (secrets, encrypted(stack)):
             _rewrite(stack, settings)

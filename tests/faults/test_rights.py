@@ -11,27 +11,22 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
 
 import pytest
 import yaml
 
 from lab import paths
-from lab.kubernetes.cluster import LAB as KUBERNETES
-from lab.kubernetes.render import AUDIT_LOG, AUDITED
+from lab.kubernetes.render import AUDITED
 from lab.stacks import Stack
 from slinky_iac.config.load import load
 from slinky_iac.rights.table import Right, Use, rights
+from tests.e2e.accounts import Event, Used, events, refused, used
 from tests.e2e.gated import NAMESPACE, Gated, settings
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, steps
 
 STACK = "least"
 OPERATOR = "slinky"
-BEST_EFFORT = {("", "events")}
-"""Asked for by pulumi-kubernetes to explain a wait, and done without where it is refused."""
-Used = set[tuple[str, str, str, str]]
-"""API group, resource, verb, namespace."""
 
 
 def own_settings(replicas: int) -> Settings:
@@ -85,11 +80,9 @@ class Least:
         sections = {name.split(":", 1)[1]: value for name, value in own_settings(1).items()}
         return rights(load(sections), use)
 
-    def events(self, use: Use) -> list[dict[str, Any]]:
+    def events(self, use: Use) -> list[Event]:
         """The audit log's lines of an account."""
-        user = f"system:serviceaccount:{AUDITED}:slinky-{use}"
-        lines = (KUBERNETES.home.root / AUDIT_LOG).read_text().splitlines()
-        return [each for each in map(json.loads, lines) if each["user"]["username"] == user]
+        return events(account=f"slinky-{use}")
 
 
 @pytest.fixture(scope="module")
@@ -110,32 +103,6 @@ def least(world: World, slurm: Slurm) -> Iterator[Least]:
     for use in (Use.APPLY, Use.REVIEW):
         name = f"slinky-{use}-{NAMESPACE}-slurm"
         world.kubectl("delete", "clusterrole,clusterrolebinding", name, check=False)
-
-
-def used(events: list[dict[str, Any]]) -> Used:
-    """What was asked for and allowed."""
-    found: Used = set()
-    for each in events:
-        of = each.get("objectRef")
-        if of is not None and each["annotations"]["authorization.k8s.io/decision"] == "allow":
-            resource = "/".join(part for part in (of["resource"], of.get("subresource")) if part)
-            verbs = {each["verb"]} | (
-                {"create"} if each["verb"] == "patch" and each["responseStatus"]["code"] == 201 else set()
-            )
-            namespace = "" if resource == "namespaces" else of.get("namespace", "")  # the log names the object there
-            found |= {(of.get("apiGroup", ""), resource, verb, namespace) for verb in verbs}
-    return found
-
-
-def refused(events: list[dict[str, Any]]) -> set[tuple[str, str, str, str, str]]:
-    """What was asked for and refused."""
-    return {
-        (of.get("apiGroup", ""), of["resource"], each["verb"], of.get("namespace", ""), of.get("name", ""))
-        for each in events
-        if (of := each.get("objectRef")) is not None
-        and each["annotations"]["authorization.k8s.io/decision"] == "forbid"
-        and (of.get("apiGroup", ""), of["resource"]) not in BEST_EFFORT
-    }
 
 
 def of_table(found: tuple[Right, ...]) -> Used:
@@ -182,8 +149,12 @@ def test_an_account_with_the_rights_of_apply_lives_a_stack_s_whole_life_and_uses
         assert "forbidden" in denied.stderr.lower()
     own.destroy()
 
-    events = least.events(Use.APPLY)
-    assert refused(events) == set()
-    assert of_table(least.granted(Use.APPLY)) - used(events) == set(), "a right that nothing used"
-    assert refused([e for e in least.events(Use.REVIEW) if "kubectl" not in e["userAgent"]]) == set()
-    assert of_table(least.granted(Use.REVIEW)) - used(least.events(Use.REVIEW)) == set(), "a right that nothing used"
+    seen = least.events(Use.APPLY)
+    assert refused(seen) == set()
+    assert of_table(least.granted(Use.APPLY)) - used(seen) == set(), "a right that nothing used"
+    looked = least.events(Use.REVIEW)
+    assert refused(each for each in looked if "kubectl" not in each["userAgent"]) == set()
+    named = refused(looked)
+    assert {each.split(":")[0] for each in named} == {"slinky-review"}
+    assert all(any(f" {kind} {NAMESPACE}/" in each for each in named) for kind in ("nodesets.slinky.slurm.net", "secrets"))
+    assert of_table(least.granted(Use.REVIEW)) - used(looked) == set(), "a right that nothing used"
