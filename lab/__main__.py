@@ -18,7 +18,10 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="lab/lab", description=__doc__)
     add = top.add_subparsers(dest="command", required=True, metavar="COMMAND").add_parser
     for name, meaning in (("up", "start what is not up"), ("down", "end all of it and leave the machine clean")):
-        add(name, help=meaning).add_argument("--only", choices=("kubernetes", "slurm"), help="one half")
+        halves = add(name, help=meaning)
+        halves.add_argument("--only", choices=("kubernetes", "slurm"), help="one half")
+        if name == "up":
+            _operator_source(halves)
     add("status", help="what runs").add_argument("--json", action="store_true", help="for programs")
     shell = add("shell", help="a shell, or a command, on an outside host (ctl, metal-1, …) or a node (node-1, …)")
     shell.add_argument("host", metavar="HOST")
@@ -28,8 +31,13 @@ def parser() -> argparse.ArgumentParser:
     logs.add_argument("-f", "--follow", action="store_true", help="keep reading")
     add("env", help="shell text for eval: PATH, KUBECONFIG and Pulumi's offline settings")
     add("tools", help="only get or build the tools and the Python environments")
-    add("demo", help="up, then `pulumi up` of Pulumi.dev.yaml, then a job on pods and on metal")
+    _operator_source(add("demo", help="up, then `pulumi up` of Pulumi.dev.yaml, then a job on pods and on metal"))
     return top
+
+
+def _operator_source(command: argparse.ArgumentParser) -> None:
+    meaning = "a source tree of slurm-operator with its manager built in it, in place of the lab's own operator"
+    command.add_argument("--operator-source", metavar="DIR", help=meaning)
 
 
 def main(argv: Sequence[str]) -> int:

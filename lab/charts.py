@@ -3,7 +3,7 @@
 import shutil
 from pathlib import Path
 
-from lab import go, paths
+from lab import given_operator, go, images, paths
 from lab.errors import LabError
 
 MODULE = "github.com/SlinkyProject/slurm-operator"
@@ -17,12 +17,14 @@ CHECKSUMS = {
 """Versions that are served as Go modules, with Go's hash of each."""
 
 
-def chart_dir(version: str = VERSION) -> Path:
+def chart_dir(version: str | None = None) -> Path:
     """A writable copy of the module's helm/ folder: slurm-operator, slurm-operator-crds and slurm in it.
 
-    The operator's chart has its own dependency inside, as the published chart has: Helm refuses it otherwise.
+    Without a version, of the operator that the lab runs. The operator's chart has its own dependency inside, as the
+    published chart has: Helm refuses it otherwise.
     """
-    charts = _copied("helm", version)
+    given = given_operator.given() if version is None else None
+    charts = _copied("helm", version or VERSION) if given is None else _copy_of(given.folder / "helm")
     dependency = charts / "slurm-operator" / "charts" / "slurm-operator-crds"
     if not dependency.is_dir():
         shutil.copytree(charts / "slurm-operator-crds", dependency, dirs_exist_ok=True)
@@ -41,6 +43,20 @@ def _copied(folder: str, version: str) -> Path:
     if version not in CHECKSUMS:
         raise LabError(f"slurm-operator {version} is not served as a Go module; these are: {', '.join(CHECKSUMS)}")
     source = go.module(MODULE, version, CHECKSUMS[version], go=go.ensure()) / folder
+    _copy(source, ready)
+    return ready
+
+
+def _copy_of(source: Path) -> Path:
+    """A copy of a folder that may change: one for each state of it."""
+    files = [path for path in sorted(source.rglob("*")) if path.is_file()]
+    ready = paths.CACHE / "operator" / f"given-{images.digest_of(files)}" / source.name
+    if not ready.is_dir():
+        _copy(source, ready)
+    return ready
+
+
+def _copy(source: Path, ready: Path) -> None:
     part = ready.with_name(f".{ready.name}.part")
     shutil.rmtree(part, ignore_errors=True)
     part.mkdir(parents=True)
@@ -51,4 +67,3 @@ def _copied(folder: str, version: str) -> Path:
         else:  # content only: the module cache is read-only, and copied modes would make the copy so
             shutil.copyfile(path, target)
     part.rename(ready)
-    return ready

@@ -15,6 +15,7 @@ from lab import (
     demo,
     engine,
     forwarding,
+    given_operator,
     images,
     inotify,
     locks,
@@ -37,7 +38,7 @@ def run(asked: argparse.Namespace) -> int:
     """Dispatch a parsed command line."""
     match asked.command:
         case "up":
-            up(asked.only)
+            up(asked.only, asked.operator_source)
         case "down":
             down(asked.only)
         case "status":
@@ -47,11 +48,12 @@ def run(asked: argparse.Namespace) -> int:
         case "logs":
             logs(asked.name, follow=asked.follow)
         case "env":
-            print(engine.exports(engine.environment(tools()["pulumi"], os.environ.get("PATH", ""))), end="")
+            wanted = engine.environment(tools()["pulumi"], os.environ.get("PATH", ""))
+            print(engine.exports(wanted | given_operator.exported()), end="")
         case "tools":
             tools()
         case "demo":
-            up(None)
+            up(None, asked.operator_source)
             demo.run(say=say)
     return 0
 
@@ -72,9 +74,10 @@ def tools() -> dict[str, Path]:
     return programs
 
 
-def up(only: str | None) -> None:
+def up(only: str | None, operator_source: str | None = None) -> None:
     """Bring up both halves, or one. Raises LabError in another network namespace than this lab's."""
     _must_be_root()
+    given_operator.take(operator_source)
     begun = monotonic()
     if not own_network.LAB.claim():
         forwarding.forget()
@@ -88,7 +91,9 @@ def up(only: str | None) -> None:
             inotify.enough()
             programs = tools()
             with locks.alone("images", lambda: say("images: somebody else is packing them; waiting")):
-                wanted = [*own_images.ensure(programs), *slurm.images()]
+                given = given_operator.given()
+                theirs = [] if given is None else [own_images.of_given(given)]
+                wanted = [*own_images.ensure(programs), *theirs, *slurm.images()]
                 seed = images.seed(wanted)
             halves.append(pool.submit(KUBERNETES.up, programs, wanted, seed, say=say))
         for half in halves:

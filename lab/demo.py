@@ -4,7 +4,7 @@ import os
 import time
 from collections.abc import Callable
 
-from lab import charts, engine, obtain, paths, slurm
+from lab import charts, engine, given_operator, obtain, paths, slurm
 from lab.errors import LabError
 from lab.slurm import cluster
 from lab.stacks import DEMO, Stack, imported_keys
@@ -24,7 +24,10 @@ def run(*, say: Say) -> None:
     """Bring the dev stack up on a lab that is up, teach the outside slurmctld its NodeSets, run the job."""
     began = time.monotonic()
     dev = stack()
-    dev.init(paths.REPO / "Pulumi.dev.yaml", charts.chart_dir(), imported_keys())
+    draft = paths.STATE / "projects" / f"{DEMO}.draft.yaml"
+    draft.parent.mkdir(parents=True, exist_ok=True)
+    draft.write_text(given_operator.dev_settings())
+    dev.init(draft, charts.chart_dir(), imported_keys())
     say("`pulumi up` of Pulumi.dev.yaml")
     dev.shown("up", "--yes")
     say("the outside admin's part: NodeSet= and PartitionName= lines of the stack's output go into slurm.conf")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from lab import images, paths, tools
 from lab.errors import LabError
+from lab.given_operator import MANAGER, GivenOperator
 from lab.images import Image, Start
 
 BUSYBOX = "slinky-lab/busybox:1"
@@ -29,6 +30,13 @@ def of_program(program: str, binary: Path, name: str) -> Image:
     """The image that starts one of the operator's programs, packed if it is not in CACHE."""
     start = Start(entrypoint=(f"/{program}",), user=NONROOT)
     return images.pack_files({program: binary}, name, _archive(program, binary), start=start)
+
+
+def of_given(operator: GivenOperator) -> Image:
+    """The image of an operator that the user has built. One archive for each state of the binary."""
+    start = Start(entrypoint=(f"/{MANAGER}",), user=NONROOT)
+    binary = operator.folder / MANAGER
+    return images.pack_files({MANAGER: binary}, operator.image, _archive(f"given-{operator.version}", binary), start=start)
 
 
 def _busybox() -> Image:

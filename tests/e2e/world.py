@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from lab import charts, engine, images, obtain, paths
+from lab import charts, engine, given_operator, images, obtain, paths
 from lab.kubernetes import layout
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.stacks import Stack, imported_keys
@@ -166,7 +166,7 @@ def ready(pod: dict[str, Any]) -> bool:
 
 def dev_settings(*edits: Callable[[Settings], None]) -> Settings:
     """Settings of Pulumi.dev.yaml, edited."""
-    settings: Settings = yaml.safe_load((paths.REPO / "Pulumi.dev.yaml").read_text())["config"]
+    settings: Settings = yaml.safe_load(given_operator.dev_settings())["config"]
     for edit in edits:
         edit(settings)
     return settings

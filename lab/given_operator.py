@@ -1,0 +1,93 @@
+"""slurm-operator of a release that the user has built, in place of the lab's own: `lab up --operator-source DIR`.
+
+The module proxy doesn't serve every release. DIR is a source tree of the operator whose owner has built ``manager`` in it
+(``CGO_ENABLED=0 go build ./cmd/manager``); chart and CRDs come from the same tree. Nothing of it is built or kept here.
+The environment variable carries the folder to everything that the lab starts; `lab env` prints it.
+"""
+
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from lab import paths, tools
+from lab.errors import LabError
+
+VARIABLE: Final = "SLINKY_LAB_OPERATOR_SOURCE"
+REPOSITORY: Final = "slinky-lab/slurm-operator-given"
+MANAGER: Final = "manager"
+CHART: Final = "helm/slurm-operator"
+NEEDED: Final = (MANAGER, f"{CHART}/Chart.yaml", "helm/slurm-operator-crds/Chart.yaml")
+_NOTE: Final = paths.STATE / "operator-source"
+
+
+@dataclass(frozen=True)
+class GivenOperator:
+    """A source tree with its manager built."""
+
+    folder: Path
+    version: str
+    """``version`` of the tree's chart, which is what the stack's `operator.version` must be."""
+
+    @property
+    def image(self) -> str:
+        """Name of the manager's image on the lab's nodes."""
+        return f"{REPOSITORY}:{self.version}"
+
+    def in_settings(self, dev: str) -> str:
+        """The text of Pulumi.dev.yaml with this operator in place of the lab's own."""
+        own = tools.OPERATOR
+        for old, new in (
+            (f"version: {own}", f"version: {self.version}"),
+            ("repository: slinky-lab/slurm-operator\n", f"repository: {REPOSITORY}\n"),
+            (f"tag: {own}", f"tag: {self.version}"),
+        ):
+            if dev.count(old) != 1:
+                raise LabError(f"Pulumi.dev.yaml has {dev.count(old)} lines with `{old.strip()}` where the lab needs one")
+            dev = dev.replace(old, new)
+        return dev
+
+
+def given(environment: Mapping[str, str] = os.environ) -> GivenOperator | None:
+    """The operator that the user names, or None. Raises LabError where the folder lacks something."""
+    named = environment.get(VARIABLE)
+    if not named:
+        return None
+    folder = Path(named)
+    missing = [name for name in NEEDED if not (folder / name).is_file()]
+    if not folder.is_absolute() or missing:
+        lacks = f"has no {', '.join(missing)}" if missing else "is not an absolute path"
+        raise LabError(
+            f"{VARIABLE}={named}: the folder {lacks}. It must be a source tree of slurm-operator with its manager built: "
+            f"`CGO_ENABLED=0 go build -o {MANAGER} ./cmd/manager`. Nothing was started"
+        )
+    found = re.search(r"^version: *[\"']?([^\s\"']+)", (folder / CHART / "Chart.yaml").read_text(), re.MULTILINE)
+    if found is None:
+        raise LabError(f"{folder / CHART / 'Chart.yaml'} has no version. Nothing was started")
+    return GivenOperator(folder, found[1])
+
+
+def dev_settings() -> str:
+    """The text of Pulumi.dev.yaml for the operator that the lab runs."""
+    text = (paths.REPO / "Pulumi.dev.yaml").read_text()
+    operator = given()
+    return text if operator is None else operator.in_settings(text)
+
+
+def take(folder: str | None) -> None:
+    """Make ``folder`` the operator of this lab until `lab down`; without one, the folder that this lab was begun with."""
+    if folder is not None:
+        os.environ[VARIABLE] = str(Path(folder).resolve())
+    elif VARIABLE not in os.environ and _NOTE.is_file():
+        os.environ[VARIABLE] = _NOTE.read_text()
+    if given() is not None:
+        _NOTE.parent.mkdir(parents=True, exist_ok=True)
+        _NOTE.write_text(os.environ[VARIABLE])
+
+
+def exported() -> dict[str, str]:
+    """What `lab env` prints of it."""
+    named = os.environ.get(VARIABLE) or (_NOTE.read_text() if _NOTE.is_file() else "")
+    return {VARIABLE: named} if named else {}
