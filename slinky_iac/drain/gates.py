@@ -105,6 +105,7 @@ class NodeSetScaleProvider(Gate):
         settings = GateSettings.from_props(_props)
         with open_session(settings.reach, settings.urn) as session:
             scale.tear_down(session, settings)
+            scale.forget_removed(session, settings)
 
 
 class TeardownGateProvider(NodeSetScaleProvider):
@@ -175,6 +176,7 @@ def _settle(props: Props, *, first: bool = False) -> None:
         scale.settle(session, settings, first=first)
         scale.roll(session, settings)
         membership.await_members(session, settings)
+        scale.forget_removed(session, settings)
         if first:
             scale.open_again(session, settings)
 

@@ -14,7 +14,9 @@ from slinky_iac.drain import conf_run
 from slinky_iac.drain.actions import DeleteNodeSet, DeletePod, Done, Drain, SetReplicas, Signal, Step, Stop, Wait
 from slinky_iac.drain.deadline import NEXT_STEP, touched
 from slinky_iac.drain.observation import Goal, Observation
+from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
+from slinky_iac.drain.scale_out import records_without_pods
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steady import Clocks
@@ -22,7 +24,15 @@ from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.undo import undo_steps
 from slinky_iac.drain.waiting import rest
-from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
+from slinky_iac.errors import (
+    DrainBlocked,
+    DrainDeadline,
+    KubeConflict,
+    KubeUnreachable,
+    SlinkyError,
+    SlurmrestError,
+    SlurmrestUnreachable,
+)
 from slinky_iac.kube.models import NodeSetState
 
 UNDO_ROUNDS: Final = 30
@@ -84,6 +94,32 @@ def tear_down(session: Session, settings: GateSettings) -> None:
     state = session.nodeset(settings.resource)
     if state is not None:
         drive(session, settings, _goal(session, settings, state.replicas_spec, 0, "NodeSet is removed", teardown=True))
+
+
+def forget_removed(session: Session, settings: GateSettings) -> None:
+    """Delete Slurm's records of nodes whose pods were removed. One that stays harms nothing, so its refusal is a warning."""
+    try:
+        for name in _left(session, settings):
+            session.slurm.delete_node(name)
+            session.report(f"deleted Slurm's record of {name}, which has no pod any more")
+    except (SlurmrestError, KubeUnreachable) as error:
+        session.report(
+            f"records of removed nodes may be left in Slurm as DOWN: {error}. They take no jobs; `scontrol delete"
+            " nodename=…` removes one, and so does the next update of this NodeSet",
+            severity="warning",
+        )
+
+
+def _left(session: Session, settings: GateSettings) -> tuple[str, ...]:
+    """Names of such records; by a cheap look where there is none."""
+    seen, whole = session.glance(settings)
+    if seen.nodeset is None:
+        return records_without_pods(cluster_view(session.slurm, allow_none=True), settings.owner, ())
+    found = records_without_pods(seen.cluster, settings.owner, seen.pods)
+    if not found or whole:
+        return found
+    seen = session.observe(settings)
+    return records_without_pods(seen.cluster, settings.owner, seen.pods)
 
 
 def open_again(session: Session, settings: GateSettings) -> None:

@@ -6,20 +6,45 @@ with which a scale-in took the pod. The new slurmd's registration may lift DOWN 
 slurmctld), never DRAIN.
 
 Only reasons of ours and of the operator are cleared, and only those older than the pod: a younger one may be the sign of
-the pod's own end, and then a job started there would die with it.
+the pod's own end, and then a job started there would die with it. A record whose pod is gone for good is deleted.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Collection
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.owner import Owner
-from slinky_iac.drain.view import NodeView, PodView
+from slinky_iac.drain.view import ClusterView, NodeView, PodView
 
 LEFT_BEHIND: Final = (names.OPERATOR_REASON_PREFIX, "Pod is terminating")
 """Beginnings of the operator's reasons; its preStop hook wrote no prefix before 1.1.1."""
+
+
+def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collection[PodView]) -> tuple[str, ...]:
+    """Records of the NodeSet's removed nodes, which slurm-operator leaves DOWN from 1.2 on, by name.
+
+    Nothing is behind them: dynamic, without a job and without a pod. Those with a person's reason stay.
+    """
+    if cluster is None:
+        return ()
+    own = re.compile(re.escape(names.nodeset_hostname(owner.nodeset)) + "[0-9]+")
+    there = {pod.node for pod in pods}
+    return tuple(
+        sorted(
+            node.name
+            for node in cluster.nodes.values()
+            if node.name not in there
+            and node.known
+            and {"DOWN", "DYNAMIC_NORM"} <= node.states
+            and own.fullmatch(node.name)
+            and not cluster.jobs(node.name)
+            and (node.reason.startswith(LEFT_BEHIND) or owner.owns(node.reason))
+        )
+    )
 
 
 def stale_records(seen: Observation, owner: Owner) -> tuple[str, ...]:

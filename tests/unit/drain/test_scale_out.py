@@ -1,8 +1,10 @@
 """Records left behind under a reused name are cleared; everything that is somebody's, or young, is not."""
 
+from dataclasses import replace
+
 import pytest
 
-from slinky_iac.drain.scale_out import LEFT_BEHIND, stale_records
+from slinky_iac.drain.scale_out import LEFT_BEHIND, records_without_pods, stale_records
 from tests.unit.drain.made import NOW, OURS, OWNER, given_up, job, node, nodeset, pod, seen
 
 TERMINATING = "slurm-operator: Pod is terminating"
@@ -64,3 +66,45 @@ def test_nothing_is_cleared_while_the_operator_is_deleting_pods_or_may_be():
 
 def test_operators_reasons_are_known_with_and_without_prefix():
     assert LEFT_BEHIND == ("slurm-operator:", "Pod is terminating")
+
+
+GONE = "DOWN+DRAIN+DYNAMIC_NORM"
+
+
+def without_pods(record, *jobs, workers=()):
+    look = seen([], [record], jobs)
+    return records_without_pods(look.cluster, OWNER, workers)
+
+
+@pytest.mark.parametrize("reason", [TERMINATING, "Pod is terminating", OURS])
+def test_record_of_a_removed_node_is_deleted(reason):
+    assert without_pods(left(GONE, reason)) == ("gpu-0",)
+
+
+def test_record_of_a_node_with_a_pod_is_never_deleted():
+    assert without_pods(left(GONE), workers=[pod(0)]) == ()
+    assert without_pods(left(GONE), workers=[pod(0, terminating=True)]) == ()
+
+
+def test_record_with_a_job_is_never_deleted():
+    assert without_pods(left(GONE), job(1, 0)) == ()
+    assert without_pods(left(GONE), job(1, 0, state="SUSPENDED")) == ()
+
+
+@pytest.mark.parametrize("state", ["DOWN+DRAIN", "IDLE+DRAIN+DYNAMIC_NORM", "IDLE+DYNAMIC_NORM", "UNKNOWN+DYNAMIC_NORM"])
+def test_record_that_is_static_or_not_down_is_never_deleted(state):
+    assert without_pods(left(state)) == ()
+
+
+@pytest.mark.parametrize("reason", ["fan is broken", "Not responding", "slinky-iac:prod/gpu: x", ""])
+def test_record_with_somebody_elses_reason_is_never_deleted(reason):
+    assert without_pods(left(GONE, reason)) == ()
+
+
+@pytest.mark.parametrize("name", ["gpu-a-0", "gpu0", "metal-1", "cpu-0", "gpu-"])
+def test_record_of_another_nodeset_or_a_host_is_never_deleted(name):
+    assert without_pods(replace(left(GONE), name=name)) == ()
+
+
+def test_no_record_is_deleted_without_an_answer_from_slurm():
+    assert records_without_pods(None, OWNER, ()) == ()
