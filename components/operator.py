@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,7 +11,7 @@ import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
-from slinky_iac import names, taken
+from slinky_iac import names, operator_change, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.operator import chart, operator_values, service_monitor_stub
 
@@ -76,7 +78,10 @@ class Operator(pulumi.ComponentResource):
             return None
         reference, version = chart(config, which)
         local = settings.chart.path is not None
-        hooks = pulumi.ResourceOptions(hooks=first_look(which, config, taken.release(settings.namespace, which)))
+        first = first_look(which, config, taken.release(settings.namespace, which))
+        if not crds:
+            first = pulumi.ResourceHookBinding(before_create=first.before_create, before_update=[_pods_first(config)])
+        hooks = pulumi.ResourceOptions(hooks=first)
         return Release(
             f"{name}-{which}",
             name=which,
@@ -87,3 +92,19 @@ class Operator(pulumi.ComponentResource):
             timeout=settings.timeout,
             opts=pulumi.ResourceOptions.merge(opts, hooks),
         )
+
+
+def _pods_first(config: StackConfig) -> pulumi.ResourceHook:
+    """A look, right before another release of the operator, at the pods it would end: a preview warns, an update stops."""
+    hide = "" if config.drain is None or config.drain.show_users else f"slinky-iac/{pulumi.get_stack()}"
+
+    async def before_update(args: pulumi.ResourceHookArgs) -> None:
+        if not operator_change.changes_release(args.old_inputs or {}, args.new_inputs or {}):
+            return
+        found = await asyncio.to_thread(operator_change.in_the_way, config, os.environ, Path.home(), hide)
+        if found and pulumi.runtime.is_dry_run():
+            pulumi.log.warn(f"slurm-operator {config.operator.version}: {found}")
+        elif found:
+            raise pulumi.RunError(f"slurm-operator {config.operator.version} was not installed: {found}")
+
+    return pulumi.ResourceHook("slinky-operator-change", before_update, pulumi.ResourceHookOptions(on_dry_run=True))

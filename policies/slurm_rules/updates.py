@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slurm_rules.gate_shape import most_nodes
+from slurm_rules.gate_shape import most_nodes, scaler_gate
 from slurm_rules.model import API_GROUP, Resource, Stack
 from slurm_rules.rule import Edits, Options, number, rule, slinky
 
@@ -26,7 +26,10 @@ def update_strategy_bounds(nodeset: Resource, stack: Stack, options: Options) ->
 
     Level: advisory, since no job is lost.
     """
-    value = nodeset.get("spec", "updateStrategy", "rollingUpdate", "maxUnavailable")
+    gate = scaler_gate(nodeset, stack)
+    gated = gate is not None and gate.text("updates") == "Gated"
+    value = gate.get("maxUnavailable") if gated and gate is not None else None
+    value = nodeset.get("spec", "updateStrategy", "rollingUpdate", "maxUnavailable") if value is None else value
     bound, replicas = options["maxUnavailablePercent"], most_nodes(nodeset, stack)
     share: float | None = None
     if isinstance(value, str) and value.endswith("%") and value[:-1].isdigit():

@@ -70,6 +70,7 @@ LAYERS = {
     "slinky_iac/slurm_release.py": set(),
     "slinky_iac/slurmconf.py": {"names", "config"},
     "slinky_iac/reach.py": {"names", "config", "drain", "manifests"},
+    "slinky_iac/operator_change.py": {"names", "config", "drain", "kube", "kube_access", "errors", "reach"},
     "slinky_iac/key_lifecycle/model.py": set(),
     "slinky_iac/key_lifecycle/jwt.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/slurm.py": {"key_lifecycle"},
