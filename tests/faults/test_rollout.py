@@ -216,3 +216,51 @@ def test_a_live_nodeset_with_rolling_updates_is_taken_up_without_a_change_of_its
     assert uids(gated) == before
     assert all(slurm.job_state(job) == {"RUNNING"} for job in jobs.values())
     assert gated.changes() == []
+
+
+def test_fewer_replicas_and_a_new_template_in_one_update_are_done_one_after_the_other(calm: Gated, slurm: Slurm) -> None:
+    gated, before, rolled = calm, uids(calm), template()
+    job = slurm.submit("-p", "gpu", "-w", "gpu-0", "-t", "30")
+    slurm.await_running(job)
+    gated.write(2, nodeset=rolled)
+    plan = gated.plan()
+    assert (plan["from"], plan["to"]) == (3, 2)
+    assert len(plan["rolls"]["pods"]) == 2
+    assert f"{RESOURCE}-0" in plan["rolls"]["pods"], "its job ends last, so it is no node to be removed"
+    run = gated.start_up()
+    await_true("the node with the job is drained for the rollout", lambda: "rollout" in slurm.reason("gpu-0"), 180)
+    slurm.finish(job)
+    out, _ = run.communicate(timeout=300)
+    assert run.returncode == 0, out
+    assert len(gated.pods()) == 2
+    assert not set(uids(gated).values()) & set(before.values())
+    assert_completed(slurm, {"gpu-0": job})
+    assert gated.changes() == []
+    gated.up(3, nodeset=rolled)
+
+
+def test_a_node_of_a_cordoned_kubernetes_node_is_left_and_the_documented_command_returns_it(
+    calm: Gated, slurm: Slurm, world: World
+) -> None:
+    """docs/operations.md: under OnDelete slurm-operator doesn't return it when the Kubernetes node is uncordoned."""
+    gated, before = calm, uids(calm)
+    where = world.pods(NAMESPACE, NODESET)["gpu-1"]["spec"]["nodeName"]
+    world.kubectl("cordon", where)
+    try:
+        await_true("the operator drains gpu-1", lambda: slurm.reason("gpu-1").startswith("slurm-operator:"), 90)
+        gated.write(3, nodeset=template())
+        done = gated.try_up()
+        assert done.returncode == 0, done.stdout
+        assert f"{RESOURCE}-1 stays of an earlier template" in done.stdout, done.stdout
+        after = uids(gated)
+        assert after["gpu-1"] == before["gpu-1"]
+        assert not {after[node] for node in ("gpu-0", "gpu-2")} & set(before.values())
+        assert gated.changes() == [], "somebody else's drain is no work for an update"
+    finally:
+        world.kubectl("uncordon", where)
+    mark = "nodeset.slinky.slurm.net/pod-cordon-"
+    world.kubectl("annotate", "pod", "--namespace", NAMESPACE, f"{RESOURCE}-1", mark)
+    slurm.await_registered("gpu-1")
+    assert gated.plan()["rolls"]["pods"] == [f"{RESOURCE}-1"]
+    gated.stack.up()
+    assert uids(gated)["gpu-1"] != before["gpu-1"]
