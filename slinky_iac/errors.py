@@ -145,5 +145,9 @@ class DrainBlocked(DrainError):
     """Something that isn't ours stands in the way of a drain; nothing was changed."""
 
 
+class DrainLost(DrainError):
+    """slurmdbd says that a job was lost with a node that a gate drained."""
+
+
 class DrainDeadline(DrainError):
     """The wait's bound is over and jobs still run on the nodes; nothing was killed that policy didn't name."""

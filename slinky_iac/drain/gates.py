@@ -33,6 +33,8 @@ from slinky_iac.drain.plugin_process import prepare
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 
 Props = dict[str, Any]
+LAST_DRAIN = "lastDrain"
+"""Output of a NodeSetScale whose last drain has ended: what slurmdbd says became of the jobs. Absent before the first."""
 
 
 class Gate(ResourceProvider):
@@ -80,8 +82,8 @@ class NodeSetScaleProvider(Gate):
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Bring the NodeSet to its number: drain and lower, or raise and wait."""
-        _settle(_news)
-        return UpdateResult(_outputs(_news))
+        told = _settle(_news) or _olds.get(LAST_DRAIN)
+        return UpdateResult({**_outputs(_news), **({LAST_DRAIN: told} if told else {})})
 
     def read(self, id_: str, props: Props) -> ReadResult:
         """The state as refresh finds it, with the live number."""
@@ -98,14 +100,15 @@ class NodeSetScaleProvider(Gate):
 
     def delete(self, _id: str, _props: Props) -> None:
         """Drain every node of the NodeSet and delete it; no program runs now, so all comes from the state."""
-        from slinky_iac.drain import scale
+        from slinky_iac.drain import proof, scale
         from slinky_iac.drain.session import open_session
 
         prepare()
         settings = GateSettings.from_props(_props)
         with open_session(settings.reach, settings.urn) as session:
-            scale.tear_down(session, settings)
+            met = scale.tear_down(session, settings)
             scale.forget_removed(session, settings)
+            proof.prove(session, settings, met)
 
 
 class TeardownGateProvider(NodeSetScaleProvider):
@@ -154,7 +157,7 @@ class OutsideHostsProvider(Gate):
             maintenance.release(session, settings)
 
 
-def _kept(props: Props, act: Callable[[Props], None]) -> CreateResult:
+def _kept(props: Props, act: Callable[[Props], object]) -> CreateResult:
     """The result of a creation that has something to wait for; the resource is in the state also where that fails."""
     from slinky_iac.drain.plugin_process import keep_made
 
@@ -166,19 +169,26 @@ def _kept(props: Props, act: Callable[[Props], None]) -> CreateResult:
     return CreateResult(_identity(props), _outputs(props))
 
 
-def _settle(props: Props, *, first: bool = False) -> None:
-    from slinky_iac.drain import membership, scale
+def _settle(props: Props, *, first: bool = False) -> str:
+    """Returns what became of the jobs that a drain met; ``""`` where there was none."""
+    from slinky_iac.drain import membership, proof, scale
     from slinky_iac.drain.session import open_session
+    from slinky_iac.errors import DrainDeadline
 
     prepare()
     settings = GateSettings.from_props(props)
     with open_session(settings.reach, settings.urn) as session:
-        scale.settle(session, settings, first=first)
-        scale.roll(session, settings)
-        membership.await_members(session, settings)
+        met = scale.settle(session, settings, first=first)
+        scale.roll(session, settings, met)
+        try:
+            membership.await_members(session, settings)
+        except DrainDeadline:
+            proof.prove(session, settings, met)
+            raise
         scale.forget_removed(session, settings)
         if first:
             scale.open_again(session, settings)
+        return proof.prove(session, settings, met)
 
 
 def _maintain(props: Props, olds: Props) -> None:

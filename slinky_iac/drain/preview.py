@@ -28,6 +28,9 @@ from slinky_iac.errors import SlinkyError
 BUDGET_S: Final = 20.0
 """Seconds that one question of a preview may take: a preview is looked at by somebody who waits."""
 
+FIRST_S: Final = 5.0
+"""The same before a creation, and one try: a first preview may come before there is a Kubernetes to ask."""
+
 Props = dict[str, Any]
 
 
@@ -47,7 +50,7 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
     Where nothing is to do, the plan of the state stays, so that a second preview is empty.
     """
     if "replicas" not in olds:
-        return Seen({})
+        return _first(settings)
     kept = dict(olds.get("plan") or {})
     with open_session(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
         try:
@@ -78,6 +81,19 @@ def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, 
         return found
     due = "; ".join(each for each in (found.due, rolled.due) if each)
     return Seen({**rolled.plan, **fresh, "rolls": rolled.rolls}, (*found.failures, *rolled.failures), due)
+
+
+def _first(settings: GateSettings) -> Seen:
+    """The plan of a creation. A NodeSet may be there all the same: of a state that was lost, or made by hand."""
+    with open_session(settings.reach, settings.urn, budget_s=FIRST_S, tries=1) as session:
+        try:
+            seen = session.observe(settings)
+        except SlinkyError as error:
+            session.report(f"whether {settings.resource} is there already, with jobs, is not known: {error}")
+            return Seen({})
+    if seen.nodeset is None or seen.nodeset.replicas <= settings.ceiling:
+        return Seen({})
+    return _planned(settings, seen, seen.nodeset)
 
 
 def _planned(settings: GateSettings, seen: Observation, state: NodeSetView) -> Seen:

@@ -15,6 +15,7 @@ from slinky_iac.drain.actions import DeleteNodeSet, DeletePod, Done, Drain, SetR
 from slinky_iac.drain.deadline import NEXT_STEP, touched
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.observe import cluster_view
+from slinky_iac.drain.proof import Met
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
 from slinky_iac.drain.scale_out import records_without_pods
 from slinky_iac.drain.session import Session
@@ -44,11 +45,12 @@ _PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
 Decide = Callable[[Observation, Goal], Step]
 
 
-def settle(session: Session, settings: GateSettings, *, first: bool = False) -> None:
+def settle(session: Session, settings: GateSettings, *, first: bool = False) -> Met:
     """Bring the NodeSet to the number of replicas that is asked for, and give back what is left of an earlier run.
 
     Nodes selected for removal are drained first. An autoscaler's number is written only where the NodeSet is new
-    (``first``): after that the gate drains down to the maximum and the autoscaler lowers the number.
+    (``first``): after that the gate drains down to the maximum and the autoscaler lowers the number. Returns the nodes that
+    it drained and the jobs that it met there.
 
     Raises DrainBlocked, DrainDeadline, or what the clients raise; then no job was ended that the policy does not name.
     """
@@ -58,7 +60,9 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
             f"{settings.owner.text}: there is no NodeSet {settings.resource}: it was deleted outside Pulumi. Nothing was"
             " changed. Run `pulumi up --refresh`, which makes it again"
         )
-    drive(session, settings, _scale_goal(session, settings, state, first=first))
+    met = Met(settings.owner)
+    drive(session, settings, _scale_goal(session, settings, state, first=first), met=met)
+    return met
 
 
 def _scale_goal(session: Session, settings: GateSettings, state: NodeSetState, *, first: bool) -> Goal:
@@ -71,17 +75,18 @@ def _scale_goal(session: Session, settings: GateSettings, state: NodeSetState, *
     return _goal(session, settings, current, target, f"scale-in {current}->{target}", writes=by_stack)
 
 
-def roll(session: Session, settings: GateSettings) -> None:
+def roll(session: Session, settings: GateSettings, met: Met | None = None) -> None:
     """Replace the pods of an earlier template, drained, batch by batch; nothing where the strategy leaves it to others.
 
     Each batch may wait for its jobs as long as a scale-in. Raises what :func:`settle` raises; what is replaced stays so.
+    ``met``: nodes and jobs are added to it.
     """
     state = session.nodeset(settings.resource)
     if state is None or not settings.rolls or state.replicas_spec > settings.ceiling:
         return  # an autoscaler's surplus is held, and replaced once that has lowered its number
     live = state.replicas_spec
     goal = replace(_goal(session, settings, live, live, "rollout"), deadline_at=session.now() + settings.policy.deadline_s)
-    drive(session, settings, goal, roll_step)
+    drive(session, settings, goal, roll_step, met=met)
     seen = session.observe(settings)
     if seen.cluster is not None:
         left = members(seen, goal.owner, seen.cluster, (pod for pod in seen.pods if pod.name in seen.outdated)).held
@@ -89,11 +94,14 @@ def roll(session: Session, settings: GateSettings) -> None:
             session.report(in_words(each), severity="warning", keep=True)
 
 
-def tear_down(session: Session, settings: GateSettings) -> None:
+def tear_down(session: Session, settings: GateSettings) -> Met:
     """Drain every node of the NodeSet, then delete it and wait until it is gone. Without the NodeSet nothing is done."""
+    met = Met(settings.owner)
     state = session.nodeset(settings.resource)
     if state is not None:
-        drive(session, settings, _goal(session, settings, state.replicas_spec, 0, "NodeSet is removed", teardown=True))
+        goal = _goal(session, settings, state.replicas_spec, 0, "NodeSet is removed", teardown=True)
+        drive(session, settings, goal, met=met)
+    return met
 
 
 def forget_removed(session: Session, settings: GateSettings) -> None:
@@ -152,12 +160,15 @@ def give_back(session: Session, settings: GateSettings) -> int:
     )
 
 
-def drive(session: Session, settings: GateSettings, goal: Goal, decide: Decide = next_step) -> Done:
-    """Loop until done. Raises DrainBlocked or DrainDeadline where it can't be.
+def drive(
+    session: Session, settings: GateSettings, goal: Goal, decide: Decide = next_step, *, met: Met | None = None
+) -> Done:
+    """Loop until done; adds to ``met``. Raises DrainBlocked or DrainDeadline where it can't be.
 
     After an act the next look comes at once; where it asks for the very same act again, after a pause: Slurm takes its
     time, and a job that is being requeued needs no second word.
     """
+    met = Met(settings.owner) if met is None else met
     bound_at = session.now() + settings.policy.bound_s
     clocks = Clocks(session.now(), session.steady())
     last: Step | None = None
@@ -168,7 +179,7 @@ def drive(session: Session, settings: GateSettings, goal: Goal, decide: Decide =
             goal, bound_at = replace(goal, deadline_at=goal.deadline_at + jump), bound_at + jump
             session.report(f"the clock was set by {jump} s; the wait is as long as before", severity="warning")
         try:
-            step = _next(session, settings, goal, decide)
+            step = _next(session, settings, goal, decide, met)
             if isinstance(step, Done):
                 return step
             if isinstance(step, Stop):
@@ -176,6 +187,7 @@ def drive(session: Session, settings: GateSettings, goal: Goal, decide: Decide =
             if not isinstance(step, Wait):
                 session.report(_in_words(step))
                 session.act(step, settings)
+                met.did(step)
                 if decide is roll_step and isinstance(step, Drain):  # a new batch, with a deadline of its own
                     goal = replace(goal, deadline_at=session.now() + settings.policy.deadline_s)
                 if decide is roll_step and isinstance(step, Drain | DeletePod):
@@ -207,11 +219,14 @@ def _untimed(step: Step) -> Step:
     return replace(step, marks=()) if isinstance(step, Signal) else step
 
 
-def _next(session: Session, settings: GateSettings, goal: Goal, decide: Decide) -> Step:
+def _next(session: Session, settings: GateSettings, goal: Goal, decide: Decide, met: Met) -> Step:
     """The next step. Only waiting rests on a cheap look: what is done, or ends the wait, rests on a whole one."""
     seen, whole = session.glance(settings)
     step = decide(seen, goal)
-    step = step if whole or isinstance(step, Wait) else decide(session.observe(settings), goal)
+    if not whole and not isinstance(step, Wait):
+        seen = session.observe(settings)
+        step = decide(seen, goal)
+    met.see(seen)
     return _queue_first(session, settings, goal, step) if goal.teardown else step
 
 

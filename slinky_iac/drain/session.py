@@ -46,12 +46,15 @@ first byte of its answer."""
 class Session:
     """Looks and acts for one gate. Not for two threads; every provider call opens its own."""
 
-    def __init__(self, reach: Reach, report: Report, stack: ExitStack, *, budget_s: float, clock: Clock) -> None:
-        """``budget_s``: seconds that any one question may take, tries and pauses together."""
+    def __init__(
+        self, reach: Reach, report: Report, stack: ExitStack, *, budget_s: float, clock: Clock, tries: int = 4
+    ) -> None:
+        """``budget_s``: seconds that any one question may take, ``tries`` and pauses together."""
         self.reach = reach
         self.report = report
         self._stack = stack
         self._budget_s = budget_s
+        self._retry = Retry(tries=tries)
         self._clock = clock
         self._kube: KubeClient | None = None
         self._slurm: SlurmrestClient | None = None
@@ -85,7 +88,9 @@ class Session:
         """The Kubernetes client, opened at first use."""
         if self._kube is None:
             access = load(self._source(), env=os.environ, home=Path.home())
-            self._kube = self._stack.enter_context(KubeClient(access, clock=self._clock, budget_s=self._budget_s))
+            self._kube = self._stack.enter_context(
+                KubeClient(access, clock=self._clock, budget_s=self._budget_s, retry=self._retry)
+            )
         return self._kube
 
     @property
@@ -101,6 +106,7 @@ class Session:
                 again=self._signing_keys,
                 user=self.reach.user,
                 clock=self._clock,
+                retry=self._retry,
                 budget_s=self._budget_s,
                 lists_s=LISTS_S if self._budget_s >= PATIENT_S else None,
                 shared=THIS_PROCESS,
@@ -288,7 +294,9 @@ def _accepted(result: BulkResult, what: str) -> None:
 
 
 @contextmanager
-def open_session(reach: Reach, urn: str, *, budget_s: float = PATIENT_S, report: Report | None = None) -> Iterator[Session]:
+def open_session(
+    reach: Reach, urn: str, *, budget_s: float = PATIENT_S, report: Report | None = None, tries: int = 4
+) -> Iterator[Session]:
     """A session whose connections are closed at the end."""
     with ExitStack() as stack:
-        yield Session(reach, report or engine_report(urn), stack, budget_s=budget_s, clock=Clock())
+        yield Session(reach, report or engine_report(urn), stack, budget_s=budget_s, clock=Clock(), tries=tries)

@@ -119,6 +119,8 @@ class Sieve(Protocol):
         """The body that is left, after the last piece."""
 
 
+Params = Mapping[str, str | list[str]] | None
+"""Of a URL; a list is its name once for each."""
 MakeSieve = Callable[[Callable[[bytes], bytes]], Sieve]
 """Makes a sieve for one try; it is given what takes the request's secrets out of bytes."""
 
@@ -220,7 +222,7 @@ class Sender:
         budget_s: float,
         repeatable: bool,
         again: Callable[[httpx.Response], bool],
-        params: dict[str, str] | None = None,
+        params: Params = None,
         json: object = None,
         headers: dict[str, str] | None = None,
         bounds: Mapping[str, object] | None = None,

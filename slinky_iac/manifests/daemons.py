@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Final
+
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.database_tls import database_tls_parameters, database_tls_volumes
@@ -125,13 +127,19 @@ def database_secret(config: StackConfig) -> str:
     return names.shorten(f"{config.cluster.resource_name}-database")
 
 
+ONE_HEAP: Final = {"name": "MALLOC_ARENA_MAX", "value": "1"}
+"""slurmrestd answers in threads, and glibc gives each a heap that keeps the largest answer that was made in it: 150 kB for
+each job record, once for each of up to 8 heaps a core (run; docs/performance.md)."""
+
+
 def restapi_spec(config: StackConfig) -> Spec:
     """Spec of the RestApi. One stands beside every Controller, an outside one too: the operator asks it before it
     deletes a pod, and with no answer to ask for it deletes busy pods (IsNodeDrained, fail-open)."""
+    image = config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": config.restapi.replicas,
-        "slurmrestd": container(config, config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")),
+        "slurmrestd": container(config, image, {"env": [ONE_HEAP]}),
         "service": service(config.restapi.service, names.SLURMRESTD_PORT),
     }
     tls = config.restapi.tls

@@ -8,22 +8,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from urllib.parse import quote
 
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestVersionError
 from slinky_iac.kube.wire import SIEVE
 from slinky_iac.names import REASON_PREFIX
 from slinky_iac.slurmrest import drains, models, raw, versions
+from slinky_iac.slurmrest.accounts import AccountsSession
 from slinky_iac.slurmrest.answers import NO_SUCH_NODE, Envelope, read
 from slinky_iac.slurmrest.bulk import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
 from slinky_iac.slurmrest.lists import JobRows, NodeRows
-from slinky_iac.slurmrest.session import LONG, Session
+from slinky_iac.slurmrest.session import LONG
 from slinky_iac.slurmrest.shared import FRESH_S
 
 _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 
 
-class SlurmrestClient(Session):
+class SlurmrestClient(AccountsSession):
     """One user of one slurmrestd; opens nothing until the first call. Close it, or use ``with``. Not for two threads."""
 
     def ping(self, *, budget_s: float | None = None) -> models.Pings:
@@ -119,10 +119,6 @@ class SlurmrestClient(Session):
         except (SlurmrestRefused, SlurmrestGarbage, SlurmrestVersionError):
             return raw.ConfName()
 
-    def admin_level(self, user: str, *, budget_s: float | None = None) -> str:
-        """AdminLevel of a user in slurmdbd, as slurmrestd writes it; ``""`` where there is no such user."""
-        return self._get(f"user/{quote(user, safe='')}", raw.UsersBody, budget_s, api="slurmdb").level(user)
-
     def reservations(self, *, budget_s: float | None = None) -> tuple[models.Reservation, ...]:
         """All reservations, past ones excepted."""
         return self._get("reservations/", raw.ReservationsBody, budget_s, most=LONG).values()
@@ -161,10 +157,6 @@ class SlurmrestClient(Session):
         if self.version(budget_s=left()) != versions.PARTITIONS_SINCE:
             return None
         return self._get("conf", raw.ConfMetaBody, left()).began()
-
-    def clusters(self, *, budget_s: float | None = None) -> tuple[models.Cluster, ...]:
-        """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
-        return self._get("clusters/", raw.ClustersBody, budget_s, api="slurmdb", most=LONG).values()
 
     def drain(
         self,

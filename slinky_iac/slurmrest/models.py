@@ -146,6 +146,19 @@ class Cluster:
 
 
 @dataclass(frozen=True, slots=True)
+class Accounted:
+    """One run of a job as slurmdbd has it; a job that was requeued has one for each run."""
+
+    job_id: int
+    states: frozenset[str]
+    nodes: tuple[str, ...]
+    """Empty where the list can't be read too."""
+    start: int | None
+    end: int | None
+    """None while it goes on, or while slurmdbd hasn't heard of its end."""
+
+
+@dataclass(frozen=True, slots=True)
 class Ping:
     """slurmrestd's look at one slurmctld. ``responding`` False also where only the *token* is refused (trap 8)."""
 

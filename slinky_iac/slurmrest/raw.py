@@ -167,7 +167,7 @@ class RawJob(Strict):
             reservation=same(self.resv_name),
             state_reason=same(self.state_reason),
             unreadable=unreadable,
-            required=_required(self.required_nodes),
+            required=required(self.required_nodes),
             features=same(self.features),
             node_count=plain(self.node_count),
             batch=self.batch_flag,
@@ -379,8 +379,9 @@ def _reserved(raw: _RawReservation) -> tuple[str, ...]:
         return ()
 
 
-def _required(text: str) -> tuple[str, ...] | None:
-    """Any user may write anything here that slurmctld reads: what can't be read here costs its own row only."""
+def required(text: str) -> tuple[str, ...] | None:
+    """Names of a hostlist, None where they can't be read. Any user may write anything here that slurmctld reads: what can't
+    be read here costs its own row only."""
     try:
         return expand(text) if text else ()
     except HostlistError:

@@ -23,6 +23,10 @@ MOST: Final = 1 << 20
 """Bytes of an answer that has no reason to be long."""
 LONG: Final = 64 << 20
 """Bytes of an answer that grows with the cluster and is held in memory: partitions, reservations, words about jobs."""
+LARGE: Final = (
+    " slurmrestd builds the list of all job records before its first byte, in some 150 kB of its memory and 1 to 2 ms each:"
+    " where there are more than 20,000, see docs/performance.md, 'A look at many jobs'."
+)
 Body = TypeVar("Body", bound=Envelope)
 
 
@@ -111,7 +115,7 @@ class Session:
         what: str,
         budget_s: float,
         *,
-        params: dict[str, str] | None = None,
+        params: wire.Params = None,
         json: object = None,
         rows: MakeSieve | None = None,
         most: int = MOST,
@@ -135,6 +139,7 @@ class Session:
             )
         except NoAnswer as error:
             unsure = " It may have been done, or be done in a moment: look again." if error.maybe_done else ""
+            large = LARGE if what == "jobs" and "ConnectError" not in str(error) else ""
             raise SlurmrestUnreachable(
-                f"{what.rstrip('/')}: no answer from slurmrestd at {self._shown}: {error}.{'' if reading else unsure}"
+                f"{what.rstrip('/')}: no answer from slurmrestd at {self._shown}: {error}.{'' if reading else unsure}{large}"
             ) from None

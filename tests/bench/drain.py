@@ -94,15 +94,15 @@ def only(look: NodesAnswer, name: str) -> NodesAnswer:
 
 
 @contextmanager
-def slurm() -> Iterator[Cluster]:
-    """A Slurm cluster of this measurement's own, with room for all nodes; taken down at the end."""
+def slurm(more: str = "") -> Iterator[Cluster]:
+    """A Slurm cluster of this measurement's own, with room for all nodes and ``more`` in slurm.conf; down at the end."""
     with tempfile.TemporaryDirectory(prefix="slinky-iac-bench-") as name:
         root = Path(name)
         supervisor = supervise.Supervisor(root / "run", root / "logs")
         cluster = Cluster(Site(root / "slurm", root / "hosts", NETWORK, supervisor))
         try:
             # Slurm takes the last of two values; the lab's own is what the operator sets for its controllers.
-            cluster.set_nodesets_conf(f"{conf.DEFAULT_NODESETS}MaxNodeCount={MAX_NODES}\n")
+            cluster.set_nodesets_conf(f"{conf.DEFAULT_NODESETS}MaxNodeCount={MAX_NODES}\n{more}")
             cluster.up()
             yield cluster
         finally:

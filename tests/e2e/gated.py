@@ -11,6 +11,7 @@ from typing import Any
 from lab import slurm as outside
 from lab.demo import nodeset_lines
 from lab.stacks import Stack
+from slinky_iac.names import NODESET_SCALE
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, dev_settings, steps
 
@@ -102,6 +103,12 @@ class Gated:
                 found: dict[str, Any] = step["newState"]["inputs"]["plan"]
                 return found
         raise AssertionError("the preview has no NodeSetScale")
+
+    def told(self) -> str:
+        """What the gate's state says of its last drain."""
+        rows = json.loads(self.stack.pulumi("stack", "export").stdout)["deployment"]["resources"]
+        (gate,) = (row for row in rows if row["type"] == NODESET_SCALE)
+        return str(gate["outputs"].get("lastDrain", ""))
 
     def changes(self) -> list[tuple[str, str]]:
         """Steps of a preview that change something."""

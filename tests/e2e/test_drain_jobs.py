@@ -35,6 +35,7 @@ def test_jobs_on_all_workers_survive_a_scale_in_from_three_to_one(gated: Gated, 
     gated.finish_when_drained(run, ("gpu-0", "gpu-2"), first, second)
 
     gated.await_pods("gpu-1")
+    assert gated.told() == "2 jobs ran on, 0 lost"
     assert "RUNNING" in slurm.job_state(long)
     slurm.finish(long)
     rows = slurm.await_completed(long, first, second, late)

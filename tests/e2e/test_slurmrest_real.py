@@ -216,7 +216,8 @@ def exists(cluster: Cluster, path: str) -> bool:
     return cluster.hosts.run("metal-1", ["test", "-e", path], check=False).returncode == 0
 
 
-def test_down_requeues_what_may_be_and_ends_the_rest(client: SlurmrestClient, own: Slurm) -> None:
+def test_down_requeues_what_may_be_and_ends_the_rest_and_slurmdbd_tells(client: SlurmrestClient, own: Slurm) -> None:
+    began = int(own.admin("date", "+%s"))
     again, never = metal(own, "-w", "metal-1", "-t5"), metal(own, "-w", "metal-1", "-t5", "--no-requeue")
     own.await_running(again, never)
     assert client.drain(["metal-1"], OURS).complete
@@ -227,6 +228,15 @@ def test_down_requeues_what_may_be_and_ends_the_rest(client: SlurmrestClient, ow
     assert {"DOWN", "DRAIN"} <= down.state
     assert client.undrain(["metal-1"]).complete
     assert node(client, "metal-1").reason == OURS, "the reason stays on a DOWN node"
+
+    def failed() -> set[int]:
+        return {run.job_id for run in client.failed_since(began) if run.nodes == ("metal-1",) and run.end}
+
+    await_true("slurmdbd has both ends", lambda: failed() == {again, never}, 30)
+    runs = client.accounted([again, never])
+    assert {run.job_id for run in runs if "NODE_FAIL" in run.states} == {again, never}
+    assert {run.job_id for run in runs if "PENDING" in run.states} == {again}, "a requeued job has a run more"
+    assert client.accounted([never + 10_000]) == ()
     own.admin("scontrol", "update", "nodename=metal-1", "state=resume")
 
 

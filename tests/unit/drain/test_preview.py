@@ -56,6 +56,26 @@ def test_an_unchanged_number_that_is_not_known_makes_the_update_ask(silent):
     assert "no route" in found.due
 
 
+def test_a_creation_that_nobody_can_look_at_says_so(silent):
+    assert preview.nodeset_scale(settings(1), {}) == preview.Seen({})
+    assert "hpc-worker-gpu is there already, with jobs, is not known: no route" in silent.said[0]
+
+
+@pytest.mark.parametrize("there", [0, 2])
+def test_a_creation_without_pods_to_lose_has_no_plan(silent, there):
+    nothing = Observation(1, world("1.1.0", 1).version)
+    silent.observe = lambda _settings: world("1.1.0", there).observe() if there else nothing
+    assert preview.nodeset_scale(settings(2), {}) == preview.Seen({})
+    assert silent.said == []
+
+
+def test_a_creation_over_a_nodeset_that_is_there_plans_the_drain(silent):
+    """A state that was lost: the gate drains what is over its number."""
+    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    found = preview.nodeset_scale(settings(2), {})
+    assert (found.plan["from"], found.plan["to"], len(found.plan["nodes"])) == (3, 2, 1)
+
+
 def test_a_number_as_it_should_be_is_no_work(silent):
     silent.observe = lambda _settings: world("1.1.0", 3).observe()
     olds = {"replicas": 3.0, "plan": {"nodeset": "gpu"}}

@@ -41,7 +41,7 @@ class Release:
         return {
             "controllerRef": self.ref,
             "replicas": 1,
-            "slurmrestd": self.image("slurmrestd"),
+            "slurmrestd": {**self.image("slurmrestd"), "env": [{"name": "MALLOC_ARENA_MAX", "value": "1"}]},
             "service": self.service(6820),
         }
 

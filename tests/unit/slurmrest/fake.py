@@ -97,6 +97,13 @@ def job(job_id: int, *states: str, nodes: str = "", limit: int | None = 10, **mo
     return base | more
 
 
+def run(job_id: int, *states: str, nodes: str = "g-0", end: int | None = NOW, **more: Any) -> Json:
+    """A run of a job as slurmdbd has it."""
+    times = {"start": NOW - 600, "end": end or 0, "elapsed": 1, "limit": number(None)}
+    base: Json = {"job_id": job_id, "state": {"current": list(states), "reason": "None"}, "nodes": nodes, "time": times}
+    return base | more
+
+
 def error(error_number: int, text: str = "no", description: str = "") -> Json:
     return {"error_number": error_number, "error": text, "description": description, "source": "test"}
 
@@ -111,6 +118,8 @@ class FakeSlurm:
 
     nodes: dict[str, Json] = field(default_factory=dict)
     jobs: dict[int, Json] = field(default_factory=dict)
+    accounts: list[Json] | None = None
+    """Runs of jobs as slurmdbd has them; None: no slurmdbd answers."""
     served: tuple[str, ...] = ("v0.0.44", "v0.0.45")
     keys: tuple[bytes, ...] = (KEY,)
     faults: list[Fault | None] = field(default_factory=list)
@@ -156,7 +165,7 @@ class FakeSlurm:
         if token is None:
             return httpx.Response(401, text="Authentication failure")
         self.tokens.append(token)
-        _, _api, version, rest = request.url.path.split("/", 3)
+        _, api, version, rest = request.url.path.split("/", 3)
         if version not in self.served:
             return httpx.Response(404, text="Unable find requested URL")
         good = self.takes(token)
@@ -165,7 +174,19 @@ class FakeSlurm:
             return answer(pings=[up])
         if not good:
             return answer(511, [error(1007, "Protocol authentication error")])
-        return self.serve(request, rest, body or {})
+        in_accounts = (api, rest) == ("slurmdb", "jobs/")
+        return self.accounted(request.url.params) if in_accounts else self.serve(request, rest, body or {})
+
+    def accounted(self, asked: httpx.QueryParams) -> httpx.Response:
+        if self.accounts is None:
+            return answer(502, [error(7000, "Unable to connect to database")])
+        if any("," in each for each in asked.get_list("step")):
+            return answer(422, [error(9000, "Query empty or not RFC7320 compliant")])
+        if "state" in asked and "end_time" not in asked:
+            return answer(jobs=[])
+        steps = {int(each) for each in asked.get_list("step")}
+        wanted = [row for row in self.accounts if not steps or row["job_id"] in steps]
+        return answer(jobs=[row for row in wanted if asked.get("state", "") in ("", *row["state"]["current"])])
 
     def takes(self, token: str) -> bool:
         now = self.ticks.clock().wall()

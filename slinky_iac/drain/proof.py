@@ -1,0 +1,144 @@
+"""Proof afterwards: what slurmdbd says became of the jobs that a drain met.
+
+A drain ends only when its nodes are free, so no job should be lost. Whether that is so, only the accounts can tell. A job is
+lost where one of its runs ended NODE_FAIL on such a node since the drain began: so slurmctld ends a job whose node goes,
+requeued or not. What its user, its own limit, a preemption or the drain's policy ended is not lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from slinky_iac.drain.actions import Cancel, Requeue, Step
+from slinky_iac.drain.mark import tag_of
+from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.session import Session
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.text import iso
+from slinky_iac.drain.view import JobView
+from slinky_iac.errors import DrainLost, SlurmrestError
+from slinky_iac.slurmrest.models import Accounted
+
+LOST: Final = "NODE_FAIL"
+BUDGET_S: Final = 15.0
+"""Seconds for one question: where there is no slurmdbd, an update shall not wait for it."""
+ROUNDS: Final = 10
+"""Questions, a second apart, until slurmdbd has heard of the end of every job: slurmctld tells it with a delay."""
+
+
+@dataclass
+class Met:
+    """Nodes that a run drained and the jobs that it saw there, from all its looks."""
+
+    owner: Owner
+    nodes: set[str] = field(default_factory=set)
+    jobs: dict[int, JobView] = field(default_factory=dict)
+    since: int | None = None
+    """When the first of these nodes was drained, by slurmctld's clock."""
+    ended: set[int | str] = field(default_factory=set)
+    """Handles of jobs that the policy ended."""
+
+    def see(self, seen: Observation) -> None:
+        """Add what a look shows."""
+        if seen.cluster is None:
+            return
+        for pod in seen.pods:
+            record = seen.cluster.nodes.get(pod.node)
+            if record is None or not record.drained_flag:
+                continue
+            if not self.owner.owns(record.reason) and tag_of(pod, self.owner) is None:
+                continue
+            self.nodes.add(pod.node)
+            self.jobs |= {job.job_id: job for job in seen.cluster.jobs(pod.node)}
+            began = seen.now if record.reason_at is None else record.reason_at
+            self.since = began if self.since is None else min(self.since, began)
+
+    def did(self, step: Step) -> None:
+        """Add what the policy did to jobs."""
+        if isinstance(step, Requeue | Cancel):
+            self.ended |= set(step.jobs)
+
+
+def prove(session: Session, settings: GateSettings, met: Met) -> str:
+    """What became of the jobs, in a sentence; ``""`` where nothing was drained. Told as the run's last words, too.
+
+    Raises DrainLost where slurmdbd says that a job was lost.
+    """
+    if not met.nodes or met.since is None:
+        return ""
+    try:
+        runs = _asked(session, settings, met)
+    except SlurmrestError as error:
+        text = (
+            f"{_counted(len(met.jobs))} met by the drain; slurmdbd could not be asked, so it is not proven that none was"
+            f" lost: {error}"
+        )
+        session.report(f"{settings.owner.text}: {text}", keep=True)
+        return text
+    lost = lost_runs(runs, met)
+    if lost:
+        raise DrainLost(_lost_in_words(settings, met, lost))
+    text = in_words(met, runs)
+    session.report(f"{settings.owner.text}: {text}", keep=True)
+    return text
+
+
+def _asked(session: Session, settings: GateSettings, met: Met) -> tuple[Accounted, ...]:
+    """Runs of the jobs that the drain met, and of any other that ended with its node meanwhile."""
+    runs: tuple[Accounted, ...] = ()
+    for asked in range(ROUNDS):
+        runs = session.slurm.accounted(met.jobs, cluster=settings.cluster, budget_s=BUDGET_S)
+        if not open_jobs(runs, met) or asked == ROUNDS - 1 or session.pause(1):
+            break
+    failed = session.slurm.failed_since(met.since or 0, cluster=settings.cluster, budget_s=BUDGET_S)
+    return tuple(dict.fromkeys((*runs, *failed)))
+
+
+def open_jobs(runs: Collection[Accounted], met: Met) -> set[int]:
+    """Jobs that slurmdbd doesn't know, or of whose end it hasn't heard since the drain began."""
+    since = met.since or 0
+    return met.jobs.keys() - {run.job_id for run in runs if run.end is not None and run.end >= since}
+
+
+def lost_runs(runs: Collection[Accounted], met: Met) -> tuple[Accounted, ...]:
+    """Runs that ended with one of these nodes since the drain began. Of a job that was met, one of no known node is one."""
+    failed = (run for run in runs if LOST in run.states and (run.end is None or run.end >= (met.since or 0)))
+    return tuple(run for run in failed if not met.nodes.isdisjoint(run.nodes) or (not run.nodes and run.job_id in met.jobs))
+
+
+def in_words(met: Met, runs: Collection[Accounted]) -> str:
+    """``14 jobs ran on, 0 lost``."""
+    ended = {number for number, job in met.jobs.items() if job.handle in met.ended}
+    unheard = open_jobs(runs, met) - ended
+    parts = [f"{_counted(len(met.jobs) - len(ended) - len(unheard))} ran on"]
+    parts += [f"{len(ended)} ended as onDeadline says"] if ended else []
+    parts += [f"{len(unheard)} of whose end slurmdbd has not heard ({_numbers(unheard)})"] if unheard else []
+    return ", ".join([*parts, "0 lost"])
+
+
+def _lost_in_words(settings: GateSettings, met: Met, lost: Collection[Accounted]) -> str:
+    jobs: Mapping[int, Accounted] = {run.job_id: run for run in lost}
+    each = "; ".join(_lost(run, met.jobs.get(number)) for number, run in sorted(jobs.items())[:8])
+    return (
+        f"{settings.owner.text}: {len(jobs)} job(s) of {len({*met.jobs, *jobs})} lost with their nodes, by slurmdbd: {each}."
+        f" Tell their users; `sacct -D -j {_numbers(jobs)}` shows each run. A job that slurmctld has not requeued must be"
+        " submitted again. The nodes are gone as asked for: `pulumi up` again ends well. Please report it: no job should be"
+        " lost by a drain"
+    )
+
+
+def _lost(run: Accounted, job: JobView | None) -> str:
+    who = str(run.job_id) if job is None else f"{job.shown} of {job.user or 'unknown'}"
+    return f"{who} ({'+'.join(sorted(run.states))} on {', '.join(run.nodes[:4])} at {iso(run.end)})"
+
+
+def _numbers(jobs: Collection[int]) -> str:
+    shown = ",".join(str(number) for number in sorted(jobs)[:8])
+    return shown if len(jobs) <= 8 else f"{shown},…"
+
+
+def _counted(number: int) -> str:
+    return f"{number} job{'' if number == 1 else 's'}"
