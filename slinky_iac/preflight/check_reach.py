@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import ON_SLURMCTLD, SLURM_CONF, Check, fine, problem, unknown, warning
+from slinky_iac.preflight.check_networks import guarded, refusal
 from slinky_iac.preflight.facts import Facts, NodeFacts, Place, PodReport, Tried
 from slinky_iac.slurmconf import host_line
 
@@ -37,11 +38,14 @@ def from_here(_: StackConfig, facts: Facts) -> Iterator[Check]:
         yield _from_here(seen, facts)
 
 
-def from_pods(_: StackConfig, facts: Facts) -> Iterator[Check]:
-    """Every daemon takes a TCP connection from a pod."""
+def from_pods(config: StackConfig, facts: Facts) -> Iterator[Check]:
+    """Every daemon takes a TCP connection from a pod, but those that a NetworkPolicy of the stack guards."""
     for report in facts.pod.reports:
         for seen in report.tried:
-            yield _from_pod(seen, report)
+            if guarded(config, seen):
+                yield refusal(config, facts, seen, _shown(seen.place), f"pod on {report.node}")
+            else:
+                yield _from_pod(seen, report)
     if facts.pod.reports:
         return
     again = "Run it again without --no-pod" if facts.pod.skipped else "Run it again once that is mended"

@@ -10,6 +10,7 @@ import pytest
 from lab import enforcer
 from lab.kubernetes import layout
 from lab.kubernetes.cluster import LAB as KUBERNETES
+from slinky_iac.names import LABEL_NAME
 from tests.e2e.test_two_stacks import IMAGE
 from tests.e2e.world import World
 
@@ -53,7 +54,7 @@ class Stranger:
 def address_of(world: World, namespace: str, name: str) -> str:
     """A pod of a daemon."""
     listed = world.objects("pods", namespace)
-    found = [pod["status"]["podIP"] for pod in listed if pod["metadata"]["labels"].get("app.kubernetes.io/name") == name]
+    found = [pod["status"]["podIP"] for pod in listed if pod["metadata"].get("labels", {}).get(LABEL_NAME) == name]
     return str(found[0])
 
 

@@ -5,6 +5,7 @@ Each stranger tries every port with a connection of its own, before there are po
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -54,6 +55,13 @@ def test_a_policy_for_a_running_cluster_shuts_strangers_out_and_restarts_no_pod(
             60,
         )
     assert inside.uids() == before
+
+
+def test_preflight_sees_that_they_hold(inside: Inside) -> None:
+    found = json.loads(inside.program("preflight", "--json", check=False))["checks"]
+    rows = [(each["subject"].split(" at ")[0], each["verdict"]) for each in found if each["name"] == "network-policies"]
+    wanted = {("slurmctld", "fine"), ("slurmdbd's Service", "fine"), ("slurmrestd's Service", "fine")}
+    assert set(rows) == wanted, found
 
 
 def test_jobs_steps_logins_and_accounting_go_on(inside: Inside) -> None:
