@@ -34,6 +34,10 @@ def own_settings(replicas: int) -> Settings:
     found = settings(replicas)
     found["slinky-iac:cluster"] |= {"createNamespace": False}
     found["slinky-iac:operator"] |= {"createNamespace": False}
+    found["slinky-iac:cluster"] |= {"quota": {"pods": 20}}
+    found["slinky-iac:networkPolicies"] = {
+        "enabled": True, "apiServer": [{"cidr": "10.88.0.1"}], "addresses": {"ctl": ["10.99.0.10"]}
+    }  # fmt: skip
     return found
 
 
