@@ -126,7 +126,7 @@ def configuration(nodesets: int) -> dict[str, Any]:
         sections[key.partition(":")[2]] = value
     one = sections["nodesets"]["gpu"]
     sections["nodesets"] = {f"n{number:03}": one for number in range(nodesets)}
-    sections["operator"] = {**sections["operator"], "install": False}
+    sections["operator"] = {**sections["operator"], "install": False, "namespace": "slinky"}
     return sections
 
 

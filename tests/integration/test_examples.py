@@ -22,7 +22,7 @@ def link_program(project: Project) -> None:
 def configure(project: Project, stack: Path) -> list[str]:
     """The stack's settings, with the operator there already (its chart is on the internet), and new secrets: these."""
     config = yaml.safe_load(stack.read_text())["config"]
-    config["slinky-iac:operator"]["install"] = False
+    config["slinky-iac:operator"] |= {"install": False, "namespace": "slinky"}
     file = project.folder / "Pulumi.test.yaml"
     file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "config": config}))
     imported = config["slinky-iac:keys"]["source"] == "imported"

@@ -25,7 +25,8 @@ SECRETS = {
 FILES = (*EXAMPLES, REPO / "examples" / "jupyter" / "Pulumi.munge.yaml")
 NAMES = [file.name.removeprefix("Pulumi.").removesuffix(".yaml") for file in FILES]
 THROW_AWAY = "dev"
-"""The lab's stack: made and destroyed many times a day, so its keys and CRDs aren't protected (site.lab.json)."""
+"""The lab's stack: made and destroyed many times a day, so its keys and CRDs aren't protected, on a network that enforces no
+NetworkPolicies (site.lab.json)."""
 
 
 def needed(config: Mapping[str, Any]) -> set[str]:
