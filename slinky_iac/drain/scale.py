@@ -84,6 +84,8 @@ def roll(session: Session, settings: GateSettings, met: Met | None = None) -> No
     state = session.nodeset(settings.resource)
     if state is None or not settings.rolls or state.replicas_spec > settings.ceiling:
         return  # an autoscaler's surplus is held, and replaced once that has lowered its number
+    if not session.may_be_outdated(settings.resource):
+        return
     live = state.replicas_spec
     goal = replace(_goal(session, settings, live, live, "rollout"), deadline_at=session.now() + settings.policy.deadline_s)
     drive(session, settings, goal, roll_step, met=met)

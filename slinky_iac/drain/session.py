@@ -149,6 +149,15 @@ class Session:
         """Pods over ``target``, terminating ones included."""
         return max(len(self.kube.pods_of(self.reach.namespace, state)) - target, 0)
 
+    def may_be_outdated(self, name: str) -> bool:
+        """Whether a pod is of an earlier template, or the operator has not said so yet; asks Kubernetes only."""
+        state = self.nodeset(name)
+        if state is None:
+            return False
+        pods = self.kube.pods_of(self.reach.namespace, state)
+        unseen = state.observed_generation != state.generation
+        return bool(pods) and (unseen or any(pod.revision != state.hash for pod in pods))
+
     def observe(self, settings: GateSettings) -> Observation:
         """One look: pods first, then Slurm's nodes, then its jobs. Slurm's silence is part of what is seen; Kubernetes'
         is an error, for without pods nothing can be said at all."""
