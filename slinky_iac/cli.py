@@ -22,6 +22,7 @@ from slinky_iac.diagram import cli as diagram
 from slinky_iac.drain import command as drain
 from slinky_iac.errors import SlinkyError
 from slinky_iac.handoff import cli as handoff
+from slinky_iac.init import cli as init
 from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.preflight import cli as preflight
 from slinky_iac.printable import printable
@@ -50,6 +51,7 @@ class Command(Protocol):
 
 COMMANDS: Final[dict[str, Command]] = {
     "new": new,
+    "init": init,
     "check": check,
     "preflight": preflight,
     "plan": change_order,

@@ -69,6 +69,6 @@ def next_steps(folder: Path, *, has_wheel: bool) -> list[str]:
     return [
         *lines,
         "  pulumi install && . venv/bin/activate",
-        "  slinky check      # after you wrote Pulumi.<stack>.yaml",
-        "  pulumi stack init <stack>",
+        "  slinky init prod --slurmctld HOST --via 'ssh root@{host} sh -s'   # writes Pulumi.prod.yaml, imports both keys",
+        "  slinky check",
     ]

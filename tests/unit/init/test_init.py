@@ -1,0 +1,303 @@
+"""From what slurmctld's host says to a stack's file that fits; what doesn't fit is refused before anything is written; no
+key is in any text."""
+
+from __future__ import annotations
+
+import argparse
+import base64
+import io
+import json
+import os
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.check.judge import judge
+from slinky_iac.cli import main
+from slinky_iac.cli import parser as command_line
+from slinky_iac.config.findings import Level
+from slinky_iac.errors import ProjectError
+from slinky_iac.init import cli
+from slinky_iac.init.found import SCRIPT, read
+from slinky_iac.init.stack import Wanted, document, hints, refusals, sections
+from tests.unit.init.made import CONFIG, JWT, SLURM, answer
+
+PULUMI = """\
+#!/bin/sh
+printf '%s\\n' "$*" >> "$PULUMI_LOG"
+case "$*" in *"config set"*) cat >> "$PULUMI_LOG.stdin"; echo >> "$PULUMI_LOG.stdin";; esac
+exit ${PULUMI_CODE:-0}
+"""
+TRACES = [
+    part for raw in (SLURM, JWT) for part in (base64.b64encode(raw).decode()[:24], base64.b64encode(raw).decode()[-24:])
+]
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A project's folder, the current one, and a `pulumi` that notes what it is asked."""
+    folder = tmp_path / "project"
+    folder.mkdir()
+    (folder / "Pulumi.yaml").write_text("name: slinky-iac\nruntime: python\n")
+    programs = tmp_path / "bin"
+    programs.mkdir()
+    (programs / "pulumi").write_text(PULUMI)
+    (programs / "pulumi").chmod(0o755)
+    (tmp_path / "answer").write_text(answer())
+    monkeypatch.chdir(folder)
+    monkeypatch.setenv("PATH", f"{programs}:{os.environ['PATH']}")
+    monkeypatch.setenv("PULUMI_LOG", str(tmp_path / "log"))
+    return folder
+
+
+def via(folder: Path) -> list[str]:
+    """Options by which the made-up answer comes from a host called ctl.example.org."""
+    shell = f"sh -c 'cat > {folder.parent}/script; cat {folder.parent}/answer' {{host}}"
+    return ["--slurmctld", "ctl.example.org", "--via", shell]
+
+
+def wanted(**more: Any) -> Wanted:
+    return Wanted(**{"host": "ctl.example.org", "nodeset": "burst", "replicas": 2, "base": {}, **more})
+
+
+def written(folder: Path) -> dict[str, Any]:
+    config: dict[str, Any] = yaml.safe_load((folder / "Pulumi.prod.yaml").read_text())["config"]
+    return config
+
+
+def test_a_stack_that_fits_is_written_and_its_keys_are_secrets(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["init", "prod", *via(project), "--nodeset", "burst=2"]) == 0
+    assert written(project) == {
+        "slinky-iac:cluster": {"name": "atlas", "slurmVersion": "26.05", "maxNodeCount": 512},
+        "slinky-iac:keys": {"source": "imported"},
+        "slinky-iac:controller": {"external": {"host": "ctl.example.org", "port": 6817}},
+        "slinky-iac:accounting": {"external": {"host": "10.99.0.12", "port": 6819}},
+        "slinky-iac:nodesets": {"burst": {"replicas": 2}},
+    }
+    log = (project.parent / "log").read_text().splitlines()
+    assert [line.split(" --non")[0] for line in log] == [
+        "stack select --create",
+        "config set --secret slurmKey",
+        "config set --secret jwtKey",
+    ]
+    given = (project.parent / "log.stdin").read_text().split()
+    assert [base64.b64decode(text) for text in given] == [SLURM, JWT]
+    assert (project.parent / "script").read_text() == SCRIPT
+    said = capsys.readouterr()
+    assert "DECIDE" in (project / "Pulumi.prod.yaml").read_text()
+    assert said.out.splitlines()[-1].startswith("next: slinky check")
+
+
+def test_no_key_is_in_the_file_on_the_screen_or_in_an_argument(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    main(["init", "prod", *via(project)])
+    said = capsys.readouterr()
+    texts = said.out + said.err + (project / "Pulumi.prod.yaml").read_text() + (project.parent / "log").read_text()
+    assert [trace for trace in TRACES if trace in texts] == []
+    assert "slurm_key" not in str(read(answer()))
+
+
+def test_a_file_that_is_there_is_not_changed_without_force(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "Pulumi.prod.yaml").write_text("mine")
+    assert main(["init", "prod", *via(project)]) == 1
+    assert "is there already and was not changed" in capsys.readouterr().err
+    assert (project / "Pulumi.prod.yaml").read_text() == "mine"
+    assert not (project.parent / "script").exists(), "no host is asked in vain"
+
+
+def test_force_keeps_the_encrypted_values_and_what_they_are_read_with(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = {
+        "encryptionsalt": "v1:salt",
+        "config": {
+            "slinky-iac:slurmKey": {"secure": "v1:a"},
+            "slinky-iac:jwtKey": {"secure": "v1:b"},
+            "slinky-iac:drain": {},
+        },
+    }
+    (project / "Pulumi.prod.yaml").write_text(yaml.safe_dump(before))
+    assert main(["init", "prod", "--force", *via(project)]) == 0
+    after = yaml.safe_load((project / "Pulumi.prod.yaml").read_text())
+    assert after["encryptionsalt"] == "v1:salt"
+    assert after["config"]["slinky-iac:slurmKey"] == {"secure": "v1:a"}
+    assert "slinky-iac:drain" not in after["config"]
+    assert not (project.parent / "log").exists(), "no other key takes the place of one that may be in use"
+    assert "its keys stay as they are" in capsys.readouterr().out
+
+
+def test_without_a_terminal_and_without_flags_it_says_which_flags(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("sys.stdin", io.StringIO(""))
+    assert main(["init", "prod"]) == 1
+    said = capsys.readouterr().err
+    assert all(flag in said for flag in ("--slurmctld HOST", "--via 'ssh root@{host} sh -s'", "--show-config FILE"))
+    assert list(project.glob("Pulumi.prod.yaml")) == []
+
+
+def test_on_a_terminal_it_asks_for_what_was_left_out(project: Path) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    answers = iter(["ctl.example.org", "", "gpu=3"])
+    commands: list[Sequence[str]] = []
+
+    def ssh(command: Sequence[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        commands.append(command)
+        return subprocess.CompletedProcess(command, 0, answer(), "")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", Terminal())
+        arguments = command_line().parse_args(["init", "prod"])
+        assert cli.run(arguments, lambda _question: next(answers), ssh) == 0
+    assert commands == [["ssh", "root@ctl.example.org", "sh", "-s"]]
+    assert written(project)["slinky-iac:nodesets"] == {"gpu": {"replicas": 3}}
+
+
+def test_the_output_of_scontrol_is_enough_for_a_file_and_keys_come_by_hand(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "conf.txt").write_text(CONFIG)
+    assert main(["init", "prod", "--show-config", "conf.txt"]) == 0
+    assert written(project)["slinky-iac:controller"] == {"external": {"host": "10.99.0.11", "port": 6817}}
+    assert "slinky keys import slurm --file slurm.key" in capsys.readouterr().out
+    assert not (project.parent / "log").exists()
+
+
+@pytest.mark.parametrize("text", ["", "no configuration", "== config\n", "ClusterName = a\n"])
+def test_what_is_no_output_of_scontrol_is_refused(text: str, project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (project / "conf.txt").write_text(text)
+    assert main(["init", "prod", "--show-config", "conf.txt"]) == 1
+    assert "that is no output of `scontrol show config`" in capsys.readouterr().err
+    assert not (project / "Pulumi.prod.yaml").exists()
+
+
+MISFITS = [
+    (CONFIG.replace("auth/slurm", "auth/munge"), "AuthType is 'auth/munge'"),
+    (CONFIG.replace("26.05.2", "24.11.5"), "Slurm is 24.11, and slurm-operator needs 25.11"),
+    (CONFIG.replace("26.05.2", "master"), "Slurm is of an unknown release"),
+    (
+        CONFIG.replace("= auth/jwt", "= (null)"),
+        "AuthAltTypes=auth/jwt\n      AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key",
+    ),
+    (CONFIG.replace("jwt_key=/etc/slurm/jwt_hs256.key", "(null)"), "slurmctld takes no tokens"),
+]
+
+
+@pytest.mark.parametrize(("config", "said"), MISFITS, ids=[said[:24] for _, said in MISFITS])
+def test_a_cluster_that_no_stack_fits_is_refused_with_what_to_change(
+    config: str, said: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project.parent / "answer").write_text(answer(config))
+    assert main(["init", "prod", *via(project)]) == 1
+    assert said in capsys.readouterr().err
+    assert not (project / "Pulumi.prod.yaml").exists()
+
+
+@pytest.mark.parametrize(("nodeset", "said"), [("all", "has a partition all"), ("metal", "has nodes named metal-…")])
+def test_a_nodeset_never_takes_the_name_of_a_partition_or_of_nodes(nodeset: str, said: str) -> None:
+    (found,) = refusals(read(answer()), wanted(nodeset=nodeset))
+    assert said in found
+
+
+@pytest.mark.parametrize(
+    ("made", "said"),
+    [
+        (answer(slurm=None), "can't read 'slurm.key'"),
+        (answer(jwt=None), "can't read '/etc/slurm/jwt_hs256.key'"),
+        (answer(slurm=b"short"), "slurmKey: has 5 bytes"),
+        (answer(slurm=JWT), "are the same key"),
+    ],
+    ids=["no slurm.key", "no JWT key", "short", "same"],
+)
+def test_keys_that_cannot_be_had_or_used_are_refused_before_anything_is_written(
+    made: str, said: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project.parent / "answer").write_text(made)
+    assert main(["init", "prod", *via(project)]) == 1
+    shown = capsys.readouterr()
+    assert said in shown.err
+    assert [trace for trace in TRACES if trace in shown.err] == []
+    assert not (project / "Pulumi.prod.yaml").exists()
+
+
+def test_a_host_that_fails_is_quoted_and_nothing_is_written(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    failing = ["--slurmctld", "ctl", "--via", "sh -c 'echo Permission denied >&2; exit 255' {host}"]
+    assert main(["init", "prod", *failing]) == 1
+    said = capsys.readouterr().err
+    assert "on ctl it ended with 255: Permission denied" in said
+    assert main(["init", "prod", "--slurmctld", "ctl", "--via", "no-such-program {host}"]) == 1
+    assert "did not answer (FileNotFoundError)" in capsys.readouterr().err
+    assert not (project / "Pulumi.prod.yaml").exists()
+
+
+def test_pulumi_that_fails_leaves_the_file_and_says_what_to_run(
+    project: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("PULUMI_CODE", "255")
+    assert main(["init", "prod", *via(project)]) == 1
+    assert (project / "Pulumi.prod.yaml").exists()
+    assert "`slinky init prod --force` again" in capsys.readouterr().err
+
+
+def test_an_older_slurm_gets_images_of_its_release() -> None:
+    found = read(answer(CONFIG.replace("26.05.2", "25.11.4")))
+    images = sections(found, wanted())["cluster"]["images"]
+    assert images["slurmd"] == "ghcr.io/slinkyproject/slurmd:25.11-ubuntu24.04"
+    own = {"cluster": {"images": {"slurmd": "registry.example.org/slurmd:25.11"}}}
+    assert sections(found, wanted(base=own))["cluster"]["images"]["slurmd"] == "registry.example.org/slurmd:25.11"
+
+
+def test_a_base_gives_what_a_site_always_sets(project: Path) -> None:
+    base = {"slinky-iac:operator": {"install": False}, "slinky-iac:nodesets": {"burst": {"resources": {"cpus": 4}}}}
+    (project / "base.yaml").write_text(yaml.safe_dump({"config": base}))
+    assert main(["init", "prod", *via(project), "--base", "base.yaml"]) == 0
+    assert written(project)["slinky-iac:operator"] == {"install": False}
+    assert written(project)["slinky-iac:nodesets"] == {"burst": {"replicas": 1, "resources": {"cpus": 4}}}
+
+
+def test_a_cluster_without_slurmdbd_has_no_accounting() -> None:
+    found = read(answer(CONFIG.replace("accounting_storage/slurmdbd", "(null)")))
+    assert sections(found, wanted())["accounting"] == {"enabled": False}
+
+
+def test_another_port_needs_an_address_since_the_operator_knows_one_port_by_name() -> None:
+    found = read(answer(CONFIG.replace("= 6817", "= 6818-6820")))
+    assert sections(found, wanted())["controller"]["external"] == {"host": "10.99.0.11", "port": 6818}
+
+
+@pytest.mark.parametrize(
+    ("config", "hint"),
+    [
+        (CONFIG.replace("slurm(401)", "slurm(64030)"), "SlurmUser slurm has uid 64030, and Slinky's images have 401"),
+        (CONFIG.replace("= enable_configless", "= (null)"), "enable_configless"),
+        (CONFIG.replace("= 512", "= (null)"), "MaxNodeCount"),
+    ],
+)
+def test_what_the_file_cannot_say_is_a_note(config: str, hint: str) -> None:
+    assert [hint in each for each in hints(read(answer(config)))] == [True]
+    assert list(hints(read(answer()))) == []
+
+
+@given(name=st.text(max_size=20), value=st.text(max_size=40))
+def test_any_configuration_is_read_or_refused_and_a_file_that_is_written_is_sound(name: str, value: str) -> None:
+    text = CONFIG + f"{name} = {value}\nClusterName = {value}\n"
+    try:
+        found = read(answer(text))
+    except ProjectError:
+        return
+    errors = [p for p in judge(document(sections(found, wanted()), "a test", {}))[1] if p.finding.level is Level.ERROR]
+    assert not errors or not found.name.isalnum() or not found.name.isascii() or len(found.name) > 40, json.dumps(value)
+
+
+def test_replicas_without_a_name_are_wrong_arguments() -> None:
+    for text in ("burst", "burst=", "=1", "Burst=1", "burst=-1"):
+        with pytest.raises(argparse.ArgumentTypeError):
+            cli._nodeset(text)
