@@ -16,6 +16,7 @@ from slinky_iac.state_code import project_classes
 from tests.integration.engine import Engine
 from tests.raw_keys import text_key
 from tests.stacks import ROOT
+from tests.unit.init.made import JWT, SLURM, answer
 from tests.wheel import Site, build, made
 
 SETTINGS = {
@@ -109,3 +110,26 @@ def test_a_configuration_with_faults_is_sentences_in_a_sites_project_too(site: S
     said = re.sub(r"\s+", " ", failed.stdout + failed.stderr)
     assert "nodesets.cpu.count: is not a setting; it is `replicas`" in said
     assert "Traceback" not in said
+
+
+def test_init_writes_a_stack_that_previews_with_its_keys_as_secrets(site: Site, engine: Engine, tmp_path: Path) -> None:
+    (tmp_path / "answer").write_text(answer())
+    (tmp_path / "base.yaml").write_text("config:\n  slinky-iac:operator: {install: false}\n")
+    via = f"sh -c 'cat >/dev/null; cat {tmp_path}/answer' {{host}}"
+    options = ["--slurmctld", "ctl.example.org", "--via", via, "--base", str(tmp_path / "base.yaml")]
+    env = {**engine.env, "PATH": f"{engine.tools.bin_dir}:{site.bin}:/usr/bin:/bin"}
+    site.run("slinky", "init", "read", *options, env=env)
+    text = (site.folder / "Pulumi.read.yaml").read_text()
+    assert "# DECIDE: " in text, "pulumi leaves comments where they are when it adds secrets"
+    site.run("slinky", "check", "--strict", "Pulumi.read.yaml")
+    values = json.loads(engine.run("config", "--json", "--show-secrets", "--stack", "read", cwd=site.folder).stdout)
+    held = {name: base64.b64decode(values[f"slinky-iac:{name}"]["value"]) for name in ("slurmKey", "jwtKey")}
+    assert held == {"slurmKey": SLURM, "jwtKey": JWT}
+    assert all(values[f"slinky-iac:{name}"]["secret"] for name in held)
+    engine.run("preview", "--stack", "read", cwd=site.folder)
+
+    again = site.run("slinky", "init", "read", *options, "--force", env=env)
+    assert "its keys stay as they are" in again.stdout
+    assert "encryptionsalt: " in (site.folder / "Pulumi.read.yaml").read_text()
+    kept = json.loads(engine.run("config", "--json", "--show-secrets", "--stack", "read", cwd=site.folder).stdout)
+    assert kept == values
