@@ -51,6 +51,8 @@ from slinky_iac.slurmrest.versions import PARTITIONS_SINCE
 
 POLL_S: Final = 5
 """Shortest time between two looks: each asks for all jobs."""
+IDLE: Final = 4.0
+"""So many times the length of a look slurmrestd is left alone after it: 20,000 job records take it half a minute."""
 
 
 def look(session: Session, settings: ConfSettings) -> ConfLook:
@@ -229,7 +231,9 @@ def restore(session: Session, settings: ConfSettings, held: Held, seen: ConfLook
 def _empty(session: Session, settings: ConfSettings, goal: ConfGoal) -> None:
     judged = bool(conf_held.read(session, settings.controller))  # a run that goes on was judged when it began
     while True:
+        asked = session.steady()
         step, seen = _next(session, settings, goal)
+        pause = min(IDLE * (session.steady() - asked), max(goal.deadline_at - session.now(), 0))
         if seen is not None and not judged:
             _judge(settings, goal, seen)
             judged = True
@@ -245,7 +249,7 @@ def _empty(session: Session, settings: ConfSettings, goal: ConfGoal) -> None:
                 _take_or_wait(session, settings, goal, step)
             case Await() | Act():
                 goal = _carry_out(session, settings, goal, step)
-                _rest(session, settings)
+                _rest(session, settings, pause)
 
 
 def _judge(settings: ConfSettings, goal: ConfGoal, seen: ConfLook) -> None:
@@ -325,10 +329,11 @@ def _act_on_jobs(session: Session, settings: ConfSettings, what: str, jobs: tupl
             session.report(f"job {word.job}: {what} was refused: {said}", severity="warning", keep=True)
 
 
-def _rest(session: Session, settings: ConfSettings) -> None:
-    """Wait for the next look. Raises DrainBlocked where there must be none: Ctrl-C, or an engine that is gone."""
+def _rest(session: Session, settings: ConfSettings, least: float = 0.0) -> None:
+    """Wait for the next look, ``least`` seconds or more. Raises DrainBlocked where there must be none: Ctrl-C, or an engine
+    that is gone."""
     stays = "What was closed or drained stays so, slurm.conf is as it was, and `pulumi up` goes on"
-    if session.pause(max(settings.policy.poll_s, POLL_S)):
+    if session.pause(max(settings.policy.poll_s, POLL_S, least)):
         raise DrainBlocked(f"{settings.owner.text}: interrupted. {stays}")
     if not session.engine_lives():
         raise DrainBlocked(f"{settings.owner.text}: the engine that began this is gone. {stays}")

@@ -65,9 +65,9 @@ def test_two_gates_share_their_looks_and_end_each_with_its_own_jobs(gates: Proje
     eventually("both are drained and marked", lambda: all(now.drained(f"{name}-1") for name in NODESETS))
     eventually("both wait", lambda: all(names.ANNOTATION_POD_CORDON in now.annotations[f"pod {n}-1"] for n in NODESETS))
     looks = now.nodes_asked()
-    eventually("the looks after that", lambda: now.nodes_asked() >= looks + 4)
+    eventually("the looks after that", lambda: now.nodes_asked() >= looks + 2)
     jobs, looks = now.jobs_asked(), now.nodes_asked()
-    eventually("ten looks each", lambda: now.nodes_asked() >= looks + 20)
+    eventually("five looks each", lambda: now.nodes_asked() >= looks + 10)
     assert now.jobs_asked() - jobs <= 1, "two gates that wait ask for jobs once in half a minute, together"
 
     now.end_job("b-1")

@@ -68,6 +68,7 @@ class ConfSession:
         self.said = []
         self.alive = True
         self.pauses = 0
+        self.rests = []
 
     @property
     def slurm(self):
@@ -76,8 +77,12 @@ class ConfSession:
     def now(self):
         return int(self.world.ticks.clock().wall())
 
+    def steady(self):
+        return self.world.ticks.now
+
     def pause(self, seconds):
         self.pauses += 1
+        self.rests.append(seconds)
         assert self.pauses < 2000, "it never ends"
         self.world.ticks.now += seconds
         return self._then.pop(0)() is True if self._then else False

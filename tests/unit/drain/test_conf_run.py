@@ -56,6 +56,22 @@ def test_a_partition_is_closed_before_it_is_waited_for_and_goes_when_its_last_jo
     assert found.world.asked_for("DELETE", "jobs/") == []
 
 
+def test_a_list_of_jobs_that_takes_long_is_asked_for_seldom_and_never_past_the_deadline():
+    found = session(job(1, partition="batch"))
+    serve = found.world.serve
+
+    def slow(request, rest, body):
+        found.world.ticks.now += 20 if rest == "jobs/" else 0
+        return serve(request, rest, body)
+
+    found.world.serve = slow
+    with pytest.raises(DrainDeadline):
+        conf_run.settle(found, settings(NO_BATCH, DrainPolicy(deadline_s=300)), BOTH)
+    assert found.rests[0] == pytest.approx(80, abs=1)
+    assert found.rests[-1] < 80
+    assert sum(found.rests) <= 300
+
+
 def test_a_reconfiguration_that_opens_it_while_it_is_waited_for_is_answered():
     found = session(job(1, partition="batch"))
     opened = lambda: found.world.partitions.update(batch="UP")  # noqa: E731
