@@ -162,6 +162,17 @@ def reserved_nodeset(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         )
 
 
+def unguarded_rollout(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """IsNodeDrained counts no suspended job, and without a Slurm client none (``slurmcontrol.go``, 1.0.1 to 1.2.1)."""
+    for name, nodeset in config.nodesets.items():
+        if nodeset.update_strategy.type == "RollingUpdate":
+            yield warning(
+                f"nodesets.{name}.updateStrategy.type",
+                "is RollingUpdate: slurm-operator replaces pods of an earlier template, without preview, limit or deadline."
+                " It ends suspended jobs, and running ones while it has no way to slurmrestd. Use Gated, or leave it out",
+            )
+
+
 def pod_marks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """By these the operator and the gates find pods, and say which go: set for all of a NodeSet, they say nothing or lie."""
     for name, nodeset in config.nodesets.items():
@@ -233,6 +244,7 @@ RULES = (
     node_ports,
     configless,
     reserved_nodeset,
+    unguarded_rollout,
     pod_marks,
     reserved_volumes,
     unread_settings,

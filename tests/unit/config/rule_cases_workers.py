@@ -180,6 +180,14 @@ WORKERS = [
 
 TOLD = [
     Case(
+        "pods that slurm-operator replaces itself",
+        nodeset(updateStrategy={"type": "RollingUpdate"}),
+        "warning",
+        "nodesets.gpu.updateStrategy.type",
+        ("ends suspended jobs", "Use Gated"),
+        {"nodesets": {"gpu": {"updateStrategy": {"type": "OnDelete"}}}},
+    ),
+    Case(
         "slurmrestd beyond Kubernetes' own network",
         minimal(restapi={"service": {"type": "LoadBalancer"}}),
         "warning",
