@@ -52,11 +52,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def as_text(file: Path, places: Sequence[Place], paint: Paint) -> Iterator[str]:
     """Lines that editors and terminals lead from to the place: ``FILE:LINE: error: PATH: what is wrong``."""
+    pasted: set[str] = set()
     for place in places:
         each = place.finding
         where = f"{file}:{place.line}" if place.line else str(file)
         yield f"{where}: {paint(_WORDS[each.level], _SHADES[each.level])}: {each}"
-        if each.paste:
+        if each.paste and each.paste not in pasted:
+            pasted.add(each.paste)
             yield paint("    paste below config:", "dim")
             yield from (f"      {line}" for line in each.paste.splitlines())
     counts = [f"{count} {word}{'s' * (count > 1)}" for word, count in _counts(places).items() if count]

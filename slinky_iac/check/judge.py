@@ -10,7 +10,7 @@ from slinky_iac.config.findings import Finding, Level, error
 from slinky_iac.config.load import examined
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
-from slinky_iac.config.stack_file import Place, StackFile, parse
+from slinky_iac.config.stack_file import SECTIONS, Place, StackFile, parse
 
 _ORDER = {Level.ERROR: 0, Level.WARNING: 1, Level.INFO: 2}
 
@@ -59,7 +59,10 @@ def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:
             try:
                 read[name] = json.loads(value)
             except (ValueError, RecursionError):
-                faults.append(error(name, "is a single value; it must be a mapping of settings"))
+                if name in SECTIONS:
+                    faults.append(error(name, "is a single value; it must be a mapping of settings"))
+                else:
+                    read[name] = value  # it is no setting, whatever it holds
             continue
         if inner := next(_encrypted(value, name, 0), None):
             faults.append(

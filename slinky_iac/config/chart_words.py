@@ -7,9 +7,12 @@ to another setting, so these words have an answer of their own. Source: ``helm/s
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
+
+_HOST: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,39}")
 
 
 @dataclass(frozen=True)
@@ -135,14 +138,29 @@ _OF_PODS_EXAMPLES: Final = {
 _WITH_PODS: Final = frozenset({"nodesets", "logins", "controller", "accounting", "restapi"})
 
 
-def advice(path: str) -> Advice | None:
-    """What stands here for the unknown setting at ``path``; None for a word that no chart has."""
+def advice(path: str, typed: object = None) -> Advice | None:
+    """What stands here for the unknown setting at ``path``; None for a word that no chart has. ``typed``: what it was given,
+    which is in the YAML to paste where it is a number, a host or a port."""
     parts = path.split(".")
     name = parts[1] if len(parts) > 2 else "NAME"
     for pattern, found in _WORDS:
         if fnmatchcase(path, pattern):
-            return Advice(found.words, found.paste.replace("{name}", name))
+            return Advice(found.words, _typed(found.paste, parts[-1], typed).replace("{name}", name))
     return _of_pods(parts)
+
+
+def _typed(paste: str, word: str, typed: object) -> str:
+    if isinstance(typed, int) and not isinstance(typed, bool) and 0 <= typed < 100_000:
+        counts = {"count": "replicas: ", "size": "replicas: ", "gpus": "nvidia.com/gpu: ", "gpu": "nvidia.com/gpu: "}
+        if word in counts:
+            paste = re.sub(rf"({counts[word]})[0-9]+", rf"\g<1>{typed}", paste).replace('"gpu:8"', f'"gpu:{typed}"')
+    if word == "externalConfig" and isinstance(typed, dict):
+        host, port = typed.get("host"), typed.get("port")
+        if isinstance(host, str) and _HOST.fullmatch(host):
+            paste = re.sub(r"host: \S+", f"host: {host}", paste)
+        if isinstance(port, int) and 0 < port < 65536:
+            paste = re.sub(r"port: \d+", f"port: {port}", paste)
+    return paste
 
 
 def _of_pods(parts: list[str]) -> Advice | None:

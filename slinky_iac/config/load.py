@@ -35,6 +35,7 @@ _KINDS = {
     "model_attributes_type": "must be a mapping of settings",
     "recursion_loop": "refers to itself",
 }
+_CLUSTER = f"{PROJECT}:cluster:\n  name: NAME # ClusterName of slurm.conf\n"
 _VERSION = f'{PROJECT}:operator:\n  version: "1.2.1"\n'
 _WHOLE = frozenset({"tuple_type", "dict_type", "model_type", "model_attributes_type", "missing"})
 """Faults that show nothing of what is there: where a whole section is meant, a single text may be a pasted secret."""
@@ -88,7 +89,7 @@ def _path(location: tuple[int | str, ...]) -> str:
 def _fault(invalid: ErrorDetails) -> Finding:
     where, kind, context = _path(invalid["loc"]), invalid["type"], invalid.get("ctx", {})
     if kind == "extra_forbidden":
-        known = advice(where)
+        known = advice(where, invalid["input"])
         return (
             _advised(where, "is not a setting", known) if known else error(where, f"is not a setting{_near(invalid['loc'])}")
         )
@@ -106,7 +107,8 @@ def _fault(invalid: ErrorDetails) -> Finding:
         said = f"{words} {context.get(bound)}".strip()
         return error(where, said if kind == "value_error" else said + _got(where, invalid["input"]))
     got = "" if kind in _WHOLE else _got(where, invalid["input"])
-    return error(where, _KINDS.get(kind, "has the wrong type or form") + got)
+    paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
+    return error(where, _KINDS.get(kind, "has the wrong type or form") + got, paste)
 
 
 def _advised(where: str, got: str, known: Advice) -> Finding:

@@ -22,7 +22,8 @@ from slinky_iac.errors import StateError
 
 _TAB: Final = re.compile(r"^ *\t", re.MULTILINE)
 _QUOTED: Final = re.compile(r"'([^']*)'")
-_SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
+SECTIONS: Final = frozenset((each.alias or name) for name, each in StackConfig.model_fields.items()) | set(SECRET_KEYS)
+"""Names that a stack's file may have behind this program's prefix."""
 _NO_FILE: Final = "is no stack file, which is YAML with a mapping `config:`"
 _EXAMPLE: Final = f"config:\n  {PROJECT}:cluster:\n    name: NAME\n"
 
@@ -132,7 +133,7 @@ def _own(key: str, project: str) -> tuple[str | None, Finding | None]:
     prefix = (prefix or project).removesuffix(":config")
     if prefix == PROJECT:
         return name, None
-    if name in _SECTIONS:
+    if name in SECTIONS:
         got = (
             f"found {name_of(prefix)}:{name}"
             if ":" in key

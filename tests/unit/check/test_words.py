@@ -87,7 +87,7 @@ def test_a_word_of_the_chart_in_a_nodeset_leads_to_our_setting(typed: str, said:
                 " `source: existing`",
             },
         ),
-        ("  slinky-iac:clusterName: atlas\n", {"clusterName: is a single value; it must be a mapping of settings"}),
+        ("  slinky-iac:clusterName: atlas\n", {"clusterName: is not a setting; the name is `cluster.name`"}),
         (
             "  slinky-iac:operator:\n    version: 1.2\n",
             {'operator.version: got the number 1.2; give all three numbers, quoted: version: "1.2.1"'},
@@ -175,3 +175,20 @@ def test_what_is_to_be_pasted_is_sound_in_itself(pattern: str, found: chart_word
         str(place.finding) for place in judged if "is not a setting" in place.finding.message or "must be" in str(place)
     ]
     assert unknown == []
+
+
+def test_what_was_typed_is_in_what_is_to_be_pasted() -> None:
+    found = errors(
+        "  slinky-iac:controller:\n    externalConfig: {host: ctl.example.net, port: 6900}\n" + nodeset("count: 7\ngpus: 4")
+    )
+    pasted = {each.path: each.paste for each in found}
+    assert "host: ctl.example.net\n    port: 6900\n" in pasted["controller.externalConfig"]
+    assert pasted["nodesets.gpu.count"] == "slinky-iac:nodesets:\n  gpu:\n    replicas: 7\n"
+    assert "nvidia.com/gpu: 4" in pasted["nodesets.gpu.gpus"]
+    assert 'gres: ["gpu:4"]' in pasted["nodesets.gpu.gpus"]
+
+
+def test_a_secret_in_the_place_of_a_host_is_not_pasted() -> None:
+    key = "cmVhbCBrZXkgb2YgNDIgYnl0ZXMgaXMgaGVyZSBhbmQgbm93aGVyZQ"
+    found = errors(f"  slinky-iac:controller:\n    externalConfig: {{host: {key}, token: {key}}}\n")
+    assert [each for each in found if key in each.message + each.paste] == []
