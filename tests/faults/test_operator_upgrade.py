@@ -10,6 +10,7 @@ import pytest
 from lab import later_operator, paths
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.stacks import Stack
+from slinky_iac import names
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, Gated, bring_up
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.test_two_stacks import INSIDE
@@ -62,6 +63,19 @@ def crds_first(stack: Stack) -> None:
     stack.pulumi("preview")
 
 
+def forgotten(gated: Gated, before: dict[str, str]) -> None:
+    """See that without the label the update stops before the operator, also where nobody looked at a preview."""
+    gated.world.kubectl(
+        "label", "pods", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=slurmd", f"{names.LABEL_SCALING_MODE}-"
+    )
+    refused = gated.try_up()
+    assert refused.returncode != 0
+    assert "was not installed: 3 worker pods" in refused.stdout + refused.stderr, refused.stdout
+    assert running(gated) != later_operator.NAME
+    assert pods(gated) == before
+    label(gated.world, NAMESPACE)
+
+
 def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Slurm) -> None:
     gated, before = old, pods(old)
     jobs = {node: slurm.submit("-p", "gpu", "-w", node, "-t", "20") for node in NODES}
@@ -71,6 +85,7 @@ def test_no_job_is_lost_and_busy_pods_are_replaced_drained(old: Gated, slurm: Sl
     label(gated.world, NAMESPACE)
     gated.write(3, nodeset=ON_DELETE, operator=OPERATOR)
     crds_first(gated.stack)
+    forgotten(gated, before)
     gated.up(3, nodeset=ON_DELETE, operator=OPERATOR)
     assert running(gated) == later_operator.NAME
     status = gated.cli("status")
