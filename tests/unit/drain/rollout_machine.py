@@ -38,13 +38,13 @@ class Rollout(RuleBasedStateMachine):
         self.w.on_delete = True
         self.policy, self.at_once = DrainPolicy(deadline_s=900, on_deadline=policy), at_once
 
-    def new_up(self):
+    def new_up(self, target=None):
         self.runs += 1
         live = self.w.replicas
         self.goal = Goal(
             owner=OWNER,
             current=live,
-            target=live,
+            target=live if target is None else target,
             policy=self.policy,
             deadline_at=self.w.now + self.policy.deadline_s,
             why="rollout",

@@ -55,3 +55,40 @@ def test_no_job_is_lost_on_a_hundred_rollouts(hundred: int) -> None:
         except BaseException as error:
             error.add_note(f"seed {seed}: reproduce it with walk({seed})")
             raise
+
+
+def scaled(seed: int) -> None:
+    """The same with another number in most runs, users, and kills: a rollout before, beside and after a scale-in."""
+    dice = random.Random(seed)
+    machine = Rollout()
+    machine.start(dice.choice(VERSIONS), dice.randint(1, 5), "keep", 3)
+    for _ in range(80):
+        if machine.goal is None and dice.random() < 0.5:
+            machine.up(dice.random() < 0.5)
+            machine.new_up(dice.choice([None, dice.randint(0, 5)]))
+        for _ in range(dice.randint(0, 2)):
+            machine.job_starts(dice.randrange(10**6), dice.randrange(10**6), dice.choice([None, 60, 600]))
+        for _ in range(dice.randint(0, 3)):
+            machine.job(dice.randrange(10**6), dice.choice(["ends", "ends", "completes", "is suspended"]))
+        machine.time_passes(dice.choice([2, 30, 30, 61]))
+        machine.w.reap()
+        for _ in range(dice.randint(0, 2)):
+            machine.pod(dice.randrange(10**6), "starts ready")
+        for _ in range(dice.randint(0, 6)):
+            machine.operator_syncs(dice.random() < 0.8)
+            if machine.goal is not None:
+                machine.step(0.5 if dice.random() < 0.03 else 1.0)
+            machine.no_job_is_lost()
+        if dice.random() < 0.05:
+            machine.fault("kill")
+    machine.teardown()
+
+
+@pytest.mark.parametrize("hundred", range(2))
+def test_no_job_is_lost_where_numbers_change_in_the_same_updates(hundred: int) -> None:
+    for seed in range(hundred * 100, hundred * 100 + 100):
+        try:
+            scaled(seed)
+        except BaseException as error:
+            error.add_note(f"seed {seed}: reproduce it with scaled({seed})")
+            raise
