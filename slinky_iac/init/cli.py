@@ -16,7 +16,8 @@ import yaml
 from slinky_iac import keys, safe_yaml
 from slinky_iac.check.judge import judge
 from slinky_iac.config.shown import shown
-from slinky_iac.config.stack_file import StackFile, parse, text_of
+from slinky_iac.config.stack import PROJECT
+from slinky_iac.config.stack_file import StackFile, parse, project_of, text_of
 from slinky_iac.errors import KeyMaterialError, ProjectError, StateError
 from slinky_iac.init.found import SCRIPT, Found, read
 from slinky_iac.init.stack import Wanted, document, hints, require_fit, require_sound, sections
@@ -97,6 +98,11 @@ def _target(arguments: argparse.Namespace) -> Path:
         raise ProjectError(f"{file}: is there already and was not changed; name another stack, or give --force")
     if not Path("Pulumi.yaml").exists():
         raise ProjectError("this folder has no Pulumi.yaml; begin with `slinky new DIR`, and run this there")
+    if (project := project_of(file)) != PROJECT:
+        raise ProjectError(
+            f"the project in Pulumi.yaml is called {shown(project)}, and secrets of this program belong to {PROJECT}: set"
+            f" `name: {PROJECT}` there. Nothing was written"
+        )
     return file
 
 
@@ -123,10 +129,13 @@ def _completed(arguments: argparse.Namespace, ask: Ask, *, tty: bool) -> argpars
                 "standard input is no terminal, so nothing can be asked. Give --slurmctld HOST and --via"
                 f" '{VIA}', or --show-config FILE with the output of `scontrol show config`. Nothing was written"
             )
-        told.slurmctld = told.slurmctld or ask("slurmctld's host, as pods reach it: ").strip()
-        told.via = ask(f"command that runs a shell there [{VIA}]: ").strip() or VIA
-        if told.nodeset is None:
-            told.nodeset = _asked_nodeset(ask("first NodeSet and its replicas [burst=1]: ").strip())
+        try:
+            told.slurmctld = told.slurmctld or ask("slurmctld's host, as pods reach it: ").strip()
+            told.via = ask(f"command that runs a shell there [{VIA}]: ").strip() or VIA
+            if told.nodeset is None:
+                told.nodeset = _asked_nodeset(ask("first NodeSet and its replicas [burst=1]: ").strip())
+        except EOFError:
+            raise ProjectError("the input ended before all was said; nothing was written") from None
     if told.via is not None and not told.slurmctld:
         raise ProjectError("--via needs --slurmctld HOST: the host that it runs on. Nothing was written")
     if told.slurmctld is not None and told.slurmctld.startswith("-"):

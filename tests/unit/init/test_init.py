@@ -161,6 +161,36 @@ def test_on_a_terminal_it_asks_for_what_was_left_out(project: Path) -> None:
     assert written(project)["slinky-iac:nodesets"] == {"gpu": {"replicas": 3}}
 
 
+def test_an_input_that_ends_is_a_sentence(project: Path) -> None:
+    class Terminal(io.StringIO):
+        def isatty(self) -> bool:
+            return True
+
+    def ended(_question: str) -> str:
+        raise EOFError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", Terminal())
+        with pytest.raises(ProjectError, match="the input ended before all was said"):
+            cli.run(command_line().parse_args(["init", "prod"]), ended)
+    assert not (project / "Pulumi.prod.yaml").exists()
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [("name: hpc\nruntime: python\n", "is called 'hpc'"), (None, "has no Pulumi.yaml; begin with `slinky new")],
+)
+def test_secrets_never_go_to_another_project(
+    text: str | None, said: str, project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (project / "Pulumi.yaml").unlink()
+    if text:
+        (project / "Pulumi.yaml").write_text(text)
+    assert main(["init", "prod", *via(project)]) == 1
+    assert said in capsys.readouterr().err
+    assert not (project.parent / "log").exists()
+
+
 def test_the_output_of_scontrol_is_enough_for_a_file_and_keys_come_by_hand(
     project: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
