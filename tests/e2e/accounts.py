@@ -89,21 +89,22 @@ class Accounts:
         use = use_of(arguments)
         if use is None or stack.env["KUBECONFIG"] != str(paths.KUBECONFIG):
             return {}
-        kubeconfig = self.grant(stack, use)
-        if arguments[0] == "destroy":  # Roles go with their namespaces
+        ends = arguments[0] == "destroy"
+        kubeconfig = self.grant(stack, use, make=not ends)
+        if ends:  # Roles go with their namespaces
             self._granted.clear()
         return {"KUBECONFIG": kubeconfig}
 
-    def grant(self, stack: Stack, use: Use) -> str:
+    def grant(self, stack: Stack, use: Use, *, make: bool = True) -> str:
         """The kubeconfig of the account, with what `rights` prints for the stack as it is now. Nothing is applied where its
-        settings name what they did before."""
+        settings name what they did before. ``make``: namespaces, where they aren't there."""
         config = settings_of(stack)
         account = Account(AUDITED, f"{stack.name}-{use}")
         file = FOLDER / f"{account.name}.kubeconfig"
         own = printed(config, use, account)
         if self._granted.get((stack.name, use)) == own:
             return str(file)
-        for name in made_namespaces(config):
+        for name in made_namespaces(config) if make else ():
             ours = {"name": name, "labels": {LABEL: "true"}, "annotations": {names.ANNOTATION_STACK: stack.name}}
             namespace = yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", "metadata": ours})
             self._kubectl("create", "-f", "-", stdin=namespace, check=False)  # mostly it is there
@@ -112,7 +113,11 @@ class Accounts:
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AUDITED}},
             {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account.name, "namespace": AUDITED}},
         ]
-        manifests = f"{yaml.safe_dump_all(made)}\n{printed(config, use, account, entries)}"
+        roles = list(yaml.safe_load_all(printed(config, use, account, entries)))
+        if not make:
+            there = self._kubectl("get", "namespaces", "-o", "jsonpath={.items[*].metadata.name}").stdout.split()
+            roles = [each for each in roles if each["metadata"].get("namespace", "default") in there]
+        manifests = yaml.safe_dump_all([*made, *roles])
         applied = self._kubectl("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifests, check=False)
         assert applied.returncode == 0, applied.stderr
         if not file.exists():
@@ -175,7 +180,8 @@ def _done_without(event: Event) -> bool:
     of, who = event["objectRef"], event["user"]["username"]
     if "dryRun=All" in event["requestURI"]:
         return True
-    return who.endswith(f"-{Use.REVIEW}") and of["resource"] == "secrets" and not of.get("name", "").endswith(SIGNS)
+    looks = who.endswith(f"-{Use.REVIEW}") and event["verb"] in ("get", "list")
+    return looks and of["resource"] == "secrets" and not of.get("name", "").endswith(SIGNS)
 
 
 def used(found: Iterable[Event]) -> Used:

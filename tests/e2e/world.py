@@ -35,11 +35,15 @@ def lab_environment() -> dict[str, str]:
 class World:
     """One lab."""
 
-    def __init__(self, env: dict[str, str], *, least: bool = False) -> None:
-        """``least``: stacks go to Kubernetes with the rights that they need, else as its administrator."""
+    def __init__(self, env: dict[str, str]) -> None:
         self.env = env
-        self.accounts = Accounts(self.kubectl) if least else None
+        self.accounts: Accounts | None = None
         self._given: dict[Path, tuple[dict[str, bytes], Settings]] = {}
+
+    def run_with_rights(self, *, least: bool) -> None:
+        """``least``: stacks that are named from now on go to Kubernetes with the rights that they need and no more, else as
+        the lab's administrator, as they do at first."""
+        self.accounts = Accounts(self.kubectl) if least else None
 
     def require_up(self) -> None:
         """Fail with the way out where the lab isn't up."""
