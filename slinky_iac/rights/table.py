@@ -131,6 +131,9 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         for kind in ("controllers", "restapis"):
             yield Right(names.GROUP, kind, ("get",), "whether it was deleted outside Pulumi", (base,), namespace)
         yield from _first_look(config)
+        if config.controller.external is None:
+            held = (place(base),)
+            yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
     yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
     if config.cluster.fence and use is not Use.PREFLIGHT:
         for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):

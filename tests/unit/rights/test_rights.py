@@ -112,6 +112,14 @@ def test_slurmrestd_is_named_with_its_port_and_with_its_scheme() -> None:
     assert [each for each in rights(asked, Use.APPLY) if each.resource == "services/proxy"] == []
 
 
+@every_example
+def test_a_review_reads_which_partitions_a_gate_of_slurm_conf_has_closed(example: Any) -> None:
+    config = config_of(example)
+    held = [each for each in rights(config, Use.REVIEW) if any("closed-partitions" in name for name in each.names)]
+    inside = config.keys.auth == "auth/slurm" and config.controller.external is None
+    assert [each.verbs for each in held] == [("get",)] * inside
+
+
 def test_preflight_makes_pods_only_where_it_was_told_to() -> None:
     config = form("all-outside")
     assert [each for each in rights(config, Use.PREFLIGHT) if "create" in each.verbs] == []
