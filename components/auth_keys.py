@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 import pulumi
 import pulumi_random
@@ -15,8 +16,13 @@ from slinky_iac import keys, names, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.manifests.shared import key_references
 
+from .external_key import ExternalKey
 from .first_look import first_look
+from .gates import child_urn
 from .resources import child, metadata, token
+
+_NAMES: Final = ("slurmKey", "jwtKey")
+_WHICH: Final[tuple[Literal["slurm"], Literal["jwt"]]] = ("slurm", "jwt")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,6 +53,8 @@ class AuthKeys(pulumi.ComponentResource):
     slurm_key_fingerprint: pulumi.Output[str]
     jwt_key_fingerprint: pulumi.Output[str]
     secret_names: pulumi.Output[list[str]]
+    since: dict[str, pulumi.Output[str]]
+    """When each key's Secret was made, or the key in it was last written, as far as the stack knows."""
 
     def __init__(self, name: str, args: AuthKeysArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("AuthKeys"), name, None, opts)
@@ -55,8 +63,14 @@ class AuthKeys(pulumi.ComponentResource):
         places = [references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]]
         given = [args.slurm_key, args.jwt_key]
         self.secrets: list[Secret] = []
+        self.since: dict[str, pulumi.Output[str]] = {}
         prints: list[pulumi.Output[str]] = []
         for index, which in enumerate(("slurm-key", "jwt-key")):
+            if config.keys.source == "external":
+                logical = f"{name}-{which}-external"
+                urn = child_urn(self, ExternalKey, logical)
+                known_by = ExternalKey(logical, config, _WHICH[index], urn, child(self))
+                self.since[_NAMES[index]] = known_by.since
             value = self._value(name, which, config, given[index])
             if value is None:
                 prints.append(pulumi.Output.from_input("not known: the Secret was made outside this stack"))
@@ -66,7 +80,9 @@ class AuthKeys(pulumi.ComponentResource):
             # With slurmctld in Kubernetes both change in a planned stop, and nothing holds two keys before it.
             if which == "jwt-key" and args.jwt_key_next is not None and config.controller.external is not None:
                 data[place["key"] + keys.NEXT_SUFFIX] = args.jwt_key_next
-            self.secrets.append(self._secret(name, which, config, place["name"], data))
+            made = self._secret(name, which, config, place["name"], data)
+            self.secrets.append(made)
+            self.since[_NAMES[index]] = made.metadata.apply(_made_at)
             known = None if args.fingerprints is None else args.fingerprints[index]
             prints.append(_fingerprint(value) if known is None else pulumi.Output.from_input(known))
         if config.keys.jwks and args.slurm_jwks is not None:
@@ -137,6 +153,11 @@ class AuthKeys(pulumi.ComponentResource):
             data={names.JWKS_FILE: public},
             opts=child(self),
         )
+
+
+def _made_at(meta: Any) -> str:  # noqa: ANN401 - the SDK's ObjectMeta, or plain inputs in a preview
+    found = meta.get("creationTimestamp") if isinstance(meta, Mapping) else getattr(meta, "creation_timestamp", None)
+    return found if isinstance(found, str) else ""
 
 
 def _fingerprint(data: pulumi.Output[str]) -> pulumi.Output[str]:

@@ -74,6 +74,7 @@ class HybridCluster(pulumi.ComponentResource):
     munge_key_fingerprint: pulumi.Output[str]
     munge_client_pod: pulumi.Output[dict[str, Any]]
     token_key_set: pulumi.Output[str]
+    keys_since: pulumi.Output[dict[str, Any]]
 
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("HybridCluster"), name, None, opts)
@@ -210,6 +211,7 @@ class HybridCluster(pulumi.ComponentResource):
         self.slurm_key_fingerprint = self.jwt_key_fingerprint = none
         self.nodeset_components = {}
         self.munge_key_fingerprint, self.munge_client_pod = clients.key_fingerprint, clients.pod
+        self.keys_since = _by_name({})
         self._register(config, settings)
 
     def _outputs(
@@ -223,6 +225,7 @@ class HybridCluster(pulumi.ComponentResource):
         self.jwt_key_fingerprint = keys.jwt_key_fingerprint
         self.munge_key_fingerprint = pulumi.Output.from_input("")
         self.munge_client_pod = pulumi.Output.from_input({})
+        self.keys_since = _by_name(keys.since)
         self._register(config, settings)
 
     def _register(self, config: StackConfig, settings: StackSettings) -> None:
@@ -246,6 +249,7 @@ class HybridCluster(pulumi.ComponentResource):
                 "munge_key_fingerprint": self.munge_key_fingerprint,
                 "munge_client_pod": self.munge_client_pod,
                 "token_key_set": self.token_key_set,
+                "keys_since": self.keys_since,
             }
         )
 

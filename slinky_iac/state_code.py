@@ -41,10 +41,10 @@ _UNLIKE: Final = "isn't one of this project's providers, pickled by reference"
 def project_classes() -> frozenset[str]:
     """Dotted names of the providers that this project's resources have."""
     # They bring the whole Pulumi SDK along, which no other command needs.
-    from slinky_iac import identity  # noqa: PLC0415
+    from slinky_iac import external_keys, identity  # noqa: PLC0415
     from slinky_iac.drain import conf_gates, gates  # noqa: PLC0415
 
-    return frozenset(name for module in (gates, conf_gates, identity) for name in _classes(module))
+    return frozenset(name for module in (gates, conf_gates, identity, external_keys) for name in _classes(module))
 
 
 def _classes(module: ModuleType) -> Iterable[str]:

@@ -122,7 +122,7 @@ def _unquoted(where: str, value: float) -> Finding:
         return error(where, f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
     if where == "operator.version":
         return error(where, f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
-    text = f"{value:05.2f}" if where == "cluster.slurmVersion" else str(value)
+    text = f"{value:05.2f}" if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
     return error(where, f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(where, text))
 
 

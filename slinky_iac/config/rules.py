@@ -66,10 +66,6 @@ def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
                     "keys.source",
                     f"imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret {name}`",
                 )
-    if keys.source == "existing":
-        for path, value in (("slurmKeySecret", keys.slurm_key_secret), ("jwtKeySecret", keys.jwt_key_secret)):
-            if value is None:
-                yield error(f"keys.{path}", "is needed with keys.source: existing, to know which Secret is meant")
     yield from rules_rotation.rotation(config, secrets)
     same = (keys.slurm_key_secret, keys.slurm_key_entry) == (keys.jwt_key_secret, keys.jwt_key_entry)
     if same and keys.slurm_key_secret is not None:

@@ -69,18 +69,33 @@ def key_secrets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     keys, base = config.keys, config.cluster.resource_name
     slurm = keys.slurm_key_secret or names.slurm_key_secret(base)
     jwt = keys.jwt_key_secret or names.jwt_key_secret(base)
-    if keys.source != "existing" and slurm == jwt:
+    if not keys.of_others and slurm == jwt:
         yield error("keys", "both keys would be made in one Secret; give slurmKeySecret and jwtKeySecret different names")
+
+
+def secrets_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Secrets that somebody else makes have the names that they are given."""
+    keys = config.keys
+    if keys.auth == "auth/munge":
+        return
+    if keys.of_others:
+        for path, value in (("slurmKeySecret", keys.slurm_key_secret), ("jwtKeySecret", keys.jwt_key_secret)):
+            if value is None:
+                yield error(f"keys.{path}", f"is needed with keys.source: {keys.source}, to know which Secret is meant")
+    if keys.source != "external":
+        for path, given in (("madeBy", keys.made_by), ("acceptedChange", keys.accepted_change)):
+            if given:
+                yield error(f"keys.{path}", f"is for keys.source: external, and keys.source is {keys.source}: take it out")
 
 
 def keys_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A namespace that is destroyed takes the Secrets of others with it."""
     cluster = config.cluster
-    if config.keys.source == "existing" and cluster.create_namespace and not cluster.keep_namespace:
+    if config.keys.of_others and cluster.create_namespace and not cluster.keep_namespace:
         yield error(
             "cluster.createNamespace",
-            "is true (the default) with keys.source: existing: `pulumi destroy` would delete the namespace, and in it the"
-            " Secrets that somebody else made. Set it false; where this stack made the namespace already, set"
+            f"is true (the default) with keys.source: {config.keys.source}: `pulumi destroy` would delete the namespace, and"
+            " in it the Secrets that somebody else made. Set it false; where this stack made the namespace already, set"
             " cluster.keepNamespace: true",
         )
 
@@ -239,6 +254,7 @@ RULES = (
     resource_name,
     key_secrets,
     keys_of_others,
+    secrets_of_others,
     entry_names,
     addresses,
     node_ports,

@@ -72,5 +72,7 @@ def _key(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
             "keys.source",
             "imported, but mungeKey is not set; run `base64 -w0 /etc/munge/munge.key | pulumi config set --secret mungeKey`",
         )
+    if source == "external":
+        yield error("keys.source", "external is for slurm.key and the JWT key; for munge.key say existing")
     if source == "existing" and config.munge.key_secret is None:
         yield error("munge.keySecret", "is needed with keys.source: existing, to know which Secret is meant")

@@ -5,7 +5,7 @@ What a field may do when it changes is told in ``changes.py``; rules across sect
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -143,9 +143,20 @@ class Operator(Section):
 class Keys(Section):
     """slurm.key and the JWT key. Values are given by `pulumi config set --secret slurmKey` and `jwtKey`, never here."""
 
-    source: Literal["generated", "imported", "existing"] = "generated"
+    source: Literal["generated", "imported", "existing", "external"] = "generated"
     """generated: made by this stack. imported: from the secret configuration values slurmKey and jwtKey (base64 of the
-    files, byte for byte), as an outside slurmctld or slurmdbd needs. existing: Secrets that are in the namespace."""
+    files, byte for byte), as an outside slurmctld or slurmdbd needs. existing: Secrets that are in the namespace. external:
+    Secrets that somebody else makes there (External Secrets, Vault, sealed-secrets): awaited, checked, and watched for
+    change."""
+    made_by: Annotated[str, Field(max_length=200)] = ""
+    """Who makes the Secrets (external), for messages: ExternalSecret slurm-keys of team platform."""
+    wait: Seconds = 300
+    """How long `pulumi up` waits for the Secrets (external), in seconds or as 10m."""
+    accepted_change: Annotated[str, Field(pattern=r"^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ)?$")] = ""
+    """Time of a change of a Secret's key (external) that all daemons have followed, in a stop that you carried out by
+    yourself: the message that refuses the change names it."""
+    max_age: Seconds | None = None
+    """Age from which status and preflight call a key old, as 365d; by default none is."""
     auth: Literal["auth/slurm", "auth/munge"] = "auth/slurm"
     """AuthType of the cluster. With auth/munge the stack makes what login and Jupyter pods need (section munge) and refuses
     NodeSets, which need auth/slurm."""
@@ -170,6 +181,11 @@ class Keys(Section):
     protect: bool = True
     """Protect the Secrets: `pulumi destroy --exclude-protected` leaves them; without the flag it ends with an error at
     them."""
+
+    @property
+    def of_others(self) -> bool:
+        """Whether somebody else makes the Secrets."""
+        return self.source in ("existing", "external")
 
     @property
     def has_token_keys(self) -> bool:

@@ -12,6 +12,7 @@ from typing import Final
 LONGEST: Final = 40
 """Characters of the longest text that is shown: 32 bytes in base64, the shortest key, are 44."""
 _CODED: Final = re.compile(r"[A-Za-z0-9+/_-]{16,}={0,2}")
+_CODED_PART: Final = re.compile(r"[A-Za-z0-9+/_-]{20,}")
 _LONG: Final = re.compile(rf"[^\s.]{{{LONGEST + 1},}}")
 _HIDDEN: Final = re.compile(r"(secret|entry|key|password|pass|token)\d*$", re.IGNORECASE)
 
@@ -53,8 +54,9 @@ def hidden(field: str) -> bool:
 
 
 def _coded(text: str) -> bool:
-    """Whether a short text may be a key: base64's letters only, and of all its kinds, as words have not."""
-    if _CODED.fullmatch(text) is None:
+    """Whether a short text may be a key, or a piece of one: base64's letters, and of all their kinds, as words have not."""
+    found = _CODED.fullmatch(text) or _CODED_PART.search(text)
+    if found is None:
         return False
     kinds = (str.isupper, str.islower, str.isdigit)
-    return all(any(kind(letter) for letter in text) for kind in kinds)
+    return all(any(kind(letter) for letter in found[0]) for kind in kinds)

@@ -250,7 +250,12 @@ def _keys(config: StackConfig) -> Iterator[Key]:
             "munge", "munge.key", f"{where}, only munged's container sees it: who has it can be any user of the cluster"
         )
         return
-    source = {"generated": "made by the stack", "imported": "imported, as the outside hosts have it", "existing": "existing"}
+    source = {
+        "generated": "made by the stack",
+        "imported": "imported, as the outside hosts have it",
+        "existing": "existing",
+        "external": "from an external store",
+    }
     references, namespace = key_references(config), config.cluster.namespace
     slurm, jwt = references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]
     how = source[config.keys.source]

@@ -71,6 +71,7 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
         how = {
             "generated": "they are made by `pulumi up`: render again after it",
             "imported": "render again with the stack's passphrase at hand, or after `pulumi up`",
+            "external": "the stack only knows them again: compare those that the checks print with the Secrets'",
             "existing": "the stack never sees them: compare those that the checks print with the Secrets'",
         }
         yield f"The keys' fingerprints, so the checks can't tell a wrong key from the right one; {how[config.keys.source]}"

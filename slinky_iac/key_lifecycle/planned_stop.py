@@ -24,8 +24,7 @@ DAEMONS: Final = "daemons"
 UP: Final = "up"
 MEMBERS: Final = "members"
 OF_HOSTS: Final = frozenset({DAEMONS, MEMBERS})
-PODS: Final = "app.kubernetes.io/name in (slurmctld,slurmdbd,slurmrestd,slurmd,login)"
-"""Selects the pods of all daemons (operator, ``labels.go``)."""
+PODS: Final = names.DAEMON_PODS
 PODS_S: Final = 600
 """Longest wait for the last of them to be gone; drained workers end within their terminationGrace."""
 _ORDER: Final = (Role.SLURMDBD, Role.SLURMCTLD, Role.BACKUP, Role.SLURMD, Role.LOGIN)
@@ -92,6 +91,7 @@ def holders(resources: Iterable[Mapping[str, Any]], which: Which) -> tuple[Holde
     kinds = {
         "random:index/randomPassword:RandomPassword": f"-{which}-key",
         "kubernetes:core/v1:Secret": f"-{which}-key-secret",
+        "pulumi-python:dynamic/slurm:ExternalKey": f"-{which}-key-external",
     }
     found: list[tuple[int, Holder]] = []
     for each in resources:
@@ -132,12 +132,15 @@ def _due(which: Which, facts: StopFacts) -> str | None:
         return None
     if keys.source == "generated" and keys.protect and not all(each.protected for each in facts.holders):
         return REMOVE
+    before, _ = split_hosts(which, facts)
+    to_hosts = DAEMONS if before and facts.confirmed != DAEMONS else UP
+    if keys.source == "external":
+        return None if facts.holders else to_hosts
     if facts.coming is None:
         return None if facts.holders else UP
     if facts.coming != facts.current:
         return REMOVE if facts.holders or facts.daemons else KEY
-    before, _ = split_hosts(which, facts)
-    return DAEMONS if before and facts.confirmed != DAEMONS else UP
+    return to_hosts
 
 
 def unmarked(facts: StopFacts) -> bool:
@@ -177,6 +180,7 @@ def _steps(which: Which, facts: StopFacts) -> tuple[Step, ...]:
     file = f"{which}.key.new"
     own = _own(facts)
     steps: list[Step] = []
+    held = "what stands for the key in the state" if source == "external" else "the key's Secret"
     if source == "imported":
         steps.append(
             Step(
@@ -195,10 +199,10 @@ def _steps(which: Which, facts: StopFacts) -> tuple[Step, ...]:
         Step(
             REMOVE,
             Turn.OURS,
-            "remove the key's Secret and all whose pods read it: NodeSets are drained first, by their gates. Then wait until"
-            " no pod is left",
-            f"{_kept(config)}. At drain.deadline with jobs still running it stops, with their nodes drained: run it again to"
-            " go on waiting" + ("; sessions on login pods end" if config.logins else ""),
+            f"remove {held} and all whose pods read it: NodeSets are drained first, by their gates. Then wait until no pod"
+            " is left",
+            f"{_of_store(config, which)}{_kept(config)}. At drain.deadline with jobs still running it stops, with their"
+            " nodes drained: run it again to go on waiting" + ("; sessions on login pods end" if config.logins else ""),
             commands=_removal(facts, own),
         )
     )
@@ -242,6 +246,12 @@ def _steps(which: Which, facts: StopFacts) -> tuple[Step, ...]:
             )
         )
     return tuple(steps)
+
+
+def _of_store(config: StackConfig, which: Which) -> str:
+    if config.keys.source != "external":
+        return ""
+    return f"the Secret {_secret(config, which)} has the new key already, from its source. "
 
 
 def _kept(config: StackConfig) -> str:

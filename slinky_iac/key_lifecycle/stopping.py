@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from slinky_iac import names
+from slinky_iac import external_keys, keys, names
 from slinky_iac.errors import RotationError
 from slinky_iac.key_lifecycle import material, model, planned_stop, scripts
 from slinky_iac.key_lifecycle.carrying import Means
@@ -85,7 +85,9 @@ class Stopping:
                 raise RotationError(f"step {done} was done and doesn't show in the stack. Run this again")
             if step.turn is Turn.HOSTS and self.means.via is None:
                 return plan
-            if not plan.under_way and not planned_stop.unmarked(facts):
+            if not plan.under_way and found.config.keys.source == "external":
+                self._require_changed(found)  # no preview comes to its end with another key in the Secret
+            elif not plan.under_way and not planned_stop.unmarked(facts):
                 self.means.engine.settled()
             self.means.say(f"{step.name}: {step.title}")
             if step.turn is Turn.HOSTS:
@@ -110,6 +112,27 @@ class Stopping:
 
         if not asked:
             raise RotationError(f"{why}, and `--stop` carries it out. Nothing was changed")
+
+    def _require_changed(self, found: Material) -> None:
+        """Raises :class:`RotationError` where the Secret has the key that runs: it would be stopped for nothing."""
+        ending = f"-{self.which}-key-external"
+        of_state = (each for each in self.means.engine.resources() if str(each.get("urn")).endswith(ending))
+        record = next((each.get("outputs") or {} for each in of_state), {})
+        with self.means.look(found) as look:
+            secret, entry = look.place(self.which)
+            raw = look.secret(secret).get(entry)
+        where = f"Secret {found.config.cluster.namespace}/{secret}"
+        if raw is None:
+            raise RotationError(
+                f"{where} isn't there, or has no entry {entry}: nothing could start with it. Nothing was changed"
+            )
+        keys.check(f"{where}: {entry}", raw, allow_trailing_newline=found.config.keys.allow_trailing_newline)
+        if external_keys.MARK in record and external_keys.is_recorded(raw, record):
+            raise RotationError(
+                f"{where} has the key that the cluster runs with. Change it at its source first"
+                f" ({found.config.keys.made_by or 'keys.madeBy says who makes it'}), then run this at once: a pod that"
+                " starts between the two has the new key alone. Nothing was changed"
+            )
 
     def _facts(self, found: Material, confirmed: str | None) -> StopFacts:
         resources = self.means.engine.resources()

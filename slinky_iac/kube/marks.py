@@ -47,5 +47,12 @@ def secrets(kube: KubeClient, space: str, labels: Mapping[str, str]) -> tuple[Ma
     return tuple(each.value() for each in found.items or ())
 
 
+def pods(kube: KubeClient, space: str, selector: str) -> tuple[Marks, ...]:
+    """Pods that a label selector chooses; the first page of them."""
+    params, headers = {"labelSelector": selector, "limit": str(PAGE)}, {"accept": METADATA_OF_ALL}
+    found = kube.asked(f"/api/v1/namespaces/{label_of(space)}/pods", ObjectList, f"Pods of {space}", params, headers)
+    return tuple(each.value() for each in found.items or ())
+
+
 def _one(kube: KubeClient, path: str, what: str) -> Marks:
     return kube.asked(path, ObjectBody, what, headers={"accept": METADATA_ONLY}).value()

@@ -156,3 +156,5 @@ class Marks:
     uid: str
     labels: Mapping[str, str]
     annotations: Mapping[str, str]
+    created: int | None = None
+    """When it was made, in seconds since 1970."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AwareDatetime, BaseModel, ConfigDict, Field
 
 from slinky_iac.kube.models import Marks
 
@@ -18,6 +18,7 @@ class _Metadata(_Raw):
     uid: str = Field(min_length=1)
     labels: dict[str, str] = {}
     annotations: dict[str, str] = {}
+    created: AwareDatetime | None = Field(None, alias="creationTimestamp")
 
 
 class ObjectBody(_Raw):
@@ -28,7 +29,8 @@ class ObjectBody(_Raw):
     def value(self) -> Marks:
         """As a frozen value."""
         meta = self.metadata
-        return Marks(meta.name, meta.uid, MappingProxyType(meta.labels), MappingProxyType(meta.annotations))
+        created = None if meta.created is None else int(meta.created.timestamp())
+        return Marks(meta.name, meta.uid, MappingProxyType(meta.labels), MappingProxyType(meta.annotations), created)
 
 
 class ObjectList(_Raw):

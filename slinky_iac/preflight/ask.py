@@ -123,10 +123,16 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         return KubeFacts(server=server, release=release, admission_policies=policies)
     namespace, base = config.cluster.namespace, config.cluster.resource_name
     prints: dict[str, str] = {}
+    ages: dict[str, float] = {}
     troubles: dict[str, str] = {}
     for key, (secret, entry) in _places_of_keys(config).items():
         try:
-            prints[key] = keys.fingerprint(kube.secret_entry(namespace, secret, entry))
+            state = kube.secret(namespace, secret)
+            if entry not in state.data:
+                continue
+            prints[key] = keys.fingerprint(state.data[entry])
+            if (since := state.written.get(entry) or state.made) is not None:
+                ages[key] = now - since
         except KubeNotFound:
             continue
         except KubeError as error:
@@ -142,6 +148,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
         keys=prints,
         keys_trouble=troubles,
+        keys_age_s=ages,
         nodesets=_nodesets(kube, config, now),
         admission_policies=policies,
     )

@@ -125,6 +125,14 @@ def same_keys(config: StackConfig, facts: Facts) -> Iterator[Check]:
         ours, theirs = facts.keys.get(key), facts.kube.keys.get(key)
         if key in facts.kube.keys_trouble:
             yield unknown("key-secret", f"Secret of {key}", "Kubernetes", f"not known: {facts.kube.keys_trouble[key]}")
+        elif config.keys.source == "external" and facts.kube.namespace and theirs is None:
+            yield warning(
+                "key-secret",
+                f"Secret of {key}",
+                "Kubernetes",
+                f"isn't in namespace {config.cluster.namespace} yet. `pulumi up` waits for it for {config.keys.wait} s",
+                f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must make it: see what its maker says",
+            )
         elif config.keys.source == "existing" and facts.kube.namespace and theirs is None:
             yield problem(
                 "key-secret",
@@ -241,4 +249,22 @@ def _clock(clock: Clock, subject: str, source: str, skew: int) -> Check:
     return make("clock", subject, source, where, advice, command, at="on both hosts")
 
 
-CHECKS = (slurmrestd, slurmctld, token, same_keys, slurm_key, clocks)
+def key_age(config: StackConfig, facts: Facts) -> Iterator[Check]:
+    """No key is older than keys.maxAge allows."""
+    most = config.keys.max_age
+    if most is None:
+        return
+    for key, which in ((SLURM_KEY, "slurm"), (JWT, "jwt")):
+        age, subject = facts.kube.keys_age_s.get(key), f"age of {key}"
+        if age is None:
+            why = facts.kube.keys_trouble.get(key) or facts.kube.trouble or "there is no Secret yet"
+            yield unknown("key-age", subject, "Kubernetes", f"not known: {why}")
+        elif age > most:
+            how = f"python -m slinky_iac keys rotate {which} --plan"
+            got = f"{int(age // 86400)} days, and keys.maxAge is {most // 86400} days"
+            yield warning("key-age", subject, "Kubernetes", got, "Replace it (docs/keys.md). This shows how", how)
+        else:
+            yield fine("key-age", subject, "Kubernetes", f"{int(age // 86400)} days")
+
+
+CHECKS = (slurmrestd, slurmctld, token, same_keys, slurm_key, clocks, key_age)

@@ -125,6 +125,8 @@ class KubeFacts:
     """Fingerprints of the keys in their Secrets, under ``slurm.key`` and ``jwt``; those that are there."""
     keys_trouble: Mapping[str, str] = field(default_factory=dict)
     """Why a Secret's key isn't known, under the same names."""
+    keys_age_s: Mapping[str, float] = field(default_factory=dict)
+    """Seconds since each key was written to its Secret, or the Secret made; those that Kubernetes tells."""
     nodesets: Mapping[str, NodeSetFacts] = field(default_factory=dict)
     """By their name in the configuration; those that are there."""
     admission_policies: bool | None = None

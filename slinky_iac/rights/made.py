@@ -72,7 +72,7 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
 
 
 def _keys(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:
-    if config.keys.source != "existing":
+    if not config.keys.of_others:
         yield from ((CORE, "secrets", reference["name"]) for reference in key_references(config).values())
     if config.keys.jwks:
         yield CORE, "secrets", names.slurm_jwks_secret(base)

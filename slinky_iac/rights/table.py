@@ -17,6 +17,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.conf_held import place
 from slinky_iac.manifests.operator import service_monitor_stub
+from slinky_iac.manifests.shared import key_references
 from slinky_iac.reach import reach
 from slinky_iac.rights.made import ADMISSION, CORE, made
 
@@ -107,6 +108,9 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         return
     way = reach(config)
     yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
+    if use is Use.APPLY and config.keys.source == "external":
+        others = tuple(reference["name"] for reference in key_references(config).values())
+        yield Right(CORE, "secrets", ("get",), "keys that others make: awaited, and known again", others, namespace)
     if use is Use.PREFLIGHT:
         slurm = _slurm_key(config)
         yield Right(CORE, "secrets", ("get",), "the fingerprint of slurm.key", (slurm,), namespace)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from slinky_iac import keys, names, stack_config, stack_state
 from slinky_iac.config.fields import address_of
@@ -18,6 +18,7 @@ from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
 from slinky_iac.fence import fence_faults
+from slinky_iac.kube.models import SecretState
 from slinky_iac.slurmrest.models import NodesAnswer, Pings
 from slinky_iac.status.build import status
 from slinky_iac.status.facts import OPERATOR, Facts, facts
@@ -36,6 +37,7 @@ SLURMCTLD_S: Final = 15.0
 CONNECT_S: Final = 3.0
 ENTRIES: Final = 10
 """Entries of the stack's history that are looked through for an update."""
+CHANGED: Final = "changed at its source: daemons have the one from before. `pulumi preview` says what to do"
 Found = TypeVar("Found")
 
 
@@ -176,11 +178,22 @@ def _key(session: Session, place: KeyPlace) -> SeenKey:
         return SeenKey("", None)
     if place.name == TOKEN_KEY:
         return _token_key(session, place, raw, secret.written.get(place.entry))
+    if place.record is not None:
+        return _external(secret, place, raw, place.record)
     own = keys.fingerprint(raw)
     others = _of_pods(session, place) if place.beside else []
     others += [secret.data[each] for each in (place.entry + keys.NEXT_SUFFIX,) if each in secret.data]
     prints = (keys.fingerprint(other) for other in others)
     return SeenKey(own, secret.made, tuple(sorted({each for each in prints if each != own})))
+
+
+def _external(secret: SecretState, place: KeyPlace, raw: bytes, record: Mapping[str, Any]) -> SeenKey:
+    """A key of others: whether it is the one that this stack's daemons began with."""
+    from slinky_iac.external_keys import is_recorded  # noqa: PLC0415 - brings the Pulumi SDK along
+
+    since = secret.written.get(place.entry) or secret.made
+    text = "" if is_recorded(raw, record) else CHANGED
+    return SeenKey(keys.fingerprint(raw), since, text=text)
 
 
 def _of_pods(session: Session, place: KeyPlace) -> list[bytes]:

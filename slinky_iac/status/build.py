@@ -18,6 +18,7 @@ from slinky_iac.status.nodes import drains, groups
 from slinky_iac.status.seen import NOT_ASKED, Seen
 
 UNKNOWN: Final = "unknown"
+_OUTSIDE: Final = "made outside this stack: as the Secret has it now"
 
 
 def status(found: Facts, seen: Seen) -> Status:
@@ -31,7 +32,7 @@ def status(found: Facts, seen: Seen) -> Status:
         versions=tuple(_versions(found, seen)),
         groups=groups(found, seen),
         drains=drains(found, seen) if found.reach is not None else (),
-        keys=tuple(replace(_key(place, seen), signs=_signs(place, found, seen)) for place in found.keys),
+        keys=tuple(_aged(replace(_key(place, seen), signs=_signs(place, found, seen)), seen) for place in found.keys),
         last=last_up(seen.history.value) if seen.history.value is not None else None,
         unknown=seen.troubles(),
         key_changes=key_changes(found, seen),
@@ -163,10 +164,23 @@ def _key(place: KeyPlace, seen: Seen) -> Key:
         text = live.text or ("" if agrees else "the stack has published another")
         return Key(place.name, where, live.fingerprint, made, "differs" if text else "same", text)
     if not known:
-        return Key(place.name, where, live.fingerprint, made, "unknown", "made outside this stack: as the Secret has it now")
+        if place.record is None:
+            return Key(place.name, where, live.fingerprint, made, "unknown", _OUTSIDE)
+        known = "" if live.text else live.fingerprint  # the state knows it again
     if live.fingerprint == known:
         return Key(place.name, where, known, made, "same")
-    return Key(place.name, where, known, made, "differs", f"the Secret holds {live.fingerprint}")
+    text = live.text or f"the Secret holds {live.fingerprint}"
+    return Key(place.name, where, known or live.fingerprint, made, "differs", text)
+
+
+def _aged(key: Key, seen: Seen) -> Key:
+    """The key, with a word where it is older than keys.maxAge."""
+    configured = seen.configured.value
+    most = configured.config.keys.max_age if configured is not None and configured.config is not None else None
+    if most is None or key.made is None or seen.now - key.made <= most:
+        return key
+    old = f"older than keys.maxAge ({most // 86400} d): docs/keys.md says how it is replaced"
+    return replace(key, text="; ".join(filter(None, [key.text, old])))
 
 
 def _only(place: KeyPlace) -> str:

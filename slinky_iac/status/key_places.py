@@ -13,6 +13,7 @@ from slinky_iac.status.exported import CONFIG_MAP, SECRET, STACK, Resources, met
 SLURM_KEY: Final = "slurm.key"
 JWT_KEY: Final = "JWT key"
 TOKEN_KEY: Final = "token key"
+EXTERNAL_KEY: Final = "pulumi-python:dynamic/slurm:ExternalKey"
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,8 @@ class KeyPlace:
     with slurm.jwks, for the token key the ConfigMap with the public set. Empty where there is none."""
     public: frozenset[str] = frozenset()
     """Names (kid) of the keys in the public set, as the state has it."""
+    record: Mapping[str, Any] | None = None
+    """What the state knows of a key that somebody else makes (:mod:`slinky_iac.external_keys`); None for others."""
 
 
 def key_places(resources: Resources, controller: Mapping[str, Any]) -> Iterable[KeyPlace]:
@@ -50,7 +53,8 @@ def key_places(resources: Resources, controller: Mapping[str, Any]) -> Iterable[
             fingerprint = said if isinstance(said, str) else ""
             beside = name_of(jwks) if name == SLURM_KEY else ""
             made = _made(resources, secret)
-            yield KeyPlace(name, namespace, secret, str(reference.get("key") or ""), fingerprint, made, beside)
+            entry, record = str(reference.get("key") or ""), _record(resources, secret)
+            yield KeyPlace(name, namespace, secret, entry, fingerprint, made, beside, record=record)
     yield from _token_key(resources)
 
 
@@ -86,6 +90,11 @@ def _own(resources: Resources, kind: str, ending: str) -> Mapping[str, Any]:
     whose = f"{names.TYPE_PREFIX}:AuthKeys$"
     urns = ((str(each.get("urn")), each) for each in resources if each.get("type") == kind)
     return next((each for urn, each in urns if whose in urn and urn.endswith(ending)), {})
+
+
+def _record(resources: Resources, secret: str) -> Mapping[str, Any] | None:
+    kept = (each.get("outputs") or {} for each in resources if each.get("type") == EXTERNAL_KEY)
+    return next((each for each in kept if each.get("secret") == secret and each.get("mark")), None)
 
 
 def _made(resources: Resources, secret: str) -> int | None:

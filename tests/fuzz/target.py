@@ -17,7 +17,7 @@ from tests.fuzz.mutate import hostile
 
 SECRET = "zQ7vK2mX9pL4wT8rB3nJ6hY1dF5gS0cA"
 """Stands in the seeds wherever real inputs hold a secret: letters of all kinds, and nowhere else."""
-WINDOW = 10
+WINDOW = 20
 """So many characters of :data:`SECRET` in a row are a leak."""
 HANG_S = 5.0
 """Seconds of processor time that one input may take, so that a busy machine proves nothing."""

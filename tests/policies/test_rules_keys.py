@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from slurm_rules import (
     clear_text,
+    key_age,
     keys,
 )
 from slurm_rules.cluster import entry
-from slurm_rules.model import REDACTED, UNKNOWN, Resource
+from slurm_rules.model import REDACTED, UNKNOWN, Resource, Stack
 from slurm_rules.rule import Verdict
 
 from tests.policies.in_memory import one
@@ -125,3 +126,20 @@ def test_a_private_key_is_found_in_base64_as_well_and_a_certificate_is_none(kind
 def test_a_secret_in_a_chart_value_is_found() -> None:
     change = {"resources": {"operator": {"properties": {"values": {"key": "-----BEGIN RSA PRIVATE KEY-----"}}}}}
     assert "a private key in plain text" in messages(judged(clear_text.no_secrets_in_clear, change))
+
+
+@pytest.mark.parametrize(
+    ("since", "old"), [("2001-02-03T04:05:06Z", True), ("2100-01-01T00:00:00Z", False), ("", False), (3, False)]
+)
+def test_the_age_of_a_key_that_somebody_else_makes_is_that_of_its_entry(since: object, old: bool) -> None:
+    kind = "pulumi-python:dynamic/slurm:ExternalKey"
+    props = {"namespace": "slurm", "secret": "store", "since": since}
+    verdict = one(key_age.key_age, Stack((Resource(type=kind, name="k", urn="u", props=props),)))
+    assert bool(verdict.violations) is old
+    assert all("Secret slurm/store: its key is" in str(said) for said in verdict.violations)
+
+
+def test_before_the_first_update_the_age_of_such_a_key_is_no_reason_to_refuse() -> None:
+    kind = "pulumi-python:dynamic/slurm:ExternalKey"
+    props = {"namespace": "slurm", "secret": "store", "since": UNKNOWN}
+    assert one(key_age.key_age, Stack((Resource(type=kind, name="k", urn="u", props=props),))) == Verdict()

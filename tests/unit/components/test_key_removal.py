@@ -44,6 +44,16 @@ def test_all_daemons_and_their_gates_go_with_a_key_and_nothing_that_others_live_
     assert not [r.name for r in gone if r.name.endswith((other, f"{other}-secret"))], "the other key stays"
 
 
+@pytest.mark.parametrize("which", ["slurm", "jwt"])
+def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which: Which) -> None:
+    keys = {"source": "external", "slurmKeySecret": "ours", "jwtKeySecret": "theirs"}
+    recording = recorded("all-in-kubernetes", keys=keys, cluster={"createNamespace": False})
+    gone = removed_with(recording, which)
+    custom = f"kubernetes:{names.API_VERSION}:"
+    assert {r.urn for r in recording.resources if r.type.startswith(custom)} <= {r.urn for r in gone}
+    assert len([r for r in gone if r.type.endswith("ExternalKey")]) == 1
+
+
 @pytest.mark.parametrize("stack", FORMS)
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
 def test_nothing_else_that_is_protected_stands_in_the_way(stack: str, which: Which) -> None:

@@ -10,7 +10,7 @@ import pytest
 from slinky_iac.keys import GENERATED_LENGTH, fingerprint, jwks
 from slinky_iac.manifests.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.manifests.workers import loginset_spec, nodeset_spec
-from tests.clusters import PASSWORD, RAW_KEYS, recorded
+from tests.clusters import PASSWORD, RAW_KEYS, SECRETS, recorded
 from tests.program import GENERATED, Recording, Registered, Secret
 from tests.stacks import FORMS, form
 
@@ -143,6 +143,19 @@ def test_existing_secrets_are_referred_to_and_not_made() -> None:
     assert spec["jwtKeyRef"] == {"name": "theirs", "key": "jwt.key"}
     assert keys_of(recording)["slurm_key_fingerprint"].startswith("not known")
     assert keys_of(recording)["secret_names"] == ["ours", "theirs"]
+
+
+def test_keys_of_an_external_store_stand_before_all_that_reads_them() -> None:
+    keys = {"source": "external", "slurmKeySecret": "ours", "jwtKeySecret": "theirs", "madeBy": "Vault", "wait": "1m"}
+    recording = recorded("controller-outside", keys=keys, cluster={"createNamespace": False})
+    assert key_secrets(recording) == []
+    jwt, slurm = sorted(recording.of("ExternalKey"), key=lambda each: each.name)
+    assert (slurm.inputs["secret"], slurm.inputs["otherSecret"]) == ("ours", "theirs")
+    assert (jwt.inputs["secret"], jwt.inputs["madeBy"], jwt.inputs["waitS"]) == ("theirs", "Vault", 60)
+    for kind in ("Controller", "Accounting", "RestApi", "NodeSet"):
+        for daemon in recording.of(f"{CR}{kind}"):
+            assert {slurm.urn, jwt.urn} <= recording.before(daemon)
+    assert not any(b64 in str(r.inputs) for r in recording.resources for b64 in (SECRETS["slurmKey"], SECRETS["jwtKey"]))
 
 
 def test_the_database_password_is_a_secret_that_slurmdbd_reads() -> None:

@@ -105,7 +105,10 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         (minimal(nodesets=[1]), "nodesets: must be a mapping of names to settings"),
         (minimal(nodesets={"gpu": 3}), "nodesets.gpu: must be a mapping of settings"),
         ({}, "cluster: is missing and has no default"),
-        (minimal(keys={"source": "made"}), "keys.source: must be one of 'generated', 'imported' or 'existing', got 'made'"),
+        (
+            minimal(keys={"source": "made"}),
+            "keys.source: must be one of 'generated', 'imported', 'existing' or 'external', got 'made'",
+        ),
         (
             minimal(slurmKey=SENTINEL),
             "slurmKey: is a secret and must not stand in plain text; run `pulumi config set --secret slurmKey`",
@@ -191,3 +194,8 @@ def test_a_value_of_a_wrong_type_is_not_shown(where: tuple[str, str], wrap: Any)
 
 def test_the_project_name_is_the_namespace_of_the_configuration() -> None:
     assert yaml.safe_load((ROOT / "Pulumi.yaml").read_text())["name"] == PROJECT
+
+
+def test_a_number_without_end_where_a_text_is_meant_is_a_fault_as_others() -> None:
+    with pytest.raises(ConfigError, match=r"cluster\.slurmVersion: got the number"):
+        load(minimal(cluster={"name": "lab", "slurmVersion": 10**400}))

@@ -148,7 +148,7 @@ def test_a_plain_name_is_shown(name: str) -> None:
     assert name_of(name) == name
 
 
-@pytest.mark.parametrize("key", ["c2VjcmV0U2VjcmV0MTIzNA==", "AbCdEfGhIjKlMnOpQrStUv12"])
+@pytest.mark.parametrize("key", ["c2VjcmV0U2VjcmV0MTIzNA==", "AbCdEfGhIjKlMnOpQrStUv12", "x.AbCdEfGhIjKlMnOpQrStUv12#1"])
 def test_a_short_key_is_not_shown(key: str) -> None:
     assert key not in shown(key)
 

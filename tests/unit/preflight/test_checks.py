@@ -252,6 +252,28 @@ def test_an_existing_secret_that_is_not_there_is_a_problem_before_the_first_up()
     assert verdicts("key-secret", replace(kube(keys={}), keys={}), stack(keys=names)) == [PROBLEM, PROBLEM]
 
 
+def test_a_secret_of_an_external_store_that_is_not_there_yet_is_a_warning_with_who_makes_it() -> None:
+    keys = {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b", "madeBy": "Vault"}
+    checks = found("key-secret", replace(kube(keys={}), keys={}), stack(keys=keys))
+    assert {(each.verdict, "Vault must make it" in each.change) for each in checks} == {(WARNING, True)}
+
+
+DAY = 86400
+
+
+@pytest.mark.parametrize(
+    ("ages", "expected"),
+    [
+        ({"slurm.key": 3 * DAY, "jwt": 400 * DAY}, [FINE, WARNING]),
+        ({"slurm.key": 366 * DAY}, [WARNING, UNKNOWN]),
+        ({}, [UNKNOWN, UNKNOWN]),
+    ],
+)
+def test_a_key_older_than_the_site_allows_is_a_warning(ages: dict[str, float], expected: list[Verdict]) -> None:
+    assert sorted(verdicts("key-age", kube(keys_age_s=ages), stack(keys={"maxAge": "365d"}))) == sorted(expected)
+    assert verdicts("key-age", kube(keys_age_s=ages)) == []
+
+
 def test_slurmctlds_release_is_read_from_slurmdbd_where_slurmctld_does_not_tell() -> None:
     (told,) = found("version-slurmctld", slurm(conf=None))
     assert (told.verdict, "26.05" in told.got) == (FINE, True)

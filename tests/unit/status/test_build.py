@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import fields, replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from slinky_iac import external_keys
+from slinky_iac.kube.models import SecretState
 from slinky_iac.slurmrest.models import Cluster, NodesAnswer, Ping, Pings
+from slinky_iac.status.ask import _key
 from slinky_iac.status.build import status
 from slinky_iac.status.exported import seconds
 from slinky_iac.status.facts import facts
 from slinky_iac.status.history import last_up
-from slinky_iac.status.model import Answer, Drained, Fence, Status
+from slinky_iac.status.key_places import EXTERNAL_KEY
+from slinky_iac.status.model import Answer, Drained, Fence, Key, Status
 from slinky_iac.status.nodes import word
 from slinky_iac.status.seen import NOT_ASKED, Seen, SeenKey
 from tests.unit.status.made import (
@@ -21,6 +26,7 @@ from tests.unit.status.made import (
     OURS,
     PRINTS,
     answers,
+    configured,
     fence_objects,
     known_facts,
     node,
@@ -320,3 +326,32 @@ def test_a_stranger_whose_feature_is_a_nodeset_of_ours_is_counted_there_only_if_
     gpu, *_, others = made(nodes=Answer(NodesAnswer(more, NOW, 0.0, 0.0), 1)).groups
     assert sum((gpu.states or {}).values()) == 4
     assert sum((others.states or {}).values()) == 3
+
+
+def of_a_store(raw: bytes, **more: Any) -> Key:
+    """slurm.key of a stack whose keys an external store makes; its Secret has ``raw`` now."""
+    salt = "00" * 16
+    record = {"secret": "slurm-auth-slurm", "entry": "slurm.key", "salt": salt, "mark": external_keys.mark(b"old", salt)}
+    stack = [each for each in resources() if each["type"] != "pulumi:pulumi:Stack"]
+    found = facts("prod", [*stack, {"type": EXTERNAL_KEY, "outputs": record}])
+    place = next(each for each in found.keys if each.name == "slurm.key")
+    secret = SecretState({"slurm.key": raw}, NOW - 30 * 24 * HOUR, {"slurm.key": NOW - 3 * 24 * HOUR})
+    session = SimpleNamespace(kube=SimpleNamespace(secret=lambda *_: secret))
+    seen = answers(keys={"slurm.key": Answer(_key(session, place), 1)}, **more)  # type: ignore[arg-type]
+    return next(key for key in status(found, seen).keys if key.name == "slurm.key")
+
+
+def test_a_key_of_a_store_is_known_again_with_the_age_of_its_entry() -> None:
+    key = of_a_store(b"old")
+    assert (key.cluster, key.text, key.made) == ("same", "", NOW - 3 * 24 * HOUR)
+
+
+def test_a_key_that_changed_at_its_source_differs_and_daemons_have_the_old_one() -> None:
+    key = of_a_store(b"new")
+    assert key.cluster == "differs"
+    assert "daemons have the one from before" in key.text
+
+
+def test_a_key_older_than_keys_max_age_is_said_to_be() -> None:
+    assert "older than keys.maxAge (2 d)" in of_a_store(b"old", configured=Answer(configured(maxAge="2d"), 1)).text
+    assert of_a_store(b"old", configured=Answer(configured(maxAge="4d"), 1)).text == ""
