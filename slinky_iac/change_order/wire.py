@@ -15,6 +15,8 @@ from slinky_iac.change_order.model import Message, Policies, Policy
 from slinky_iac.errors import PreviewError
 
 Json = Mapping[str, Any]
+_LAST: Final = 253_402_300_800
+"""The end of the year 9999, as far as calendars go."""
 _HINT: Final = "Give the output of `pulumi preview --json`, whole and unchanged"
 
 
@@ -82,7 +84,7 @@ def _events(lines: Iterable[str]) -> Preview:
         dictionary(dictionary(event["resourcePreEvent"]).get("metadata")) for event in events if "resourcePreEvent" in event
     ]
     moment = events[0].get("timestamp") if events else None
-    taken_at = moment if isinstance(moment, int) and moment > 0 else None
+    taken_at = moment if isinstance(moment, int) and 0 < moment < _LAST else None
     return Preview(tuple(_step(each, "old", "new") for each in steps), messages, policies, failed, taken_at)
 
 

@@ -59,7 +59,18 @@ PROVIDERS = {
         | {"createNamespace", "keepNamespace", "operatorNamespace", "kubernetes", "kubernetesPinned", "stack"}
         | {"kubeconfig", "context"},
     ),
+    "pulumi-python:dynamic/slurm:ExternalKey": (
+        "slinky_iac.external_keys",
+        "ExternalKeyProvider",
+        {"key", "namespace", "secret", "entry", "otherSecret", "otherEntry", "madeBy", "waitS", "newline", "accepted"}
+        | {"kubeconfig", "context", "urn"},  # salt, mark and since are its own
+    ),
 }
+STORE: dict[str, Any] = {
+    "keys": {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b"},
+    "cluster": {"createNamespace": False},
+}
+"""Settings with which keys are somebody else's."""
 OUTPUTS = [
     "slurmrestdUrl",
     "slurmrestdCa",
@@ -74,6 +85,7 @@ OUTPUTS = [
     "mungeKeyFingerprint",
     "mungeClientPod",
     "tokenKeySet",
+    "keysSince",
 ]
 every_provider = pytest.mark.parametrize("kind", PROVIDERS)
 
@@ -83,7 +95,9 @@ INSIDE = {"slurm:QueueGate"}
 
 
 def dynamic(kind: str) -> list[Registered]:
-    found = recorded("all-in-kubernetes" if kind.removeprefix("pulumi-python:dynamic/") in INSIDE else "dev").of(kind)
+    inside = kind.removeprefix("pulumi-python:dynamic/") in INSIDE
+    over = STORE if kind.endswith(":ExternalKey") else {}
+    found = recorded("all-in-kubernetes" if inside else "dev", **over).of(kind)
     assert found
     return found
 
@@ -97,7 +111,9 @@ def pickled(resource: Registered) -> bytes:
 def test_every_dynamic_resource_is_known() -> None:
     stacks = ("dev", "all-in-kubernetes")
     seen = [{r.type for r in recorded(name).resources if r.type.startswith("pulumi-python:")} for name in stacks]
-    assert seen[0] | seen[1] == set(PROVIDERS)
+    store = {r.type for r in recorded("dev", **STORE).resources if r.type.startswith("pulumi-python:")}
+    assert seen[0] | seen[1] | store == set(PROVIDERS)
+    assert store - seen[0] == {"pulumi-python:dynamic/slurm:ExternalKey"}
     assert seen[1] - seen[0] == {f"pulumi-python:dynamic/{kind}" for kind in INSIDE}
 
 

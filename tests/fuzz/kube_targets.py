@@ -237,7 +237,7 @@ HTTP = (
 )
 
 TARGETS = (
-    Target("kubeconfig", (_json(KUBECONFIG), yaml.safe_dump(KUBECONFIG).encode()), _kubeconfig, (KubeError,)),
+    Target("kubeconfig", (_json(KUBECONFIG), yaml.safe_dump(KUBECONFIG).encode()), _kubeconfig, (KubeError,), window=32),
     Target("kubeconfig-plugin", (_json(EXEC),), _plugin, (KubeError,)),
     Target("kube-pods", (_listed(pod_body(0), pod_body(1)), REFUSAL), _asking(_pods), (KubeError,)),
     Target(
@@ -252,7 +252,9 @@ TARGETS = (
         _asking(lambda kube: kube.scalers_of("slurm", "gpu")),
         (KubeError,),
     ),
-    Target("kube-secret", (_json(SECRET_OBJECT), REFUSAL), _asking(lambda k: k.secret("slurm", "x")), (KubeError,)),
+    Target(
+        "kube-secret", (_json(SECRET_OBJECT), REFUSAL), _asking(lambda k: k.secret("slurm", "x")), (KubeError,), window=32
+    ),
     Target("kube-crd", (_json(CRD), REFUSAL), _asking(lambda k: k.crd("nodesets").has("spec.replicas")), (KubeError,)),
     Target("pod-annotation-scale-in", TAGS, _tag, ()),
     Target("closed-partitions", (b'{"began":null,"hosts":["metal-1"],"partitions":{"batch":"UP"}}',), _held, (StateError,)),

@@ -18,13 +18,11 @@ from tests.fuzz.mutate import hostile
 SECRET = "zQ7vK2mX9pL4wT8rB3nJ6hY1dF5gS0cA"
 """Stands in the seeds wherever real inputs hold a secret: letters of all kinds, and nowhere else."""
 WINDOW = 20
-"""So many characters of :data:`SECRET` in a row are a leak."""
+"""So many characters of :data:`SECRET` in a row are a leak; readers of names may quote a piece in the place of one."""
 HANG_S = 5.0
 """Seconds of processor time that one input may take, so that a busy machine proves nothing."""
 WAIT_S = 60.0
 """Seconds by the clock that one input may take, as a reader that waits for an answer might."""
-_WINDOWS = tuple(SECRET[at : at + WINDOW] for at in range(len(SECRET) - WINDOW + 1))
-
 Mutate = Callable[[random.Random, Sequence[bytes]], bytes]
 
 
@@ -41,6 +39,7 @@ class Target:
     """Errors that its callers know of."""
     mutate: Mutate = hostile
     hang_s: float = HANG_S
+    window: int = WINDOW
     tally: Counter[str] = field(default_factory=Counter, compare=False)
 
 
@@ -69,7 +68,7 @@ def fault(target: Target, data: bytes) -> str:
         return f"undeclared {type(error).__name__}: {str(error)[:200]!r}"
     else:
         target.tally["read"] += 1
-    return _fault_in(said or "")
+    return _fault_in(said or "", target.window)
 
 
 def _said(error: BaseException) -> str:
@@ -83,9 +82,9 @@ def _said(error: BaseException) -> str:
     return "\n".join(texts)
 
 
-def _fault_in(said: str) -> str:
+def _fault_in(said: str, window: int) -> str:
     """What is wrong with a text that a person is shown."""
-    if leaks(said):
+    if leaks(said, window):
         return f"the secret is shown: {said[:300]!r}"
     if not said.isascii():
         bad = next((c for c in said if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Cs", "Zl", "Zp")), "")
@@ -94,9 +93,9 @@ def _fault_in(said: str) -> str:
     return f"a control character {bad!r} is shown: {said[:300]!r}" if bad else ""
 
 
-def leaks(said: str) -> bool:
-    """Whether a text holds a piece of :data:`SECRET`."""
-    return any(window in said for window in _WINDOWS)
+def leaks(said: str, window: int) -> bool:
+    """Whether a text holds so many characters of :data:`SECRET` in a row."""
+    return any(SECRET[at : at + window] in said for at in range(len(SECRET) - window + 1))
 
 
 @contextmanager

@@ -240,3 +240,9 @@ def test_what_an_interrupted_run_left_is_given_back_and_told() -> None:
 
 def _gate() -> tuple[str, str]:
     return "pulumi-python:dynamic/slurm:NodeSetScale", "gate"
+
+
+def test_a_preview_of_no_year_that_calendars_have_is_taken_now() -> None:
+    hostile = events(scale_in(None, before=2, after=1)).replace(f'"timestamp": {NOW}', f'"timestamp": {10**400}')
+    assert hostile != events(scale_in(None, before=2, after=1))
+    assert change_order(hostile, now=NOW).taken_at == NOW
