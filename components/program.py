@@ -27,6 +27,7 @@ EXPORTS: Final = {
     "mungeKeyFingerprint": "munge_key_fingerprint",
     "mungeClientPod": "munge_client_pod",
     "tokenKeySet": "token_key_set",
+    "keysSince": "keys_since",
 }
 """Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
 
