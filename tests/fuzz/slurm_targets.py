@@ -21,7 +21,7 @@ from slinky_iac.slurmrest.shared import SharedJobs
 from slinky_iac.status import nodes as status_nodes
 from tests.fuzz.target import SECRET, Target
 from tests.stacks import EXAMPLES, ROOT
-from tests.unit.slurmrest.fake import KEY, META, error, job, node, number
+from tests.unit.slurmrest.fake import KEY, META, error, job, node, number, run
 
 sys.path.insert(0, str(ROOT / "policies"))  # the pack is a program of its own, with a path of its own
 from slurm_rules import slurm_conf as policies_conf
@@ -98,6 +98,16 @@ CONF = (
         slurm_conf_meta={"BOOT_TIME": number(1_795_235_000)},
         statistics={"jobs_running": 3, "jobs_pending": 1},
         clusters=[{"name": "lab", "controller": {"host": "ctl", "port": 6817}, "rpc_version": 44}],
+    ),
+    *OTHERS,
+)
+RUNS = (
+    _body(
+        jobs=[
+            run(17, "NODE_FAIL", nodes="gpu-[0-1]"),
+            run(17, "PENDING", nodes="None assigned", end=None),
+            run(18, "COMPLETED"),
+        ]
     ),
     *OTHERS,
 )
@@ -224,5 +234,6 @@ TARGETS = (
     Target("slurmrestd-reservations", RESERVATIONS, _asking(lambda c: c.reservations()), (SlurmrestError,)),
     Target("slurmrestd-conf", CONF, _asking(lambda c: (c.slurmctld_began(), c.controller_cluster())), (SlurmrestError,)),
     Target("slurmrestd-diag", CONF, _asking(lambda c: c.diag()), (SlurmrestError,)),
+    Target("slurmdbd-jobs", RUNS, _asking(lambda c: c.accounted([17, 18])), (SlurmrestError,)),
     Target("slurmrestd-ping", PINGS, _asking(lambda c: c.ping()), (SlurmrestError,)),
 )
