@@ -15,7 +15,7 @@ from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart_words import Advice, advice, switched
 from slinky_iac.config.findings import Finding, error
-from slinky_iac.config.shown import Refused, hidden, name_of, shown
+from slinky_iac.config.shown import LONGEST, Refused, hidden, name_of, shown
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
 
@@ -35,6 +35,8 @@ _KINDS = {
     "model_attributes_type": "must be a mapping of settings",
     "recursion_loop": "refers to itself",
 }
+_LARGE = 10**LONGEST
+"""Longer numbers aren't shown: no setting has one, it may be a key, and Python makes no text of 4,300 digits."""
 _CLUSTER = f"{PROJECT}:cluster:\n  name: NAME # ClusterName of slurm.conf\n"
 _VERSION = f'{PROJECT}:operator:\n  version: "1.2.1"\n'
 _WHOLE = frozenset({"tuple_type", "dict_type", "model_type", "model_attributes_type", "missing"})
@@ -120,6 +122,8 @@ def _unquoted(where: str, value: float) -> Finding:
     leaf = where.rsplit(".", 1)[-1]
     if isinstance(value, bool):
         return error(where, f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
+    if not -_LARGE < value < _LARGE:
+        return error(where, "got a number of many digits (not shown); it must be a text")
     if where == "operator.version":
         return error(where, f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
     text = f"{value:05.2f}" if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
@@ -141,7 +145,9 @@ def _got(where: str, value: object) -> str:
     return f", got {shown(value)}" if isinstance(value, str) and not hidden(where) else ""
 
 
-def _yaml(value: object) -> str:
+def _yaml(value: float) -> str:
+    if not isinstance(value, bool) and not -_LARGE < value < _LARGE:
+        return "a number of many digits (not shown)"
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -5,14 +5,17 @@ The rows are those of a review in which a new user wrote stacks before reading t
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import yaml
 
 from slinky_iac.check.judge import judge
 from slinky_iac.config import chart_words
 from slinky_iac.config.findings import Finding, Level
+from slinky_iac.config.load import examined
 from slinky_iac.config.stack_file import Place
-from tests.stacks import merged
+from tests.stacks import merged, minimal
 
 HEAD = "config:\n  slinky-iac:cluster:\n    name: lab\n  slinky-iac:accounting:\n    enabled: false\n"
 
@@ -133,6 +136,22 @@ def test_an_older_slurm_gets_the_images_to_paste() -> None:
         "slurmrestd: ghcr.io/slinkyproject/slurmrestd:25.11-ubuntu24.04",
         "slurmd: ghcr.io/slinkyproject/slurmd:25.11-ubuntu24.04",
     }
+
+
+@pytest.mark.parametrize("digits", [60, 400, 5000], ids=["long", "no float", "no text"])
+@pytest.mark.parametrize(
+    "place", ["cluster.slurmVersion", "operator.version", "cluster.namespace", "controller.external.port"]
+)
+def test_a_number_of_any_length_is_refused_in_few_words(place: str, digits: int) -> None:
+    data: dict[str, Any] = minimal(controller={"external": {"host": "ctl.example.org"}})
+    inner = data
+    *sections, leaf = place.split(".")
+    for name in sections:
+        inner = inner.setdefault(name, {})
+    inner[leaf] = 10**digits
+    _, found = examined(data)
+    assert [each.path for each in found] == [place]
+    assert len(found[0].message) < 200
 
 
 def test_a_wrong_number_is_shown() -> None:
