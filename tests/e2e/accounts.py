@@ -81,7 +81,7 @@ class Accounts:
         """``kubectl``: as the lab's administrator."""
         self._kubectl = kubectl
         self._granted: dict[tuple[str, Use], str] = {}
-        self._seen = self._log_size()
+        self._seen = log_size()
 
     def environment(self, stack: Stack, arguments: Sequence[str]) -> dict[str, str]:
         """What makes a command run as the account that it needs, its rights granted. Nothing where the test has a kubeconfig
@@ -139,18 +139,19 @@ class Accounts:
 
     def require_none_refused(self) -> None:
         """Fail with every right that a request lacked since this was last asked."""
-        begun, self._seen = self._seen, self._log_size()
+        begun, self._seen = self._seen, log_size()
         lacked = refused(events(begun))
         assert not lacked, "the API server refused, so `rights` lacks:\n" + "\n".join(sorted(lacked))
-
-    @staticmethod
-    def _log_size() -> int:
-        log = KUBERNETES.home.root / AUDIT_LOG
-        return log.stat().st_size if log.exists() else 0
 
 
 def _bare(arguments: Iterable[str]) -> list[str]:
     return [each for each in arguments if each != "--non-interactive"]
+
+
+def log_size() -> int:
+    """Where the audit log ends now."""
+    log = KUBERNETES.home.root / AUDIT_LOG
+    return log.stat().st_size if log.exists() else 0
 
 
 def events(begin: int = 0, account: str | None = None) -> list[Event]:

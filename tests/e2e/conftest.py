@@ -17,7 +17,15 @@ from tests.e2e.world import World, lab_environment
 
 RIGHTS = "SLINKY_E2E_RIGHTS"
 """`least`: stacks of every module go to Kubernetes with the rights that `python -m slinky_iac rights` prints for them."""
-LEAST = {"test_drain_jobs", "test_drain_policy", "test_drift", "test_status", "test_drain_teardown"}
+LEAST = {
+    "test_drain_jobs",
+    "test_drain_policy",
+    "test_drift",
+    "test_status",
+    "test_drain_teardown",
+    "test_stack_life",
+    "test_two_stacks",
+}
 """Modules whose stacks always do; those of the others go as the lab's administrator else."""
 
 
