@@ -67,7 +67,7 @@ def test_preflight_sees_that_they_hold(inside: Inside) -> None:
 def test_jobs_steps_logins_and_accounting_go_on(inside: Inside) -> None:
     nodes = ["solo-0", "solo-1", "solo-2"]
     assert sorted(inside.slurm("srun", "-N3", "-t1", "hostname").split()) == nodes
-    number = inside.submit("solo-[0-2]", "srun -N3 hostname > /tmp/steps", "-N3", "-t2")
+    number = inside.submit("solo-[0-2]", "srun -N3 hostname > /tmp/steps", "-N3", "-n3", "-t2")
     listed = ["sacct", "-X", "-n", "-P", "-j", number, "-o", "State"]
     await_true("slurmdbd has the job ended", lambda: inside.slurm(*listed).strip() == "COMPLETED", 60)
     login = next(

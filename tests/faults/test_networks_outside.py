@@ -46,15 +46,14 @@ def test_strangers_reach_neither_slurmrestd_nor_slurmd(gated: Gated, elsewhere: 
 
 
 def test_a_gate_waits_for_a_job_and_the_pod_goes(gated: Gated, slurm: Slurm) -> None:
-    jobs = [slurm.submit("-p", NODESET, "-w", node, "-t", "10") for node in ("gpu-0", "gpu-1", "gpu-2")]
-    slurm.await_running(*jobs)
+    limits = {"gpu-0": "20", "gpu-1": "20", "gpu-2": "3"}
+    jobs = {node: slurm.submit("-p", NODESET, "-w", node, "-t", limit) for node, limit in limits.items()}
+    slurm.await_running(*jobs.values())
     gated.write(2, networkPolicies=NETWORKS)
-    (given,) = gated.planned_nodes()
-    run = gated.start_up()
-    gated.finish_when_drained(run, [given], jobs[int(given[-1])])
-    kept = [node for node in ("gpu-0", "gpu-1", "gpu-2") if node != given]
-    gated.await_pods(*kept)
-    assert all("RUNNING" in slurm.job_state(job) for job in jobs if job != jobs[int(given[-1])])
+    assert gated.planned_nodes() == ["gpu-2"], "its job ends first"
+    gated.finish_when_drained(gated.start_up(), ["gpu-2"], jobs["gpu-2"])
+    gated.await_pods("gpu-0", "gpu-1")
+    assert all("RUNNING" in slurm.job_state(jobs[node]) for node in ("gpu-0", "gpu-1"))
 
 
 def test_without_its_policies_the_same_strangers_reach_them(gated: Gated, elsewhere: Stranger) -> None:
