@@ -8,6 +8,7 @@ from contextlib import contextmanager
 
 import yaml
 
+from lab import paths
 from lab.kubernetes import layout, machine
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import cluster, daemons
@@ -16,7 +17,8 @@ from tests.e2e.test_two_stacks import INSIDE
 from tests.e2e.world import World, ready
 
 NODE = layout.NODES[0]
-FOLDER = "/srv/slurmctld-queue"
+FOLDER = f"/srv/{paths.STATE.name}-slurmctld-queue"
+"""Nodes of all labs see one file system, so each lab has its own."""
 VOLUME = "slurmctld-queue"
 SSSD = {
     "apiVersion": "v1",
