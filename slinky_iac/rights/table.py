@@ -76,6 +76,10 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
             found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
             jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
             found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
+            if config.keys.jwks:  # `kubectl exec`: a GET of the pod, then a websocket's GET or, later on, a POST
+                why = "keys: whether its pods have the slurm.jwks that they should"
+                found.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
+                found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), config.cluster.namespace, seldom=True))
         found += [*_making(config), *_fence(config), *_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
         found.append(

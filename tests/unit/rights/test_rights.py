@@ -120,6 +120,14 @@ def test_a_review_reads_which_partitions_a_gate_of_slurm_conf_has_closed(example
     assert [each.verbs for each in held] == [("get",)] * inside
 
 
+@pytest.mark.parametrize("jwks", [True, False])
+def test_only_apply_with_slurm_jwks_may_run_a_command_in_pods(jwks: bool) -> None:
+    config = form("all-outside", keys={"jwks": jwks})
+    found = {use: [each for each in rights(config, use, "checks") if each.resource == "pods/exec"] for use in Use}
+    assert found[Use.REVIEW] == found[Use.PREFLIGHT] == []
+    assert [each.namespace for each in found[Use.APPLY]] == [config.cluster.namespace] * jwks
+
+
 def test_preflight_makes_pods_only_where_it_was_told_to() -> None:
     config = form("all-outside")
     assert [each for each in rights(config, Use.PREFLIGHT) if "create" in each.verbs] == []
