@@ -34,7 +34,12 @@ class Stranger:
     def up(self) -> None:
         container = {"name": "sh", "image": IMAGE, "imagePullPolicy": "Never", "command": ["sleep", "infinity"]}
         spec = {"containers": [container], "terminationGracePeriodSeconds": 0, "automountServiceAccountToken": False}
-        body = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": self.name}, "spec": spec}
+        body = {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "metadata": {"name": self.name, "labels": {"app": "notebook"}},
+            "spec": spec,
+        }
         self.world.kubectl("create", "-n", self.namespace, "-f", "-", stdin=json.dumps(body))
         self.world.kubectl("wait", "-n", self.namespace, f"pod/{self.name}", "--for=condition=Ready", "--timeout=60s")
 
