@@ -133,6 +133,14 @@ class Stopping:
                 f" ({found.config.keys.made_by or 'keys.madeBy says who makes it'}), then run this at once: a pod that"
                 " starts between the two has the new key alone. Nothing was changed"
             )
+        if self.which == "jwt" and found.config.keys.tokens != names.RS256:
+            raise RotationError(
+                f"gates sign with the key in {where}, and slurmctld has the one from before: it would refuse their tokens,"
+                " and nothing could be drained. Jobs never see this key, so bring it to the daemons instead: on the hosts of"
+                f" slurmctld and slurmdbd put it as {names.JWT_KEY_FILE}, restart slurmdbd, `scontrol reconfigure`; then set"
+                " keys.acceptedChange to the time that `pulumi preview` names. With slurmctld in Kubernetes put the old key"
+                " back at its source first. Nothing was changed"
+            )
 
     def _facts(self, found: Material, confirmed: str | None) -> StopFacts:
         resources = self.means.engine.resources()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -95,3 +95,16 @@ def test_a_key_of_a_store_is_never_replaced_under_running_jobs(monkeypatch: pyte
     found: Any = world(NEW)
     with pytest.raises(RotationError, match=r"keys\.source is external.*--stop"):
         stop(found, monkeypatch, via=found).run(asked=False)
+
+
+def test_a_jwt_key_that_gates_would_sign_with_is_brought_to_daemons_and_not_in_a_stop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """slurmctld refuses tokens of a key that it doesn't have, so no gate could drain."""
+    found = world(NEW)
+    for each in found.state:
+        each["urn"] = each["urn"].replace("-slurm-key-", "-jwt-key-")
+    stopping = replace(stop(found, monkeypatch, via=found), which="jwt")
+    with pytest.raises(RotationError, match=r"nothing could be drained.*keys\.acceptedChange"):
+        stopping.run(asked=True)
+    assert found.order == []
