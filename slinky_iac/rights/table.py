@@ -76,6 +76,10 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
             found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
             jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
             found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
+            if not config.keys.has_token_keys:
+                own = (names.token_key_secret(config.cluster.resource_name),)
+                why = "keys verify: whether a key that signs tokens is left"
+                found.append(Right(CORE, "secrets", ("get",), why, own, config.cluster.namespace))
             if config.keys.jwks:  # `kubectl exec`: a GET of the pod, then a websocket's GET or, later on, a POST
                 why = "keys: whether its pods have the slurm.jwks that they should"
                 found.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
