@@ -197,5 +197,5 @@ def test_the_project_name_is_the_namespace_of_the_configuration() -> None:
 
 
 def test_a_number_without_end_where_a_text_is_meant_is_a_fault_as_others() -> None:
-    with pytest.raises(ConfigError, match=r"cluster\.slurmVersion: got the number"):
+    with pytest.raises(ConfigError, match=r"cluster\.slurmVersion: got a number of many digits"):
         load(minimal(cluster={"name": "lab", "slurmVersion": 10**400}))
