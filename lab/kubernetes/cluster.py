@@ -62,6 +62,9 @@ class Kubernetes:
             "all nodes are Ready", lambda: self._ready() == [node.name for node in self.nodes], READY_SECONDS,
             log=f"{self.nodes[-1].name}-kubelet",
         )  # fmt: skip
+        supervise.await_true(
+            "the controllers have made what each namespace has", self._settled, READY_SECONDS, log="kube-controller-manager"
+        )
         names = ", ".join(node.name for node in self.nodes)
         say(f"kubernetes: {names} are Ready ({monotonic() - begun:.0f} s); KUBECONFIG={paths.KUBECONFIG}")
 
@@ -192,6 +195,19 @@ class Kubernetes:
             if any(each["type"] == "Ready" and each["status"] == "True" for each in conditions):
                 ready.append(str(item["metadata"]["name"]))
         return sorted(ready)
+
+    def _settled(self) -> bool:
+        """Whether every namespace has its root certificates, which the controllers make last, seconds after the nodes are
+        Ready: what is there before a test is compared with what is there after it."""
+        admin = pki.kubeconfig(self.home, "admin")
+        listed = [
+            _kubectl(admin, "get", *what, "-o", "name")
+            for what in (
+                ("namespaces", "--field-selector=status.phase=Active"),
+                ("configmaps", "--all-namespaces", "--field-selector=metadata.name=kube-root-ca.crt"),
+            )
+        ]
+        return listed[0] is not None and listed[1] is not None and len(listed[0].split()) == len(listed[1].split())
 
 
 def _dns_answers() -> bool:
