@@ -204,7 +204,7 @@ def test_a_part_of_the_library_imports_only_the_parts_below_it(path: str) -> Non
 
 @pytest.mark.parametrize("path", PRODUCTION)
 def test_components_alone_and_always_import_each_other_by_place(path: str) -> None:
-    """A wheel holds them as slinky_iac.components, the checkout as components (docs/adr/0013)."""
+    """A wheel holds them as slinky_iac.components, the checkout as components (docs/adr/0014)."""
     relative = [node for node in ast.walk(MODULES[path]) if isinstance(node, ast.ImportFrom) and node.level]
     by_name = [node for node in ast.walk(MODULES[path]) if isinstance(node, ast.ImportFrom) and not node.level]
     if path.startswith("components/"):
