@@ -86,10 +86,15 @@ def presented() -> bytes:
         return b""
 
 
+CONNECTIONS = 30
+"""Connections in a row that must present the same certificate."""
+
+
 def await_presented(pair: Pair) -> None:
-    """Wait until nginx offers this certificate: the kubelet brings a changed Secret within a minute or so."""
+    """Wait until nginx offers this certificate, and no other: the kubelet brings a changed Secret within a minute or so, and
+    workers of before the reload take new connections for a moment beside the new ones."""
     wanted = pair.cert.public_bytes(serialization.Encoding.DER)
-    await_true("nginx offers the new certificate", lambda: presented() == wanted, 180)
+    await_true("nginx offers the new certificate only", lambda: all(presented() == wanted for _ in range(CONNECTIONS)), 180)
 
 
 def asked(ca_file: Path, *mine: Path, host: str = ADDRESS) -> SlurmrestClient:
