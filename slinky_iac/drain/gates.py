@@ -181,11 +181,11 @@ def _settle(props: Props, *, first: bool = False) -> str:
         met = scale.settle(session, settings, first=first)
         scale.roll(session, settings, met)
         try:
-            membership.await_members(session, settings)
+            seen = membership.await_members(session, settings)
         except DrainDeadline:
             proof.prove(session, settings, met)
             raise
-        scale.forget_removed(session, settings)
+        scale.forget_removed(session, settings, seen)
         if first:
             scale.open_again(session, settings)
         return proof.prove(session, settings, met)

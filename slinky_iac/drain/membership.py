@@ -19,8 +19,9 @@ from slinky_iac.drain.waiting import rest
 from slinky_iac.errors import DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
 
 
-def await_members(session: Session, settings: GateSettings) -> None:
-    """Wait until exactly the pods that are asked for are there, ready and registered with slurmctld.
+def await_members(session: Session, settings: GateSettings) -> Observation:
+    """Wait until exactly the pods that are asked for are there, ready and registered with slurmctld; the whole look that
+    shows it.
 
     With an autoscaler, however many it asks for now. Raises DrainDeadline naming each pod that isn't there, and why.
     """
@@ -35,7 +36,7 @@ def await_members(session: Session, settings: GateSettings) -> None:
                 missing, step = absent(seen, settings), _given_back(settings, seen)
             if not missing:
                 session.report(f"{len(seen.pods)} of {len(seen.pods)} nodes registered")
-                return
+                return seen
             if step is not None:
                 session.act(step, settings)
         except (KubeUnreachable, KubeConflict, SlurmrestUnreachable) as error:

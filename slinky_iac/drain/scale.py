@@ -106,10 +106,14 @@ def tear_down(session: Session, settings: GateSettings) -> Met:
     return met
 
 
-def forget_removed(session: Session, settings: GateSettings) -> None:
-    """Delete Slurm's records of nodes whose pods were removed. One that stays harms nothing, so its refusal is a warning."""
+def forget_removed(session: Session, settings: GateSettings, seen: Observation | None = None) -> None:
+    """Delete Slurm's records of nodes whose pods were removed. One that stays harms nothing, so its refusal is a warning.
+
+    ``seen``: a whole look at the NodeSet; without one the NodeSet is gone, and so are all its pods.
+    """
     try:
-        for name in _left(session, settings):
+        cluster, pods = (cluster_view(session.slurm, allow_none=True), ()) if seen is None else (seen.cluster, seen.pods)
+        for name in records_without_pods(cluster, settings.owner, pods):
             session.slurm.delete_node(name)
             session.report(f"deleted Slurm's record of {name}, which has no pod any more")
     except (SlurmrestError, KubeUnreachable) as error:
@@ -118,18 +122,6 @@ def forget_removed(session: Session, settings: GateSettings) -> None:
             " nodename=…` removes one, and so does the next update of this NodeSet",
             severity="warning",
         )
-
-
-def _left(session: Session, settings: GateSettings) -> tuple[str, ...]:
-    """Names of such records; by a cheap look where there is none."""
-    seen, whole = session.glance(settings)
-    if seen.nodeset is None:
-        return records_without_pods(cluster_view(session.slurm, allow_none=True), settings.owner, ())
-    found = records_without_pods(seen.cluster, settings.owner, seen.pods)
-    if not found or whole:
-        return found
-    seen = session.observe(settings)
-    return records_without_pods(seen.cluster, settings.owner, seen.pods)
 
 
 def open_again(session: Session, settings: GateSettings) -> None:
