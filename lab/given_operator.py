@@ -32,6 +32,11 @@ class GivenOperator:
     """``version`` of the tree's chart, which is what the stack's `operator.version` must be."""
 
     @property
+    def binary(self) -> Path:
+        """The manager."""
+        return self.folder / MANAGER
+
+    @property
     def image(self) -> str:
         """Name of the manager's image on the lab's nodes."""
         return f"{REPOSITORY}:{self.version}"
@@ -78,16 +83,21 @@ def dev_settings() -> str:
 
 def take(folder: str | None) -> None:
     """Make ``folder`` the operator of this lab until `lab down`; without one, the folder that this lab was begun with."""
-    if folder is not None:
-        os.environ[VARIABLE] = str(Path(folder).resolve())
-    elif VARIABLE not in os.environ and _NOTE.is_file():
-        os.environ[VARIABLE] = _NOTE.read_text()
-    if given() is not None:
-        _NOTE.parent.mkdir(parents=True, exist_ok=True)
-        _NOTE.write_text(os.environ[VARIABLE])
+    named = _named() if folder is None else str(Path(folder).resolve())
+    if not named:
+        return
+    os.environ[VARIABLE] = named
+    given()
+    _NOTE.parent.mkdir(parents=True, exist_ok=True)
+    _NOTE.write_text(named)
 
 
 def exported() -> dict[str, str]:
     """What `lab env` prints of it."""
-    named = os.environ.get(VARIABLE) or (_NOTE.read_text() if _NOTE.is_file() else "")
+    named = _named()
     return {VARIABLE: named} if named else {}
+
+
+def _named() -> str:
+    """The folder that the environment names, or that this lab was begun with; ``""`` where neither does."""
+    return os.environ.get(VARIABLE) or (_NOTE.read_text() if _NOTE.is_file() else "")

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from lab import images, paths, tools
 from lab.errors import LabError
-from lab.given_operator import MANAGER, GivenOperator
 from lab.images import Image, Start
 
 BUSYBOX = "slinky-lab/busybox:1"
@@ -29,14 +28,7 @@ def ensure(binaries: Mapping[str, Path]) -> list[Image]:
 def of_program(program: str, binary: Path, name: str) -> Image:
     """The image that starts one of the operator's programs, packed if it is not in CACHE."""
     start = Start(entrypoint=(f"/{program}",), user=NONROOT)
-    return images.pack_files({program: binary}, name, _archive(program, binary), start=start)
-
-
-def of_given(operator: GivenOperator) -> Image:
-    """The image of an operator that the user has built. One archive for each state of the binary."""
-    start = Start(entrypoint=(f"/{MANAGER}",), user=NONROOT)
-    binary = operator.folder / MANAGER
-    return images.pack_files({MANAGER: binary}, operator.image, _archive(f"given-{operator.version}", binary), start=start)
+    return images.pack_files({program: binary}, name, _archive(program, binary, name), start=start)
 
 
 def _busybox() -> Image:
@@ -47,8 +39,10 @@ def _busybox() -> Image:
     links = {f"bin/{applet}": "busybox" for applet in listed if applet != "busybox"}
     binary = Path(found)
     start = Start(command=("/bin/sleep", "2147483647"))  # so that it can be the pause image
-    return images.pack_files({"bin/busybox": binary}, BUSYBOX, _archive("busybox", binary), start=start, links=links)
+    return images.pack_files(
+        {"bin/busybox": binary}, BUSYBOX, _archive("busybox", binary, BUSYBOX), start=start, links=links
+    )
 
 
-def _archive(name: str, binary: Path) -> Path:
-    return paths.CACHE / "images" / f"{name}-{images.digest_of([binary], EDITION)}.tar"
+def _archive(program: str, binary: Path, name: str) -> Path:
+    return paths.CACHE / "images" / f"{program}-{images.digest_of([binary], EDITION, name)}.tar"
