@@ -8,23 +8,20 @@ earlier template and leaves nothing of ours behind.
 from __future__ import annotations
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import initialize, invariant, precondition, rule
 
 from slinky_iac.drain.actions import Done, Stop, Wait
 from slinky_iac.drain.observation import Goal
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.rollout import roll_step
 from slinky_iac.drain.steps import next_step
-from slinky_iac.drain.undo import undo_steps
-from tests.unit.drain.model import OURS, PERSON, Job, Node, World, world
-from tests.unit.drain.scale_in_machine import OWNER, PICK, VERSIONS, pick
+from tests.unit.drain.model import OURS, PERSON, Job, Node, world
+from tests.unit.drain.scale_in_machine import OWNER, PICK, VERSIONS, Everybody, pick
 
 
-class Rollout(RuleBasedStateMachine):
+class Rollout(Everybody):
     """One NodeSet under OnDelete, one stack, everybody else."""
 
-    w: World
-    goal: Goal | None = None
     runs = 0
 
     @initialize(
@@ -88,11 +85,6 @@ class Rollout(RuleBasedStateMachine):
                 self.w.sync(refresh=True)
                 self.step(1.0)
 
-    def undo(self):
-        for step in undo_steps(self.w.observe(), OWNER):
-            if not isinstance(step, Wait):
-                self.w.act(step)
-
     @rule(first=PICK, second=PICK, end=st.sampled_from([None, 60, 600]))
     def job_starts(self, first, second, end):
         places = [pod.node for pod in self.w.pods.values() if self.w.can_start_on(pod)]
@@ -101,18 +93,6 @@ class Rollout(RuleBasedStateMachine):
             number, self.w.next_job = self.w.next_job, self.w.next_job + 1
             ends = None if end is None else self.w.now + end
             self.w.jobs[number] = Job(number, tuple(sorted(nodes)), self.w.now, ends, requeueable=bool(first % 2))
-
-    @rule(number=PICK, what=st.sampled_from(["ends", "ends", "completes", "is suspended or resumed"]))
-    def job(self, number, what):
-        job = pick(self.w.jobs.values(), number)
-        if job is None:
-            return
-        if what == "ends" or job.completing:
-            del self.w.jobs[job.job_id]
-        elif what == "completes":
-            job.completing, job.suspended = True, False
-        else:
-            job.suspended = not job.suspended
 
     @rule(number=PICK, what=st.sampled_from(["drains", "undrains", "edits", "cordons", "deletes"]))
     def somebody(self, number, what):
@@ -134,31 +114,6 @@ class Rollout(RuleBasedStateMachine):
     @rule(refresh=st.booleans())
     def operator_syncs(self, refresh):
         self.w.sync(refresh=refresh)
-
-    @rule(what=st.sampled_from(["kill", "undo", "client lost", "client back", "client back", "operator", "slurmrestd"]))
-    def fault(self, what):
-        w = self.w
-        match what:
-            case "kill":
-                self.goal = None
-            case "undo":
-                self.goal = None
-                self.undo()
-            case "client lost":
-                w.client = False
-            case "client back":
-                w.client = w.operator_up = True
-                if w.rest_up:
-                    w.refresh()
-            case "operator":
-                w.operator_up = not w.operator_up
-            case _:
-                w.rest_up = not w.rest_up
-
-    @rule(seconds=st.sampled_from([2, 30, 61, 130, 400, 1000, 4000]))
-    def time_passes(self, seconds):
-        self.w.now += seconds
-        self.w.expire_holds()
 
     @rule(number=PICK, what=st.sampled_from(["starts ready", "starts unready", "flips", "kubelet reaps"]))
     def pod(self, number, what):

@@ -36,11 +36,63 @@ def pick(items, number):
     return ordered[number % len(ordered)] if ordered else None
 
 
-class ScaleIn(RuleBasedStateMachine):
-    """One NodeSet, one stack, everybody else."""
+class Everybody(RuleBasedStateMachine):
+    """What happens to a stack's run whatever it is about: kills, jobs that end, faults, time."""
 
     w: World
     goal: Goal | None = None
+
+    def kill(self):
+        self.goal = None
+
+    def undo(self):
+        """`drain cancel`."""
+        self.kill()
+        for step in undo_steps(self.w.observe(), OWNER):
+            if not isinstance(step, Wait):
+                self.w.act(step)
+
+    @rule(number=PICK, what=st.sampled_from(["ends", "ends", "completes", "is suspended or resumed"]))
+    def job(self, number, what):
+        job = pick(self.w.jobs.values(), number)
+        if job is None:
+            return
+        if what == "ends" or job.completing:
+            del self.w.jobs[job.job_id]
+        elif what == "completes":
+            job.completing, job.suspended = True, False
+        else:
+            job.suspended = not job.suspended
+
+    @rule(what=st.sampled_from(["kill", "undo", "client lost", "client back", "client back", "operator", "slurmrestd"]))
+    def fault(self, what):
+        """We are killed, the operator restarts without a client, stops or starts; slurmrestd stops or starts."""
+        w = self.w
+        match what:
+            case "kill":
+                self.kill()
+            case "undo":
+                self.undo()
+            case "client lost":
+                w.client = False
+            case "client back":
+                w.client = w.operator_up = True
+                if w.rest_up:
+                    w.refresh()
+            case "operator":
+                w.operator_up = not w.operator_up
+            case _:
+                w.rest_up = not w.rest_up
+
+    @rule(seconds=st.sampled_from([2, 30, 61, 130, 400, 1000, 4000]))
+    def time_passes(self, seconds):
+        self.w.now += seconds
+        self.w.expire_holds()
+
+
+class ScaleIn(Everybody):
+    """One NodeSet, one stack, everybody else."""
+
     asks_twice = True
     """Whether the decider is asked again at every look: it must say the same."""
     runs = 0
@@ -136,16 +188,6 @@ class ScaleIn(RuleBasedStateMachine):
                 assert at is not None, "cancelled without a signal"
                 assert self.w.now >= at + self.policy.grace_s, "cancelled within its grace"
 
-    def kill(self):
-        self.goal = None
-
-    def undo(self):
-        """`drain cancel`."""
-        self.kill()
-        for step in undo_steps(self.w.observe(), OWNER):
-            if not isinstance(step, Wait):
-                self.w.act(step)
-
     # -- Slurm's users -------------------------------------------------------------------------------------------------
     @rule(first=PICK, second=PICK, wide=st.booleans(), end=st.sampled_from([None, 60, 600, 600, 600]))
     def job_starts(self, first, second, wide, end):
@@ -155,18 +197,6 @@ class ScaleIn(RuleBasedStateMachine):
             number, self.w.next_job = self.w.next_job, self.w.next_job + 1
             ends = None if end is None else self.w.now + end
             self.w.jobs[number] = Job(number, tuple(sorted(nodes)), self.w.now, ends, requeueable=bool(first % 2))
-
-    @rule(number=PICK, what=st.sampled_from(["ends", "ends", "completes", "is suspended or resumed"]))
-    def job(self, number, what):
-        job = pick(self.w.jobs.values(), number)
-        if job is None:
-            return
-        if what == "ends" or job.completing:
-            del self.w.jobs[job.job_id]
-        elif what == "completes":
-            job.completing, job.suspended = True, False
-        else:
-            job.suspended = not job.suspended
 
     # -- people --------------------------------------------------------------------------------------------------------
     @rule(number=PICK, what=st.sampled_from(STRANGE))
@@ -206,37 +236,12 @@ class ScaleIn(RuleBasedStateMachine):
     def operator_syncs_afresh(self):
         self.w.sync(refresh=True)
 
-    @rule(what=st.sampled_from(["kill", "undo", "client lost", "client back", "client back", "operator", "slurmrestd"]))
-    def fault(self, what):
-        """We are killed, the operator restarts without a client, stops or starts; slurmrestd stops or starts."""
-        w = self.w
-        match what:
-            case "kill":
-                self.kill()
-            case "undo":
-                self.undo()
-            case "client lost":
-                w.client = False
-            case "client back":
-                w.client = w.operator_up = True
-                if w.rest_up:
-                    w.refresh()
-            case "operator":
-                w.operator_up = not w.operator_up
-            case _:
-                w.rest_up = not w.rest_up
-
     @precondition(lambda self: not (self.w.rest_up and self.w.operator_up and self.w.client))
     @rule()
     def faults_end(self):
         w = self.w
         w.operator_up = w.client = w.rest_up = True
         w.refresh()
-
-    @rule(seconds=st.sampled_from([2, 30, 61, 130, 400, 1000, 4000]))
-    def time_passes(self, seconds):
-        self.w.now += seconds
-        self.w.expire_holds()
 
     @rule(number=PICK, what=st.sampled_from(["starts ready", "starts unready", "flips", "kubelet reaps"]))
     def pod(self, number, what):
