@@ -3,7 +3,8 @@
 End-to-end tests mostly wait (for drains, deadlines, leases), so two labs on two cores take little more than half the time
 of one. The first lab is the ordinary one; every other has a network namespace and a state folder of its own, as
 `lab/README.md` describes. A lane takes the next module as soon as it is through with one; what a module prints comes in one
-piece when it ends. Tests that need no lab (``--beside``) run at the same time, for they use the processor while labs wait.
+piece when it ends. Modules that need no lab (``--beside``) run at the same time, for they use the processor while labs wait;
+a lane that has no module of its own left takes its lab down and helps with them.
 All labs are taken down at the end, also after Ctrl-C. Exit code: 0 if every module passed, else 1.
 """
 
@@ -57,9 +58,9 @@ class Lane:
         """Run a command of `lab/lab`."""
         return subprocess.run([*self.entered, "./lab/lab", command], cwd=paths.REPO, env=self.env, check=False)
 
-    def test(self, *modules: Path) -> tuple[int, str]:
-        """Run modules' tests; returns pytest's exit code and what it printed."""
-        pytest = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5", *map(str, modules)]
+    def test(self, module: Path) -> tuple[int, str]:
+        """Run a module's tests; returns pytest's exit code and what it printed."""
+        pytest = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5", str(module)]
         argv = [*self.entered, "bash", "-c", IN_LAB, "-", *pytest]
         done = subprocess.run(
             argv, cwd=paths.REPO, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -77,8 +78,9 @@ def modules(folders: Sequence[Path]) -> list[Path]:
 class Work:
     """Modules that wait to be run. The first lane begins with those on one stack, every other ends with them."""
 
-    def __init__(self, waiting: Sequence[Path]) -> None:
+    def __init__(self, waiting: Sequence[Path], beside: Sequence[Path] = ()) -> None:
         self._waiting = list(waiting)
+        self._beside = list(beside)
         self._lock = threading.Lock()
 
     def take(self, *, first: bool) -> Path | None:
@@ -90,6 +92,11 @@ class Work:
             chosen = self._waiting[0] if first or not others else others[0]
             self._waiting.remove(chosen)
             return chosen
+
+    def take_beside(self) -> Path | None:
+        """The next module that needs no lab; None where nothing is left."""
+        with self._lock:
+            return self._beside.pop(0) if self._beside else None
 
 
 def lanes(count: int) -> tuple[list[Lane], list[subprocess.Popen[bytes]]]:
@@ -115,15 +122,14 @@ class Report:
         self.failed: list[str] = []
         self._lock = threading.Lock()
 
-    def run(self, lane: Lane, *modules: Path) -> None:
-        """Run modules on a lane and tell of them."""
+    def run(self, lane: Lane, module: Path) -> None:
+        """Run a module on a lane and tell of it."""
         begun = monotonic()
-        code, printed = lane.test(*modules)
-        named = " ".join(module.name for module in modules)
+        code, printed = lane.test(module)
         with self._lock:
             if code:
-                self.failed.append(named)
-            print(f"\n-- {named} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
+                self.failed.append(module.name)
+            print(f"\n-- {module.name} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
 
 
 def work(lane: Lane, waiting: Work, report: Report, *, first: bool) -> None:
@@ -133,6 +139,14 @@ def work(lane: Lane, waiting: Work, report: Report, *, first: bool) -> None:
         return
     while module := waiting.take(first=first):
         report.run(lane, module)
+    lane.lab("down")
+    help_out(waiting, report)
+
+
+def help_out(waiting: Work, report: Report) -> None:
+    """Run modules that need no lab until none is left."""
+    while module := waiting.take_beside():
+        report.run(Lane("no lab", (), dict(os.environ)), module)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -143,13 +157,13 @@ def main(argv: Sequence[str]) -> int:
     parser.add_argument("--beside", nargs="+", type=Path, default=[], metavar="FOLDER", help="tests that need no lab")
     asked = parser.parse_args(argv)
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    waiting, report = Work(modules(asked.folders)), Report()
+    waiting, report = Work(modules(asked.folders), modules(asked.beside)), Report()
     made, holders = lanes(asked.labs)
     try:
         with ThreadPoolExecutor(len(made) + 1) as pool:
             runs = [pool.submit(work, lane, waiting, report, first=lane is made[0]) for lane in made]
             if asked.beside:
-                runs.append(pool.submit(report.run, Lane("no lab", (), dict(os.environ)), *asked.beside))
+                runs.append(pool.submit(help_out, waiting, report))
             for run in runs:
                 run.result()
     finally:
