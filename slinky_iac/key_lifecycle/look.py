@@ -88,7 +88,7 @@ class Look:
             held=None if held is None else sha256(held).hexdigest(),
             key_held=None if key is None else keys.fingerprint(key),
             pods=pods.digests(self.session, config) if config.keys.jwks else {},
-            strangers=pods.strangers(self.session, config) if config.keys.jwks else (),
+            unmanaged_nodes=pods.unmanaged_nodes(self.session, config) if config.keys.jwks else (),
             confirmed=self._confirmed(),
             hosts=self.hosts,
         )

@@ -30,15 +30,15 @@ def _of_nodesets(session: Session, config: StackConfig) -> tuple[Pod, ...]:
     return tuple(found)
 
 
-def strangers(session: Session, config: StackConfig) -> tuple[str, ...]:
-    """Nodes that answer slurmctld and are neither pods of this stack nor hosts that it names: nobody brings them a key.
+def unmanaged_nodes(session: Session, config: StackConfig) -> tuple[str, ...] | None:
+    """Nodes that answer slurmctld and are neither pods of this stack nor hosts that it names: no step brings them a key.
 
-    None where slurmctld can't be asked, as before the first `pulumi up`.
+    None where slurmctld can't be asked, as before the first `pulumi up`: then it is unknown whether there are any.
     """
     try:
         answer = session.slurm.nodes(allow_none=True)
     except (SlurmrestError, KubeNotFound):
-        return ()
+        return None
     pods = [pod.slurm_node for pod in _of_nodesets(session, config)]
     own = {*pods, *(name.partition(".")[0] for name in pods), *(host.name for host in config.external.slurmd_hosts)}
     nodes = answer.nodes if answer is not None else ()

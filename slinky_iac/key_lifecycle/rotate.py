@@ -134,8 +134,12 @@ class Rotating:
                     f"pods {', '.join(without[:6])} don't have this stack's slurm.jwks: after keys.jwks: true one `pulumi"
                     " up` replaces the pods of every NodeSet, drained; wait for its end. Nothing was changed"
                 )
-            if facts.strangers:
-                self.means.say(slurm.of_strangers(facts))
+            if facts.unmanaged_nodes is None:
+                raise RotationError(
+                    f"{slurm.of_unmanaged_nodes(facts)}. Run this again when slurmctld answers. Nothing was changed"
+                )
+            if facts.unmanaged_nodes:
+                self.means.say(slurm.of_unmanaged_nodes(facts))
         self.means.engine.settled()
         self.means.engine.set_key(f"{self.which}KeyNext", material.generate())
 

@@ -41,8 +41,8 @@ class SlurmFacts:
     confirmed: Mapping[str, str | None] = field(default_factory=dict)
     """slurm.jwks on each outside host; None: not known."""
     hosts: tuple[Host, ...] = ()
-    strangers: tuple[str, ...] = ()
-    """Nodes that answer slurmctld and are neither pods of this stack nor hosts that it names."""
+    unmanaged_nodes: tuple[str, ...] | None = ()
+    """Nodes that answer slurmctld and are neither pods of this stack nor hosts that it names; None: not known."""
 
 
 def rotation(facts: SlurmFacts) -> Rotation:
@@ -133,18 +133,23 @@ def _hosts_have(facts: SlurmFacts) -> bool:
 
 
 def _notes(facts: SlurmFacts) -> tuple[str, ...]:
-    found = [of_strangers(facts)] if facts.strangers else []
+    found = [] if facts.unmanaged_nodes == () else [of_unmanaged_nodes(facts)]
     found += [f"pod {pod}: {_said(file, facts.wanted)}" for pod, file in sorted(facts.pods.items())]
     return (*found, *(f"host {h.name}: {_said(facts.confirmed.get(h.name), facts.wanted)}" for h in facts.hosts))
 
 
-def of_strangers(facts: SlurmFacts) -> str:
-    """What is to do for nodes that no step reaches."""
-    more = f" and {len(facts.strangers) - 8} more" if len(facts.strangers) > 8 else ""
+def of_unmanaged_nodes(facts: SlurmFacts) -> str:
+    """What to do about nodes that no step reaches."""
+    if facts.unmanaged_nodes is None:
+        return (
+            "unknown whether there are nodes that no step reaches: slurmctld can't be asked. They are cut off at"
+            f" {CHANGE_HOSTS}, and their jobs lost"
+        )
+    more = f" and {len(facts.unmanaged_nodes) - 8} more" if len(facts.unmanaged_nodes) > 8 else ""
     return (
-        f"no step reaches {', '.join(facts.strangers[:8])}{more}, which answer slurmctld and are neither pods nor hosts of"
-        f" this stack: name them in external.slurmdHosts, or bring them slurm.jwks by yourself in {LEARN_HOSTS}; else they"
-        f" are cut off at {CHANGE_HOSTS}, and their jobs lost"
+        f"no step reaches {', '.join(facts.unmanaged_nodes[:8])}{more}, which answer slurmctld and are neither pods nor"
+        " hosts of this stack: name them in external.slurmdHosts, or bring them slurm.jwks yourself in"
+        f" {LEARN_HOSTS}; otherwise they are cut off at {CHANGE_HOSTS}, and their jobs lost"
     )
 
 

@@ -129,8 +129,8 @@ def _due_before_the_change(facts: TokenFacts, coming: str) -> str:
 
 def _notes(facts: TokenFacts) -> tuple[str, ...]:
     """Who takes which key, and whether the public set has others."""
-    strangers = [f"the ConfigMap with the public set {facts.set_differs}"] if facts.foreign else []
-    return (*strangers, *_taken_by(facts))
+    foreign = [f"the ConfigMap with the public set {facts.set_differs}"] if facts.foreign else []
+    return (*foreign, *_taken_by(facts))
 
 
 def _taken_by(facts: TokenFacts) -> tuple[str, ...]:

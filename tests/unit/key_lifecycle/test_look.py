@@ -99,16 +99,16 @@ def test_a_host_counts_with_what_its_daemons_have_read(
     lines: tuple[str, ...], expected: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(looking.pods, "digests", lambda *_: {})
-    monkeypatch.setattr(looking.pods, "strangers", lambda *_: ("metal-9",))
+    monkeypatch.setattr(looking.pods, "unmanaged_nodes", lambda *_: ("metal-9",))
     session = Daemons({"slurm-auth-slurm": {"slurm.key": OLD}})
     facts = a_look(session, via=Host(*lines), slurmKey=OLD).slurm()
     assert set(facts.confirmed.values()) == {expected}
-    assert facts.strangers == ("metal-9",)
+    assert facts.unmanaged_nodes == ("metal-9",)
 
 
 def test_a_plain_key_is_no_knowledge_of_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(looking.pods, "digests", lambda *_: {})
-    monkeypatch.setattr(looking.pods, "strangers", lambda *_: ("metal-9",))
+    monkeypatch.setattr(looking.pods, "unmanaged_nodes", lambda *_: ("metal-9",))
     session = Daemons({"slurm-auth-slurm": {"slurm.key": OLD}})
     via = Host(f"{MARK} slurm.key {PLAIN} never")
     facts = a_look(session, via=via, slurmKey=OLD, slurmKeyNext=b"n" * 40).slurm()

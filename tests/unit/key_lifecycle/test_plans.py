@@ -55,11 +55,16 @@ def test_the_new_jwt_key_is_adopted_only_when_both_daemons_certainly_take_it(ctl
 
 
 def test_nodes_that_no_step_reaches_are_named_with_what_happens_to_them() -> None:
-    notes = slurm.rotation(replace(CALM, strangers=tuple(f"metal-{n}" for n in range(2, 12)))).notes
+    notes = slurm.rotation(replace(CALM, unmanaged_nodes=tuple(f"metal-{n}" for n in range(2, 12)))).notes
     assert "metal-2, metal-3" in notes[0]
     assert "and 2 more" in notes[0]
     assert "external.slurmdHosts" in notes[0]
     assert not [note for note in slurm.rotation(CALM).notes if "no step reaches" in note]
+
+
+def test_unknown_unmanaged_nodes_are_not_taken_for_none() -> None:
+    (note, *_) = slurm.rotation(replace(CALM, unmanaged_nodes=None)).notes
+    assert "unknown whether there are nodes that no step reaches" in note
 
 
 def test_a_jwt_key_is_no_business_of_slurmd_and_sackd_on_the_same_host() -> None:

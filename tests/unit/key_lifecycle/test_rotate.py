@@ -91,6 +91,14 @@ def test_pods_that_do_not_take_part_yet_stop_a_rotation_before_it_begins(monkeyp
     assert world.made == 0
 
 
+def test_no_rotation_begins_while_unmanaged_nodes_are_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Their jobs would be lost at the change, and nothing would have said so."""
+    world = World(unmanaged=None)
+    with pytest.raises(RotationError, match=r"unknown whether.*Nothing was changed"):
+        rotating(world, monkeypatch, "slurm").run(start=True)
+    assert (world.operations, world.set["slurmKey"]) == (0, OLD)
+
+
 def test_without_via_the_hosts_steps_wait_for_a_person(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     plan = rotating(world, monkeypatch, "slurm", via=None).run(start=True)

@@ -64,6 +64,8 @@ class World:
     started: int = 1
     nodes: dict[str, frozenset[str]] = field(default_factory=dict)
     """States of further nodes, whose slurmd reads nothing."""
+    unmanaged: tuple[str, ...] | None = ()
+    """Nodes that no step reaches; None: slurmctld can't be asked about nodes."""
     made: int = 0
 
     def __post_init__(self) -> None:
@@ -189,6 +191,7 @@ class World:
             pods=self.digests(),
             confirmed=confirmed,
             hosts=self.hosts,
+            unmanaged_nodes=self.unmanaged,
         )
 
 

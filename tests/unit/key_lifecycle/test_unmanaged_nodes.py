@@ -1,4 +1,4 @@
-"""Whom a rotation of slurm.key doesn't reach: nodes that answer slurmctld, and of which this stack knows nothing."""
+"""Unmanaged nodes, which no step of a rotation of slurm.key reaches: neither pods nor hosts of this stack."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.errors import KubeNotFound, SlurmrestUnreachable
-from slinky_iac.key_lifecycle.pods import digests, strangers
+from slinky_iac.key_lifecycle.pods import digests, unmanaged_nodes
 from tests.stacks import merged
 from tests.unit.key_lifecycle.world import CONFIG
 
@@ -31,23 +31,23 @@ def session(*nodes: tuple[str, str], pods: tuple[str, ...] = ("gpu-0",), fails: 
     return SimpleNamespace(slurm=SimpleNamespace(nodes=asked), kube=kube, nodeset=lambda _name: object())
 
 
-def test_a_node_that_answers_and_is_nobody_s_is_a_stranger() -> None:
+def test_a_node_that_answers_and_is_nobody_s_is_unmanaged() -> None:
     world = session(("gpu-0", "IDLE"), ("metal-1", "ALLOCATED"), ("metal-2", "MIXED"), ("other-0", "IDLE+DRAIN"))
-    assert strangers(world, STACK) == ("metal-2", "other-0")
+    assert unmanaged_nodes(world, STACK) == ("metal-2", "other-0")
 
 
 @pytest.mark.parametrize("state", ["DOWN", "IDLE+NOT_RESPONDING", "FUTURE", "IDLE+CLOUD+POWERED_DOWN"])
 def test_a_node_without_a_slurmd_is_none(state: str) -> None:
-    assert strangers(session(("gpu-0", "IDLE"), ("metal-9", state)), STACK) == ()
+    assert unmanaged_nodes(session(("gpu-0", "IDLE"), ("metal-9", state)), STACK) == ()
 
 
 def test_a_pod_in_the_host_s_network_is_known_by_its_short_name() -> None:
-    assert strangers(session(("node-1", "IDLE"), pods=("node-1.example.org",)), STACK) == ()
+    assert unmanaged_nodes(session(("node-1", "IDLE"), pods=("node-1.example.org",)), STACK) == ()
 
 
 @pytest.mark.parametrize("fails", [SlurmrestUnreachable("none"), KubeNotFound("no key yet")])
-def test_where_nobody_can_be_asked_nobody_is_named(fails: Exception) -> None:
-    assert strangers(session(fails=fails), STACK) == ()
+def test_a_slurmctld_that_cannot_be_asked_is_not_taken_for_one_without_unmanaged_nodes(fails: Exception) -> None:
+    assert unmanaged_nodes(session(fails=fails), STACK) is None
 
 
 def test_kubectl_in_a_pod_gets_no_passphrase(monkeypatch: pytest.MonkeyPatch) -> None:
