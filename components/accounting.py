@@ -10,7 +10,7 @@ from pulumi_kubernetes.core.v1 import Secret
 
 from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
+from slinky_iac.specs.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
 
 from .first_look import first_look
 from .resources import child, custom_resource, metadata, token

@@ -14,7 +14,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
 from slinky_iac import keys, names, taken
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import key_references
+from slinky_iac.specs.shared import key_references
 
 from .external_key import ExternalKey
 from .first_look import first_look

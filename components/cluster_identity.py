@@ -7,7 +7,7 @@ from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.identity import KUBERNETES, PINNED, STACK, IdentityProvider
-from slinky_iac.manifests.shared import key_references
+from slinky_iac.specs.shared import key_references
 
 
 class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):

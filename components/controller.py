@@ -9,8 +9,8 @@ from pulumi_kubernetes.core.v1 import ConfigMap
 
 from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.daemons import controller_spec, script_maps
-from slinky_iac.manifests.endpoints import join_target
+from slinky_iac.specs.daemons import controller_spec, script_maps
+from slinky_iac.specs.endpoints import join_target
 
 from .first_look import Lost, first_look, none_lost, require_there
 from .gates import child_urn

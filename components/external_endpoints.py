@@ -9,7 +9,7 @@ from pulumi_kubernetes.core.v1 import Service
 from pulumi_kubernetes.discovery.v1 import EndpointSlice
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.specs.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
 
 from .resources import child, metadata, token
 

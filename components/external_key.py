@@ -9,7 +9,7 @@ from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
-from slinky_iac.manifests.shared import key_references
+from slinky_iac.specs.shared import key_references
 
 
 class ExternalKey(Resource, module="slurm", name="ExternalKey"):

@@ -8,8 +8,8 @@ import pulumi
 from pulumi_kubernetes.admissionregistration.v1 import ValidatingAdmissionPolicy, ValidatingAdmissionPolicyBinding
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.fence import fence
-from slinky_iac.manifests.shared import labels
+from slinky_iac.specs.fence import fence
+from slinky_iac.specs.shared import labels
 
 from .resources import child, token
 

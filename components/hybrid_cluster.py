@@ -17,10 +17,10 @@ from slinky_iac.config.reader import StackSettings
 from slinky_iac.config.rules import require_sound
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.manifests.dropped import dropped
-from slinky_iac.manifests.endpoints import host_port
-from slinky_iac.manifests.shared import namespace_labels, quota_spec
-from slinky_iac.slurmconf import outside_slurm_conf
+from slinky_iac.specs.dropped import dropped
+from slinky_iac.specs.endpoints import host_port
+from slinky_iac.specs.shared import namespace_labels, quota_spec
+from slinky_iac.specs.slurm_conf import outside_slurm_conf
 
 from .accounting import Accounting, AccountingArgs
 from .auth_keys import AuthKeys, AuthKeysArgs

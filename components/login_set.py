@@ -9,8 +9,8 @@ import pulumi
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.workers import loginset_spec, replaces_pods
 from slinky_iac.reach import reach
+from slinky_iac.specs.workers import loginset_spec, replaces_pods
 
 from .resources import child, custom_resource, token
 

@@ -10,7 +10,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.munge_clients import client_pod, client_slurm_conf, key_secret
+from slinky_iac.specs.munge_clients import client_pod, client_slurm_conf, key_secret
 
 from .resources import child, metadata, token
 

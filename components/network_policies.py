@@ -8,8 +8,8 @@ import pulumi
 from pulumi_kubernetes.networking.v1 import NetworkPolicy
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.networks import network_policies
-from slinky_iac.manifests.shared import labels
+from slinky_iac.specs.networks import network_policies
+from slinky_iac.specs.shared import labels
 
 from .resources import child, token
 

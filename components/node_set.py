@@ -9,7 +9,7 @@ import pulumi
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.workers import nodeset_spec, template_digest
+from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 from .gates import NodeSetScale, child_urn, gate_props
 from .resources import child, custom_resource, token

@@ -13,7 +13,7 @@ from pulumi_kubernetes.helm.v3 import Release
 
 from slinky_iac import names, operator_change, taken
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.operator import chart, operator_values, service_monitor_stub
+from slinky_iac.specs.operator import chart, operator_values, service_monitor_stub
 
 from .first_look import first_look
 from .resources import child, token

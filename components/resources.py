@@ -10,7 +10,7 @@ from pulumi_kubernetes.apiextensions import CustomResource
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import labels
+from slinky_iac.specs.shared import labels
 
 BACKGROUND = {"pulumi.com/deletionPropagationPolicy": "background"}
 """pulumi-kubernetes deletes in the foreground: a custom resource stays until its children are gone. The operator goes on

@@ -8,7 +8,7 @@ import pulumi
 
 from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.daemons import restapi_spec
+from slinky_iac.specs.daemons import restapi_spec
 
 from .first_look import Lost, first_look, none_lost, require_there
 from .resources import child, custom_resource, token

@@ -13,7 +13,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Secret, Service
 from slinky_iac import names
 from slinky_iac.config.rest_api import RestApiTls as Settings
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_secret, tls_service
+from slinky_iac.specs.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_secret, tls_service
 
 from .resources import child, metadata, token
 

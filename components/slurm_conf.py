@@ -14,7 +14,7 @@ from slinky_iac.drain.conf_gates import QueueGateProvider, SlurmConfGateProvider
 from slinky_iac.drain.policy import plain_policy
 from slinky_iac.drain.settings import SCHEMA, reach_props
 from slinky_iac.reach import reach
-from slinky_iac.slurmconf import controller_extra_conf, host_lines, partition_lines
+from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, partition_lines
 
 from .gates import drain_policy
 

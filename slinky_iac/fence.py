@@ -1,4 +1,4 @@
-"""Does the fence in the API server stand as the stack's state has it? What it holds is in :mod:`slinky_iac.manifests.fence`.
+"""Does the fence in the API server stand as the stack's state has it? What it holds is in :mod:`slinky_iac.specs.fence`.
 
 A fence that somebody has taken away or changed refuses less than the state says, and nothing else would show it.
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.settings import Reach
-from slinky_iac.manifests.shared import key_references
+from slinky_iac.specs.shared import key_references
 
 
 def reach(config: StackConfig) -> Reach:

@@ -1,13 +1,13 @@
-"""All that the manifests make of one configuration, by kind and name, as components would register it."""
+"""All that slinky_iac.specs makes of one configuration, by kind and name, as components would register it."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.daemons import accounting_spec, controller_spec, restapi_spec
-from slinky_iac.manifests.endpoints import slurmctld_endpoint, slurmdbd_endpoint
-from slinky_iac.manifests.workers import loginset_spec, nodeset_spec
+from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
+from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 
 Rendered = dict[str, dict[str, Any]]
 

@@ -15,7 +15,7 @@ from slurm_rules.rule import Options, rule, words
 _PORT = 6820
 _APP = "slurmrestd"
 _TLS_PROXY = "slinky-tls"
-"""Container that `restapi.tls` puts beside slurmrestd (slinky_iac/manifests/restapi_tls.py)."""
+"""Container that `restapi.tls` puts beside slurmrestd (slinky_iac/specs/restapi_tls.py)."""
 _OPEN = ("NodePort", "LoadBalancer")
 _ROUTES = ("HTTPRoute", "GRPCRoute", "TCPRoute", "UDPRoute")
 _OTHERS = (

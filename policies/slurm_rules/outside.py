@@ -29,7 +29,7 @@ def outside_configuration(controller: Resource, stack: Stack, _: Options) -> Ite
     Source: Slinky hybrid guide, "Slurm": configless, auth/slurm, auth/jwt, use_client_ids; slurm.conf(5);
     slurm-operator controller_config.go (what it leaves out for an external Controller).
 
-    Do: export what slinky_iac/slurmconf.py renders as the stack output outsideSlurmConf, unchanged.
+    Do: export what slinky_iac/specs/slurm_conf.py renders as the stack output outsideSlurmConf, unchanged.
 
     Level: mandatory, since no node of the cluster comes up.
     """

@@ -17,6 +17,7 @@ from slinky_iac.config import (
     rules_networks,
     rules_rotation,
     rules_secrets,
+    rules_slurm_conf,
     rules_tls,
     rules_tokens,
 )
@@ -26,7 +27,6 @@ from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.operator_version import MINIMUM_SLURM
-from slinky_iac.slurmconf import OWNED, node_parameters
 
 REQUEUE_SINCE = (26, 5)
 """First release whose slurmrestd has ``jobs/requeue`` (REST v0.0.45)."""
@@ -39,9 +39,6 @@ _CONFIG_FILES = frozenset(
     | {"job_container.conf", "job_submit.lua", "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf"}
     | {"topology.conf", "topology.yaml"}
 )
-_OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
-_PARTITION_KEYS = frozenset({"partitionname", "nodes"})
-"""Parameters of a PartitionName= line that are there already: Slurm takes the last one of a line, and says so in its log."""
 
 
 def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
@@ -108,12 +105,7 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _ignored_outside(config)
         yield from _reachable("controller.external", controller.external, names.SLURMCTLD_PORT)
         return
-    for key in controller.extra_conf:
-        if key.lower() in OWNED:
-            yield error(
-                f"controller.extraConf.{key}",
-                f"is written by this program or the operator; set {OWNED[key.lower()]} instead",
-            )
+    yield from rules_slurm_conf.owned(config)
     for name in controller.config_files:
         if name in {"slurm.conf", "slurmdbd.conf"}:
             yield error(
@@ -213,66 +205,6 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    for name, nodeset in config.nodesets.items():
-        path = f"nodesets.{name}"
-        keys = {key.lower() for key in nodeset.extra_conf}
-        for key in nodeset.extra_conf:
-            if key.lower() in _OPERATOR_NODE_KEYS:
-                yield error(
-                    f"{path}.extraConf.{key}", "is set by the operator from the pod; another value splits the node in two"
-                )
-        if nodeset.features and keys & {"feature", "features"}:
-            yield error(f"{path}.extraConf", "sets Features beside the setting features; use features only")
-        if nodeset.gres and "gres" in keys:
-            yield error(f"{path}.extraConf", "sets Gres beside the setting gres; use gres only")
-        if "Gres" in node_parameters(nodeset) and not nodeset.resources.extended:
-            yield warning(
-                f"{path}.gres", "names devices, but resources.extended asks Kubernetes for none: slurmd will see none"
-            )
-        if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
-            yield error(f"{path}.volumes", "has two volumes of one name; Kubernetes refuses such a pod")
-    for index, host in enumerate(config.external.slurmd_hosts):
-        taken = {"nodename", *(["nodeaddr"] if host.address is not None else [])}
-        for key in host.config:
-            if key.lower() in taken:
-                yield error(
-                    f"external.slurmdHosts.{index}.config.{key}",
-                    "is what name and address say already; of two on one line Slurm takes the last, so the node would be"
-                    " another than this stack drains. Set name or address",
-                )
-
-
-def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    own = {name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled}
-    lines = [(f"nodesets.{name}.partition", nodeset.partition.config) for name, nodeset in config.nodesets.items()]
-    lines += [(f"partitions.{name}", partition.config) for name, partition in config.partitions.items()]
-    for path, parameters in lines:
-        for key in parameters:
-            if key.lower() in _PARTITION_KEYS:
-                yield error(
-                    f"{path}.config.{key}",
-                    "stands on the line already; of two Slurm takes the last, so the partition would be another than this"
-                    " stack says. Name its members in partitions.<name>.nodesets",
-                )
-    members = {*config.nodesets, *(host.name for host in config.external.slurmd_hosts)}
-    for name, partition in config.partitions.items():
-        if name in own:
-            yield error(
-                f"partitions.{name}",
-                f"is also the partition of nodesets.{name_of(name)}; rename it or set partition.enabled: false there",
-            )
-        for member in partition.nodesets:
-            if member != "ALL" and member not in members:
-                known = ", ".join(name_of(each) for each in sorted(members)) or "none"
-                yield error(
-                    f"partitions.{name}.nodesets",
-                    f"names {name_of(member)}, which is no NodeSet and no outside slurmd host (there are: {known});"
-                    " slurmctld refuses its whole configuration over one such line. Take it out of the list; nodesets: []"
-                    " keeps the partition and its queue",
-                )
-
-
 def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.cluster.name != config.cluster.name.lower():
         yield warning(
@@ -364,8 +296,7 @@ RULES: tuple[Rule, ...] = (
     _controller,
     _host_network,
     _nodesets,
-    _node_parameters,
-    _partitions,
+    *rules_slurm_conf.RULES,
     _names,
     _versions,
     _operator,

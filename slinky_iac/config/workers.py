@@ -173,6 +173,16 @@ class NodeSet(Section):
             )
         return self
 
+    @property
+    def slurmd_conf(self) -> dict[str, str]:
+        """Parameters after ``slurmd --conf`` besides the feature that the operator adds: features, GRES, extraConf."""
+        parameters = dict(self.extra_conf)
+        if self.features:
+            parameters["Features"] = ",".join(self.features)
+        if self.gres:
+            parameters["Gres"] = ",".join(self.gres)
+        return parameters
+
 
 class Partition(Section):
     """A partition over several NodeSets or outside hosts."""

@@ -14,9 +14,9 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
 from slinky_iac.diagram.model import Arrow, Box, Key, Kind, Picture
 from slinky_iac.hostlist import compress
-from slinky_iac.manifests.endpoints import slurmctld_endpoint, slurmdbd_endpoint
-from slinky_iac.manifests.munge_clients import key_secret
-from slinky_iac.manifests.shared import key_references
+from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.specs.munge_clients import key_secret
+from slinky_iac.specs.shared import key_references
 
 Set = TypeVar("Set", NodeSet, LoginSet)
 BOTH: Final = ("slurm", "jwt")

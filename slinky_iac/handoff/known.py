@@ -17,8 +17,8 @@ from slinky_iac.handoff.parts import Known
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import load
 from slinky_iac.kube_access import kube_source
-from slinky_iac.manifests.shared import key_references
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
+from slinky_iac.specs.shared import key_references
 from slinky_iac.stack_config import configured
 
 Keys = dict[str, bytes]

@@ -8,7 +8,7 @@ from slinky_iac import names
 from slinky_iac.config.fields import address_of, is_address
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.handoff.model import HostLine, Port, Role
-from slinky_iac.manifests.endpoints import join_target
+from slinky_iac.specs.endpoints import join_target
 
 PODS: Final = "pods"
 COMPUTE: Final = "pods, slurmd hosts"

@@ -13,9 +13,9 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.handoff import network
 from slinky_iac.handoff.model import SLURM_FOLDER, KeyPlace, Placed, Sheet
 from slinky_iac.handoff.script import check_script
-from slinky_iac.manifests.endpoints import join_target
-from slinky_iac.manifests.shared import key_references
-from slinky_iac.slurmconf import LISTS
+from slinky_iac.specs.endpoints import join_target
+from slinky_iac.specs.shared import key_references
+from slinky_iac.specs.slurm_conf import LISTS
 from slinky_iac.token_keys import kids
 
 SLURM_KEY: Final = f"{SLURM_FOLDER}/{names.SLURM_KEY_FILE}"

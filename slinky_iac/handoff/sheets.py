@@ -16,8 +16,8 @@ from slinky_iac.errors import HandoffError
 from slinky_iac.handoff import network, parts
 from slinky_iac.handoff.model import Handoff, Host, Placed, Role, Sheet
 from slinky_iac.handoff.parts import JWT_KEY, SLURM_KEY, Check, Known
-from slinky_iac.manifests.endpoints import join_target
-from slinky_iac.slurmconf import auth_alt_parameters, outside_lines, outside_parameters, outside_slurm_conf
+from slinky_iac.specs.endpoints import join_target
+from slinky_iac.specs.slurm_conf import auth_alt_parameters, outside_lines, outside_parameters, outside_slurm_conf
 
 
 def roles_of(config: StackConfig) -> tuple[Role, ...]:

@@ -18,9 +18,9 @@ from slinky_iac.key_lifecycle.jwt import JwtFacts
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Host
 from slinky_iac.key_lifecycle.slurm import SlurmFacts
-from slinky_iac.manifests.shared import key_references
 from slinky_iac.reach import reach
 from slinky_iac.slurmrest.signing import SigningKey
+from slinky_iac.specs.shared import key_references
 
 AT_ONCE = 16
 """Hosts that are asked at the same time."""

@@ -20,8 +20,6 @@ from slinky_iac.kube.kubeconfig import load
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.kube_access import kube_source
-from slinky_iac.manifests.munge_clients import key_secret
-from slinky_iac.manifests.shared import key_references
 from slinky_iac.preflight.ask_certificates import ask_certificates
 from slinky_iac.preflight.ask_pods import ask_pods
 from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
@@ -32,6 +30,8 @@ from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts,
 from slinky_iac.preflight.pod import inside_places
 from slinky_iac.preflight.reach import attempts, places
 from slinky_iac.preflight.ways import way_of_drains, way_of_users
+from slinky_iac.specs.munge_clients import key_secret
+from slinky_iac.specs.shared import key_references
 
 TRY_S = 5.0
 """Longest wait for all connections from here together."""

@@ -1,4 +1,4 @@
-"""slurm.conf as slurmctld runs with it, against what the NodeSets need. Pure; lines come from :mod:`slinky_iac.slurmconf`.
+"""slurm.conf as slurmctld runs with it, against what the NodeSets need. Pure; lines come from ``specs.slurm_conf``.
 
 From Slurm 26.05 on slurmctld tells its configuration over REST. Before, each line is unknown, with the command that tells.
 """
@@ -22,7 +22,7 @@ from slinky_iac.preflight.check import (
     warning,
 )
 from slinky_iac.preflight.facts import Conf, Facts
-from slinky_iac.slurmconf import auth_alt_parameters, gres_types
+from slinky_iac.specs.slurm_conf import auth_alt_parameters, gres_types
 
 TO_SLURM: Final = (
     "Slinky's NodeSets need auth/slurm: make slurm.key on every host, drain, stop all daemons, change the lines, start them"

@@ -8,7 +8,7 @@ from slinky_iac.closing import closing_steps, losing
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, PartitionFacts
-from slinky_iac.slurmconf import nodeset_lines, partition_lines
+from slinky_iac.specs.slurm_conf import nodeset_lines, partition_lines
 
 
 def lines(config: StackConfig, facts: Facts) -> Iterator[Check]:

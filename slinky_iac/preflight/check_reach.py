@@ -8,7 +8,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import ON_SLURMCTLD, SLURM_CONF, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.check_networks import guarded, refusal
 from slinky_iac.preflight.facts import Facts, NodeFacts, Place, PodReport, Tried
-from slinky_iac.slurmconf import host_line
+from slinky_iac.specs.slurm_conf import host_line
 
 ONLY_USERS = "external.slurmrestd.url"
 """The setting of a slurmrestd that no pod needs."""

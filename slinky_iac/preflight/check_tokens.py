@@ -12,7 +12,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import ON_SLURMCTLD, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Token
-from slinky_iac.slurmconf import auth_alt_parameters
+from slinky_iac.specs.slurm_conf import auth_alt_parameters
 from slinky_iac.token_keys import difference
 
 TOKEN_IN_CONFIG, TOKEN_IN_SECRET = "configuration (RS256)", "Secret (RS256)"

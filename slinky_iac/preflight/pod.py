@@ -14,8 +14,8 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import labels, placement, slinky_image
 from slinky_iac.preflight.facts import Clock, Place, PodReport, Tried
+from slinky_iac.specs.shared import labels, placement, slinky_image
 
 LABEL: Final = "slinky-iac/preflight"
 """On every short-lived pod, with the value ``look``: what an earlier run left behind is found by it."""

@@ -14,7 +14,6 @@ from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.kubeconfig import load
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.kube_access import kube_source
-from slinky_iac.manifests.shared import key_references
 from slinky_iac.preflight import check_conf, check_keys, check_lines, check_tokens, check_versions
 from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
 from slinky_iac.preflight.check import Check
@@ -23,6 +22,7 @@ from slinky_iac.preflight.facts import Facts, SlurmFacts
 from slinky_iac.preflight.ways import way_of_drains
 from slinky_iac.slurmrest.signing import held
 from slinky_iac.slurmrest.survey import Surveyor
+from slinky_iac.specs.shared import key_references
 
 CHECKS: Final = (
     check_keys.slurmctld,

@@ -8,13 +8,13 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.daemons import database_secret, script_maps
-from slinky_iac.manifests.endpoints import slurmctld_endpoint, slurmdbd_endpoint
-from slinky_iac.manifests.fence import fence
-from slinky_iac.manifests.munge_clients import key_secret
-from slinky_iac.manifests.networks import network_policies
-from slinky_iac.manifests.restapi_tls import tls_secret
-from slinky_iac.manifests.shared import key_references
+from slinky_iac.specs.daemons import database_secret, script_maps
+from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
+from slinky_iac.specs.fence import fence
+from slinky_iac.specs.munge_clients import key_secret
+from slinky_iac.specs.networks import network_policies
+from slinky_iac.specs.restapi_tls import tls_secret
+from slinky_iac.specs.shared import key_references
 
 CORE: Final = ""
 ADMISSION: Final = "admissionregistration.k8s.io"

@@ -16,10 +16,10 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.conf_held import place
-from slinky_iac.manifests.operator import service_monitor_stub
-from slinky_iac.manifests.shared import key_references
 from slinky_iac.reach import reach
 from slinky_iac.rights.made import ADMISSION, CORE, made
+from slinky_iac.specs.operator import service_monitor_stub
+from slinky_iac.specs.shared import key_references
 
 
 class Use(StrEnum):

@@ -80,7 +80,7 @@ PARTS = """
     import components
     from slinky_iac.config.load import load
     from slinky_iac.config.rules import findings
-    from slinky_iac.manifests.workers import nodeset_spec
+    from slinky_iac.specs.workers import nodeset_spec
     imported = clock()
     data = json.load(sys.stdin)
     read = clock()

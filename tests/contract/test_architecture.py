@@ -18,7 +18,7 @@ MAY_IMPORT = {
     "__main__.py": {"components", "slinky_iac", "pulumi"},
     "components/": {"components", "slinky_iac", "pulumi", "pulumi_kubernetes", "pulumi_random"},
     "slinky_iac/config/": {"slinky_iac", "pydantic", "pydantic_core"},
-    "slinky_iac/manifests/": {"slinky_iac"},
+    "slinky_iac/specs/": {"slinky_iac"},
     "slinky_iac/slurmrest/": {"slinky_iac", "httpx", "jwt", "msgspec"},
     "slinky_iac/kube/": {"slinky_iac", "httpx", "httpcore", "pydantic"},
     "slinky_iac/handoff/": {"slinky_iac", "yaml"},
@@ -71,8 +71,7 @@ LAYERS = {
     "slinky_iac/pulumi_command.py": {"errors"},
     "slinky_iac/stack_config.py": {"check", "config", "errors", "pulumi_command"},
     "slinky_iac/slurm_release.py": set(),
-    "slinky_iac/slurmconf.py": {"names", "config"},
-    "slinky_iac/reach.py": {"names", "config", "drain", "manifests"},
+    "slinky_iac/reach.py": {"names", "config", "drain", "specs"},
     "slinky_iac/operator_change.py": {"names", "config", "drain", "kube", "kube_access", "errors", "reach"},
     "slinky_iac/key_lifecycle/model.py": set(),
     "slinky_iac/key_lifecycle/jwt.py": {"key_lifecycle"},
@@ -93,9 +92,8 @@ LAYERS = {
         "kube_access",
         "slurmrest",
         "kube",
-        "manifests",
+        "specs",
         "slurm_release",
-        "slurmconf",
         "config",
         "stack_config",
         "keys",
@@ -107,12 +105,11 @@ LAYERS = {
         "terminal",
     },
     "slinky_iac/config/stack_file.py": {"config", "errors", "safe_yaml"},
-    "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys", "token_keys", "slurmconf"},
-    "slinky_iac/manifests/": {"manifests", "config", "names", "slurmconf", "operator_version"},
+    "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys", "token_keys"},
+    "slinky_iac/specs/": {"specs", "config", "names", "operator_version"},
     "slinky_iac/handoff/": {
         "handoff",
-        "manifests",
-        "slurmconf",
+        "specs",
         "config",
         "names",
         "errors",
@@ -133,8 +130,8 @@ LAYERS = {
         "safe_yaml",
     },
     "slinky_iac/check/": {"check", "config", "errors", "terminal"},
-    "slinky_iac/rights/": {"rights", "drain", "config", "manifests", "names", "reach", "terminal"},
-    "slinky_iac/diagram/": {"diagram", "config", "manifests", "names", "hostlist", "change_order", "errors"},
+    "slinky_iac/rights/": {"rights", "drain", "config", "specs", "names", "reach", "terminal"},
+    "slinky_iac/diagram/": {"diagram", "config", "specs", "names", "hostlist", "change_order", "errors"},
     "slinky_iac/kube/": {"kube", "errors", "names", "safe_yaml"},
     "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist", "keys", "token_keys"},
     "slinky_iac/drain/": {
@@ -230,10 +227,8 @@ def test_the_program_itself_has_no_branch_and_no_loop() -> None:
 
 def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
-    pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/manifests/"))]
-    pure += [
-        f"slinky_iac/{name}.py" for name in ("actor", "names", "hostlist", "keys", "slurmconf", "operator_version", "errors")
-    ]
+    pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/specs/"))]
+    pure += [f"slinky_iac/{name}.py" for name in ("actor", "names", "hostlist", "keys", "operator_version", "errors")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "pod", "compare", "report")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]

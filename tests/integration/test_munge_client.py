@@ -21,7 +21,7 @@ import pytest
 import yaml
 
 from slinky_iac.config.load import load
-from slinky_iac.manifests.munge_clients import KEY_FOLDER, OWN_FOLDER, client_pod
+from slinky_iac.specs.munge_clients import KEY_FOLDER, OWN_FOLDER, client_pod
 from tests.clusters import MUNGE, stack_sections
 from tests.integration import leaks
 from tests.integration.engine import REPO, Engine, create_project

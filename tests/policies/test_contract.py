@@ -16,9 +16,9 @@ from components.gates import NodeSetScale, OutsideHosts
 from slinky_iac import names
 from slinky_iac.drain.policy import DrainPolicy, Limits, plain_policy
 from slinky_iac.drain.settings import Reach, reach_props
-from slinky_iac.manifests.shared import SLINKY_REGISTRY
 from slinky_iac.operator_version import MINIMUM_SLURM, SUPPORTED, OperatorVersion
-from slinky_iac.slurmconf import OPERATOR_MAX_NODE_COUNT
+from slinky_iac.specs.shared import SLINKY_REGISTRY
+from slinky_iac.specs.slurm_conf import OPERATOR_MAX_NODE_COUNT
 from tests.integration.engine import REPO
 from tests.policies.pack import PACK
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.errors import KubeForbidden, KubeNotFound
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
-from slinky_iac.manifests.fence import fence
+from slinky_iac.specs.fence import fence
 from tests.stacks import form
 
 TYPE = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"

@@ -7,7 +7,7 @@ import itertools
 import pytest
 
 from slinky_iac.keys import fingerprint
-from slinky_iac.manifests.shared import namespace_labels
+from slinky_iac.specs.shared import namespace_labels
 from tests.clusters import RAW_KEYS, STACKS, recorded
 from tests.program import Recording, Registered
 from tests.stacks import form, networks

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from slinky_iac.keys import GENERATED_LENGTH, fingerprint, jwks
-from slinky_iac.manifests.daemons import accounting_spec, controller_spec, restapi_spec
-from slinky_iac.manifests.workers import loginset_spec, nodeset_spec
+from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
+from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.clusters import PASSWORD, RAW_KEYS, SECRETS, recorded
 from tests.program import GENERATED, Recording, Registered, Secret
 from tests.stacks import FORMS, form

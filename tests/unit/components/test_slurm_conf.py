@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.slurmconf import controller_extra_conf
+from slinky_iac.specs.slurm_conf import controller_extra_conf
 from tests.clusters import recorded
 from tests.stacks import FORMS, form
 

@@ -14,7 +14,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.values import values_of
 from slinky_iac.errors import ConfigError
-from slinky_iac.manifests.workers import nodeset_spec
+from slinky_iac.specs.workers import nodeset_spec
 from tests.raw_keys import raw_key
 from tests.stacks import minimal, outside
 

@@ -14,9 +14,9 @@ from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.values import Values, values_of
 from slinky_iac.errors import ConfigError
-from slinky_iac.manifests.daemons import accounting_spec, controller_spec
 from slinky_iac.reach import reach
-from slinky_iac.slurmconf import outside_parameters
+from slinky_iac.specs.daemons import accounting_spec, controller_spec
+from slinky_iac.specs.slurm_conf import outside_parameters
 from tests.crds import SERVED, faults
 from tests.raw_keys import raw_key
 from tests.rsa_keys import pem, token_key

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
 from slinky_iac.drain.conf_lines import ConfLines, ConfSettings, Leaving, leaving, read_lines
-from slinky_iac.slurmconf import controller_extra_conf, host_lines, shared_partitions
+from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, shared_partitions
 from tests.stacks import minimal
 
 LINE = "NodeName=metal-1 NodeAddr=192.0.2.1 CPUs=64 RealMemory=1000"

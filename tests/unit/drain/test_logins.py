@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.drain.logins import interactive
-from slinky_iac.manifests.workers import replaces_pods
+from slinky_iac.specs.workers import replaces_pods
 from tests.unit.drain.test_observe import JOB
 
 POD = "slurm-login-main-7f9c-x2x"

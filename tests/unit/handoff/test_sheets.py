@@ -13,7 +13,7 @@ from slinky_iac.errors import HandoffError
 from slinky_iac.handoff.model import Role, Sheet
 from slinky_iac.handoff.parts import Known
 from slinky_iac.handoff.sheets import handoff, roles_of
-from slinky_iac.slurmconf import outside_lines, outside_parameters
+from slinky_iac.specs.slurm_conf import outside_lines, outside_parameters
 from tests.stacks import EXAMPLES, form, outside, sections
 from tests.unit.handoff.made import KNOWN, made
 

@@ -7,7 +7,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import SLINKY_REGISTRY, Spec
+from slinky_iac.specs.shared import SLINKY_REGISTRY, Spec
 
 CHARTS = f"oci://{SLINKY_REGISTRY}/charts"
 

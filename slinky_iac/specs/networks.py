@@ -28,8 +28,8 @@ from slinky_iac.config.connections import (
 )
 from slinky_iac.config.networks import Network, Peer
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import Spec
 from slinky_iac.names import Part
+from slinky_iac.specs.shared import Spec
 
 WEB: Final = (names.SLURMRESTD_PORT, names.SLURMRESTD_TLS_PORT)
 

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.daemons import controller_spec, restapi_spec, script_maps
-from slinky_iac.manifests.operator import chart, merge, operator_values, service_monitor_stub
-from slinky_iac.manifests.workers import loginset_spec, mebibytes, nodeset_spec, whole_cpus
+from slinky_iac.specs.daemons import controller_spec, restapi_spec, script_maps
+from slinky_iac.specs.operator import chart, merge, operator_values, service_monitor_stub
+from slinky_iac.specs.workers import loginset_spec, mebibytes, nodeset_spec, whole_cpus
 from tests.stacks import minimal
 
 

@@ -12,9 +12,9 @@ from typing import Any, Final
 
 from slinky_iac.config.findings import Finding, error
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.daemons import accounting_spec, controller_spec, restapi_spec
-from slinky_iac.manifests.shared import Spec
-from slinky_iac.manifests.workers import loginset_spec, nodeset_spec
+from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
+from slinky_iac.specs.shared import Spec
+from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 
 CONSEQUENCES: Final = {
     "securityContext.privileged": ("privileged", "slurmd would run privileged all the same; leave the setting out"),

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from slinky_iac.config.sections import DatabaseTls
-from slinky_iac.manifests.shared import Spec
+from slinky_iac.specs.shared import Spec
 
 CA, CLIENT = "/etc/slinky-database-tls/ca", "/etc/slinky-database-tls/client"
 PARAMETER: Final = "StorageParameters"

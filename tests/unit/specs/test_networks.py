@@ -15,7 +15,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import External
-from slinky_iac.manifests.networks import NetworkPolicy, network_policies
+from slinky_iac.specs.networks import NetworkPolicy, network_policies
 from tests.stacks import form, minimal
 from tests.strategies import sound_configs
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pulumi import RunError
 
-from slinky_iac.manifests.dropped import dropped, empty
+from slinky_iac.specs.dropped import dropped, empty
 from tests.clusters import MUNGE, STACKS, recorded
 from tests.stacks import form
 

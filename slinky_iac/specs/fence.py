@@ -19,7 +19,7 @@ from dataclasses import dataclass
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import Spec
+from slinky_iac.specs.shared import Spec
 
 _PERMITTED_DELETE = f"'{names.PERMIT_DELETE}{names.PERMIT_AT}'"
 

@@ -8,8 +8,8 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.daemons import controller_spec
-from slinky_iac.manifests.endpoints import (
+from slinky_iac.specs.daemons import controller_spec
+from slinky_iac.specs.endpoints import (
     Endpoint,
     Target,
     endpoint,

@@ -6,10 +6,10 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.database_tls import database_tls_parameters, database_tls_volumes
-from slinky_iac.manifests.endpoints import slurmctld_target
-from slinky_iac.manifests.restapi_tls import tls_annotations, tls_pod
-from slinky_iac.manifests.shared import (
+from slinky_iac.specs.database_tls import database_tls_parameters, database_tls_volumes
+from slinky_iac.specs.endpoints import slurmctld_target
+from slinky_iac.specs.restapi_tls import tls_annotations, tls_pod
+from slinky_iac.specs.shared import (
     Spec,
     container,
     key_references,
@@ -20,7 +20,7 @@ from slinky_iac.manifests.shared import (
     template,
     token_set_reference,
 )
-from slinky_iac.slurmconf import controller_extra_conf
+from slinky_iac.specs.slurm_conf import controller_extra_conf
 
 DATABASE_PASSWORD_ENTRY = "password"
 

@@ -15,7 +15,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import Spec, container
+from slinky_iac.specs.shared import Spec, container
 
 CONTAINER: Final = "slinky-tls"
 CONF, CERTIFICATE, CLIENTS, SCRATCH = "/etc/slinky-tls/conf", "/etc/slinky-tls/own", "/etc/slinky-tls/clients", "/tmp"

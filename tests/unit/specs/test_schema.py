@@ -12,7 +12,7 @@ from pulumi_kubernetes.discovery.v1 import EndpointSliceInitArgs
 
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.workers import nodeset_spec
+from slinky_iac.specs.workers import nodeset_spec
 from tests.crds import CEL, SERVED, faults, nested_rules, spec_schema
 from tests.rendering import custom_resources, services
 from tests.stacks import FORMS, form, minimal

@@ -15,7 +15,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import Spec
+from slinky_iac.specs.shared import Spec
 
 SOCKET: Final = "/run/munge/munge.socket.2"
 """Where libmunge looks by default, on Debian and in Red Hat's packages alike."""

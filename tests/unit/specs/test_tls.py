@@ -10,8 +10,8 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.daemons import accounting_spec, restapi_spec
-from slinky_iac.manifests.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_service
+from slinky_iac.specs.daemons import accounting_spec, restapi_spec
+from slinky_iac.specs.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_service
 from tests.crds import SERVED, faults
 from tests.stacks import minimal
 

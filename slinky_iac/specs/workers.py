@@ -11,8 +11,8 @@ from typing import Any
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet, Resources
-from slinky_iac.manifests.shared import Spec, container, reference, service, sidecar, slinky_image, template
-from slinky_iac.slurmconf import node_parameters, pairs
+from slinky_iac.specs.shared import Spec, container, reference, service, sidecar, slinky_image, template
+from slinky_iac.specs.slurm_conf import pairs
 
 JWKS_VOLUME = "slurm-jwks"
 
@@ -52,7 +52,7 @@ def nodeset_spec(config: StackConfig, name: str) -> Spec:
         "partition": _partition(config, nodeset),
         "updateStrategy": _update_strategy(nodeset),
     }
-    if conf := pairs(node_parameters(nodeset)):
+    if conf := pairs(nodeset.slurmd_conf):
         spec["extraConf"] = conf
     if nodeset.ssh.enabled:
         ssh = nodeset.ssh

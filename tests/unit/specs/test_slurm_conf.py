@@ -8,7 +8,8 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
-from slinky_iac.slurmconf import OWNED, controller_extra_conf, gres_types, node_parameters, outside_slurm_conf
+from slinky_iac.config.rules_slurm_conf import OWNED
+from slinky_iac.specs.slurm_conf import controller_extra_conf, gres_types, outside_slurm_conf
 from tests.stacks import form, merged, minimal, outside
 
 NODESETS = {
@@ -82,8 +83,8 @@ def test_with_slurmctld_inside_nothing_is_left_to_an_outside_admin() -> None:
 
 def test_node_parameters_are_features_gres_and_the_users_own() -> None:
     config = load(minimal(nodesets=NODESETS))
-    assert node_parameters(config.nodesets["gpu"]) == {"Weight": "10", "Features": "a100,nvlink", "Gres": "gpu:a100:8"}
-    assert node_parameters(config.nodesets["cpu"]) == {}
+    assert config.nodesets["gpu"].slurmd_conf == {"Weight": "10", "Features": "a100,nvlink", "Gres": "gpu:a100:8"}
+    assert config.nodesets["cpu"].slurmd_conf == {}
 
 
 def test_gres_types_are_those_of_nodesets_and_hosts() -> None:

@@ -11,7 +11,7 @@ from ipaddress import ip_address
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.manifests.shared import Spec
+from slinky_iac.specs.shared import Spec
 
 
 @dataclass(frozen=True)

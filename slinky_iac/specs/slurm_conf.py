@@ -1,4 +1,4 @@
-"""Lines of slurm.conf: those this program owns, those it adds inside Kubernetes, those the outside admin must hold.
+"""Lines of slurm.conf: those that this program adds inside Kubernetes, and those that an outside slurmctld must have.
 
 Source: slurm.conf(5), the hybrid guide (Slurm Configuration), slurm-operator ``controller_config.go``.
 """
@@ -9,30 +9,6 @@ from collections.abc import Mapping
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.workers import NodeSet
-
-OWNED = {
-    "accountingstoragehost": "accounting",
-    "accountingstorageport": "accounting",
-    "accountingstoragetype": "accounting.enabled",
-    "authalttypes": "keys",
-    "authaltparameters": "keys",
-    "authinfo": "keys",
-    "authtype": "keys.auth",
-    "clustername": "cluster.name",
-    "credtype": "keys",
-    "include": "controller.configFiles",
-    "maxnodecount": "cluster.maxNodeCount",
-    "nodename": "external.slurmdHosts",
-    "nodeset": "nodesets",
-    "partitionname": "partitions",
-    "slurmctldhost": "controller",
-    "slurmctldport": "controller",
-    "slurmduser": "cluster.images.slurmd",
-    "slurmuser": "cluster.images.slurmctld",
-    "statesavelocation": "controller.persistence",
-}
-"""slurm.conf parameters that may not stand in ``controller.extraConf``, in lower case, and where they are set instead."""
 
 LISTS = frozenset({"AuthInfo", "AuthAltTypes", "AuthAltParameters", "SlurmctldParameters", "GresTypes"})
 """slurm.conf parameters that are lists: what is asked for may stand among others."""
@@ -43,16 +19,6 @@ _REASONS = {
 
 OPERATOR_MAX_NODE_COUNT = 1024
 """What the operator writes by itself (controller_config.go)."""
-
-
-def node_parameters(nodeset: NodeSet) -> dict[str, str]:
-    """Parameters after ``slurmd --conf`` besides the feature that the operator adds: features, GRES, extraConf."""
-    parameters = dict(nodeset.extra_conf)
-    if nodeset.features:
-        parameters["Features"] = ",".join(nodeset.features)
-    if nodeset.gres:
-        parameters["Gres"] = ",".join(nodeset.gres)
-    return parameters
 
 
 def pairs(parameters: Mapping[str, str]) -> str:
@@ -117,7 +83,7 @@ def host_line(name: str, address: str | None, parameters: Mapping[str, str]) -> 
 
 def gres_types(config: StackConfig) -> tuple[str, ...]:
     """Names of the generic resources that NodeSets and outside hosts have, for GresTypes=."""
-    nodes = [node_parameters(n) for n in config.nodesets.values()] + [h.config for h in config.external.slurmd_hosts]
+    nodes = [n.slurmd_conf for n in config.nodesets.values()] + [h.config for h in config.external.slurmd_hosts]
     texts = [text for parameters in nodes for key, text in parameters.items() if key.lower() == "gres"]
     return tuple(sorted({item.split(":", 1)[0] for text in texts for item in text.split(",")}))
 

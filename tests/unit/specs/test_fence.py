@@ -9,7 +9,7 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.config.load import load
-from slinky_iac.manifests.fence import Policy, fence
+from slinky_iac.specs.fence import Policy, fence
 from tests.stacks import FORMS, form, minimal
 
 NODESETS, NEEDED = "slinky-iac-nodesets.slurm.slurm", "slinky-iac-needed.slurm.slurm"

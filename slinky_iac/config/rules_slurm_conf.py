@@ -1,0 +1,108 @@
+"""Rules of slurm.conf parameters: what a setting writes already may not be written a second time beside it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.stack import StackConfig
+
+OWNED = {
+    "accountingstoragehost": "accounting",
+    "accountingstorageport": "accounting",
+    "accountingstoragetype": "accounting.enabled",
+    "authalttypes": "keys",
+    "authaltparameters": "keys",
+    "authinfo": "keys",
+    "authtype": "keys.auth",
+    "clustername": "cluster.name",
+    "credtype": "keys",
+    "include": "controller.configFiles",
+    "maxnodecount": "cluster.maxNodeCount",
+    "nodename": "external.slurmdHosts",
+    "nodeset": "nodesets",
+    "partitionname": "partitions",
+    "slurmctldhost": "controller",
+    "slurmctldport": "controller",
+    "slurmduser": "cluster.images.slurmd",
+    "slurmuser": "cluster.images.slurmctld",
+    "statesavelocation": "controller.persistence",
+}
+"""slurm.conf parameters that may not stand in ``controller.extraConf``, in lower case, and where they are set instead."""
+_OPERATOR_NODE_KEYS = frozenset({"nodename", "nodehostname", "nodeaddr", "port", "state"})
+_PARTITION_KEYS = frozenset({"partitionname", "nodes"})
+"""Parameters of a PartitionName= line that are there already: Slurm takes the last one of a line, and says so in its log."""
+
+
+def owned(config: StackConfig) -> Iterator[Finding]:
+    """Parameters of OWNED in ``controller.extraConf``."""
+    for key in config.controller.extra_conf:
+        if key.lower() in OWNED:
+            yield error(
+                f"controller.extraConf.{key}",
+                f"is written by this program or the operator; set {OWNED[key.lower()]} instead",
+            )
+
+
+def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    for name, nodeset in config.nodesets.items():
+        path = f"nodesets.{name}"
+        keys = {key.lower() for key in nodeset.extra_conf}
+        for key in nodeset.extra_conf:
+            if key.lower() in _OPERATOR_NODE_KEYS:
+                yield error(
+                    f"{path}.extraConf.{key}", "is set by the operator from the pod; another value splits the node in two"
+                )
+        if nodeset.features and keys & {"feature", "features"}:
+            yield error(f"{path}.extraConf", "sets Features beside the setting features; use features only")
+        if nodeset.gres and "gres" in keys:
+            yield error(f"{path}.extraConf", "sets Gres beside the setting gres; use gres only")
+        if "Gres" in nodeset.slurmd_conf and not nodeset.resources.extended:
+            yield warning(
+                f"{path}.gres", "names devices, but resources.extended asks Kubernetes for none: slurmd will see none"
+            )
+        if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
+            yield error(f"{path}.volumes", "has two volumes of one name; Kubernetes refuses such a pod")
+    for index, host in enumerate(config.external.slurmd_hosts):
+        taken = {"nodename", *(["nodeaddr"] if host.address is not None else [])}
+        for key in host.config:
+            if key.lower() in taken:
+                yield error(
+                    f"external.slurmdHosts.{index}.config.{key}",
+                    "is what name and address say already; of two on one line Slurm takes the last, so the node would be"
+                    " another than this stack drains. Set name or address",
+                )
+
+
+def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    own = {name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled}
+    lines = [(f"nodesets.{name}.partition", nodeset.partition.config) for name, nodeset in config.nodesets.items()]
+    lines += [(f"partitions.{name}", partition.config) for name, partition in config.partitions.items()]
+    for path, parameters in lines:
+        for key in parameters:
+            if key.lower() in _PARTITION_KEYS:
+                yield error(
+                    f"{path}.config.{key}",
+                    "stands on the line already; of two Slurm takes the last, so the partition would be another than this"
+                    " stack says. Name its members in partitions.<name>.nodesets",
+                )
+    members = {*config.nodesets, *(host.name for host in config.external.slurmd_hosts)}
+    for name, partition in config.partitions.items():
+        if name in own:
+            yield error(
+                f"partitions.{name}",
+                f"is also the partition of nodesets.{name_of(name)}; rename it or set partition.enabled: false there",
+            )
+        for member in partition.nodesets:
+            if member != "ALL" and member not in members:
+                known = ", ".join(name_of(each) for each in sorted(members)) or "none"
+                yield error(
+                    f"partitions.{name}.nodesets",
+                    f"names {name_of(member)}, which is no NodeSet and no outside slurmd host (there are: {known});"
+                    " slurmctld refuses its whole configuration over one such line. Take it out of the list; nodesets: []"
+                    " keeps the partition and its queue",
+                )
+
+
+RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_node_parameters, _partitions)
