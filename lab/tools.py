@@ -13,6 +13,7 @@ COREDNS = "1.12.4"
 OPERATOR = "1.0.1"
 LATER_OPERATOR = "1.1.0"
 KUBE_ROUTER = "2.1.0"
+ACTIONLINT = "1.7.12"
 
 
 @dataclass(frozen=True)
@@ -137,6 +138,16 @@ ENFORCER = Tool(
     asked=(),
 )
 """Not one of TOOLS: only who asks builds it (lab/enforcer.py)."""
+
+LINTER = Tool(
+    "actionlint",
+    ACTIONLINT,
+    ("github.com/rhysd/actionlint/cmd/actionlint",),
+    ("actionlint",),
+    minutes=1,
+    cgo=False,
+)
+"""Not one of TOOLS: it reads workflows (lab/workflows.py), no lab needs it."""
 
 
 def tool(name: str) -> Tool:
