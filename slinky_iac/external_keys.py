@@ -13,13 +13,12 @@ from __future__ import annotations
 
 import hashlib
 import hmac
-import os
 import secrets
 import time
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from pulumi.dynamic import CreateResult, DiffResult, ReadResult, ResourceProvider, UpdateResult
@@ -30,6 +29,7 @@ from slinky_iac.drain.progress import engine_report
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlinkyError, StateError
 
 if TYPE_CHECKING:
+    from slinky_iac.kube.client import KubeClient
     from slinky_iac.kube.models import SecretState
 
 Props = Mapping[str, Any]
@@ -145,13 +145,13 @@ def found_in(props: Props, state: SecretState) -> Found | None:
     return None if raw is None else Found(raw, stamp(state.written.get(entry) or state.made))
 
 
-def _client(props: Props):  # type: ignore[no-untyped-def]  # noqa: ANN202 - its type is imported with it
-    from slinky_iac.kube.client import KubeClient
-    from slinky_iac.kube.kubeconfig import KubeSource, load
+@contextmanager
+def _client(props: Props) -> Iterator[KubeClient]:
+    from slinky_iac.cluster.connection import KubeConnection, kube_source
     from slinky_iac.kube.wire import Retry
 
-    source = KubeSource(path=Path(props["kubeconfig"]) if props["kubeconfig"] else None, context=props["context"] or None)
-    return KubeClient(load(source, env=os.environ, home=Path.home()), budget_s=BUDGET_S, retry=Retry(tries=2))
+    with KubeConnection(kube_source(props["kubeconfig"], props["context"])) as way:
+        yield way.kube(BUDGET_S, Retry(tries=2))
 
 
 def _asked(props: Props) -> Found | None:

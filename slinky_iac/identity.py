@@ -9,10 +9,8 @@ Wire format: this module's path, the class name and the property names are in us
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 from pulumi.dynamic import (
@@ -125,14 +123,12 @@ def _look(props: Props) -> _Seen:
     if not set(ACCESS) <= props.keys():
         return _Seen()  # recorded by an older release
     # Only this resource's own checks need the clients, and they cost every program a tenth of a second to import.
+    from slinky_iac.cluster.connection import KubeConnection, kube_source  # noqa: PLC0415
     from slinky_iac.kube import marks  # noqa: PLC0415
-    from slinky_iac.kube.client import KubeClient  # noqa: PLC0415
-    from slinky_iac.kube.kubeconfig import KubeSource, load  # noqa: PLC0415
 
-    path = props["kubeconfig"]
-    source = KubeSource(path=Path(path) if path else None, context=props["context"] or None)
     try:
-        with KubeClient(load(source, env=os.environ, home=Path.home()), budget_s=BUDGET_S) as kube:
+        with KubeConnection(kube_source(props["kubeconfig"], props["context"])) as way:
+            kube = way.kube(BUDGET_S)
             uid = marks.namespace(kube, "kube-system").uid
             try:
                 found = marks.namespace(kube, str(props["namespace"]))

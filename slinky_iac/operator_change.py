@@ -14,8 +14,7 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound, SlinkyError
-from slinky_iac.kube_access import kube_source
-from slinky_iac.reach import reach
+from slinky_iac.reach import kube_connection, reach
 
 BUDGET_S: Final = 20.0
 
@@ -33,11 +32,10 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
     """Why the release must not be installed now, and what to do first; ``""`` where nothing speaks against it."""
     # Few updates change the operator, and the clients take 0.1 s to import.
     from slinky_iac.drain import logins  # noqa: PLC0415
-    from slinky_iac.kube.client import KubeClient  # noqa: PLC0415
-    from slinky_iac.kube.kubeconfig import load  # noqa: PLC0415
 
     try:
-        with KubeClient(load(kube_source(config), env=env, home=home), budget_s=BUDGET_S) as kube:
+        with kube_connection(config, env, home) as way:
+            kube = way.kube(BUDGET_S)
             found = [*_rolling(config, kube), *_unlabelled(config, kube)]
     except SlinkyError as error:
         return f"which pods it would replace could not be asked: {error}"

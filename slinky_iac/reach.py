@@ -1,11 +1,18 @@
-"""From a configuration to the way to Kubernetes and slurmrestd: the same for the gates and for commands."""
+"""From a configuration to the way to Kubernetes and slurmrestd: the same for the gates, for commands and for previews."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
 from slinky_iac import names
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.drain.settings import Reach
 from slinky_iac.specs.shared import key_references
+
+if TYPE_CHECKING:
+    from slinky_iac.cluster.connection import KubeConnection
 
 
 def reach(config: StackConfig) -> Reach:
@@ -27,3 +34,11 @@ def reach(config: StackConfig) -> Reach:
         restapi_scheme="https" if config.restapi.tls is not None else None,
         user=config.slurmrest.user,
     )
+
+
+def kube_connection(config: StackConfig, env: Mapping[str, str], home: Path) -> KubeConnection:
+    """The way to the Kubernetes cluster that a configuration means: the same that the resources go to."""
+    # Few programs ask anything, and the clients cost each a tenth of a second to import.
+    from slinky_iac.cluster.connection import KubeConnection, kube_source  # noqa: PLC0415
+
+    return KubeConnection(kube_source(config.kubernetes.kubeconfig, config.kubernetes.context), env=env, home=home)

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound, SlinkyError
+from slinky_iac.reach import kube_connection
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient
@@ -32,20 +33,15 @@ Question = Callable[["KubeClient"], str | None]
 
 
 def _marks() -> ModuleType:
-    from slinky_iac.kube import marks  # noqa: PLC0415 - as in _client
+    from slinky_iac.kube import marks  # noqa: PLC0415 - as in kube_connection
 
     return marks
 
 
 @contextmanager
 def _client(config: StackConfig, env: Mapping[str, str], home: Path) -> Iterator[KubeClient]:
-    # Few programs make anything, and the clients cost each a tenth of a second to import.
-    from slinky_iac.kube.client import KubeClient  # noqa: PLC0415
-    from slinky_iac.kube.kubeconfig import load  # noqa: PLC0415
-    from slinky_iac.kube_access import kube_source  # noqa: PLC0415
-
-    with KubeClient(load(kube_source(config), env=env, home=home), budget_s=BUDGET_S) as kube:
-        yield kube
+    with kube_connection(config, env, home) as way:
+        yield way.kube(BUDGET_S)
 
 
 def refusal(config: StackConfig, question: Question, env: Mapping[str, str], home: Path, *, preview: bool) -> str | None:

@@ -12,9 +12,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, parse_policy
-from slinky_iac.drain.settings import SCHEMA, Reach, reach_from
+from slinky_iac.drain.settings import SCHEMA, reach_from
 
 SLURM_CONF: Final = "slurm-conf"
 """Stands where a NodeSet's name stands in reasons of drains before a change of slurm.conf."""

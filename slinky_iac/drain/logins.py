@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from typing import Final
 
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.observe import job_view
 from slinky_iac.drain.session import open_session
-from slinky_iac.drain.settings import Reach
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.view import JobView
 from slinky_iac.errors import SlinkyError

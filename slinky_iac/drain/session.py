@@ -1,8 +1,4 @@
-"""The hands of a gate: one connection to Kubernetes and one to slurmrestd, to look and to carry out one step.
-
-Connections are opened when they are first needed, so a NodeSet that isn't there costs one question and no key is read
-for it. The key that signs tokens comes from its Kubernetes Secret at that moment and lives only in this process.
-"""
+"""The hands of a gate: to look and to carry out one step, over one connection."""
 
 from __future__ import annotations
 
@@ -11,11 +7,11 @@ import secrets
 import socket
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
-from pathlib import Path
-from typing import Final
 
 from slinky_iac import names
 from slinky_iac.actor import actor
+from slinky_iac.cluster.connection import PATIENT_S, Connection
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import actions, plugin_process
 from slinky_iac.drain.mark import Mark, Unmark
 from slinky_iac.drain.observation import Observation
@@ -23,42 +19,22 @@ from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.progress import Report, engine_report
 from slinky_iac.drain.scale_out import LEFT_BEHIND
-from slinky_iac.drain.settings import GateSettings, Reach
+from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import KubeNotFound, SlurmrestRefused
-from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.kubeconfig import KubeSource, load
 from slinky_iac.kube.models import NodeSetState, Pod
-from slinky_iac.kube.wire import Clock, Retry
+from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
-from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
-from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.models import JobWord
-from slinky_iac.slurmrest.shared import THIS_PROCESS
-from slinky_iac.slurmrest.signing import SigningKey, held
-
-PATIENT_S: Final = 60.0
-LISTS_S: Final = 300.0
-"""Who has a minute for any question has so long for the lists of nodes and jobs: slurmrestd takes some 1 ms a job before the
-first byte of its answer."""
 
 
-class Session:
-    """Looks and acts for one gate. Not for two threads; every provider call opens its own."""
+class Session(Connection):
+    """Looks and acts for one gate."""
 
     def __init__(
         self, reach: Reach, report: Report, stack: ExitStack, *, budget_s: float, clock: Clock, tries: int = 4
     ) -> None:
-        """``budget_s``: seconds that any one question may take, ``tries`` and pauses together."""
-        self.reach = reach
+        super().__init__(reach, stack, budget_s=budget_s, clock=clock, tries=tries)
         self.report = report
-        self._stack = stack
-        self._budget_s = budget_s
-        self._retry = Retry(tries=tries)
-        self._clock = clock
-        self._kube: KubeClient | None = None
-        self._slurm: SlurmrestClient | None = None
-        self._is_admin = False
         self.run = secrets.token_hex(4)
         """Stamp of this run (:attr:`slinky_iac.drain.observation.Goal.run`)."""
         self.asked_by = actor(os.environ, host=socket.gethostname())
@@ -66,10 +42,6 @@ class Session:
         self._nodeset: NodeSetState | None = None
         self._answers: Answers | None = None
         self._told: set[tuple[str, str]] = set()
-
-    def now(self) -> int:
-        """Whole seconds since the epoch."""
-        return int(self._clock.wall())
 
     def steady(self) -> float:
         """Seconds by a clock that nobody sets."""
@@ -82,68 +54,6 @@ class Session:
     def engine_lives(self) -> bool:
         """Whether the engine that started this is still there."""
         return plugin_process.engine_lives()
-
-    @property
-    def kube(self) -> KubeClient:
-        """The Kubernetes client, opened at first use."""
-        if self._kube is None:
-            access = load(self._source(), env=os.environ, home=Path.home())
-            self._kube = self._stack.enter_context(
-                KubeClient(access, clock=self._clock, budget_s=self._budget_s, retry=self._retry)
-            )
-        return self._kube
-
-    @property
-    def slurm(self) -> SlurmrestClient:
-        """The slurmrestd client, opened at first use with the key that the Secret holds now, as an administrator of Slurm.
-
-        Raises what :func:`require_admin` does; after an answer that was none, the next use asks again.
-        """
-        if self._slurm is None:
-            client = SlurmrestClient(
-                self._endpoint(),
-                self._signing_keys(),
-                again=self._signing_keys,
-                user=self.reach.user,
-                clock=self._clock,
-                retry=self._retry,
-                budget_s=self._budget_s,
-                lists_s=LISTS_S if self._budget_s >= PATIENT_S else None,
-                shared=THIS_PROCESS,
-            )
-            self._slurm = self._stack.enter_context(client)
-        if not self._is_admin:
-            require_admin(self._slurm, self.reach.user)
-            self._is_admin = True
-        return self._slurm
-
-    def slurm_with(self, keys: Sequence[SigningKey]) -> SlurmrestClient:
-        """A client of its own that signs with these keys only: to tell which one is taken. Close it, or use ``with``."""
-        few = Retry(tries=2)
-        user, budget_s = self.reach.user, self._budget_s
-        return SlurmrestClient(self._endpoint(), keys, user=user, clock=self._clock, retry=few, budget_s=budget_s)
-
-    def _signing_keys(self) -> list[SigningKey]:
-        """The keys that the Secret holds now."""
-        reach = self.reach
-        return held(self.kube, reach.namespace, reach.jwt_secret, reach.jwt_entry, reach.tokens)
-
-    def _source(self) -> KubeSource:
-        path = Path(self.reach.kubeconfig) if self.reach.kubeconfig else None
-        return KubeSource(path=path, context=self.reach.context)
-
-    def _endpoint(self) -> Endpoint:
-        reach = self.reach
-        if reach.url is not None:
-            return direct(reach.url, reach.ca_file, reach.client_cert_file, reach.client_key_file)
-        return in_kubernetes(self._source(), reach.namespace, reach.restapi_service, tls=reach.restapi_scheme == "https")
-
-    def nodeset(self, name: str) -> NodeSetState | None:
-        """The NodeSet; None where there is none (any more)."""
-        try:
-            return self.kube.nodeset(self.reach.namespace, name)
-        except KubeNotFound:
-            return None
 
     def surplus_pods(self, state: NodeSetState, target: int) -> int:
         """Pods over ``target``, terminating ones included."""

@@ -10,39 +10,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, parse_policy
-from slinky_iac.names import HS256, RS256, SLURM_USER, Tokens
+from slinky_iac.names import HS256, RS256, SLURM_USER
 from slinky_iac.operator_version import OperatorVersion
 
 GATED: Final = "Gated"
 OPERATORS: Final = "RollingUpdate"
 SCHEMA: Final = 1
 """Number of this shape. A later program reads older numbers too."""
-
-
-@dataclass(frozen=True)
-class Reach:
-    """How Kubernetes and slurmrestd are reached from where `pulumi` runs."""
-
-    namespace: str
-    restapi_service: str
-    """Service of slurmrestd, asked through the API server's service proxy unless there is a ``url``."""
-    jwt_secret: str
-    """Secret with the key that signs tokens, and its entry: the JWT key, or with RS256 the token key."""
-    jwt_entry: str
-    tokens: Tokens = HS256
-    kubeconfig: str | None = None
-    context: str | None = None
-    url: str | None = None
-    ca_file: str | None = None
-    client_cert_file: str | None = None
-    """Our certificate and its key, where slurmrestd at ``url`` asks for one."""
-    client_key_file: str | None = None
-    restapi_scheme: str | None = None
-    """``https`` where slurmrestd's pods have TLS, which the Service beside ``restapi_service`` leads to."""
-    user: str = SLURM_USER
-    """Slurm's user that tokens name."""
 
 
 @dataclass(frozen=True)

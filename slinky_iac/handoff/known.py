@@ -14,10 +14,8 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.handoff.parts import Known
-from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.kubeconfig import load
-from slinky_iac.kube_access import kube_source
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
+from slinky_iac.reach import kube_connection
 from slinky_iac.specs.shared import key_references
 from slinky_iac.stack_config import configured
 
@@ -68,8 +66,10 @@ def _balancer_address(config: StackConfig) -> str | None:
     if config.controller.external is not None or config.controller.service.type != "LoadBalancer":
         return None
     try:
-        with KubeClient(load(kube_source(config), env=os.environ, home=Path.home()), budget_s=5.0) as kube:
-            return kube.balancer_address(config.cluster.namespace, names.controller_service(config.cluster.resource_name))
+        with kube_connection(config, os.environ, Path.home()) as way:
+            return way.kube(5.0).balancer_address(
+                config.cluster.namespace, names.controller_service(config.cluster.resource_name)
+            )
     except KubeError:
         return None  # before the first `pulumi up`; the hand-off says that it isn't known
 
@@ -113,8 +113,8 @@ def held_keys(values: Values) -> Keys:
         names.JWT_KEY_FILE: references[config.operator_version.jwt_ref_field],
     }
     try:
-        access = load(kube_source(config), env=os.environ, home=Path.home())
-        with KubeClient(access) as kube:
+        with kube_connection(config, os.environ, Path.home()) as way:
+            kube = way.kube()
             return {
                 name: kube.secret_entry(config.cluster.namespace, place["name"], place["key"])
                 for name, place in wanted.items()

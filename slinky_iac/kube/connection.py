@@ -95,82 +95,52 @@ def tls_context(
     return context
 
 
-class KubeTransport(httpx.BaseTransport):
-    """Sends requests to ``access.server`` with its user's credentials; on 401 asks for fresh ones, once.
+class Credentials:
+    """Who we are to one API server: asked for once, and again when it is over or was refused. For any number of threads.
 
-    Opens nothing until the first request. ``connect`` makes the transport below for a TLS context (tests pass their
-    own); None stands for httpx's.
+    A cloud's plugin starts a command line tool for each credential, half a second and more. Who comes while it runs gets
+    what it gave, its failure too.
     """
 
     def __init__(
-        self,
-        access: KubeAccess,
-        *,
-        clock: Clock,
-        env: Mapping[str, str] | None = None,
-        command: Command = run_command,
-        connect: Callable[[ssl.SSLContext], httpx.BaseTransport] | None = None,
+        self, access: KubeAccess, *, clock: Clock, env: Mapping[str, str] | None = None, command: Command = run_command
     ) -> None:
         self._access = access
         self._clock = clock
         self._env = os.environ if env is None else env
         self._command = command
-        self._connect = connect or self._http
         self._lock = threading.Lock()
-        self._credential: Credential | None = None
-        self._inner: httpx.BaseTransport | None = None
+        self._known: Credential | None = None
+        self._failed = ("", 0.0)
+        """What the plugin's last failure was, and when it came."""
 
     def __repr__(self) -> str:
-        return f"KubeTransport({self._access.server!r})"
+        return f"Credentials({self._access.server!r})"
 
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        inner = self._prepare(request, fresh=False)
-        response = inner.handle_request(request)
-        user = self._access.user
-        # slurmrestd behind the service proxy has a 401 of its own, in plain text: that one isn't about us.
-        ours = response.status_code == 401 and "json" in response.headers.get("content-type", "")
-        if ours and (user.exec is not None or user.token_file is not None):
-            response.close()
-            response = self._prepare(request, fresh=True).handle_request(request)
-        return response
+    @property
+    def may_change(self) -> bool:
+        """Whether another answer than the last may come: of a plugin, or of a file."""
+        return self._access.user.exec is not None or self._access.user.token_file is not None
 
-    def close(self) -> None:
-        if self._inner is not None:
-            self._inner.close()
-
-    def _prepare(self, request: httpx.Request, *, fresh: bool) -> httpx.BaseTransport:
+    def now(self, refused: Credential | None = None) -> Credential:
+        """What to send with a request. ``refused``: the one that the API server has just refused; where another is known
+        meanwhile, it is that. Raises :class:`KubeUnreachable`."""
+        asked = self._clock.monotonic()
         with self._lock:
-            known = self._credential
-            over = known is None or (known.expires is not None and self._clock.wall() >= known.expires)
-            if known is None or fresh or over:
-                new = self._ask()
-                if self._inner is None or known is None or (new.cert, new.key) != (known.cert, known.key):
-                    self.close()
-                    self._inner = self._connect(self._tls(new))
-                self._credential = known = new
-            inner = self._inner
-        if known.header is not None:
-            request.headers["authorization"] = known.header
-        if self._access.tls_server_name is not None:
-            request.extensions = {**request.extensions, "sni_hostname": self._access.tls_server_name}
-        if inner is None:
-            raise KubeUnreachable(f"{self._access.origin}: no connection was made")
-        return inner
+            if self._known is not None and self._known is not refused and not self._over(self._known):
+                return self._known
+            failure, came = self._failed
+            if failure and came > asked:
+                raise KubeUnreachable(failure)
+            try:
+                self._known = self._ask()
+            except KubeUnreachable as error:
+                self._failed = (str(error), self._clock.monotonic())
+                raise
+            return self._known
 
-    def _tls(self, credential: Credential) -> ssl.SSLContext:
-        access = self._access
-        return tls_context(
-            ca=access.ca, insecure=access.insecure, cert=credential.cert, key=credential.key, where=access.origin
-        )
-
-    def _http(self, tls: ssl.SSLContext) -> httpx.BaseTransport:
-        proxy = self._access.proxy_url or proxy_of(self._access.server)
-        try:
-            return SocketTransport(tls, proxy)
-        except (ValueError, httpx.InvalidURL):
-            raise KubeUnreachable(
-                f"{self._access.origin}: the proxy-url is none that can be used; allowed are http:// and https://"
-            ) from None
+    def _over(self, known: Credential) -> bool:
+        return known.expires is not None and self._clock.wall() >= known.expires
 
     def _ask(self) -> Credential:
         """Credentials in client-go's order: certificate with any of token, token file, basic; exec only without."""
@@ -229,6 +199,83 @@ class KubeTransport(httpx.BaseTransport):
                 cluster["certificate-authority-data"] = base64.b64encode(access.ca).decode()
             spec["cluster"] = cluster
         return {"apiVersion": plugin.api_version, "kind": "ExecCredential", "spec": spec}
+
+
+_shared: dict[KubeAccess, Credentials] = {}
+_sharing = threading.Lock()
+
+
+def shared(access: KubeAccess, clock: Clock) -> Credentials:
+    """The credentials of this process for what a kubeconfig says; where it says something else, others."""
+    with _sharing:
+        return _shared.setdefault(access, Credentials(access, clock=clock))
+
+
+class KubeTransport(httpx.BaseTransport):
+    """Sends requests to ``access.server`` with its user's credentials; on 401 asks for fresh ones, once.
+
+    Opens nothing until the first request. ``credentials``: None stands for those that the whole process shares. ``connect``
+    makes the transport below for a TLS context (tests pass their own); None stands for httpx's.
+    """
+
+    def __init__(
+        self,
+        access: KubeAccess,
+        *,
+        clock: Clock,
+        credentials: Credentials | None = None,
+        connect: Callable[[ssl.SSLContext], httpx.BaseTransport] | None = None,
+    ) -> None:
+        self._access = access
+        self._credentials = credentials or shared(access, clock)
+        self._connect = connect or self._http
+        self._lock = threading.Lock()
+        self._inner: dict[tuple[bytes | None, bytes | None], httpx.BaseTransport] = {}
+        """By client certificate and key: a plugin may give others, while a request of another thread has the old."""
+
+    def __repr__(self) -> str:
+        return f"KubeTransport({self._access.server!r})"
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        credential = self._credentials.now()
+        response = self._send(request, credential)
+        # slurmrestd behind the service proxy has a 401 of its own, in plain text: that one isn't about us.
+        ours = response.status_code == 401 and "json" in response.headers.get("content-type", "")
+        if ours and self._credentials.may_change:
+            response.close()
+            response = self._send(request, self._credentials.now(refused=credential))
+        return response
+
+    def close(self) -> None:
+        for inner in self._inner.values():
+            inner.close()
+
+    def _send(self, request: httpx.Request, credential: Credential) -> httpx.Response:
+        with self._lock:
+            which = (credential.cert, credential.key)
+            if which not in self._inner:
+                self._inner[which] = self._connect(self._tls(credential))
+            inner = self._inner[which]
+        if credential.header is not None:
+            request.headers["authorization"] = credential.header
+        if self._access.tls_server_name is not None:
+            request.extensions = {**request.extensions, "sni_hostname": self._access.tls_server_name}
+        return inner.handle_request(request)
+
+    def _tls(self, credential: Credential) -> ssl.SSLContext:
+        access = self._access
+        return tls_context(
+            ca=access.ca, insecure=access.insecure, cert=credential.cert, key=credential.key, where=access.origin
+        )
+
+    def _http(self, tls: ssl.SSLContext) -> httpx.BaseTransport:
+        proxy = self._access.proxy_url or proxy_of(self._access.server)
+        try:
+            return SocketTransport(tls, proxy)
+        except (ValueError, httpx.InvalidURL):
+            raise KubeUnreachable(
+                f"{self._access.origin}: the proxy-url is none that can be used; allowed are http:// and https://"
+            ) from None
 
 
 def _exec_credential(stdout: bytes, name: str) -> Credential:

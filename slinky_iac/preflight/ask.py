@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
@@ -16,13 +15,11 @@ from slinky_iac import keys, names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, SlinkyError
-from slinky_iac.kube.kubeconfig import load
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
-from slinky_iac.kube_access import kube_source
 from slinky_iac.preflight.ask_certificates import ask_certificates
 from slinky_iac.preflight.ask_pods import ask_pods
-from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
+from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm, surveying
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET, JWT, SLURM_KEY
 from slinky_iac.preflight.check_munge import MUNGE_KEY
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
@@ -30,6 +27,7 @@ from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts,
 from slinky_iac.preflight.pod import inside_places
 from slinky_iac.preflight.reach import attempts, places
 from slinky_iac.preflight.ways import way_of_drains, way_of_users
+from slinky_iac.reach import kube_connection
 from slinky_iac.specs.munge_clients import key_secret
 from slinky_iac.specs.shared import key_references
 
@@ -62,16 +60,14 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
         token_set=values.token_set(),
         certificates=ask_certificates(config, TRY_S, now=clock.wall),
     )
-    with ExitStack() as stack:
+    with kube_connection(config, env, Path.home()) as way:
+        kube: ShortPodClient | None = None
         try:
-            access = load(kube_source(config), env=env, home=Path.home())
+            kube = way.client(ShortPodClient, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=3))
         except KubeUnreachable as error:
-            kube_facts, kube = KubeFacts(trouble=str(error)), None
+            kube_facts = KubeFacts(trouble=str(error))
         else:
-            client = ShortPodClient(
-                access, clock=clock, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=3)
-            )
-            kube = stack.enter_context(client)
+            access = way.access
             kube_facts = replace(_kube(kube, config, access.server, scope, clock.wall()), unchecked=access.insecure)
         facts = replace(facts, kube=kube_facts)
         if not scope.daemons:
@@ -89,7 +85,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
         if _is_munge(config):
             return facts
         found = _signing_keys(values, kube if not kube_facts.trouble else None)
-        return replace(facts, slurm=ask_slurm(_ways(config, kube_facts), found, clock=clock))
+        return replace(facts, slurm=ask_slurm(_ways(config, kube_facts), found, clock=clock, connect=surveying(way.lead)))
 
 
 def _is_munge(config: StackConfig) -> bool:

@@ -19,6 +19,7 @@ from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.names import SLURM_USER
 from slinky_iac.preflight import facts
 from slinky_iac.preflight.facts import SlurmFacts, Token
+from slinky_iac.slurmrest.endpoints import Connect as Lead
 from slinky_iac.slurmrest.endpoints import Endpoint
 from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.signing import SigningKey
@@ -55,15 +56,14 @@ def ask_slurm(
     keys: Mapping[str, Keys],
     *,
     clock: Clock,
+    connect: Connect,
     quick: bool = False,
-    connect: Connect | None = None,
 ) -> SlurmFacts:
     """What Slurm says through the first of ``ways`` that answers.
 
     ``keys`` by where they come from, the likeliest first. ``quick`` leaves out what takes seconds on a large cluster, the
-    nodes, and what needs many questions. ``connect`` makes a client (tests pass their own).
+    nodes, and what needs many questions. ``connect`` makes a client (:func:`surveying`).
     """
-    connect = connect or _surveyor
     unanswered: list[facts.Asked] = []
     silent: list[str] = []
     for way in ways:
@@ -100,9 +100,18 @@ def _versions(client: Surveyor, found: SlurmFacts, *, quick: bool) -> SlurmFacts
     return replace(found, failed={"served": trouble}) if trouble else found
 
 
-def _surveyor(way: Way, keys: Keys, clock: Clock) -> Surveyor:
-    bounds, few = Timeouts(connect_s=3), Retry(tries=2)
-    return Surveyor(way.endpoint, keys, user=way.user, clock=clock, budget_s=BUDGET_S, timeouts=bounds, retry=few)
+def surveying(
+    lead: Lead, *, budget_s: float = BUDGET_S, timeouts: Timeouts | None = None, retry: Retry | None = None
+) -> Connect:
+    """Makes clients that reach a slurmrestd behind the API server by ``lead``."""
+    bounds, tries = timeouts or Timeouts(connect_s=3), retry or Retry(tries=2)
+
+    def connect(way: Way, keys: Keys, clock: Clock) -> Surveyor:
+        return Surveyor(
+            way.endpoint, keys, user=way.user, clock=clock, budget_s=budget_s, timeouts=bounds, retry=tries, connect=lead
+        )
+
+    return connect
 
 
 def _asked(

@@ -5,17 +5,17 @@ Asked in every preview of a stack with a fence: where it doesn't, Pulumi only sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from pathlib import Path
-from typing import Final
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Final
 
 from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError
-from slinky_iac.kube.kubeconfig import load
-from slinky_iac.kube_access import kube_source
 from slinky_iac.preflight.check import Check, fine, problem, unknown
 from slinky_iac.preflight.facts import Facts
+
+if TYPE_CHECKING:
+    from slinky_iac.cluster.connection import KubeConnection
 
 BUDGET_S: Final = 2.0
 """Longest wait for the answer: a preview is looked at by somebody who waits."""
@@ -42,15 +42,12 @@ def served(config: StackConfig, facts: Facts) -> Iterator[Check]:
         yield problem("fence", _SUBJECT, "Kubernetes", _GOT, _CHANGE, "fence: false", at=at)
 
 
-def unserved(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
+def unserved(config: StackConfig, way: KubeConnection) -> tuple[Finding, ...]:
     """A warning where the API server says that it has no such API; nothing where it couldn't be asked."""
     if not config.cluster.fence:
         return ()
-    from slinky_iac.kube.client import KubeClient  # noqa: PLC0415 - 100 ms that only stacks with a fence pay
-
     try:
-        access = load(kube_source(config), env=env, home=home)
-        with KubeClient(access, budget_s=BUDGET_S) as kube:
+        with way.kube(BUDGET_S) as kube:
             there = kube.serves_admission_policies()
     except KubeError:
         return ()

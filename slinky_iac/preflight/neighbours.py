@@ -5,30 +5,27 @@ Asked in every preview with such an operator, where it can be; a desk without ri
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from pathlib import Path
-from typing import Final
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
 
 from slinky_iac.config.findings import Finding, info, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeNotFound
-from slinky_iac.kube.kubeconfig import load
-from slinky_iac.kube_access import kube_source
+
+if TYPE_CHECKING:
+    from slinky_iac.cluster.connection import KubeConnection
 
 BUDGET_S: Final = 2.0
 """Longest wait for the answer: a preview is looked at by somebody who waits."""
 PATH: Final = "cluster.resourceName"
 
 
-def same_name(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
+def same_name(config: StackConfig, way: KubeConnection) -> tuple[Finding, ...]:
     """A warning for a Controller of the same name elsewhere, a note where nobody could be asked."""
     if not config.operator_version.confuses_equal_names:
         return ()
-    from slinky_iac.kube.client import KubeClient  # noqa: PLC0415 - 100 ms that only previews with this operator pay
-
     try:
-        access = load(kube_source(config), env=env, home=home)
-        with KubeClient(access, budget_s=BUDGET_S) as kube:
+        with way.kube(BUDGET_S) as kube:
             return clashes(config, kube.controllers())
     except KubeNotFound:
         return ()  # no operator yet, and so no Controller

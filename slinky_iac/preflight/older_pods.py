@@ -8,16 +8,16 @@ Asked in every preview.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from typing import Final
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 from slinky_iac import names
 from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError
-from slinky_iac.kube.kubeconfig import load
-from slinky_iac.kube_access import kube_source
+
+if TYPE_CHECKING:
+    from slinky_iac.cluster.connection import KubeConnection
 
 BUDGET_S: Final = 2.0
 """Longest wait for the answer: a preview is looked at by somebody who waits."""
@@ -25,15 +25,12 @@ NAMED: Final = 3
 """Pods that are named; of more, the number."""
 
 
-def older_pods(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
+def older_pods(config: StackConfig, way: KubeConnection) -> tuple[Finding, ...]:
     """A warning for pods without the label; nothing where there are none, or nobody could be asked."""
     if not config.operator_version.has_scaling_mode or not config.nodesets:
         return ()
-    from slinky_iac.kube.client import KubeClient  # noqa: PLC0415 - as in .neighbours
-
     try:
-        access = load(kube_source(config), env=env, home=home)
-        with KubeClient(access, budget_s=BUDGET_S) as kube:
+        with way.kube(BUDGET_S) as kube:
             return replaced(config, kube.pods_without(config.cluster.namespace, "slurmd", names.LABEL_SCALING_MODE))
     except KubeError:
         return ()

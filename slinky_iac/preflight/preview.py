@@ -22,6 +22,7 @@ from slinky_iac.preflight.fence import unserved
 from slinky_iac.preflight.neighbours import same_name
 from slinky_iac.preflight.older_pods import older_pods
 from slinky_iac.preflight.reach import kubernetes, unreachable
+from slinky_iac.reach import kube_connection
 
 TIMEOUT_S: Final = 3.0
 """Longest wait for the look at Slurm: a preview is looked at by somebody who waits."""
@@ -33,10 +34,11 @@ def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Fi
     slurm = _Look(config, env, home)
     slurm.start()
     began = time.monotonic()
-    shut = kubernetes(config, env, home)
-    older = () if shut else (*unserved(config, env, home), *older_pods(config, env, home))
-    here = expiring(config, datetime.now(UTC).date())
-    found = (*here, *shut, *unreachable(config), *same_name(config, env, home), *older)
+    with kube_connection(config, env, home) as way:
+        shut = kubernetes(way, env)
+        older = () if shut else (*unserved(config, way), *older_pods(config, way))
+        here = expiring(config, datetime.now(UTC).date())
+        found = (*here, *shut, *unreachable(config), *same_name(config, way), *older)
     slurm.join(max(0.0, began + TIMEOUT_S - time.monotonic()))
     return (*found, *findings(slurm.found))
 

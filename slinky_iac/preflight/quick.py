@@ -11,17 +11,15 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.kubeconfig import load
-from slinky_iac.kube.wire import Clock, Retry, Timeouts
-from slinky_iac.kube_access import kube_source
+from slinky_iac.kube.wire import Retry, Timeouts
 from slinky_iac.preflight import check_conf, check_keys, check_lines, check_tokens, check_versions
-from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm
+from slinky_iac.preflight.ask_slurm import Keys, ask_slurm, surveying
 from slinky_iac.preflight.check import Check
 from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
 from slinky_iac.preflight.ways import way_of_drains
+from slinky_iac.reach import kube_connection
 from slinky_iac.slurmrest.signing import held
-from slinky_iac.slurmrest.survey import Surveyor
 from slinky_iac.specs.shared import key_references
 
 CHECKS: Final = (
@@ -56,10 +54,10 @@ def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answ
     Raises what reading the Secret raises: before the first `pulumi up` it isn't there, and there is nobody to ask.
     """
     bounds = Timeouts(connect_s=answer_s, read_s=answer_s, write_s=answer_s)
-    once, clock, namespace = Retry(tries=1), Clock(), config.cluster.namespace
+    once, namespace = Retry(tries=1), config.cluster.namespace
     place = key_references(config)[config.operator_version.jwt_ref_field]
-    access = load(kube_source(config), env=env, home=home)
-    with KubeClient(access, clock=clock, budget_s=answer_s, timeouts=bounds, retry=once) as kube:
+    with kube_connection(config, env, home) as way:
+        kube = way.client(KubeClient, budget_s=answer_s, timeouts=bounds, retry=once)
         found: dict[str, Keys] = {}
         if config.keys.has_token_keys:
             secret = names.token_key_secret(config.cluster.resource_name)
@@ -69,18 +67,6 @@ def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answ
         if not found or config.keys.tokens != names.RS256:  # else who runs this needs no right to read the JWT key
             found[check_keys.IN_SECRET] = tuple(held(kube, namespace, place["name"], place["key"], names.HS256))
 
-    def connect(way: Way, keys: Keys, clock: Clock) -> Surveyor:
-        return Surveyor(
-            way.endpoint,
-            keys,
-            user=way.user,
-            clock=clock,
-            budget_s=answer_s,
-            timeouts=bounds,
-            retry=once,
-            env=env,
-            home=home,
-        )
-
-    seen = ask_slurm([way_of_drains(config)], found, clock=clock, quick=True, connect=connect)
+        connect = surveying(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)
+        seen = ask_slurm([way_of_drains(config)], found, clock=way.clock, quick=True, connect=connect)
     return Facts(slurm=SlurmFacts() if seen.unanswered else seen)

@@ -10,17 +10,18 @@ import socket
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
-from slinky_iac.kube.kubeconfig import KubeAccess, load
-from slinky_iac.kube_access import kube_source
 from slinky_iac.preflight.facts import Place, Tried
+
+if TYPE_CHECKING:
+    from slinky_iac.cluster.connection import KubeConnection
+    from slinky_iac.kube.kubeconfig import KubeAccess
 
 TIMEOUT_S = 2.0
 """Longest wait for all answers together: a preview is looked at by somebody who waits."""
@@ -50,9 +51,7 @@ def places(config: StackConfig) -> Iterator[Place]:
             yield Place(path, "slurmrestd", host, port)
 
 
-def kubernetes(
-    config: StackConfig, env: Mapping[str, str], home: Path, *, timeout_s: float = TIMEOUT_S
-) -> tuple[Finding, ...]:
+def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float = TIMEOUT_S) -> tuple[Finding, ...]:
     """A warning where there is no readable kubeconfig, or its API server takes no connection; not asked through a proxy.
 
     A preview needs no cluster, and pulumi-kubernetes previews without a word where there is none; the update would stop
@@ -60,7 +59,7 @@ def kubernetes(
     """
     end = "A preview needs no cluster, but `pulumi up` will stop at the first resource"
     try:
-        access = load(kube_source(config), env=env, home=home)
+        access = way.access
     except KubeUnreachable as error:
         return (warning("kubernetes", f"{error}. {end}"),)
     unguarded = _unguarded(access)

@@ -6,7 +6,7 @@ The second needs nothing but a kubeconfig: a laptop reaches a slurmrestd that on
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -80,18 +80,12 @@ class Route:
     shown: str
 
 
-Connect = Callable[[KubeAccess], httpx.BaseTransport]
+Connect = Callable[[KubeSource], tuple[KubeAccess, httpx.BaseTransport]]
+"""Leads to the API server of a KubeProxy. Raises :class:`KubeUnreachable`."""
 
 
-def route(
-    endpoint: Endpoint,
-    *,
-    clock: Clock,
-    env: Mapping[str, str] | None = None,
-    home: Path | None = None,
-    connect: Connect | None = None,
-) -> Route:
-    """Make ``endpoint`` usable; opens no connection. ``connect`` replaces the transport of a KubeProxy (tests).
+def route(endpoint: Endpoint, *, clock: Clock, connect: Connect | None = None) -> Route:
+    """Make ``endpoint`` usable; opens no connection. ``connect``: None stands for a way of its own.
 
     :raises SlurmrestUnreachable: a URL, CA file or kubeconfig that can't be used, with what to repair.
     """
@@ -100,15 +94,21 @@ def route(
     for name in (endpoint.namespace, endpoint.service):
         if not is_dns_label(name):
             raise SlurmrestUnreachable(f"{name!r} is no name of a namespace or Service (RFC 1123): nothing was sent")
-    env = os.environ if env is None else env
     try:
-        access = load(endpoint.kubeconfig, env=env, home=home or Path.home())
+        access, transport = (connect or _alone(clock))(endpoint.kubeconfig)
     except KubeUnreachable as error:
         raise SlurmrestUnreachable(f"slurmrestd was to be asked as {endpoint.shown}: {error}") from None
-    transport = connect(access) if connect is not None else KubeTransport(access, clock=clock, env=env)
     scheme = "https:" if endpoint.tls else ""
     path = f"/api/v1/namespaces/{endpoint.namespace}/services/{scheme}{endpoint.service}:{endpoint.port}/proxy"
     return Route(access.server + path, transport, f"{endpoint.shown} at {access.server} ({access.origin})")
+
+
+def _alone(clock: Clock) -> Connect:
+    def connect(source: KubeSource) -> tuple[KubeAccess, httpx.BaseTransport]:
+        access = load(source, env=os.environ, home=Path.home())
+        return access, KubeTransport(access, clock=clock)
+
+    return connect
 
 
 def _direct(endpoint: Direct) -> Route:

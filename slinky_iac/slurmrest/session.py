@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Callable, Sequence
 from types import TracebackType
 from typing import Final, Self, TypeVar
 
@@ -49,16 +48,15 @@ class Session:
         shared: SharedJobs | None = None,
         transport: httpx.BaseTransport | None = None,
         connect: Connect | None = None,
-        env: Mapping[str, str] | None = None,
-        home: Path | None = None,
     ) -> None:
         """``keys``: raw bytes of jwt_hs256.key, both of them while it is being rotated, or the RSA key. ``again``: gives
         the keys as they are now, asked when all are refused. ``user``: see :class:`SlurmJwtAuth`. ``budget_s``: seconds
         that a call may take, tries and pauses together, unless the call says otherwise. ``lists_s``: the same for nodes
         and jobs, which slurmrestd builds whole before their first byte (None: no longer than other calls). ``shared``:
-        see :meth:`SlurmrestClient.jobs_after`. ``transport`` and ``connect`` replace the network (tests)."""
+        see :meth:`SlurmrestClient.jobs_after`. ``connect``: see :func:`route`. ``transport`` is for
+        tests."""
         clock = clock or Clock()
-        way = route(endpoint, clock=clock, env=env, home=home, connect=connect)
+        way = route(endpoint, clock=clock, connect=connect)
         bounded = BoundedTransport(transport or way.transport, clock=clock, timeouts=timeouts or Timeouts())
         client = httpx.Client(
             base_url=way.base_url,

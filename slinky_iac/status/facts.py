@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac import names, stack_state
-from slinky_iac.drain.settings import GateSettings, OutsideSettings, Reach
+from slinky_iac.cluster.reach import Reach
+from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.fence import FencePart, fence_parts
 from slinky_iac.key_lifecycle.planned_stop import Holder, daemons, holders
 from slinky_iac.status.exported import Resources, inputs, metadata, spec

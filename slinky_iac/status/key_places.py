@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.drain.settings import Reach
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.status.exported import CONFIG_MAP, SECRET, STACK, Resources, meta_of, metadata, name_of, seconds
 
 SLURM_KEY: Final = "slurm.key"

@@ -21,6 +21,7 @@ MAY_IMPORT = {
     "slinky_iac/specs/": {"slinky_iac"},
     "slinky_iac/slurmrest/": {"slinky_iac", "httpx", "jwt", "msgspec"},
     "slinky_iac/kube/": {"slinky_iac", "httpx", "httpcore", "pydantic"},
+    "slinky_iac/cluster/": {"slinky_iac", "httpx"},
     "slinky_iac/handoff/": {"slinky_iac", "yaml"},
     "slinky_iac/diagram/": {"slinky_iac"},
     "slinky_iac/rights/": {"slinky_iac", "yaml"},
@@ -57,9 +58,9 @@ LAYERS = {
     "slinky_iac/operator_version.py": set(),
     "slinky_iac/fence.py": {"errors", "kube"},
     "slinky_iac/config/shown.py": set(),
-    "slinky_iac/identity.py": {"config", "errors", "kube", "names"},
-    "slinky_iac/external_keys.py": {"drain", "errors", "keys", "kube", "names"},
-    "slinky_iac/taken.py": {"config", "errors", "kube", "kube_access", "names"},
+    "slinky_iac/identity.py": {"cluster", "config", "errors", "kube", "names"},
+    "slinky_iac/external_keys.py": {"cluster", "drain", "errors", "keys", "kube", "names"},
+    "slinky_iac/taken.py": {"config", "errors", "kube", "names", "reach"},
     "slinky_iac/hostlist.py": {"errors"},
     "slinky_iac/terminal.py": set(),
     "slinky_iac/shell_completion.py": set(),
@@ -71,8 +72,8 @@ LAYERS = {
     "slinky_iac/pulumi_command.py": {"errors"},
     "slinky_iac/stack_config.py": {"check", "config", "errors", "pulumi_command"},
     "slinky_iac/slurm_release.py": set(),
-    "slinky_iac/reach.py": {"names", "config", "drain", "specs"},
-    "slinky_iac/operator_change.py": {"names", "config", "drain", "kube", "kube_access", "errors", "reach"},
+    "slinky_iac/reach.py": {"names", "config", "cluster", "specs"},
+    "slinky_iac/operator_change.py": {"names", "config", "drain", "kube", "errors", "reach"},
     "slinky_iac/key_lifecycle/model.py": set(),
     "slinky_iac/key_lifecycle/jwt.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/slurm.py": {"key_lifecycle"},
@@ -81,15 +82,17 @@ LAYERS = {
     "slinky_iac/key_lifecycle/report.py": {"key_lifecycle"},
     "slinky_iac/key_lifecycle/planned_stop.py": {"key_lifecycle", "config", "names"},
     "slinky_iac/preflight/__init__.py": {"preflight"},
-    "slinky_iac/kube_access.py": {"config", "kube"},
-    "slinky_iac/preflight/reach.py": {"preflight", "config", "kube", "kube_access", "errors"},
-    "slinky_iac/preflight/neighbours.py": {"preflight", "config", "kube", "kube_access", "errors"},
-    "slinky_iac/preflight/fence.py": {"preflight", "config", "kube", "kube_access", "errors"},
-    "slinky_iac/preflight/older_pods.py": {"preflight", "config", "kube", "kube_access", "errors", "names"},
+    "slinky_iac/cluster/reach.py": {"names"},
+    "slinky_iac/cluster/": {"cluster", "slurmrest", "kube", "errors", "names"},
+    "slinky_iac/preflight/reach.py": {"preflight", "cluster", "config", "kube", "errors"},
+    "slinky_iac/preflight/neighbours.py": {"preflight", "cluster", "config", "errors"},
+    "slinky_iac/preflight/fence.py": {"preflight", "cluster", "config", "errors"},
+    "slinky_iac/preflight/older_pods.py": {"preflight", "cluster", "config", "errors", "names"},
     "slinky_iac/preflight/": {
         "preflight",
         "closing",
-        "kube_access",
+        "cluster",
+        "reach",
         "slurmrest",
         "kube",
         "specs",
@@ -130,13 +133,14 @@ LAYERS = {
         "safe_yaml",
     },
     "slinky_iac/check/": {"check", "config", "errors", "terminal"},
-    "slinky_iac/rights/": {"rights", "drain", "config", "specs", "names", "reach", "terminal"},
+    "slinky_iac/rights/": {"rights", "cluster", "drain", "config", "specs", "names", "reach", "terminal"},
     "slinky_iac/diagram/": {"diagram", "config", "specs", "names", "hostlist", "change_order", "errors"},
     "slinky_iac/kube/": {"kube", "errors", "names", "safe_yaml"},
     "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist", "keys", "token_keys"},
     "slinky_iac/drain/": {
         "drain",
         "closing",
+        "cluster",
         "slurmrest",
         "kube",
         "errors",
@@ -156,7 +160,7 @@ BORDER = {
     "slinky_iac/drain/cli.py": {"config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
     "slinky_iac/rights/cli.py": {"errors", "stack_config", "stack_state"},
-    "slinky_iac/handoff/known.py": {"keys", "kube", "kube_access", "pulumi_command", "stack_config"},
+    "slinky_iac/handoff/known.py": {"keys", "kube", "pulumi_command", "reach", "stack_config"},
     "slinky_iac/handoff/cli.py": {"stack_config", "pulumi_command"},
 }
 
@@ -208,6 +212,27 @@ def test_components_alone_and_always_import_each_other_by_place(path: str) -> No
         assert [node.module for node in by_name if (node.module or "").startswith("components")] == []
     else:
         assert relative == []
+
+
+OPENERS = {"KubeClient", "ShortPodClient", "SlurmrestClient", "Surveyor", "KubeTransport", "load"}
+"""What opens a way to a cluster, or reads where it is."""
+
+
+@pytest.mark.parametrize("path", [p for p in PRODUCTION if p.startswith(("slinky_iac/", "components/"))])
+def test_every_client_comes_from_the_one_connection(path: str) -> None:
+    """Clients of their own would read the kubeconfig and shake hands each."""
+    of_kube = any(name == "slinky_iac.kube.kubeconfig.load" for name in imported(MODULES[path]))
+    calls = {
+        node.func.id for node in ast.walk(MODULES[path]) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+    }
+    own = calls & (OPENERS if of_kube else OPENERS - {"load"})
+    allowed = {
+        "slinky_iac/cluster/connection.py": {"KubeTransport", "SlurmrestClient", "load"},
+        "slinky_iac/kube/client.py": {"KubeTransport"},
+        "slinky_iac/slurmrest/endpoints.py": {"KubeTransport", "load"},
+        "slinky_iac/preflight/ask_slurm.py": {"Surveyor"},
+    }
+    assert own == allowed.get(path, set())
 
 
 def test_nothing_but_tests_imports_tests() -> None:

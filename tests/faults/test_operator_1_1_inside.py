@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from slinky_iac import hostlist, names
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.load import load
-from slinky_iac.drain.settings import Reach
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.reach import reach

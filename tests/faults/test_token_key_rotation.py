@@ -17,10 +17,10 @@ import pytest
 from lab import slurm as outside
 from lab.demo import nodeset_lines
 from lab.slurm import cluster
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.load import load
 from slinky_iac.drain.cli import console_report
 from slinky_iac.drain.session import Session, open_session
-from slinky_iac.drain.settings import Reach
 from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.reach import reach
 from slinky_iac.slurmrest.signing import held

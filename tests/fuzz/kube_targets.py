@@ -21,7 +21,7 @@ from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.observe import nodeset_view, pod_view
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.connection import KubeTransport
+from slinky_iac.kube.connection import Credentials, KubeTransport
 from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess, KubeSource, KubeUser, load
 from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts
@@ -76,11 +76,11 @@ def _plugin(data: bytes) -> None:
     def run(_argv: list[str], _env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
         return subprocess.CompletedProcess([], 0, data, b"")
 
+    access = _access(exec=plugin)
     transport = KubeTransport(
-        _access(exec=plugin),
+        access,
         clock=CLOCK,
-        env={},
-        command=run,
+        credentials=Credentials(access, clock=CLOCK, env={}, command=run),
         connect=lambda _tls: httpx.MockTransport(lambda _request: httpx.Response(200)),
     )
     transport.handle_request(httpx.Request("GET", "https://api:6443/"))
@@ -97,7 +97,7 @@ def _asking(call: Callable[[KubeClient], object]) -> Callable[[bytes], None]:
             return httpx.Response(status, content=data.replace(b"ECHO", echoed), headers={"content-type": kind})
 
         access = _access(token=SECRET)
-        transport = KubeTransport(access, clock=CLOCK, env={}, connect=lambda _tls: httpx.MockTransport(handle))
+        transport = KubeTransport(access, clock=CLOCK, connect=lambda _tls: httpx.MockTransport(handle))
         with KubeClient(access, clock=CLOCK, retry=Retry(tries=1), transport=transport) as kube:
             call(kube)
 

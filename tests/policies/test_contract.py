@@ -14,8 +14,9 @@ from components import gates
 from components.cluster_identity import ClusterIdentity
 from components.gates import NodeSetScale, OutsideHosts
 from slinky_iac import names
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.policy import DrainPolicy, Limits, plain_policy
-from slinky_iac.drain.settings import Reach, reach_props
+from slinky_iac.drain.settings import reach_props
 from slinky_iac.operator_version import MINIMUM_SLURM, SUPPORTED, OperatorVersion
 from slinky_iac.specs.shared import SLINKY_REGISTRY
 from slinky_iac.specs.slurm_conf import OPERATOR_MAX_NODE_COUNT

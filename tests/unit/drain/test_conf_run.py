@@ -2,12 +2,12 @@
 
 import pytest
 
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import conf_after, conf_held, conf_preview, conf_run
 from slinky_iac.drain.conf_held import Held
 from slinky_iac.drain.conf_lines import SLURM_CONF, ConfLines, ConfSettings
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, Limits
-from slinky_iac.drain.settings import Reach
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlurmrestAuthError, StateError
 from tests.unit.drain.conf_world import ConfSession, Kube, Slurmctld
 from tests.unit.slurmrest.fake import answer, error, job, node

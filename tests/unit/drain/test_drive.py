@@ -7,11 +7,12 @@ from types import SimpleNamespace
 
 import pytest
 
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import membership, scale
 from slinky_iac.drain.actions import DeleteNodeSet
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import GateSettings, Reach
+from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
 from slinky_iac.operator_version import OperatorVersion
 from tests.unit.drain.made import OWNER, node, pod, seen

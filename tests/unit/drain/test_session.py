@@ -6,9 +6,9 @@ import httpx
 import jwt
 import pytest
 
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.actions import Cancel, Requeue, Signal
 from slinky_iac.drain.session import Session
-from slinky_iac.drain.settings import Reach
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.models import JobWord
 from tests.unit.drain.test_drive import settings

@@ -40,7 +40,7 @@ def client_of(handle: Callable[[httpx.Request], httpx.Response], tries: int = 2)
         origin="the test",
     )
     clock = Clock(sleep=lambda seconds: None)
-    transport = KubeTransport(access, clock=clock, env={}, connect=lambda tls: httpx.MockTransport(handle))
+    transport = KubeTransport(access, clock=clock, connect=lambda tls: httpx.MockTransport(handle))
     return KubeClient(access, clock=clock, retry=Retry(tries=tries), transport=transport)
 
 

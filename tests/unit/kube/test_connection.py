@@ -6,8 +6,10 @@ import json
 import ssl
 import subprocess
 import threading
+import time
 import traceback
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -17,7 +19,7 @@ import pytest
 
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.connection import KubeTransport, proxy_of, run_command, tls_context
+from slinky_iac.kube.connection import Command, Credential, Credentials, KubeTransport, proxy_of, run_command, tls_context
 from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess, KubeUser
 from slinky_iac.kube.wire import Clock, Retry
 
@@ -55,11 +57,12 @@ class Api:
         return httpx.Response(200, json=CRD)
 
 
-def ask(user: KubeUser, api: Api, *, times: int = 1, step_s: float = 0.0, command: object = run_command) -> None:
+def ask(user: KubeUser, api: Api, *, times: int = 1, step_s: float = 0.0, command: Command = run_command) -> None:
     now = [1_795_235_000.0]
     clock = Clock(wall=lambda: now[0])
     mock = httpx.MockTransport(api.handle)
-    transport = KubeTransport(access(user), clock=clock, env={}, command=command, connect=lambda tls: mock)  # type: ignore[arg-type]
+    credentials = Credentials(access(user), clock=clock, env={}, command=command)
+    transport = KubeTransport(access(user), clock=clock, credentials=credentials, connect=lambda tls: mock)
     with httpx.Client(transport=transport, base_url="https://api:6443") as client:
         for _ in range(times):
             assert client.get("/").status_code == 200
@@ -80,9 +83,8 @@ def test_a_token_file_is_read_again_when_it_is_rotated(tmp_path: Path) -> None:
     now = [0.0]
     api = Api("Bearer old")
     mock = httpx.MockTransport(api.handle)
-    transport = KubeTransport(
-        access(KubeUser(token_file=file)), clock=Clock(wall=lambda: now[0]), env={}, connect=lambda tls: mock
-    )
+    user = access(KubeUser(token_file=file))
+    transport = KubeTransport(user, clock=Clock(wall=lambda: now[0]), connect=lambda tls: mock)
     with httpx.Client(transport=transport) as client:
         assert client.get("https://api/").status_code == 200
         file.write_text("new\n")
@@ -135,6 +137,56 @@ def test_a_plugin_is_asked_once_until_its_credential_expires() -> None:
     assert info["apiVersion"] == "client.authentication.k8s.io/v1"
     assert info["spec"]["cluster"]["server"] == "https://api:6443"
     assert plugin.envs[0]["AWS_PROFILE"] == "x"
+
+
+class Crowd:
+    """16 threads that ask for a credential; the plugin ends when all of them have asked."""
+
+    def __init__(self, plugin: Plugin) -> None:
+        self.plugin = plugin
+        self.asking = threading.Semaphore(0)
+        clock = Clock(wall=lambda: 1_795_235_000.0, monotonic=self.moment)
+        self.credentials = Credentials(access(plugin_user()), clock=clock, env={}, command=self.run)
+
+    def moment(self) -> float:
+        """Each asks for the time before it waits for the others."""
+        self.asking.release()
+        return time.monotonic()
+
+    def run(self, argv: list[str], env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
+        for _ in range(16):
+            assert self.asking.acquire(timeout=30)
+        return self.plugin(argv, env)
+
+    def ask(self, refused: Credential | None = None) -> list[str | None]:
+        """The header that each gets, or the trouble."""
+
+        def one(_index: int) -> str | None:
+            try:
+                return self.credentials.now(refused).header
+            except KubeUnreachable as error:
+                return str(error)
+
+        with ThreadPoolExecutor(16) as pool:
+            return [*pool.map(one, range(16))]
+
+
+def test_threads_that_ask_at_once_run_the_plugin_once() -> None:
+    plugin = Plugin(credential(TOKEN), credential("fresh"))
+    crowd = Crowd(plugin)
+    assert crowd.ask() == [f"Bearer {TOKEN}"] * 16
+    assert len(plugin.envs) == 1
+    stale = crowd.credentials.now()
+    crowd.asking = threading.Semaphore(0)
+    assert crowd.ask(refused=stale) == ["Bearer fresh"] * 16
+    assert len(plugin.envs) == 2
+
+
+def test_threads_that_wait_for_a_plugin_that_fails_do_not_run_it_each() -> None:
+    plugin = Plugin(b"", code=1, stderr=b"log in first")
+    crowd = Crowd(plugin)
+    assert all("log in first" in str(said) for said in crowd.ask())
+    assert len(plugin.envs) == 1
 
 
 def test_a_refused_credential_is_asked_for_again_once() -> None:

@@ -37,7 +37,7 @@ def client_of(*answers: httpx.Response, asked: list[httpx.Request] | None = None
         return left.pop(0) if len(left) > 1 else left[0]
 
     clock = Clock(sleep=lambda seconds: None)
-    transport = KubeTransport(ACCESS, clock=clock, env={}, connect=lambda tls: httpx.MockTransport(handle))
+    transport = KubeTransport(ACCESS, clock=clock, connect=lambda tls: httpx.MockTransport(handle))
     return ShortPodClient(ACCESS, clock=clock, retry=Retry(tries=3), transport=transport)
 
 

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
+from slinky_iac.cluster.connection import KubeConnection
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import (
@@ -152,3 +155,8 @@ UNASKED = replace(
     slurm=SlurmFacts(trouble="there is none to ask yet"),
 )
 """Before the first `up`, with no outside slurmrestd: Slurm can't be asked."""
+
+
+def nowhere(folder: Path) -> KubeConnection:
+    """The way to no cluster."""
+    return KubeConnection(KubeSource(path=folder / "none"))

@@ -13,7 +13,7 @@ from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.preflight.fence import served, unserved
 from tests.stacks import minimal
-from tests.unit.preflight.made import FACTS, KUBE
+from tests.unit.preflight.made import FACTS, KUBE, nowhere
 
 
 def stack(*, fence: bool = True) -> StackConfig:
@@ -45,5 +45,5 @@ def test_nothing_is_said_without_a_fence_or_of_an_api_server_that_is_silent() ->
 
 
 def test_a_preview_without_a_cluster_says_nothing(tmp_path: Path) -> None:
-    assert unserved(stack(), {"KUBECONFIG": str(tmp_path / "none")}, tmp_path) == ()
-    assert unserved(stack(fence=False), {}, tmp_path) == ()
+    assert unserved(stack(), nowhere(tmp_path)) == ()
+    assert unserved(stack(fence=False), nowhere(tmp_path)) == ()

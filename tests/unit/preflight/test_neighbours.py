@@ -11,6 +11,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.neighbours import clashes, same_name
 from tests.stacks import minimal
+from tests.unit.preflight.made import nowhere
 
 
 def stack(version: str = "1.0.1") -> StackConfig:
@@ -28,11 +29,11 @@ def test_the_same_name_in_another_namespace_is_a_warning_and_ones_own_is_not() -
 
 
 def test_where_nobody_can_be_asked_it_is_a_note(tmp_path: Path) -> None:
-    (found,) = same_name(stack(), {"KUBECONFIG": str(tmp_path / "none")}, tmp_path)
+    (found,) = same_name(stack(), nowhere(tmp_path))
     assert (found.level, found.path) == (Level.INFO, "cluster.resourceName")
     assert "is not known" in found.message
 
 
 @pytest.mark.parametrize("version", ["1.1.1", "1.2.1"])
 def test_later_operators_need_no_question(version: str, tmp_path: Path) -> None:
-    assert same_name(stack(version), {"KUBECONFIG": str(tmp_path / "none")}, tmp_path) == ()
+    assert same_name(stack(version), nowhere(tmp_path)) == ()

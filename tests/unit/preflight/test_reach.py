@@ -11,7 +11,9 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.cluster.connection import KubeConnection
 from slinky_iac.config.load import load
+from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.preflight import Place, places, unreachable
 from slinky_iac.preflight.reach import kubernetes
 from tests.stacks import form, minimal, outside
@@ -113,8 +115,7 @@ def said_of_kubernetes(folder: Path, **cluster: object) -> list[str]:
         "clusters": [{"name": "c", "cluster": cluster}],
     }
     file.write_text(json.dumps(found))
-    config = load(minimal(kubernetes={"kubeconfig": str(file)}))
-    return [str(each) for each in kubernetes(config, {}, folder, timeout_s=0.5)]
+    return [str(each) for each in kubernetes(KubeConnection(KubeSource(path=file)), {}, timeout_s=0.5)]
 
 
 def test_a_preview_warns_of_a_kubeconfig_that_checks_no_certificate(listening: int, tmp_path: Path) -> None:

@@ -7,7 +7,9 @@ from pathlib import Path
 import httpx
 import pytest
 
+from slinky_iac.cluster.connection import KubeConnection
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
+from slinky_iac.kube import kubeconfig
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource
 from slinky_iac.kube.wire import Retry
@@ -60,8 +62,9 @@ def status(code: int, message: str) -> httpx.Response:
 def proxied(slurm: FakeSlurm, api: ApiServer, **where: object) -> SlurmrestClient:
     clock = slurm.ticks.clock()
 
-    def connect(access: KubeAccess) -> httpx.BaseTransport:
-        return KubeTransport(access, clock=clock, connect=lambda tls: httpx.MockTransport(api.handle))
+    def connect(source: KubeSource) -> tuple[KubeAccess, httpx.BaseTransport]:
+        access = kubeconfig.load(source, env={}, home=Path("/nowhere"))
+        return access, KubeTransport(access, clock=clock, connect=lambda tls: httpx.MockTransport(api.handle))
 
     endpoint = KubeProxy(kubeconfig=KubeSource(content=KUBECONFIG), **where)  # type: ignore[arg-type]
     return SlurmrestClient(endpoint, [KEY], clock=clock, retry=Retry(tries=2), connect=connect)
@@ -128,4 +131,4 @@ def test_names_that_would_address_something_else_are_refused(where: dict[str, st
 
 def test_an_unreadable_kubeconfig_says_what_was_tried(tmp_path: Path) -> None:
     with pytest.raises(SlurmrestUnreachable, match=r"Service slurm/slurm-restapi.*no kubeconfig: tried .*\.kube/config"):
-        SlurmrestClient(KubeProxy(), [KEY], env={}, home=tmp_path)
+        SlurmrestClient(KubeProxy(), [KEY], connect=KubeConnection(KubeSource(), env={}, home=tmp_path).lead)

@@ -1,0 +1,194 @@
+"""The one way to a stack's Kubernetes and Slurm: a kubeconfig that is read once, sockets that all clients share, and the
+credentials of the whole process (:func:`slinky_iac.kube.connection.shared`).
+
+Connections are opened when they are first needed, so a NodeSet that isn't there costs one question and no key is read
+for it. The key that signs tokens comes from its Kubernetes Secret at that moment and lives only in this process.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self, TypeVar
+
+import httpx
+
+from slinky_iac.cluster.reach import Reach
+from slinky_iac.errors import KubeNotFound
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.connection import KubeTransport
+from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
+from slinky_iac.kube.models import NodeSetState
+from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
+from slinky_iac.slurmrest.level import require_admin
+from slinky_iac.slurmrest.shared import THIS_PROCESS
+from slinky_iac.slurmrest.signing import SigningKey, held
+
+PATIENT_S: Final = 60.0
+LISTS_S: Final = 300.0
+"""Who has a minute for any question has so long for the lists of nodes and jobs: slurmrestd takes some 1 ms a job before the
+first byte of its answer."""
+Kube = TypeVar("Kube", bound=KubeClient)
+Slurm = TypeVar("Slurm", bound=SlurmrestClient)
+
+
+class _Lent(httpx.BaseTransport):
+    """A transport whose sockets outlive the client that uses it."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self._inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self._inner.handle_request(request)
+
+
+class KubeConnection:
+    """The way to one API server as one user. Clients made from it share its sockets, and end with it."""
+
+    def __init__(
+        self,
+        source: KubeSource,
+        *,
+        clock: Clock | None = None,
+        env: Mapping[str, str] | None = None,
+        home: Path | None = None,
+    ) -> None:
+        self._source = source
+        self.clock = clock or Clock()
+        self._env = os.environ if env is None else env
+        self._home = home
+
+    @cached_property
+    def access(self) -> KubeAccess:
+        """What the kubeconfig says. Raises :class:`slinky_iac.errors.KubeUnreachable`."""
+        return load(self._source, env=self._env, home=self._home or Path.home())
+
+    @cached_property
+    def _transport(self) -> KubeTransport:
+        return KubeTransport(self.access, clock=self.clock)
+
+    def client(
+        self,
+        kind: type[Kube],
+        *,
+        budget_s: float = PATIENT_S,
+        retry: Retry | None = None,
+        timeouts: Timeouts | None = None,
+    ) -> Kube:
+        """A client of the API server. ``budget_s``: seconds that any one call may take, tries and pauses together."""
+        lent = _Lent(self._transport)
+        return kind(self.access, clock=self.clock, budget_s=budget_s, retry=retry, timeouts=timeouts, transport=lent)
+
+    def kube(self, budget_s: float = PATIENT_S, retry: Retry | None = None) -> KubeClient:
+        """The same of the kind that most want."""
+        return self.client(KubeClient, budget_s=budget_s, retry=retry)
+
+    def lead(self, _source: KubeSource) -> tuple[KubeAccess, httpx.BaseTransport]:
+        """For slurmrestd behind this API server (:data:`slinky_iac.slurmrest.endpoints.Connect`)."""
+        return self.access, _Lent(self._transport)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if "_transport" in self.__dict__:
+            self._transport.close()
+
+
+class Connection:
+    """One user of one stack's Kubernetes and Slurm. Not for two threads; every gate's call opens its own."""
+
+    def __init__(self, reach: Reach, stack: ExitStack, *, budget_s: float, clock: Clock, tries: int = 4) -> None:
+        """``budget_s``: seconds that any one question may take, ``tries`` and pauses together."""
+        self.reach = reach
+        self._stack = stack
+        self._budget_s = budget_s
+        self._retry = Retry(tries=tries)
+        self._clock = clock
+        self._way = stack.enter_context(KubeConnection(kube_source(reach.kubeconfig, reach.context), clock=clock))
+        self._slurm: SlurmrestClient | None = None
+        self._is_admin = False
+
+    def now(self) -> int:
+        """Whole seconds since the epoch."""
+        return int(self._clock.wall())
+
+    @cached_property
+    def kube(self) -> KubeClient:
+        """The Kubernetes client, opened at first use."""
+        return self._stack.enter_context(self._way.kube(self._budget_s, self._retry))
+
+    @property
+    def slurm(self) -> SlurmrestClient:
+        """The slurmrestd client, opened at first use with the key that the Secret holds now, as an administrator of Slurm.
+
+        Raises what :func:`require_admin` does; after an answer that was none, the next use asks again.
+        """
+        if self._slurm is None:
+            client = SlurmrestClient(
+                endpoint(self.reach),
+                self._signing_keys(),
+                again=self._signing_keys,
+                user=self.reach.user,
+                clock=self._clock,
+                retry=self._retry,
+                budget_s=self._budget_s,
+                lists_s=LISTS_S if self._budget_s >= PATIENT_S else None,
+                shared=THIS_PROCESS,
+                connect=self._way.lead,
+            )
+            self._slurm = self._stack.enter_context(client)
+        if not self._is_admin:
+            require_admin(self._slurm, self.reach.user)
+            self._is_admin = True
+        return self._slurm
+
+    def slurm_with(self, keys: Sequence[SigningKey]) -> SlurmrestClient:
+        """A client of its own that signs with these keys only: to tell which one is taken. Close it, or use ``with``."""
+        return SlurmrestClient(
+            endpoint(self.reach),
+            keys,
+            user=self.reach.user,
+            clock=self._clock,
+            retry=Retry(tries=2),
+            budget_s=self._budget_s,
+            connect=self._way.lead,
+        )
+
+    def _signing_keys(self) -> list[SigningKey]:
+        """The keys that the Secret holds now."""
+        reach = self.reach
+        return held(self.kube, reach.namespace, reach.jwt_secret, reach.jwt_entry, reach.tokens)
+
+    def nodeset(self, name: str) -> NodeSetState | None:
+        """The NodeSet; None where there is none (any more)."""
+        try:
+            return self.kube.nodeset(self.reach.namespace, name)
+        except KubeNotFound:
+            return None
+
+
+def kube_source(kubeconfig: str | None, context: str | None) -> KubeSource:
+    """A kubeconfig and context as settings and states have them; empty is none: then the user's own."""
+    return KubeSource(path=Path(kubeconfig) if kubeconfig else None, context=context or None)
+
+
+def endpoint(reach: Reach) -> Endpoint:
+    """The slurmrestd that drains go through: at its URL, or in Kubernetes behind the API server."""
+    if reach.url is not None:
+        return direct(reach.url, reach.ca_file, reach.client_cert_file, reach.client_key_file)
+    source = kube_source(reach.kubeconfig, reach.context)
+    return in_kubernetes(source, reach.namespace, reach.restapi_service, tls=reach.restapi_scheme == "https")
+
+
+@contextmanager
+def connected(reach: Reach, *, budget_s: float = PATIENT_S, tries: int = 4) -> Iterator[Connection]:
+    """Connections that are closed at the end."""
+    with ExitStack() as stack:
+        yield Connection(reach, stack, budget_s=budget_s, clock=Clock(), tries=tries)
