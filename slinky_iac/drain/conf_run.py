@@ -46,7 +46,8 @@ from slinky_iac.errors import (
 )
 from slinky_iac.names import drain_owner
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
-from slinky_iac.slurmrest.models import JobWord
+from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.controller import JobActionResult
 from slinky_iac.slurmrest.versions import PARTITIONS_SINCE
 
 POLL_S: Final = 5
@@ -63,7 +64,7 @@ def look(session: Session, settings: ConfSettings) -> ConfLook:
 def _look(session: Session, hide: str) -> ConfLook:
     """One look. Partitions are asked for before jobs, so that a job that came in before a partition closed is seen."""
     client = session.slurm
-    states = client.partition_states()
+    states = _partition_states(client)
     nodes = client.nodes(allow_none=True)
     if nodes is None:
         raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
@@ -149,6 +150,10 @@ def partition_holds(session: Session, controller: str, name: str, hide: str = ""
     return "; ".join(lines(holding, going))
 
 
+def _partition_states(client: SlurmrestClient) -> dict[str, frozenset[str]]:
+    return {each.name: each.partition.state for each in client.partitions()}
+
+
 def reopen(session: Session, controller: str, name: str) -> None:
     """Open a NodeSet's own partition where the gate of its predecessor closed it.
 
@@ -157,7 +162,7 @@ def reopen(session: Session, controller: str, name: str) -> None:
     before = conf_held.read(session, controller).partitions.get(name)
     if before is None:
         return
-    if CLOSED.get(before, "") in session.slurm.partition_states().get(name, frozenset()):
+    if CLOSED.get(before, "") in _partition_states(session.slurm).get(name, frozenset()):
         session.slurm.set_partition_state(name, before)
         session.report(f"partition {name} is {before} again", keep=True)
     conf_held.remember(session, controller, name, None)
@@ -316,7 +321,7 @@ def _take(session: Session, settings: ConfSettings, step: SetStates | DrainHosts
 
 
 def _act_on_jobs(session: Session, settings: ConfSettings, what: str, jobs: tuple[int | str, ...]) -> None:
-    words: Iterable[JobWord]
+    words: Iterable[JobActionResult]
     if what == "requeue":
         words = session.slurm.requeue_jobs(jobs)
     elif what == "signal":

@@ -16,7 +16,7 @@ from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.view import JobView
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.login_pods import login_hosts
-from slinky_iac.slurmrest.models import Job
+from slinky_iac.slurmrest.objects import Job
 
 BUDGET_S: Final = 20.0
 
@@ -38,7 +38,7 @@ def in_the_way(way: Reach, loginset: str, hide: str) -> str:
 def interactive(jobs: Iterable[Job], hosts: Collection[str], hide: str = "") -> tuple[JobView, ...]:
     """Jobs that srun or salloc asked for on one of ``hosts`` and that are not over. One that waits is one too."""
     names = {_label(host) for host in hosts}
-    here = (job for job in jobs if not job.batch and _label(job.submitted_from) in names)
+    here = (job for job in jobs if not job.batch_flag and _label(job.allocating_node) in names)
     views = (job_view(job, hide) for job in here)
     return tuple(view for view in views if view.active or "PENDING" in view.states)
 

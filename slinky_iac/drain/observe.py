@@ -21,7 +21,9 @@ from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestError, 
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.models import Job, JobsAnswer, Node, NodesAnswer, Reservation
+from slinky_iac.slurmrest.controller import Reservation
+from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
+from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.slurmrest.shared import FRESH_S
 
 REUSED_S: Final = 30.0
@@ -220,9 +222,9 @@ def node_view(node: Node) -> NodeView:
         name=node.name,
         states=node.state,
         reason=node.reason,
-        reason_user=node.reason_user,
-        reason_at=node.reason_changed_at,
-        resume_after=node.resume_after,
+        reason_user=node.reason_set_by_user,
+        reason_at=node.reason_changed_at.value,
+        resume_after=node.resume_after.value,
         alloc_cpus=node.alloc_cpus,
         unreadable=node.trouble,
         features=frozenset(node.active_features),
@@ -235,32 +237,30 @@ def job_view(job: Job, hide: str = "") -> JobView:
     :meth:`DrainPolicy.hide_by`; what isn't let in here is in no plan, line of progress or message."""
     return JobView(
         job_id=job.job_id,
-        states=job.states,
-        nodes=job.nodes,
-        user=pseudonym(job.user, hide) if hide else job.user,
+        states=job.job_state,
+        nodes=job.node_names,
+        user=pseudonym(job.user_name, hide) if hide else job.user_name,
         partition=job.partition,
         label=job.label,
         task=job.task,
         name=job.name,
-        start=job.start,
-        end=job.end if job.time_limit_min is not None else None,
-        requeueable=job.requeueable,
-        exclusive=job.exclusive,
+        start=job.start_time.value,
+        end=job.end_time.value if job.time_limit.value is not None else None,
+        requeueable=job.requeue,
         unreadable=job.trouble,
     )
 
 
 def queued(job: Job, hide: str = "") -> Queued:
     """A job of slurmrestd's list."""
-    partitions = tuple(name for name in job.partition.split(",") if name)
-    return Queued(job_view(job, hide), partitions, job.required, job.features, job.node_count or 1)
+    return Queued(job_view(job, hide), job.partitions, job.required, job.features, job.node_count.value or 1)
 
 
 def reservation_view(reservation: Reservation) -> ReservationView:
     """One reservation as the planner sees it; without an end it lasts for ever."""
     return ReservationView(
         name=reservation.name,
-        nodes=reservation.nodes,
-        start=reservation.start or 0,
-        end=reservation.end if reservation.end is not None else 1 << 62,
+        nodes=reservation.node_names,
+        start=reservation.start_time.value or 0,
+        end=reservation.end_time.value or 1 << 62,
     )

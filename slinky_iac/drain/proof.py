@@ -20,7 +20,7 @@ from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.view import JobView
 from slinky_iac.errors import DrainLost, SlurmrestError
-from slinky_iac.slurmrest.models import Accounted
+from slinky_iac.slurmrest.accounts import Accounted
 
 LOST: Final = "NODE_FAIL"
 BUDGET_S: Final = 15.0
@@ -100,13 +100,15 @@ def _asked(session: Session, settings: GateSettings, met: Met) -> tuple[Accounte
 def open_jobs(runs: Collection[Accounted], met: Met) -> set[int]:
     """Jobs that slurmdbd doesn't know, or of whose end it hasn't heard since the drain began."""
     since = met.since or 0
-    return met.jobs.keys() - {run.job_id for run in runs if run.end is not None and run.end >= since}
+    return met.jobs.keys() - {run.job_id for run in runs if run.time.end and run.time.end >= since}
 
 
 def lost_runs(runs: Collection[Accounted], met: Met) -> tuple[Accounted, ...]:
     """Runs that ended with one of these nodes since the drain began. Of a job that was met, one of no known node is one."""
-    failed = (run for run in runs if LOST in run.states and (run.end is None or run.end >= (met.since or 0)))
-    return tuple(run for run in failed if not met.nodes.isdisjoint(run.nodes) or (not run.nodes and run.job_id in met.jobs))
+    failed = (run for run in runs if LOST in run.state.current and (not run.time.end or run.time.end >= (met.since or 0)))
+    return tuple(
+        run for run in failed if not met.nodes.isdisjoint(run.node_names) or (not run.node_names and run.job_id in met.jobs)
+    )
 
 
 def in_words(met: Met, runs: Collection[Accounted]) -> str:
@@ -132,7 +134,7 @@ def _lost_in_words(settings: GateSettings, met: Met, lost: Collection[Accounted]
 
 def _lost(run: Accounted, job: JobView | None) -> str:
     who = str(run.job_id) if job is None else f"{job.shown} of {job.user or 'unknown'}"
-    return f"{who} ({'+'.join(sorted(run.states))} on {', '.join(run.nodes[:4])} at {iso(run.end)})"
+    return f"{who} ({'+'.join(sorted(run.state.current))} on {', '.join(run.node_names[:4])} at {iso(run.time.end or None)})"
 
 
 def _numbers(jobs: Collection[int]) -> str:

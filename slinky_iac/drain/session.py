@@ -24,7 +24,7 @@ from slinky_iac.errors import KubeNotFound, SlurmrestRefused
 from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
-from slinky_iac.slurmrest.models import JobWord
+from slinky_iac.slurmrest.controller import JobActionResult
 
 
 class Session(Connection):
@@ -146,7 +146,7 @@ class Session(Connection):
         """Write on the NodeSet what the fence in the API server lets through next; None takes it back."""
         return self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_PERMIT: text})
 
-    def _tell(self, words: Sequence[JobWord], what: str) -> None:
+    def _tell(self, words: Sequence[JobActionResult], what: str) -> None:
         """Say once of each job that Slurm refuses, and why: the run would end with no more than that it is still there."""
         for word in words:
             if not word.done and not word.gone and (word.job, what) not in self._told:

@@ -138,7 +138,6 @@ class JobView:
     end: int | None = None
     """Expected end by its time limit; None without a limit, or where Slurm doesn't say."""
     requeueable: bool = False
-    exclusive: bool = False
     unreadable: str = ""
     """What of the record can't be read, naming the job. It holds its nodes; where those can't be read, every node."""
 

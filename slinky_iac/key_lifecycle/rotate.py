@@ -245,7 +245,9 @@ def _started(look: Look, without: frozenset[str] = LOST) -> dict[str, int | None
     """When slurmd started, by node, ``without`` nodes in these states. Raises what asking slurmrestd raises."""
     answer = look.session.slurm.nodes(allow_none=True)
     return (
-        {node.name: node.slurmd_started for node in answer.nodes if not node.state & without} if answer is not None else {}
+        {node.name: node.slurmd_start_time.value for node in answer.nodes if not node.state & without}
+        if answer is not None
+        else {}
     )
 
 

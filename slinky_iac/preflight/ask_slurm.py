@@ -121,7 +121,7 @@ def _asked(
     found, taken = _tokens(way, found, keys, clock, connect)
     with connect(way, taken or next(iter(keys.values()), (ANY_KEY,)), clock) as client:
         ask = _Questions()
-        found = replace(found, release=ask("release", lambda: client.ping().release) or "")
+        found = replace(found, release=ask("release", lambda: client.ping().meta.slurm.release) or "")
         if taken is None:
             why = found.token_trouble or "no token was taken"
             rest = ("admin", "conf", "partitions", "nodes", "clusters", "slurmdbd_answers", "clock")
@@ -249,17 +249,11 @@ def _all(values: list[str] | None) -> tuple[str, ...] | None:
 
 
 def _partitions(client: Surveyor, *, quick: bool) -> tuple[facts.PartitionFacts, ...]:
-    found = client.partition_nodesets()
+    found = client.partitions()
     if quick:
-        return tuple(facts.PartitionFacts(name, sets) for name, sets in found.items())
-    rows = [(job.states, job.partition.split(",")) for job in client.jobs().jobs]
-    named = Counter(name for states, partitions in rows if not _over(states) for name in partitions)
-    return tuple(facts.PartitionFacts(name, sets, named[name]) for name, sets in found.items())
-
-
-def _over(states: frozenset[str]) -> bool:
-    """Whether a job has ended, and does nothing more."""
-    return len(states) == 1 and not states & {"PENDING", "RUNNING", "SUSPENDED", "UNREADABLE"}
+        return tuple(facts.PartitionFacts(each.name, each.nodesets) for each in found)
+    named = Counter(name for job in client.jobs().jobs if not job.over for name in job.partitions)
+    return tuple(facts.PartitionFacts(each.name, each.nodesets, named[each.name]) for each in found)
 
 
 def _nodes(client: Surveyor) -> tuple[facts.NodeFacts, ...]:
@@ -269,4 +263,4 @@ def _nodes(client: Surveyor) -> tuple[facts.NodeFacts, ...]:
 
 
 def _clusters(client: Surveyor) -> tuple[facts.ClusterFacts, ...]:
-    return tuple(facts.ClusterFacts(c.name, c.host, c.port, c.rpc_version) for c in client.clusters())
+    return tuple(facts.ClusterFacts(c.name, c.controller.host, c.controller.port, c.rpc_version) for c in client.clusters())

@@ -130,11 +130,11 @@ def look(
     answer = session.slurm.nodes(allow_none=True)
     nodes = answer.nodes if answer is not None else ()
     said = session.slurm.diag()
-    members = session.slurm.partition_nodesets()
+    members = {each.name: each.nodesets for each in session.slurm.partitions()}
     return Seen(
         now=session.now(),
-        cluster=said.cluster,
-        release=said.release,
+        cluster=said.meta.slurm.cluster,
+        release=said.meta.slurm.release,
         nodes={
             each.name: SeenNode(
                 name=each.name,
@@ -142,7 +142,7 @@ def look(
                 reason=each.reason,
                 features=(*each.features, *each.active_features),
                 version=each.version,
-                resume_after=each.resume_after,
+                resume_after=each.resume_after.value,
             )
             for each in nodes
         },

@@ -6,11 +6,13 @@ A refused token looks like a slurmdbd that is down here (error 7000).
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Annotated
 from urllib.parse import quote
 
-from slinky_iac.slurmrest import models, raw
-from slinky_iac.slurmrest.answers import read
-from slinky_iac.slurmrest.raw_accounted import AccountedBody
+from msgspec import Meta
+
+from slinky_iac.slurmrest.answers import Envelope, Wire, read
+from slinky_iac.slurmrest.objects import Name, States, expanded
 from slinky_iac.slurmrest.session import LONG, Session
 
 NAMED = 200
@@ -20,27 +22,95 @@ FAR = 30 * 24 * 3600
 """Seconds after the begin of a drain, in which it has ended."""
 
 
+class Controller(Wire, frozen=True):
+    """Where a cluster's slurmctld registered with slurmdbd; empty and 0 where it didn't."""
+
+    host: str = ""
+    port: int = 0
+
+
+class Cluster(Wire, frozen=True):
+    """A cluster that slurmdbd knows."""
+
+    name: Name
+    controller: Controller
+    rpc_version: int = 0
+    """slurmctld's protocol: 24.11 = 10752, 26.05 = 11520; the only way to its release over REST before 26.05."""
+
+
+class RunState(Wire, frozen=True):
+    """States of a run in slurmdbd."""
+
+    current: States
+
+
+class RunTime(Wire, frozen=True):
+    """Moments of a run in slurmdbd, 0 for none."""
+
+    start: int
+    end: int
+
+
+class Accounted(Wire, frozen=True):
+    """One run of a job as slurmdbd has it; a job that was requeued has one for each run."""
+
+    job_id: Annotated[int, Meta(gt=0)]
+    state: RunState
+    time: RunTime
+    """``end`` is 0 while it goes on, or while slurmdbd hasn't heard of its end."""
+    nodes: str = ""
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """Its nodes; none where they can't be read, and for a job that never had one, for which slurmdbd has words."""
+        return () if self.nodes == "None assigned" else expanded(self.nodes)[0]
+
+
+class Clusters(Envelope, frozen=True, kw_only=True):
+    """GET /slurmdb/…/clusters/."""
+
+    clusters: tuple[Cluster, ...]
+
+
+class Runs(Envelope, frozen=True, kw_only=True):
+    """GET /slurmdb/…/jobs/, without steps."""
+
+    jobs: tuple[Accounted, ...]
+
+
+class User(Wire, frozen=True):
+    """A user that slurmdbd knows."""
+
+    name: str
+    administrator_level: tuple[str, ...]
+
+
+class Users(Envelope, frozen=True, kw_only=True):
+    """GET /slurmdb/…/user/NAME."""
+
+    users: tuple[User, ...]
+
+
 class AccountsSession(Session):
     """The calls on slurmdbd; :class:`slinky_iac.slurmrest.client.SlurmrestClient` has all."""
 
     def admin_level(self, user: str, *, budget_s: float | None = None) -> str:
         """AdminLevel of a user in slurmdbd, as slurmrestd writes it; ``""`` where there is no such user."""
-        return self._get(f"user/{quote(user, safe='')}", raw.UsersBody, budget_s, api="slurmdb").level(user)
+        found = self._get(f"user/{quote(user, safe='')}", Users, budget_s, api="slurmdb").users
+        return next((", ".join(each.administrator_level) for each in found if each.name == user), "")
 
-    def clusters(self, *, budget_s: float | None = None) -> tuple[models.Cluster, ...]:
+    def clusters(self, *, budget_s: float | None = None) -> tuple[Cluster, ...]:
         """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
-        return self._get("clusters/", raw.ClustersBody, budget_s, api="slurmdb", most=LONG).values()
+        return self._get("clusters/", Clusters, budget_s, api="slurmdb", most=LONG).clusters
 
-    def accounted(
-        self, ids: Iterable[int], *, cluster: str = "", budget_s: float | None = None
-    ) -> tuple[models.Accounted, ...]:
+    def accounted(self, ids: Iterable[int], *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
         """All runs of these jobs that slurmdbd remembers. By number, for slurmdbd finds nodes by their place in its list of
         all, which dynamic nodes keep moving (as_mysql_jobacct_process.c, good_nodes_from_inx)."""
         jobs = [str(each) for each in sorted(set(ids))]
         parts = (jobs[at : at + NAMED] for at in range(0, len(jobs), NAMED))
         return self._accounted([{"step": part} for part in parts], cluster, budget_s)
 
-    def failed_since(self, moment: int, *, cluster: str = "", budget_s: float | None = None) -> tuple[models.Accounted, ...]:
+    def failed_since(self, moment: int, *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
         """Runs since ``moment`` that ended with a node of theirs, as slurmdbd has them."""
         # Without an end of the time slurmdbd finds no job by its state (run).
         window = {"start_time": str(moment), "end_time": str(moment + FAR)}
@@ -48,12 +118,12 @@ class AccountsSession(Session):
 
     def _accounted(
         self, questions: Iterable[dict[str, str | list[str]]], cluster: str, budget_s: float | None
-    ) -> tuple[models.Accounted, ...]:
+    ) -> tuple[Accounted, ...]:
         left = self._left(budget_s)
         every = {"skip_steps": "true", "show_duplicates": "true", **({"cluster": cluster} if cluster else {})}
-        found: list[models.Accounted] = []
+        found: list[Accounted] = []
         for question in questions:
             path = self._path("jobs/", left(), "slurmdb")
             answer = self._send("GET", path, "jobs of slurmdbd", left(), params={**every, **question}, most=LONG)
-            found += read(answer, AccountedBody, "jobs of slurmdbd").values()
+            found += read(answer, Runs, "jobs of slurmdbd").jobs
         return tuple(found)

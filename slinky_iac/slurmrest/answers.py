@@ -8,6 +8,7 @@ is judged by Slurm's own ``error_number`` first.
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from typing import Final, Self, TypeVar
 
 import httpx
@@ -37,8 +38,8 @@ UNREADABLE: Final = (ValueError, RecursionError)
 """What msgspec raises for bytes that aren't what was wanted. Its texts tell places and types, never a value."""
 
 
-class Strict(msgspec.Struct):
-    """Base of the wire models: types are never bent to fit, and unknown fields are ignored."""
+class Wire(msgspec.Struct, frozen=True):
+    """Base of what is read: types are never bent to fit, and unknown fields are ignored."""
 
 
 def legible(content: bytes) -> bytes:
@@ -46,7 +47,7 @@ def legible(content: bytes) -> bytes:
     return content if content.isascii() else content.decode("utf-8", "replace").encode()
 
 
-class ErrorEntry(Strict):
+class ErrorEntry(Wire, frozen=True):
     """One entry of ``errors``. Number 0 with the text "No error" is what an unknown single node gives."""
 
     error_number: int = 0
@@ -59,26 +60,26 @@ class ErrorEntry(Strict):
         return quote(f"error {self.error_number} {said} (from {self.source})" if self.source else said)
 
 
-class _Warning(Strict):
+class _Warning(Wire, frozen=True):
     description: str = ""
     source: str = ""
 
 
-class _Release(Strict):
+class _Release(Wire, frozen=True):
     release: str = ""
     cluster: str = ""
 
 
-class _Meta(Strict):
-    slurm: _Release = msgspec.field(default_factory=_Release)
+class _Meta(Wire, frozen=True):
+    slurm: _Release = _Release()
 
 
-class Envelope(Strict, kw_only=True):
+class Envelope(Wire, frozen=True, kw_only=True):
     """What every answer of slurmrestd has around its data. ``errors`` must be there: its absence isn't success."""
 
-    errors: list[ErrorEntry]
-    warnings: list[_Warning] = []
-    meta: _Meta = msgspec.field(default_factory=_Meta)
+    errors: tuple[ErrorEntry, ...]
+    warnings: tuple[_Warning, ...] = ()
+    meta: _Meta = _Meta()
 
     @classmethod
     def parse(cls, content: bytes) -> Self:
@@ -86,7 +87,7 @@ class Envelope(Strict, kw_only=True):
         return msgspec.json.decode(legible(content), type=cls)
 
 
-class _KubeStatus(Strict):
+class _KubeStatus(Wire, frozen=True):
     """The API server's own error, where slurmrestd is asked through its service proxy."""
 
     kind: str
@@ -173,7 +174,7 @@ def _numbers(response: httpx.Response) -> frozenset[int]:
     return frozenset(e.error_number for e in envelope.errors if e.error_number) if envelope else frozenset()
 
 
-def _from_errors(errors: list[ErrorEntry], code: int, what: str) -> SlurmrestError:
+def _from_errors(errors: Sequence[ErrorEntry], code: int, what: str) -> SlurmrestError:
     said = "; ".join(e.text() for e in errors[:5])
     numbers = [e.error_number for e in errors if e.error_number]
     text = f"{what}: HTTP {code}: {said}"

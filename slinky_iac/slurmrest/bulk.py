@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestUnreachable, SlurmrestVersionError
-from slinky_iac.slurmrest.models import Node, NodesAnswer
+from slinky_iac.slurmrest.lists import NodesAnswer
+from slinky_iac.slurmrest.objects import Node
 
 CHUNK = 500
 """Names in one POST: bounds what one bad name can confuse, at no cost in time."""

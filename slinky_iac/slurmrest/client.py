@@ -12,11 +12,13 @@ from collections.abc import Callable, Iterable
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestVersionError
 from slinky_iac.kube.wire import SIEVE
 from slinky_iac.names import REASON_PREFIX
-from slinky_iac.slurmrest import drains, models, raw, versions
+from slinky_iac.slurmrest import controller, drains, versions
 from slinky_iac.slurmrest.accounts import AccountsSession
 from slinky_iac.slurmrest.answers import NO_SUCH_NODE, Envelope, read
 from slinky_iac.slurmrest.bulk import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
-from slinky_iac.slurmrest.lists import JobRows, NodeRows
+from slinky_iac.slurmrest.controller import JobActionResult
+from slinky_iac.slurmrest.lists import JobRows, JobsAnswer, NodeRows, NodesAnswer
+from slinky_iac.slurmrest.objects import Node
 from slinky_iac.slurmrest.session import LONG
 from slinky_iac.slurmrest.shared import FRESH_S
 
@@ -26,22 +28,22 @@ _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 class SlurmrestClient(AccountsSession):
     """One user of one slurmrestd; opens nothing until the first call. Close it, or use ``with``. Not for two threads."""
 
-    def ping(self, *, budget_s: float | None = None) -> models.Pings:
+    def ping(self, *, budget_s: float | None = None) -> controller.Pings:
         """Whether slurmctld answers slurmrestd. No proof of the token (trap 8): see :meth:`diag`."""
-        return self._get("ping/", raw.PingsBody, budget_s).value()
+        return self._get("ping/", controller.Pings, budget_s)
 
     def served(self, *, budget_s: float | None = None) -> tuple[str, ...]:
         """All REST versions that slurmrestd serves, newest first."""
         left = self._left(budget_s)
         return versions.served(lambda path: self._send("GET", path, "ping", left()))
 
-    def diag(self, *, budget_s: float | None = None) -> models.Diag:
+    def diag(self, *, budget_s: float | None = None) -> controller.Diag:
         """Proof that slurmctld takes our tokens. :raises SlurmrestAuthError: it doesn't."""
-        return self._get("diag/", raw.DiagBody, budget_s).value()
+        return self._get("diag/", controller.Diag, budget_s)
 
     def nodes(
         self, since: int | None = None, *, allow_none: bool = False, budget_s: float | None = None
-    ) -> models.NodesAnswer | None:
+    ) -> NodesAnswer | None:
         """All nodes; None where nothing changed since ``since`` (a ``last_update``), which costs next to nothing.
 
         A list without any node is an error unless ``allow_none``: every node would be "gone", and so safe to delete.
@@ -53,7 +55,7 @@ class SlurmrestClient(AccountsSession):
         response = self._send("GET", path, "nodes", left(), params=params, rows=NodeRows)
         if response.status_code == 304 and since is not None:
             return None
-        body = read(response, raw.NodesBody, "nodes")
+        body = read(response, controller.RowlessNodes, "nodes")
         rows: NodeRows = response.extensions[SIEVE]
         answer = rows.answer(body, asked, self._clock.monotonic())
         if not answer.nodes and not allow_none:
@@ -63,25 +65,23 @@ class SlurmrestClient(AccountsSession):
             )
         return answer
 
-    def nodes_again(
-        self, last: models.NodesAnswer, *, allow_none: bool = False, budget_s: float | None = None
-    ) -> models.NodesAnswer:
+    def nodes_again(self, last: NodesAnswer, *, allow_none: bool = False, budget_s: float | None = None) -> NodesAnswer:
         """All nodes as they are now, cheaply where nothing changed since ``last``."""
         asked = self._clock.monotonic()
         answer = self.nodes(last.last_update or None, allow_none=allow_none, budget_s=budget_s)
         return last.still_so(asked, self._clock.monotonic()) if answer is None else answer
 
-    def jobs(self, *, budget_s: float | None = None) -> models.JobsAnswer:
+    def jobs(self, *, budget_s: float | None = None) -> JobsAnswer:
         """All jobs that slurmctld remembers. With PrivateData set, a user who is no admin sees fewer, unsaid."""
         left = self._left(self._lists_s if budget_s is None else budget_s)
         path = self._path("jobs/", left())
         asked = self._clock.monotonic()
         response = self._send("GET", path, "jobs", left(), rows=JobRows)
-        body = read(response, raw.JobsBody, "jobs")
+        body = read(response, controller.RowlessJobs, "jobs")
         rows: JobRows = response.extensions[SIEVE]
         return rows.answer(body, asked, self._clock.monotonic())
 
-    def jobs_after(self, moment: float, *, fresh_s: float = FRESH_S, budget_s: float | None = None) -> models.JobsAnswer:
+    def jobs_after(self, moment: float, *, fresh_s: float = FRESH_S, budget_s: float | None = None) -> JobsAnswer:
         """All jobs, asked after ``moment``: where that is when nodes were answered, what both lists call free was free.
 
         One answer serves all clients of this process that were given the same :class:`SharedJobs`, ask the same slurmrestd
@@ -111,29 +111,21 @@ class SlurmrestClient(AccountsSession):
         """SlurmUser of slurmctld; ``""`` where slurmrestd can't tell, as before 26.05."""
         return (self._conf(self._left(budget_s)).SlurmUser or "").partition("(")[0]
 
-    def _conf(self, left: Callable[[], float]) -> raw.ConfName:
+    def _conf(self, left: Callable[[], float]) -> controller.ConfName:
         if self.version(budget_s=left()) != versions.CONF_SINCE:
-            return raw.ConfName()
+            return controller.ConfName()
         try:
-            return self._get("conf", raw.ConfNameBody, left(), most=LONG).slurm_conf
+            return self._get("conf", controller.ConfNameBody, left(), most=LONG).slurm_conf
         except (SlurmrestRefused, SlurmrestGarbage, SlurmrestVersionError):
-            return raw.ConfName()
+            return controller.ConfName()
 
-    def reservations(self, *, budget_s: float | None = None) -> tuple[models.Reservation, ...]:
+    def reservations(self, *, budget_s: float | None = None) -> tuple[controller.Reservation, ...]:
         """All reservations, past ones excepted."""
-        return self._get("reservations/", raw.ReservationsBody, budget_s, most=LONG).values()
+        return self._get("reservations/", controller.Reservations, budget_s, most=LONG).reservations
 
-    def partitions(self, *, budget_s: float | None = None) -> tuple[str, ...]:
-        """Names of all partitions, those without a node too."""
-        return self._get("partitions/", raw.PartitionsBody, budget_s, most=LONG).values()
-
-    def partition_nodesets(self, *, budget_s: float | None = None) -> dict[str, tuple[str, ...]]:
-        """All partitions, each with the NodeSet= names that its Nodes= has."""
-        return self._get("partitions/", raw.PartitionsBody, budget_s, most=LONG).nodesets()
-
-    def partition_states(self, *, budget_s: float | None = None) -> dict[str, frozenset[str]]:
-        """State of every partition, by name: ``UP``, ``DOWN``, ``DRAIN`` or ``INACTIVE``; empty where Slurm doesn't say."""
-        return self._get("partitions/", raw.PartitionsBody, budget_s, most=LONG).states()
+    def partitions(self, *, budget_s: float | None = None) -> tuple[controller.Partition, ...]:
+        """All partitions, those without a node too."""
+        return self._get("partitions/", controller.Partitions, budget_s, most=LONG).partitions
 
     def set_partition_state(self, name: str, state: str, *, budget_s: float | None = None) -> None:
         """Set the state of a partition that is there: slurmrestd makes one that isn't, so look first.
@@ -156,7 +148,8 @@ class SlurmrestClient(AccountsSession):
         left = self._left(budget_s)
         if self.version(budget_s=left()) != versions.PARTITIONS_SINCE:
             return None
-        return self._get("conf", raw.ConfMetaBody, left()).began()
+        began = self._get("conf", controller.ConfMetaBody, left()).slurm_conf_meta.BOOT_TIME
+        return (began or None) if isinstance(began, int) else began.value
 
     def drain(
         self,
@@ -164,7 +157,7 @@ class SlurmrestClient(AccountsSession):
         reason: str,
         resume_after_s: int | None = None,
         *,
-        seen: models.NodesAnswer | None = None,
+        seen: NodesAnswer | None = None,
         budget_s: float | None = None,
     ) -> BulkResult:
         """Drain the nodes with our ``reason`` (made by ``names.drain_reason``); renew those that we drained before.
@@ -188,7 +181,7 @@ class SlurmrestClient(AccountsSession):
         names: Iterable[str],
         *,
         owners: Iterable[str] = (REASON_PREFIX,),
-        seen: models.NodesAnswer | None = None,
+        seen: NodesAnswer | None = None,
         budget_s: float | None = None,
     ) -> BulkResult:
         """Lift the drains whose reason begins with one of ``owners``; others' are left alone (``FOREIGN``).
@@ -209,7 +202,7 @@ class SlurmrestClient(AccountsSession):
         names: Iterable[str],
         *,
         owners: Iterable[str],
-        seen: models.NodesAnswer | None = None,
+        seen: NodesAnswer | None = None,
         budget_s: float | None = None,
     ) -> BulkResult:
         """Return nodes that are DOWN or drained to service where the reason begins with one of ``owners``.
@@ -231,7 +224,7 @@ class SlurmrestClient(AccountsSession):
         reason: str,
         *,
         owners: Iterable[str] = (REASON_PREFIX,),
-        seen: models.NodesAnswer | None = None,
+        seen: NodesAnswer | None = None,
         budget_s: float | None = None,
     ) -> BulkResult:
         """Change only the reason, and only where the one there begins with one of ``owners``."""
@@ -250,7 +243,7 @@ class SlurmrestClient(AccountsSession):
         names: Iterable[str],
         reason: str,
         *,
-        seen: models.NodesAnswer | None = None,
+        seen: NodesAnswer | None = None,
         budget_s: float | None = None,
     ) -> BulkResult:
         """Set nodes DOWN: **their jobs end now**; requeueable ones are queued again, others become NODE_FAIL.
@@ -262,7 +255,7 @@ class SlurmrestClient(AccountsSession):
         return self._update(
             wanted,
             lambda look: drains.sort_for_drain(wanted, look, reason, None, state="DOWN"),
-            lambda node: node.base == "DOWN",
+            lambda node: "DOWN" in node.state,
             seen,
             budget_s,
         )
@@ -286,7 +279,7 @@ class SlurmrestClient(AccountsSession):
 
     def cancel_jobs(
         self, ids: Iterable[int | str], signal: str | None = None, *, budget_s: float | None = None
-    ) -> tuple[models.JobWord, ...]:
+    ) -> tuple[JobActionResult, ...]:
         """Cancel jobs, or send them ``signal`` (``SIGTERM`` …); what Slurm said about each.
 
         A signal goes to the batch script too (FULL_JOB), which Slurm by itself leaves out. Nothing is sent for no ids:
@@ -298,16 +291,16 @@ class SlurmrestClient(AccountsSession):
         flags = ["VERBOSE"] if signal is None else ["VERBOSE", "FULL_JOB"]
         extra = {} if signal is None else {"signal": signal}
         left = self._left(budget_s)
-        words: list[models.JobWord] = []
+        results: list[JobActionResult] = []
         for at in range(0, len(jobs), CHUNK):
             part = jobs[at : at + CHUNK]
             body = {"jobs": list(part), "flags": flags, **extra}
             path = self._path("jobs/", left())
             response = self._send("DELETE", path, "cancel jobs", left(), json=body, most=LONG)
-            words += read(response, raw.JobWordsBody, "cancel jobs").values(part)
-        return tuple(words)
+            results += read(response, controller.JobStatuses, "cancel jobs").results(part)
+        return tuple(results)
 
-    def requeue_jobs(self, ids: Iterable[int | str], *, budget_s: float | None = None) -> tuple[models.JobWord, ...]:
+    def requeue_jobs(self, ids: Iterable[int | str], *, budget_s: float | None = None) -> tuple[JobActionResult, ...]:
         """Put running jobs back into the queue; what Slurm said about each.
 
         :raises SlurmrestVersionError: slurmrestd is older than 26.05; :meth:`set_down` is the harsher way there.
@@ -322,22 +315,22 @@ class SlurmrestClient(AccountsSession):
             )
         return tuple(self._requeued(job, left()) for job in jobs)
 
-    def _requeued(self, job: str, budget_s: float) -> models.JobWord:
+    def _requeued(self, job: str, budget_s: float) -> JobActionResult:
         # One POST for each: of several, an error names the failed ones in prose only, and says nothing of the others.
         what = f"requeue job {job}"
         response = self._send("POST", self._path("jobs/requeue", budget_s), what, budget_s, json={"jobs": [job]})
         try:
             read(response, Envelope, what)
         except SlurmrestRefused as error:
-            return models.JobWord(job, error.error_number, str(error))
-        return models.JobWord(job, 0, "")
+            return JobActionResult(job, error.error_number, str(error))
+        return JobActionResult(job, 0, "")
 
     def _update(
         self,
         names: tuple[str, ...],
-        sort: Callable[[models.NodesAnswer], Sorted],
-        so: Callable[[models.Node], bool],
-        seen: models.NodesAnswer | None,
+        sort: Callable[[NodesAnswer], Sorted],
+        so: Callable[[Node], bool],
+        seen: NodesAnswer | None,
         budget_s: float | None,
     ) -> BulkResult:
         if not names:
@@ -354,7 +347,7 @@ class SlurmrestClient(AccountsSession):
         done = carry_out(updates, seen=look, post=post, look=lambda: self._all(left()), so=so)
         return in_order(names, done, plan.settled)
 
-    def _all(self, budget_s: float) -> models.NodesAnswer:
+    def _all(self, budget_s: float) -> NodesAnswer:
         answer = self.nodes(budget_s=budget_s)
         if answer is None:
             raise SlurmrestGarbage("nodes: 304 without having been asked for changes")

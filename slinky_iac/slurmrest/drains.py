@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterable
 
 from slinky_iac.names import OPERATOR_REASON_PREFIX, REASON_PREFIX
 from slinky_iac.slurmrest.bulk import NodeResult, Outcome, Sorted, owned
-from slinky_iac.slurmrest.models import Node, NodesAnswer
+from slinky_iac.slurmrest.lists import NodesAnswer
+from slinky_iac.slurmrest.objects import Node
 
 MAX_REASON = 255
 """Bytes. slurmctld takes any length, but slurmdbd's queue wedges for good on megabytes (trap 10)."""
@@ -126,6 +127,6 @@ def _unreadable(node: Node) -> NodeResult:
 
 
 def _foreign(node: Node) -> NodeResult:
-    who = node.reason_user or "somebody"
+    who = node.reason_set_by_user or "somebody"
     why = f"{who}'s: {node.reason!r}" if node.reason else f"drained by {who} without a reason"
     return NodeResult(node.name, Outcome.FOREIGN, f"{why}; left as it is", node)

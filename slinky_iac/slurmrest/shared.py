@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from slinky_iac.errors import SlurmrestError, SlurmrestUnreachable
-from slinky_iac.slurmrest.models import JobsAnswer
+from slinky_iac.slurmrest.lists import JobsAnswer
 
 FRESH_S: Final = 2.0
 """Age in seconds from which a list of jobs is asked for again."""

@@ -8,16 +8,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from msgspec import field
-
 from slinky_iac.errors import SlurmrestVersionError
-from slinky_iac.slurmrest.answers import Envelope, Strict
+from slinky_iac.slurmrest.answers import Envelope, Wire
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.session import LONG
 from slinky_iac.slurmrest.versions import CONF_SINCE
 
 
-class SlurmConf(Strict):
+class SlurmConf(Wire, frozen=True):
     """slurm.conf as slurmctld runs with it: the part that a hybrid cluster depends on. None: not in the answer."""
 
     ClusterName: str | None = None
@@ -41,33 +39,33 @@ class SlurmConf(Strict):
     JobAcctGatherType: str | None = None
 
 
-class _ConfMeta(Strict):
+class _ConfMeta(Wire, frozen=True):
     SLURM_VERSION: str | None = None
 
 
-class _ConfBody(Envelope, kw_only=True):
+class _ConfBody(Envelope, frozen=True, kw_only=True):
     slurm_conf: SlurmConf
-    slurm_conf_meta: _ConfMeta = field(default_factory=_ConfMeta)
+    slurm_conf_meta: _ConfMeta = _ConfMeta()
 
 
-class _Set(Strict):
+class _Set(Wire, frozen=True):
     set: bool = False
     number: int = 0
 
 
-class _Statistics(Strict):
+class _Statistics(Wire, frozen=True):
     req_time: _Set | int
 
 
-class _DiagBody(Envelope, kw_only=True):
+class _DiagBody(Envelope, frozen=True, kw_only=True):
     statistics: _Statistics
 
 
-class _Pinged(Strict):
+class _Pinged(Wire, frozen=True):
     responding: bool
 
 
-class _DbdPingBody(Envelope, kw_only=True):
+class _DbdPingBody(Envelope, frozen=True, kw_only=True):
     pings: list[_Pinged]
 
 

@@ -11,7 +11,7 @@ import httpx
 
 from slinky_iac.errors import SlurmrestVersionError
 from slinky_iac.slurmrest.answers import read, refusal
-from slinky_iac.slurmrest.raw import PingsBody
+from slinky_iac.slurmrest.controller import Pings
 
 SPOKEN = ("v0.0.45", "v0.0.44")
 """Newest first: Slurm 26.05 and 25.11."""
@@ -57,5 +57,5 @@ def _served(ask: Callable[[str], httpx.Response], version: str) -> bool:
     if response.status_code != 200:
         raise refusal(response, what)
     if version in SPOKEN:
-        read(response, PingsBody, what)  # older ones say it otherwise: v0.0.41 has no ``responding`` (24.11.5)
+        read(response, Pings, what)  # older ones say it otherwise: v0.0.41 has no ``responding`` (24.11.5)
     return True

@@ -19,7 +19,8 @@ from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
 from slinky_iac.fence import fence_faults
 from slinky_iac.kube.models import SecretState
-from slinky_iac.slurmrest.models import NodesAnswer, Pings
+from slinky_iac.slurmrest.controller import Pings
+from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.status.build import status
 from slinky_iac.status.facts import OPERATOR, Facts, facts
 from slinky_iac.status.key_changes import MARKS

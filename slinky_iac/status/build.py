@@ -85,7 +85,7 @@ def _said(answer: Answer[object], text: str) -> str:
 
 def _slurmctld(found: Facts, seen: Seen) -> Iterable[Endpoint]:
     where = found.slurmctld or "in Kubernetes"
-    pings = seen.slurmrestd.value.controllers if seen.slurmrestd.value is not None else ()
+    pings = seen.slurmrestd.value.pings if seen.slurmrestd.value is not None else ()
     if not pings:
         yield Endpoint("slurmctld", where, "unknown", text="slurmrestd, which knows, doesn't answer")
     for ping in pings:
@@ -107,10 +107,10 @@ def _slurmdbd(found: Facts, seen: Seen) -> Endpoint:
     here = [each for each in answer.value if each.name == found.cluster]
     if not here:
         text = f"doesn't know the cluster {found.cluster}"
-    elif not here[0].host:
+    elif not here[0].controller.host:
         text = f"answers, but no slurmctld of {found.cluster} is registered with it"
     else:
-        text = f"has slurmctld at {here[0].host}:{here[0].port}"
+        text = f"has slurmctld at {here[0].controller.host}:{here[0].controller.port}"
     return Endpoint("slurmdbd", where, "up", answer.ms, text)
 
 
@@ -118,7 +118,7 @@ def _versions(found: Facts, seen: Seen) -> Iterable[Version]:
     if found.reach is None:
         return
     yield _operator(found, seen)
-    yield Version("slurmrestd", seen.slurmrestd.value.release if seen.slurmrestd.value is not None else UNKNOWN)
+    yield Version("slurmrestd", seen.slurmrestd.value.meta.slurm.release if seen.slurmrestd.value is not None else UNKNOWN)
     if found.has_slurmctld:
         yield _slurmctld_version(found, seen)
     if found.has_slurmdbd:
@@ -142,7 +142,7 @@ def _operator(found: Facts, seen: Seen) -> Version:
 
 def _slurmctld_version(found: Facts, seen: Seen) -> Version:
     clusters = seen.slurmdbd.value or ()
-    protocol = next((each.rpc_version for each in clusters if each.name == found.cluster and each.host), 0)
+    protocol = next((each.rpc_version for each in clusters if each.name == found.cluster and each.controller.host), 0)
     if release := of_protocol(protocol):
         return Version("slurmctld", release, f"by the protocol that slurmdbd knows of it ({protocol})")
     return Version("slurmctld", UNKNOWN, "`scontrol show config | grep VERSION` on its host")

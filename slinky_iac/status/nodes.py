@@ -13,7 +13,7 @@ from slinky_iac.drain.observe import job_view, node_view, nodeset_view, pod_view
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.view import ClusterView
-from slinky_iac.slurmrest.models import Job, Node
+from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.status.facts import Facts
 from slinky_iac.status.model import Drained, Group
 from slinky_iac.status.seen import Seen, SeenNodeSet
@@ -126,7 +126,7 @@ def _observation(settings: GateSettings, seen: SeenNodeSet, cluster: ClusterView
 
 def _row(row: NodeStatus, node: Node | None, stack: str) -> Drained:
     drained = node is not None and node.drained_or_draining
-    owner = whose(node.reason, node.reason_user, stack) if drained and node is not None else ""
+    owner = whose(node.reason, node.reason_set_by_user, stack) if drained and node is not None else ""
     said = word(node.state) if node is not None else UNREGISTERED
     reason = row.reason or ("marked by a scale-in" if row.marked else "")
     return Drained(row.node, row.nodeset, said, owner, reason, row.returns, row.jobs)
@@ -135,7 +135,7 @@ def _row(row: NodeStatus, node: Node | None, stack: str) -> Drained:
 def _other(node: Node, jobs: tuple[Job, ...], cluster: ClusterView, found: Facts) -> Drained:
     hosts = () if found.hosts is None else (*found.hosts.active, *found.hosts.held)
     here = tuple(f"{job.shown} {job.user}" for job in cluster.jobs(node.name)) if jobs else ()
-    returns = iso(node.resume_after) if node.resume_after else ""
-    owner = whose(node.reason, node.reason_user, found.stack)
+    returns = iso(node.resume_after.value) if node.resume_after.value else ""
+    owner = whose(node.reason, node.reason_set_by_user, found.stack)
     group = METAL if node.name in hosts else OTHERS
     return Drained(node.name, group, word(node.state), owner, node.reason, returns, here)

@@ -8,7 +8,9 @@ from typing import Any, Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.models import NodeSetState, Pod
-from slinky_iac.slurmrest.models import Cluster, Diag, JobsAnswer, NodesAnswer, Pings
+from slinky_iac.slurmrest.accounts import Cluster
+from slinky_iac.slurmrest.controller import Diag, Pings
+from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.status.model import Answer
 
 NOT_ASKED: Final = "not asked: "

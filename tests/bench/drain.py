@@ -33,7 +33,7 @@ from lab.slurm.topology import Network
 from slinky_iac import names
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
-from slinky_iac.slurmrest.models import NodesAnswer
+from slinky_iac.slurmrest.lists import NodesAnswer
 from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio
 
 NETWORK = Network("slabn-out", "sn-", IPv4Network("10.96.0.0/24"), None)

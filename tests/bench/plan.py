@@ -37,12 +37,11 @@ from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.plan import ScaleInPlan, plan_scale_in
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
-from slinky_iac.hostlist import expand
 from slinky_iac.operator_version import OperatorVersion
 from slinky_iac.slurmrest.answers import Envelope
-from slinky_iac.slurmrest.lists import JobRows
-from slinky_iac.slurmrest.models import JobsAnswer
-from slinky_iac.slurmrest.raw import JobsBody, Number, RawJob
+from slinky_iac.slurmrest.controller import RowlessJobs
+from slinky_iac.slurmrest.lists import JobRows, JobsAnswer
+from slinky_iac.slurmrest.objects import Job, Number
 from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio, peak_mib
 
 PLAN_MOST_S = 1.0
@@ -178,21 +177,20 @@ def read_ours(content: bytes) -> object:
     rows, whole = JobRows(), memoryview(content)
     for at in range(0, len(whole), PIECE):
         rows.feed(bytes(whole[at : at + PIECE]))
-    return rows.answer(JobsBody.parse(rows.rest()), 0.0, 0.0)
+    return rows.answer(RowlessJobs.parse(rows.rest()), 0.0, 0.0)
 
 
-class WholeBody(Envelope, kw_only=True):
+class WholeBody(Envelope, frozen=True, kw_only=True):
     """GET jobs/ with its rows."""
 
-    jobs: list[RawJob]
+    jobs: tuple[Job, ...]
     last_update: Number
 
 
 def read_whole(content: bytes) -> object:
     """The same values by the shortest way to write it."""
     body = WholeBody.parse(content)
-    jobs = tuple(raw.value(expand(raw.nodes), "", lambda value: value) for raw in body.jobs)
-    return JobsAnswer(jobs, body.last_update.number, 0.0, 0.0)
+    return JobsAnswer(body.jobs, body.last_update.number, 0.0, 0.0)
 
 
 READERS: dict[str, Callable[[bytes], object]] = {"ours": read_ours, "whole": read_whole, "json only": json.loads}

@@ -26,7 +26,8 @@ from slinky_iac.errors import SlurmrestRefused
 from slinky_iac.kube.wire import Retry, Timeouts
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
-from slinky_iac.slurmrest.models import Job, Node, NodesAnswer
+from slinky_iac.slurmrest.lists import NodesAnswer
+from slinky_iac.slurmrest.objects import Job, Node
 from tests.e2e.slurm import Slurm
 
 METAL = ("metal-1", "metal-2")

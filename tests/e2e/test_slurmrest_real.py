@@ -12,13 +12,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec import structs
 
 from lab import paths
 from lab.slurm.cluster import Cluster
 from lab.slurm.topology import Network
 from slinky_iac import names
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown
-from slinky_iac.drain.observe import job_view
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.kube.wire import Retry
@@ -69,17 +69,17 @@ def client(cluster: Cluster, own: Slurm) -> Iterator[SlurmrestClient]:
 
 def test_the_newest_version_and_the_proof_of_the_key(cluster: Cluster, client: SlurmrestClient) -> None:
     assert client.version() == "v0.0.45"
-    assert client.ping().controllers[0].responding
-    assert client.diag().cluster == "lab"
+    assert client.ping().pings[0].responding
+    assert client.diag().meta.slurm.cluster == "lab"
     (known,) = client.clusters()
-    assert (known.name, known.port) == ("lab", 6817)
+    assert (known.name, known.controller.port) == ("lab", 6817)
     assert known.rpc_version >= 11520
     with client_of(cluster, b"not the key of this cluster, but long enough") as stranger:
-        assert not stranger.ping().controllers[0].responding
+        assert not stranger.ping().pings[0].responding
         with pytest.raises(SlurmrestAuthError, match=r"jwt_hs256\.key"):
             stranger.nodes()
     with client_of(cluster, b"the next key, not known yet", key_of(cluster)) as rotating:
-        assert rotating.diag().cluster == "lab"
+        assert rotating.diag().meta.slurm.cluster == "lab"
 
 
 def test_an_unchanged_list_is_a_304_and_a_change_is_seen(client: SlurmrestClient, own: Slurm) -> None:
@@ -93,13 +93,13 @@ def test_drain_renew_and_undrain(client: SlurmrestClient, own: Slurm) -> None:
     assert client.drain(METAL, OURS, 600).complete
     first = node(client, "metal-1")
     assert first.drained_or_draining
-    assert (first.reason, first.reason_user) == (OURS, "slurm")
-    assert first.resume_after is not None
-    assert abs(first.resume_after - time.time() - 600) < 30
+    assert (first.reason, first.reason_set_by_user) == (OURS, "slurm")
+    assert first.resume_after.value is not None
+    assert abs(first.resume_after.value - time.time() - 600) < 30
     assert client.drain(METAL, OURS, 1200).complete
     renewed = node(client, "metal-1")
-    assert renewed.resume_after is not None
-    assert renewed.resume_after > first.resume_after + 500
+    assert renewed.resume_after.value is not None
+    assert renewed.resume_after.value > first.resume_after.value + 500
     assert renewed.reason_changed_at == first.reason_changed_at
     assert all(isinstance(v, Free) for v in verdicts(client).values())
     assert client.undrain(METAL).complete
@@ -126,18 +126,18 @@ def test_jobs_of_every_kind_are_read(client: SlurmrestClient, own: Slurm) -> Non
     array = metal(own, "--array=3-4", "-t5", "-w", "metal-2")
     waiting = metal(own, "--begin=now+1hour", "--no-requeue")
     own.await_running(both, endless)
-    await_true("a task of the array runs", lambda: any(j.array_task_id == 3 for j in client.jobs().jobs), 60)
+    await_true("a task of the array runs", lambda: any(j.task.endswith("_3") for j in client.jobs().jobs), 60)
     found = job(client, both)
-    assert set(found.nodes) == set(METAL)
-    assert found.time_limit_min == 10
-    assert found.start is not None
-    assert found.end == found.start + 600
-    assert (found.user, found.partition, found.requeueable) == ("alice", "metal", True)
-    assert (job(client, endless).end, job(client, endless).time_limit_min) == (None, None)
-    tasks = [j for j in client.jobs().jobs if j.array_job_id == array]
+    assert set(found.node_names) == set(METAL)
+    assert found.time_limit.value == 10
+    assert found.start_time.value is not None
+    assert found.expected_end == found.start_time.value + 600
+    assert (found.user_name, found.partition, found.requeue) == ("alice", "metal", True)
+    assert (job(client, endless).expected_end, job(client, endless).time_limit.value) == (None, None)
+    tasks = [j for j in client.jobs().jobs if j.array_job_id.value == array]
     assert f"{array}_3" in {j.label for j in tasks}
     pending = job(client, waiting)
-    assert (job_view(pending).active, pending.nodes, pending.requeueable) == (False, (), False)
+    assert (pending.active, pending.node_names, pending.requeue) == (False, (), False)
 
 
 def test_a_busy_node_is_free_only_when_its_jobs_are_gone(client: SlurmrestClient, own: Slurm) -> None:
@@ -150,7 +150,7 @@ def test_a_busy_node_is_free_only_when_its_jobs_are_gone(client: SlurmrestClient
     assert isinstance(first["metal-2"], Free)
     own.admin("scontrol", "suspend", str(running))
     suspended = node(client, "metal-1")
-    assert (suspended.base, suspended.alloc_cpus) == ("IDLE", 0), "trap 4: the node itself looks drained"
+    assert ("IDLE" in suspended.state, suspended.busy) == (True, False), "trap 4: the node itself looks drained"
     assert isinstance(verdicts(client)["metal-1"], Busy)
     (word,) = client.cancel_jobs([running])
     assert word.done
@@ -165,11 +165,11 @@ def test_cancel_and_requeue_touch_the_jobs_named_and_no_other(client: SlurmrestC
     assert client.cancel_jobs([first])[0].gone or client.cancel_jobs([first])[0].done
     requeued = client.requeue_jobs([second, fixed, 99_999])
     assert [(w.done, w.gone) for w in requeued] == [(True, False), (False, False), (False, True)]
-    await_true("the second waits again", lambda: job(client, second).restarts == 1, 30)
-    assert "CANCELLED" in job(client, first).states
+    await_true("the second waits again", lambda: job(client, second).restart_cnt == 1, 30)
+    assert "CANCELLED" in job(client, first).job_state
     for untouched in (kept, fixed):
-        assert job(client, untouched).states == {"RUNNING"}
-        assert job(client, untouched).restarts == 0
+        assert job(client, untouched).job_state == {"RUNNING"}
+        assert job(client, untouched).restart_cnt == 0
 
 
 def test_a_task_of_an_array_is_requeued_and_cancelled_by_its_own_name_and_the_others_run_on(
@@ -178,21 +178,21 @@ def test_a_task_of_an_array_is_requeued_and_cancelled_by_its_own_name_and_the_ot
     """One of the tasks has the array's own id, and that bare id stands for all of them."""
     array = metal(own, "--array=0-2", "-t5")
 
-    def tasks() -> dict[int, tuple[frozenset[str], int]]:
-        return {j.array_task_id: (j.states, j.restarts) for j in client.jobs().jobs if j.array_job_id == array and j.task}
+    def tasks() -> dict[str, tuple[frozenset[str], int]]:
+        return {j.task: (j.job_state, j.restart_cnt) for j in client.jobs().jobs if j.array_job_id.value == array and j.task}
 
     running = (frozenset({"RUNNING"}), 0)
     await_true("all tasks run", lambda: list(tasks().values()) == [running] * 3, 60)
     (last,) = [j for j in client.jobs().jobs if j.job_id == array]
-    handle = job_view(last).handle
-    assert handle == f"{array}_{last.array_task_id}"
+    handle = last.handle
+    assert handle == f"{array}_{last.array_task_id.number}"
     (word,) = client.requeue_jobs([handle])
     assert word.done
-    await_true("that task waits again", lambda: tasks()[last.array_task_id][1] == 1, 30)
+    await_true("that task waits again", lambda: tasks()[last.task][1] == 1, 30)
     (word,) = client.cancel_jobs([handle])
     assert word.done
     found = tasks()
-    assert "CANCELLED" in found.pop(last.array_task_id)[0]
+    assert "CANCELLED" in found.pop(last.task)[0]
     assert list(found.values()) == [running] * 2
 
 
@@ -209,7 +209,7 @@ def test_a_signal_reaches_the_batch_script_itself(cluster: Cluster, client: Slur
     assert word.done
     (row,) = own.await_completed(trapped)
     assert (row.state, row.exit_code) == ("FAILED", "7:0")
-    assert job(client, kept).states == {"RUNNING"}
+    assert job(client, kept).job_state == {"RUNNING"}
 
 
 def exists(cluster: Cluster, path: str) -> bool:
@@ -222,20 +222,20 @@ def test_down_requeues_what_may_be_and_ends_the_rest_and_slurmdbd_tells(client: 
     own.await_running(again, never)
     assert client.drain(["metal-1"], OURS).complete
     assert client.set_down(["metal-1"], OURS).complete
-    await_true("the first waits again", lambda: "PENDING" in job(client, again).states, 30)
-    await_true("the second ended", lambda: "NODE_FAIL" in job(client, never).states, 30)
+    await_true("the first waits again", lambda: "PENDING" in job(client, again).job_state, 30)
+    await_true("the second ended", lambda: "NODE_FAIL" in job(client, never).job_state, 30)
     down = node(client, "metal-1")
     assert {"DOWN", "DRAIN"} <= down.state
     assert client.undrain(["metal-1"]).complete
     assert node(client, "metal-1").reason == OURS, "the reason stays on a DOWN node"
 
     def failed() -> set[int]:
-        return {run.job_id for run in client.failed_since(began) if run.nodes == ("metal-1",) and run.end}
+        return {run.job_id for run in client.failed_since(began) if run.node_names == ("metal-1",) and run.time.end}
 
     await_true("slurmdbd has both ends", lambda: failed() == {again, never}, 30)
     runs = client.accounted([again, never])
-    assert {run.job_id for run in runs if "NODE_FAIL" in run.states} == {again, never}
-    assert {run.job_id for run in runs if "PENDING" in run.states} == {again}, "a requeued job has a run more"
+    assert {run.job_id for run in runs if "NODE_FAIL" in run.state.current} == {again, never}
+    assert {run.job_id for run in runs if "PENDING" in run.state.current} == {again}, "a requeued job has a run more"
     assert client.accounted([never + 10_000]) == ()
     own.admin("scontrol", "update", "nodename=metal-1", "state=resume")
 
@@ -243,7 +243,7 @@ def test_down_requeues_what_may_be_and_ends_the_rest_and_slurmdbd_tells(client: 
 def test_one_bad_name_fails_the_call_and_each_node_is_told_as_it_is(client: SlurmrestClient, own: Slurm) -> None:
     """Whether the other nodes of the call are done differs between releases of Slurm, so only the look counts."""
     look = looked_at(client)
-    ghost = replace(look.by_name()["metal-1"], name="ghost-1")
+    ghost = structs.replace(look.by_name()["metal-1"], name="ghost-1")
     result = client.drain(["metal-1", "ghost-1", "metal-2"], OURS, seen=replace(look, nodes=(*look.nodes, ghost)))
     assert [e.error_number for e in result.errors if isinstance(e, SlurmrestRefused)] == [2018]
     assert result.names(Outcome.ABSENT) == ("ghost-1",)
@@ -274,12 +274,12 @@ def test_without_slurmctld_nothing_is_concluded_and_it_is_said_who_is_missing(
     with client_of(cluster, tries=1) as once:
         once.version()
         cluster.stop("ctl", "slurmctld")
-        assert not once.ping().controllers[0].responding
+        assert not once.ping().pings[0].responding
         for call in (once.nodes, once.jobs):
             with pytest.raises(SlurmrestUnreachable, match="can't reach slurmctld"):
                 call()
     cluster.start("ctl", "slurmctld")
-    await_true("slurmctld answers again", lambda: client.ping().controllers[0].responding, 60)
+    await_true("slurmctld answers again", lambda: client.ping().pings[0].responding, 60)
     own.await_registered(*METAL)
 
 
@@ -305,7 +305,7 @@ def test_a_drain_that_a_crash_undid_is_seen_to_be_gone(cluster: Cluster, client:
 def crash(cluster: Cluster, client: SlurmrestClient) -> None:
     cluster.kill("ctl", "slurmctld")
     cluster.start("ctl", "slurmctld")
-    await_true("slurmctld answers again", lambda: client.ping().controllers[0].responding, 60)
+    await_true("slurmctld answers again", lambda: client.ping().pings[0].responding, 60)
 
 
 def test_without_slurmrestd_it_is_unreachable_and_comes_back(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
@@ -359,7 +359,7 @@ def proxied(world: World, cluster: Cluster) -> Iterator[SlurmrestClient]:
 def test_all_of_it_works_through_the_api_servers_service_proxy(
     proxied: SlurmrestClient, cluster: Cluster, own: Slurm
 ) -> None:
-    assert proxied.diag().cluster == "lab"
+    assert proxied.diag().meta.slurm.cluster == "lab"
     running = metal(own, "-w", "metal-1", "-t5")
     own.await_running(running)
     assert proxied.drain(METAL, OURS, 600).complete

@@ -228,7 +228,7 @@ TARGETS = (
     Target(
         "slurmrestd-partitions",
         PARTITIONS,
-        _asking(lambda c: (c.partition_states(), c.partition_nodesets())),
+        _asking(lambda c: [(each.partition.state, each.nodesets) for each in c.partitions()]),
         (SlurmrestError,),
     ),
     Target("slurmrestd-reservations", RESERVATIONS, _asking(lambda c: c.reservations()), (SlurmrestError,)),

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 
 from slinky_iac.hostlist import expand
-from slinky_iac.slurmrest.lists import NodeRows
-from slinky_iac.slurmrest.models import NodesAnswer
-from slinky_iac.slurmrest.raw import NodesBody
+from slinky_iac.slurmrest.controller import RowlessNodes
+from slinky_iac.slurmrest.lists import NodeRows, NodesAnswer
 from tests.bench import drain
 from tests.unit.slurmrest.fake import answer, node, number
 
@@ -15,7 +14,7 @@ from tests.unit.slurmrest.fake import answer, node, number
 def look(*names: str) -> NodesAnswer:
     rows = NodeRows()
     rows.feed(answer(nodes=[node(name) for name in names], last_update=number(1)).content)
-    return rows.answer(NodesBody.parse(rows.rest()), 0.0, 0.0)
+    return rows.answer(RowlessNodes.parse(rows.rest()), 0.0, 0.0)
 
 
 def test_expression_and_names_are_the_same_nodes() -> None:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from slinky_iac.drain.logins import interactive
 from slinky_iac.specs.workers import replaces_pods
 from tests.unit.drain.test_observe import JOB
 
 POD = "slurm-login-main-7f9c-x2x"
-SRUN = replace(JOB, submitted_from=POD)
+SRUN = replace(JOB, allocating_node=POD)
 
 
 def shown(*jobs: Any, hide: str = "") -> list[str]:
@@ -21,16 +21,16 @@ def shown(*jobs: Any, hide: str = "") -> list[str]:
 
 @pytest.mark.parametrize("state", ["RUNNING", "SUSPENDED", "COMPLETING", "PENDING", "CONFIGURING"])
 def test_a_job_that_srun_or_salloc_holds_from_the_pod_is_in_the_way(state: str) -> None:
-    assert shown(replace(SRUN, states=frozenset({state}))) == ["12_3"]
+    assert shown(replace(SRUN, job_state=frozenset({state}))) == ["12_3"]
 
 
 @pytest.mark.parametrize(
     "job",
     [
-        replace(SRUN, batch=True),
-        replace(SRUN, submitted_from="login-1"),
-        replace(SRUN, states=frozenset({"CANCELLED"})),
-        replace(SRUN, submitted_from=""),
+        replace(SRUN, batch_flag=True),
+        replace(SRUN, allocating_node="login-1"),
+        replace(SRUN, job_state=frozenset({"CANCELLED"})),
+        replace(SRUN, allocating_node=""),
     ],
     ids=["of sbatch", "from another host", "over", "of no known host"],
 )
@@ -39,7 +39,7 @@ def test_any_other_job_is_not(job: Any) -> None:
 
 
 def test_a_host_is_known_by_its_short_name() -> None:
-    assert [view.shown for view in interactive([replace(SRUN, submitted_from="worker-7")], ["Worker-7.example.org"])] == [
+    assert [view.shown for view in interactive([replace(SRUN, allocating_node="worker-7")], ["Worker-7.example.org"])] == [
         "12_3"
     ]
 

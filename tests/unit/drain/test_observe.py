@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from slinky_iac import names
 from slinky_iac.drain.observe import REUSED_S, job_view, look, node_view, nodeset_view, pod_view, reservation_view
 from slinky_iac.kube.models import NodeSetState, Pod, Ref
-from slinky_iac.slurmrest.models import Job, Node, Reservation
 from slinky_iac.slurmrest.shared import SharedJobs
+from tests.unit import builders
 from tests.unit.drain.made import NOW
 from tests.unit.drain.test_drive import settings
 from tests.unit.slurmrest.fake import FakeSlurm, job, node
@@ -56,43 +56,11 @@ NODESET = NodeSetState(
     scaling_mode="StatefulSet",
     selector="",
 )
-NODE = Node(
-    name="gpu-2",
-    state=frozenset({"IDLE", "DRAIN"}),
-    base="IDLE",
-    reason="bad DIMM",
-    reason_user="root",
-    reason_changed_at=NOW - 9,
-    alloc_cpus=1,
-    features=("gpu",),
-    active_features=("gpu",),
-    partitions=("gpu",),
-    resume_after=NOW + 9,
-    comment="",
-    reservation="",
+NODE = builders.node(
+    "gpu-2", "IDLE+DRAIN", reason="bad DIMM", user="root", reason_changed_at=NOW - 9, alloc_cpus=1, resume_after=NOW + 9
 )
-JOB = Job(
-    job_id=20,
-    array_job_id=12,
-    array_task_id=3,
-    het_job_id=None,
-    het_offset=None,
-    name="train",
-    user="alice",
-    account="research",
-    partition="gpu",
-    states=frozenset({"RUNNING"}),
-    nodes=("gpu-1", "gpu-2"),
-    submitted=NOW - 9,
-    start=NOW - 5,
-    end=NOW + 5,
-    time_limit_min=10,
-    exclusive=True,
-    requeueable=True,
-    restarts=0,
-    reservation="",
-    state_reason="None",
-)
+TASK = {"array_job_id": 12, "array_task_id": 3}
+JOB = builders.job(20, "gpu-[1-2]", start_time=NOW - 5, end_time=NOW + 5, **TASK)
 
 
 def test_pod_is_named_by_its_slurm_node_and_carries_what_the_operator_saw():
@@ -170,19 +138,18 @@ def test_job_keeps_its_label_nodes_and_end():
     assert (view.shown, view.user, view.nodes, view.expected_end) == ("12_3", "alice", ("gpu-1", "gpu-2"), NOW + 5)
     assert view.active
     assert view.requeueable
-    assert view.exclusive
 
 
 def test_job_without_a_limit_has_no_known_end_whatever_slurm_writes_there():
-    assert job_view(replace(JOB, time_limit_min=None)).expected_end is None
+    assert job_view(builders.job(20, limit=None, end_time=NOW + 5)).expected_end is None
 
 
 def test_reservation_without_an_end_lasts():
-    made = Reservation("maint", ("gpu-2",), None, None, frozenset(), (), (), "")
+    made = builders.reservation("maint", "gpu-2", None, None)
     view = reservation_view(made)
     assert (view.start, view.nodes) == (0, ("gpu-2",))
     assert view.end > NOW + 10**9
-    assert reservation_view(replace(made, start=NOW, end=NOW + 1)).end == NOW + 1
+    assert reservation_view(builders.reservation("maint", "gpu-2", NOW, NOW + 1)).end == NOW + 1
 
 
 class Kube:

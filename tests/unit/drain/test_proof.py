@@ -8,7 +8,7 @@ from slinky_iac.drain import proof
 from slinky_iac.drain.actions import Cancel, Requeue, Wait
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.errors import DrainLost
-from slinky_iac.slurmrest.models import Accounted
+from tests.unit import builders
 from tests.unit.drain.made import OWNER, given_up, held, job, node, pod, seen
 from tests.unit.drain.test_drive import settings
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, run
@@ -136,7 +136,7 @@ def test_a_node_that_a_person_drained_counts_once_its_pod_is_marked():
 
 
 def test_only_runs_on_these_nodes_and_since_then_are_lost():
-    lost = Accounted(1, frozenset({"NODE_FAIL"}), ("gpu-1", "gpu-2"), NOW - 9, None)
-    nowhere = replace(lost, nodes=())
+    lost = builders.run(1, "NODE_FAIL", nodes="gpu-[1-2]", end=None)
+    nowhere = builders.run(1, "NODE_FAIL", nodes="", end=None)
     assert proof.lost_runs([lost, nowhere], met(nodes=("gpu-2",))) == (lost,)
     assert proof.lost_runs([lost, nowhere], met(1, nodes=("gpu-3",))) == (nowhere,)

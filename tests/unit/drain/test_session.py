@@ -10,10 +10,14 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.actions import Cancel, Requeue, Signal
 from slinky_iac.drain.session import Session
 from slinky_iac.kube.wire import Clock
-from slinky_iac.slurmrest.models import JobWord
+from slinky_iac.slurmrest.controller import JobActionResult
 from tests.unit.drain.test_drive import settings
 
-WORDS = (JobWord("1", 0, ""), JobWord("2", 2021, "done"), JobWord("3_1", 2132, "Only batch jobs are accepted"))
+WORDS = (
+    JobActionResult("1", 0, ""),
+    JobActionResult("2", 2021, "done"),
+    JobActionResult("3_1", 2132, "Only batch jobs are accepted"),
+)
 
 
 class Slurm:

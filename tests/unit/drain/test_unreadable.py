@@ -13,8 +13,7 @@ from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.scene import scene
 from slinky_iac.drain.text import jobs_in_words
-from slinky_iac.drain.view import UNREADABLE, ClusterView
-from slinky_iac.slurmrest import models
+from slinky_iac.drain.view import ClusterView
 from tests.unit.drain import made
 from tests.unit.drain.made import NOW, goal, held, job, node, pod
 from tests.unit.slurmrest import fake
@@ -35,10 +34,6 @@ def looked(jobs=(), nodes=(), *swaps):
 
     with slurm.client(transport=Raw()) as client:
         return cluster_view(client)
-
-
-def test_the_mark_is_the_same_in_both_rooms():
-    assert models.UNREADABLE == UNREADABLE
 
 
 def test_one_byte_in_a_jobs_name_stops_no_drain():

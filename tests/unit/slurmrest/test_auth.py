@@ -79,7 +79,7 @@ def test_while_a_key_is_rotated_the_other_key_is_tried_and_remembered() -> None:
 def test_a_refusal_by_number_under_another_status_is_a_refusal_too() -> None:
     slurm = FakeSlurm().add(node("g-0"))
     slurm.faults = [lambda _: answer(500, [error(1007)])]
-    assert slurm.client().diag().cluster == "lab"
+    assert slurm.client().diag().meta.slurm.cluster == "lab"
 
 
 def test_it_gives_up_after_every_key_and_a_post_is_not_done_twice() -> None:

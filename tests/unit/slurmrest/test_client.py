@@ -11,7 +11,7 @@ from slinky_iac import names
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestUnreachable, SlurmrestVersionError
 from slinky_iac.kube.wire import Retry
 from slinky_iac.slurmrest.bulk import Outcome
-from slinky_iac.slurmrest.models import Job
+from slinky_iac.slurmrest.objects import Job
 from slinky_iac.slurmrest.versions import negotiate, served
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, job, node, number
 
@@ -71,10 +71,10 @@ def test_a_node_as_slurm_tells_it() -> None:
     answered = slurm.client().nodes()
     assert answered is not None
     (found,) = answered.nodes
-    assert found.base == "MIXED"
+    assert found.known
     assert found.state == {"MIXED", "DRAIN", "DYNAMIC_NORM"}
-    assert (found.reason, found.reason_user, found.reason_changed_at) == (OURS, "slurm", NOW)
-    assert (found.alloc_cpus, found.resume_after, found.partitions) == (3, NOW + 9, ("gpu",))
+    assert (found.reason, found.reason_set_by_user, found.reason_changed_at.value) == (OURS, "slurm", NOW)
+    assert (found.alloc_cpus, found.resume_after.value, found.partitions) == (3, NOW + 9, ("gpu",))
     assert answered.last_update == NOW
     assert answered.asked < answered.answered
 
@@ -114,17 +114,15 @@ def test_jobs_as_slurm_tells_them() -> None:
         job(18, limit=None, nodes="g-2"),
         job(19, array_job_id=number(12), array_task_id=number(3)),
         job(20, "PENDING", array_job_id=number(20), array_task_id=number(None)),
-        job(21, het_job_id=number(21), het_job_offset=number(0), shared=["none"], requeue=False),
+        job(21, het_job_id=number(21), het_job_offset=number(0), requeue=False),
         job(22, array_job_id=number(22), array_task_id=number(0)),
     )
-    assert job_of(slurm, 17).nodes == ("g-1", "g-0", "m-1")
-    assert (job_of(slurm, 17).end, job_of(slurm, 17).time_limit_min) == (NOW + 540, 10)
-    assert (job_of(slurm, 18).end, job_of(slurm, 18).time_limit_min) == (None, None)
+    assert job_of(slurm, 17).node_names == ("g-1", "g-0", "m-1")
+    assert (job_of(slurm, 17).expected_end, job_of(slurm, 17).time_limit.value) == (NOW + 540, 10)
+    assert (job_of(slurm, 18).expected_end, job_of(slurm, 18).time_limit.value) == (None, None)
     labels = {i: job_of(slurm, i).label for i in (17, 19, 20, 21)}
     assert labels == {17: "17", 19: "12_3", 20: "20_[…]", 21: "21+0"}
-    assert job_of(slurm, 21).exclusive
-    assert not job_of(slurm, 21).requeueable
-    assert not job_of(slurm, 17).exclusive
+    assert not job_of(slurm, 21).requeue
 
 
 def test_a_drain_carries_reason_and_timer_and_renewing_keeps_the_reason() -> None:
@@ -302,11 +300,11 @@ def test_clusters_and_reservations() -> None:
     slurm.faults = [lambda _: answer(clusters=[lab]), lambda _: answer(reservations=[night])]
     client = slurm.client()
     (cluster,) = client.clusters()
-    assert (cluster.host, cluster.port, cluster.rpc_version) == ("10.9.0.1", 6817, 11520)
+    assert (cluster.controller.host, cluster.controller.port, cluster.rpc_version) == ("10.9.0.1", 6817, 11520)
     assert slurm.asked[-1][1] == "/slurmdb/v0.0.45/clusters/"
     (reservation,) = client.reservations()
-    assert reservation.nodes == ("g-0", "g-1")
-    assert (reservation.start, reservation.end, reservation.users) == (NOW, NOW + 60, ("root", "bob"))
+    assert reservation.node_names == ("g-0", "g-1")
+    assert (reservation.start_time.value, reservation.end_time.value) == (NOW, NOW + 60)
 
 
 def test_pauses_grow_with_jitter_and_end_with_the_tries_or_the_budget() -> None:

@@ -11,7 +11,8 @@ import pytest
 from slinky_iac import names
 from slinky_iac.errors import SlurmrestGarbage
 from slinky_iac.slurmrest.bulk import Outcome
-from slinky_iac.slurmrest.models import UNREADABLE, JobsAnswer, NodesAnswer
+from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
+from slinky_iac.slurmrest.objects import UNREADABLE
 from tests.unit.slurmrest.fake import FakeSlurm, job, node, number
 
 OURS = names.drain_reason("dev", "gpu", "scale-in 3->1")
@@ -46,7 +47,7 @@ def test_bytes_that_are_no_text_in_a_jobs_name_cost_nothing(raw: bytes) -> None:
     found = jobs_of((b"MARK", b"a" + raw + b"b"), rows=[job(17, name="MARK", nodes="g-0"), job(18)])
     assert [each.job_id for each in found.jobs] == [17, 18]
     assert found.jobs[0].name.startswith("a\ufffd")
-    assert found.jobs[0].nodes == ("g-0",)
+    assert found.jobs[0].node_names == ("g-0",)
     assert found.unreadable == ()
 
 
@@ -62,17 +63,17 @@ def test_bytes_that_are_no_text_in_a_nodes_reason_cost_nothing() -> None:
 def test_a_job_whose_node_list_cannot_be_read_may_hold_any_node(list_of_nodes: str) -> None:
     swaps = ((b"MARK", b"g-\xff"),) if list_of_nodes == "MARK" else ()
     found = jobs_of(*swaps, rows=[job(17, nodes=list_of_nodes), job(18, nodes="g-2")])
-    assert [each.nodes for each in found.jobs] == [(), ("g-2",)]
+    assert [each.node_names for each in found.jobs] == [(), ("g-2",)]
     (bad,) = found.unreadable
-    assert bad.states == {"RUNNING", UNREADABLE}
+    assert bad.job_state == {"RUNNING", UNREADABLE}
     assert bad.trouble.startswith("job 17 can't be read: ")
 
 
 def test_a_state_with_bytes_that_are_no_text_is_no_finished_job() -> None:
     found = jobs_of((b"MARK", b"COMPLETED\xff"), rows=[job(17, "MARK", nodes="g-0")])
     (bad,) = found.unreadable
-    assert UNREADABLE in bad.states
-    assert bad.nodes == ("g-0",)
+    assert UNREADABLE in bad.job_state
+    assert bad.node_names == ("g-0",)
 
 
 @pytest.mark.parametrize("field", ["job_id", "job_state", "nodes", "time_limit", "end_time", "user_name"])
@@ -86,22 +87,22 @@ def test_a_job_without_what_a_drain_decides_by_stays_in_the_list(field: str, bro
     bad, good = found.jobs
     assert (found.unreadable, good.job_id) == ((bad,), 18)
     assert field in bad.unreadable
-    assert bad.nodes == (() if field == "nodes" else ("g-0",))
-    assert (UNREADABLE in bad.states) == (field in ("nodes", "job_state"))
+    assert bad.node_names == (() if field == "nodes" else ("g-0",))
+    assert (UNREADABLE in bad.job_state) == (field in ("nodes", "job_state"))
     assert "can't be read" in bad.trouble
-    assert not bad.requeueable
+    assert not bad.requeue
 
 
 def test_a_job_that_is_no_json_at_all_may_hold_any_node() -> None:
     found = jobs_of((b'"MARK"', b"NaN"), rows=[job(17, name="MARK", nodes="g-0"), job(18)])
     bad, good = found.jobs
-    assert (bad.job_id, bad.states, bad.nodes, good.job_id) == (0, {UNREADABLE}, (), 18)
+    assert (bad.job_id, bad.job_state, bad.node_names, good.job_id) == (0, {UNREADABLE}, (), 18)
     assert bad.trouble.startswith("a job without a readable id can't be read")
 
 
 def test_if_no_job_can_be_read_none_counts_as_over() -> None:
     found = jobs_of(rows=[{"job_id": 1}, {"job_id": 2}])
-    assert [each.states for each in found.jobs] == [{UNREADABLE}] * 2
+    assert [each.job_state for each in found.jobs] == [{UNREADABLE}] * 2
     assert len(found.unreadable) == 2
 
 
@@ -111,7 +112,7 @@ def test_a_node_without_what_a_drain_decides_by_is_there_and_unknown(field: str)
     for row in (lacking, {**lacking, field: "soon" if field in ("alloc_cpus", "resume_after") else {"wrong": "kind"}}):
         found = nodes_of(rows=[row, node("g-1")])
         (bad,) = found.unreadable
-        assert (bad.name, bad.state, bad.base) == ("g-0", {UNREADABLE}, "")
+        assert (bad.name, bad.state, bad.known) == ("g-0", {UNREADABLE}, False)
         assert field in bad.trouble
         assert found.by_name()["g-1"].state == {"IDLE"}
 
@@ -169,5 +170,5 @@ def test_the_token_is_hidden_in_rows_too() -> None:
 def test_hosts_that_are_counted_by_the_second_are_names_like_others() -> None:
     """One odd host anywhere in the list made every look unreadable."""
     found = jobs_of(rows=[job(17, nodes="n[1234567890-1234567891]")])
-    assert found.jobs[0].nodes == ("n1234567890", "n1234567891")
+    assert found.jobs[0].node_names == ("n1234567890", "n1234567891")
     assert found.unreadable == ()

@@ -20,7 +20,8 @@ from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
-from slinky_iac.slurmrest.models import Node, NodesAnswer
+from slinky_iac.slurmrest.lists import NodesAnswer
+from slinky_iac.slurmrest.objects import Node
 from tests.unit.slurmrest.fake import KEY, FakeSlurm, answer, error, job, node
 
 Reply = Callable[[BaseHTTPRequestHandler], None]

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
-from slinky_iac.slurmrest.models import JobsAnswer
+from slinky_iac.slurmrest.lists import JobsAnswer
 from slinky_iac.slurmrest.shared import FRESH_S, SharedJobs
 from tests.unit.slurmrest.fake import FakeSlurm, job, node
 

@@ -121,7 +121,7 @@ def refusal(url: str, ca_file: Path, *pair: Path) -> str:
 def test_the_token_goes_to_a_server_that_the_ca_file_vouches_for(serve: Serve, ca: Pair, tmp_path: Path) -> None:
     server = serve(issued(ca, "127.0.0.1"))
     with client_of(server.url(), trusting(tmp_path, ca)) as client:
-        assert client.ping().controllers[0].hostname == "ctl"
+        assert client.ping().pings[0].hostname == "ctl"
     assert len(server.tokens) >= 1
 
 
@@ -219,7 +219,7 @@ def test_certificates_that_are_replaced_are_used_from_the_next_call_on(serve: Se
             client.ping()
         trusting(tmp_path, later)
         issued(later, client="new-gate").write(tmp_path, "gate")
-        assert client.ping().controllers[0].hostname == "ctl"
+        assert client.ping().pings[0].hostname == "ctl"
     assert "new-gate" in str(server.peers[-1])
 
 
@@ -238,7 +238,7 @@ def test_files_caught_between_two_writes_cost_one_call_and_not_the_client(serve:
         with pytest.raises(SlurmrestUnreachable, match="don't fit"):
             client.ping()
         issued(ca, client="gate").write(tmp_path, "gate")
-        assert client.ping().controllers
+        assert client.ping().pings
 
 
 @pytest.mark.parametrize("missing", ["gate.crt", "gate.key", "ca.crt"])

@@ -135,14 +135,14 @@ def test_trap_7_a_drain_of_somebody_else_is_never_overwritten_or_lifted() -> Non
 def test_trap_8_a_bad_token_is_511_and_the_message_names_both_causes() -> None:
     slurm = FakeSlurm(keys=(OTHER_KEY,)).add(node("g-0"))
     client = slurm.client()
-    assert not client.ping().controllers[0].responding
+    assert not client.ping().pings[0].responding
     with pytest.raises(SlurmrestAuthError, match=r"jwt_hs256\.key.*must not be newer than slurmctld") as refused:
         client.diag()
     assert "clock" in str(refused.value)
     slurm.faults = [lambda _: httpx.Response(401, text="Authentication failure")]
     with pytest.raises(SlurmrestAuthError, match="X-SLURM-USER-TOKEN"):
         slurm.client().diag()
-    assert FakeSlurm(keys=(OTHER_KEY,)).client(KEY, OTHER_KEY).diag().release == "26.05.5"
+    assert FakeSlurm(keys=(OTHER_KEY,)).client(KEY, OTHER_KEY).diag().meta.slurm.release == "26.05.5"
 
 
 def test_trap_9_rollback_is_undrain_and_does_nothing_where_nothing_is_drained() -> None:

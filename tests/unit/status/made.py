@@ -8,12 +8,14 @@ from typing import Any
 from slinky_iac import names
 from slinky_iac.config.load import load
 from slinky_iac.kube.models import NodeSetState, Pod, Ref
-from slinky_iac.slurmrest.models import Cluster, Diag, Job, JobsAnswer, Node, NodesAnswer, Ping, Pings
+from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
+from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.status.facts import Facts, facts
 from slinky_iac.status.model import Answer
 from slinky_iac.status.seen import Configured, Seen, SeenKey, SeenNodeSet
 from slinky_iac.token_keys import jwks
 from tests.rsa_keys import token_key
+from tests.unit import builders
 
 NOW = 1_800_000_000
 HOUR = 3600
@@ -128,17 +130,13 @@ def known_facts() -> Facts:
 
 def node(name: str, state: str = "IDLE", reason: str = "", user: str = "", **more: Any) -> Node:
     """``state`` as sinfo has it, with ``+``."""
-    plain: dict[str, Any] = {
-        "name": name, "state": frozenset(state.split("+")), "base": state.split("+", maxsplit=1)[0], "reason": reason,
-        "reason_user": user, "reason_changed_at": None, "alloc_cpus": 0, "features": (), "active_features": (),
-        "partitions": (), "resume_after": None, "comment": "", "reservation": "", "version": "26.05.5",
-    }  # fmt: skip
-    return Node(**{**plain, **more})
+    plain: dict[str, Any] = {"features": [], "active_features": [], "partitions": []}
+    return builders.node(name, state, reason=reason, user=user, **plain | more)
 
 
 def worker(name: str, state: str = "IDLE", reason: str = "", user: str = "", **more: Any) -> Node:
     """A pod's node: dynamic, with its NodeSet as a feature."""
-    return node(name, f"{state}+DYNAMIC_NORM", reason, user, **{"features": (name.rpartition("-")[0],), **more})
+    return node(name, f"{state}+DYNAMIC_NORM", reason, user, **{"features": [name.rpartition("-")[0]], **more})
 
 
 def pod(nodeset: str, index: int, **more: Any) -> Pod:
@@ -162,13 +160,7 @@ def nodeset(name: str, replicas: int, *pods: Pod) -> Answer[SeenNodeSet]:
 
 
 def job(number: int, *nodes: str, user: str = "alice", **more: Any) -> Job:
-    plain: dict[str, Any] = {
-        "job_id": number, "array_job_id": None, "array_task_id": None, "het_job_id": None, "het_offset": None, "name": "j",
-        "user": user, "account": "a", "partition": "gpu", "states": frozenset({"RUNNING"}), "nodes": nodes,
-        "submitted": NOW - HOUR, "start": NOW - HOUR, "end": NOW + HOUR, "time_limit_min": 120, "exclusive": False,
-        "requeueable": True, "restarts": 0, "reservation": "", "state_reason": "",
-    }  # fmt: skip
-    return Job(**{**plain, **more})
+    return builders.job(number, ",".join(nodes), user_name=user, limit=120, **more)
 
 
 OURS = names.drain_reason("prod", "gpu", "scale-in 3->2")
@@ -204,10 +196,10 @@ def answers(**more: Any) -> Seen:
     base = Seen(
         now=NOW,
         kube=Answer("v1.35.2", 42),
-        slurmrestd=Answer(Pings((Ping("ctl", responding=True, primary=True, mode="primary"),), "26.05.5", "atlas"), 31),
-        token=Answer(Diag("26.05.5", "atlas", 2, 0), 18),
+        slurmrestd=Answer(builders.pings(cluster="atlas"), 31),
+        token=Answer(builders.diag(2), 18),
         served=Answer(("v0.0.45", "v0.0.44"), 60),
-        slurmdbd=Answer((Cluster("atlas", "192.0.2.1", 6817, "", 11520),), 22),
+        slurmdbd=Answer((builders.cluster("atlas", "192.0.2.1", 6817, 11520),), 22),
         nodes=Answer(NodesAnswer(nodes(), NOW, 0.0, 0.0), 12),
         jobs=Answer(JobsAnswer((job(71, "gpu-2", "gpu-0"), job(72, "gpu-1", user="bob")), NOW, 0.0, 0.0), 12),
         nodesets={

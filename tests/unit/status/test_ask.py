@@ -24,13 +24,13 @@ from slinky_iac.errors import (
 from slinky_iac.keys import fingerprint
 from slinky_iac.keys import jwks as slurm_jwks
 from slinky_iac.kube.models import SecretState
-from slinky_iac.slurmrest.models import Ping, Pings
 from slinky_iac.status import ask
 from slinky_iac.status.key_places import KeyPlace
 from slinky_iac.status.model import Answer, Fence
 from slinky_iac.status.seen import NOT_ASKED, Configured, SeenKey
 from slinky_iac.token_keys import jwks
 from tests.rsa_keys import pem, token_key
+from tests.unit import builders
 from tests.unit.status.made import PRINTS, answers, fence_objects, resources
 
 WRITES = {
@@ -167,9 +167,7 @@ def test_where_slurmctld_hangs_slurmrestd_is_up_and_nothing_is_asked_that_would_
     world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Asked(world)
-    asked.good = answers(
-        slurmrestd=Answer(Pings((Ping("ctl", responding=False, primary=True, mode=""),), "26.05.5", "atlas"))
-    )
+    asked.good = answers(slurmrestd=Answer(builders.pings({"responding": False})))
     monkeypatch.setattr(ask, "open_session", opened_on(asked))
     world["diag"] = SlurmrestUnreachable("slurmrestd runs but can't reach slurmctld")
     shown = ask.look("prod")

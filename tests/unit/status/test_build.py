@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac import external_keys
 from slinky_iac.kube.models import SecretState
-from slinky_iac.slurmrest.models import Cluster, NodesAnswer, Ping, Pings
+from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.status.ask import _key
 from slinky_iac.status.build import status
 from slinky_iac.status.exported import seconds
@@ -20,6 +20,7 @@ from slinky_iac.status.key_places import EXTERNAL_KEY
 from slinky_iac.status.model import Answer, Drained, Fence, Key, Status
 from slinky_iac.status.nodes import word
 from slinky_iac.status.seen import NOT_ASKED, Seen, SeenKey
+from tests.unit import builders
 from tests.unit.status.made import (
     HOUR,
     NOW,
@@ -101,7 +102,7 @@ def test_an_operator_of_another_release_is_told() -> None:
 
 
 def test_a_protocol_that_nobody_knows_is_no_release() -> None:
-    newer = made(slurmdbd=Answer((Cluster("atlas", "h", 6817, "", 99999),), 1))
+    newer = made(slurmdbd=Answer((builders.cluster("atlas", "h", 6817, 99999),), 1))
     assert next(each.release for each in newer.versions if each.daemon == "slurmctld") == "unknown"
 
 
@@ -259,7 +260,7 @@ def test_without_slurmrestd_everything_of_slurm_is_unknown_and_the_cause_is_told
 
 
 def test_a_refused_token_is_no_dead_slurmctld_and_no_known_node() -> None:
-    pings = Answer(Pings((Ping("ctl", responding=False, primary=True, mode="primary"),), "26.05.5", ""), 5)
+    pings = Answer(builders.pings({"responding": False}, cluster=""), 5)
     refused = "diag: HTTP 511: the token was refused"
     rest = {name: Answer(trouble=SILENT) for name in ("nodes", "jobs", "slurmdbd")}
     shown = made(slurmrestd=pings, token=Answer(trouble=refused), **rest)
@@ -269,8 +270,8 @@ def test_a_refused_token_is_no_dead_slurmctld_and_no_known_node() -> None:
 
 
 def test_of_two_slurmctlds_the_silent_one_is_named() -> None:
-    pings = (Ping("ctl", responding=True, primary=True, mode="primary"), Ping("ctl-2", False, False, "backup"))
-    shown = made(slurmrestd=Answer(Pings(pings, "26.05.5", "atlas"), 5))
+    pings = ({}, {"hostname": "ctl-2", "responding": False, "primary": False, "mode": "backup"})
+    shown = made(slurmrestd=Answer(builders.pings(*pings), 5))
     assert [(each.name, each.state) for each in shown.endpoints][2:4] == [
         ("slurmctld", "up"),
         ("slurmctld (backup)", "down"),
@@ -284,7 +285,7 @@ def test_jobs_that_could_not_be_asked_are_told() -> None:
 
 
 def test_slurmdbd_without_a_registered_slurmctld_is_told() -> None:
-    shown = made(slurmdbd=Answer((Cluster("atlas", "", 0, "", 0),), 3))
+    shown = made(slurmdbd=Answer((builders.cluster("atlas"),), 3))
     assert "no slurmctld of atlas is registered" in next(each.text for each in shown.endpoints if each.name == "slurmdbd")
     assert "doesn't know" in next(e.text for e in made(slurmdbd=Answer((), 3)).endpoints if e.name == "slurmdbd")
 
