@@ -19,6 +19,7 @@ from slinky_iac.drain.describe import plan_props, unknown_props
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import ScaleInPlan, plan_scale_in
 from slinky_iac.drain.rollout_plan import plan_rollout, refusals
+from slinky_iac.drain.scale_out import names_in_use
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.drain.undo import undo_steps
@@ -66,6 +67,7 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
         found = _unanswered(session, settings, olds, kept, seen.problem)
     else:
         found = _without_drain(settings, seen, seen.nodeset.replicas, kept)
+        _tell_names_in_use(session, settings, seen)
     return _with_rollout(settings, seen, olds, found)
 
 
@@ -92,6 +94,7 @@ def _first(settings: GateSettings) -> Seen:
             session.report(f"whether {settings.resource} is there already, with jobs, is not known: {error}")
             return Seen({})
     if seen.nodeset is None or seen.nodeset.replicas <= settings.ceiling:
+        _tell_names_in_use(session, settings, seen)
         return Seen({})
     return _planned(settings, seen, seen.nodeset)
 
@@ -129,6 +132,14 @@ def _without_drain(settings: GateSettings, seen: Observation, live: int, kept: P
         where = ", ".join(nodes) or f"NodeSet {settings.resource}"
         due.append(f"drains or marks of an earlier run are on {where}")
     return Seen(plan, due="; ".join(due)) if plan else Seen(kept)
+
+
+def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observation) -> None:
+    used = names_in_use(seen, settings.owner, settings.replicas) if settings.scaler == "stack" else ""
+    if used:
+        session.report(
+            f"{used}. The update waits until the name is free, and ends with an error where it is not", severity="warning"
+        )
 
 
 def limits_exceeded(plan: ScaleInPlan) -> tuple[str, ...]:

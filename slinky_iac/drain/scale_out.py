@@ -1,4 +1,4 @@
-"""Records that an earlier pod of the same name left behind, and that keep a new node from work.
+"""Slurm's records of the names that new pods take: those of earlier pods, and those of somebody else's nodes.
 
 The operator names new pods by the lowest free ordinals, so names come again, and with them slurmctld's record: a preStop
 hook sets the node DOWN ("Pod is terminating"; releases from 1.2 on leave the record so for good), on top of the drain
@@ -7,6 +7,9 @@ slurmctld), never DRAIN.
 
 Only reasons of ours and of the operator are cleared, and only those older than the pod: a younger one may be the sign of
 the pod's own end, and then a job started there would die with it. A record whose pod is gone for good is deleted.
+
+A name may also be in use: another Kubernetes cluster has a NodeSet of the same name at the same slurmctld. slurmctld gives
+the name to whoever registers last and ends the jobs of the one before (watched with 26.05.5: NODE_FAIL).
 """
 
 from __future__ import annotations
@@ -22,6 +25,8 @@ from slinky_iac.drain.view import ClusterView, NodeView, PodView
 
 LEFT_BEHIND: Final = (names.OPERATOR_REASON_PREFIX, "Pod is terminating")
 """Beginnings of the operator's reasons; its preStop hook wrote no prefix before 1.1.1."""
+_NO_DAEMON: Final = frozenset({"DOWN", "NOT_RESPONDING", "UNKNOWN", "FUTURE", "POWERED_DOWN"})
+"""States of a record that no slurmd answers for."""
 
 
 def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collection[PodView]) -> tuple[str, ...]:
@@ -45,6 +50,35 @@ def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collec
             and (node.reason.startswith(LEFT_BEHIND) or owner.owns(node.reason))
         )
     )
+
+
+def names_in_use(seen: Observation, owner: Owner, target: int) -> str:
+    """Which names of the pods that ``target`` replicas add are somebody else's in Slurm, ``""`` where none is."""
+    if seen.cluster is None:
+        return ""
+    ordinals = {pod.ordinal for pod in seen.pods}
+    free = [number for number in range(target + len(ordinals)) if number not in ordinals]
+    coming = (f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: max(target - len(seen.pods), 0)])
+    own = {pod.node for pod in seen.pods}
+    used = [name for name in coming if name not in own and _in_use(seen.cluster, name, owner)]
+    if not used:
+        return ""
+    shown = ", ".join(used[:8])
+    return (
+        f"{shown} {'is' if len(used) == 1 else 'are'} in use in Slurm, and no pod of this NodeSet is behind: a new pod of"
+        " that name would take it over, and slurmctld would end the jobs there. `scontrol show node` shows where such a node"
+        " is (NodeAddr). If another stack or Kubernetes cluster has it, give one of the two NodeSets another name"
+    )
+
+
+def _in_use(cluster: ClusterView, name: str, owner: Owner) -> bool:
+    """Whether a job or a daemon is behind a record. What a pod of ours left is DOWN, doesn't answer, or has our reason."""
+    record = cluster.nodes.get(name)
+    if cluster.jobs(name):
+        return True
+    if record is None or record.states & _NO_DAEMON:
+        return False
+    return not (record.reason.startswith(LEFT_BEHIND) or owner.owns(record.reason))
 
 
 def stale_records(seen: Observation, owner: Owner) -> tuple[str, ...]:

@@ -56,12 +56,15 @@ from slinky_iac.drain.mark import cost_below, is_marked, just_nudged, mark, nudg
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
+from slinky_iac.drain.scale_out import names_in_use
 from slinky_iac.drain.scene import Scene, another_slurm, none_listed, scene, unsettled
 from slinky_iac.drain.undo import release_steps, unused_permit
 from slinky_iac.drain.view import ClusterView, NodeSetView
 
 HANDED_OVER_S: Final = 30 * 24 * 3600
 """Hold of a node whose pod may be deleted from now on: it outlasts an operator that is away, or a deletion that fails."""
+FIRST_ANSWER_S: Final = 60
+"""How long the first pods of a NodeSet wait for an answer from Slurm."""
 WITHOUT_SLURMRESTD = "docs/operations.md, 'Without slurmrestd', says how to remove NodeSets while Slurm is unreachable"
 
 
@@ -97,9 +100,15 @@ def refused(state: NodeSetView, goal: Goal) -> Stop | None:
 
 
 def _first_pods(seen: Observation, goal: Goal, state: NodeSetView) -> Step | None:
-    """A NodeSet without pods is raised without an answer from Slurm: nothing is there that Slurm could tell of."""
+    """A NodeSet without pods is raised without an answer from Slurm, after a wait for one: slurmrestd may still be starting,
+    and only it could tell that the names are in use."""
     empty = not seen.pods and state.replicas == goal.current < goal.target
-    return SetReplicas(goal.target) if empty and goal.writes else None
+    if not empty or not goal.writes or seen.cluster is not None:
+        return None
+    began = goal.deadline_at - goal.policy.register_deadline_s
+    if seen.now < began + FIRST_ANSWER_S:
+        return Wait(f"slurmrestd may know whether the names of the first pods are in use: {seen.problem}", soon=True)
+    return SetReplicas(goal.target)
 
 
 def gone() -> Stop:
@@ -112,7 +121,10 @@ def _raise_step(seen: Observation, goal: Goal, state: NodeSetView) -> Step:
     step = _release_step(seen, goal, ())
     if not isinstance(step, Done) or state.replicas == goal.target or not goal.writes:
         return step
-    return SetReplicas(goal.target) if state.replicas == goal.current else _other_writer(goal, state)
+    if state.replicas != goal.current:
+        return _other_writer(goal, state)
+    used = names_in_use(seen, goal.owner, goal.target)
+    return wait(seen, goal, used) if used else SetReplicas(goal.target)
 
 
 def _other_writer(goal: Goal, state: NodeSetView) -> Stop:

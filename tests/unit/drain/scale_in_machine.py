@@ -317,8 +317,9 @@ class ScaleIn(Everybody):
         w.jobs.clear()
         w.expire_holds()
         w.reap()
+        alive = {pod.node for pod in w.pods.values()}
         for node in w.nodes.values():  # fans are repaired, daemons answer again
-            if node.down:
+            if node.down and node.name in alive:
                 node.down = False
                 node.reason = node.reason if node.drain else ""
         for pod in w.pods.values():

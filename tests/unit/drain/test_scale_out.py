@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from slinky_iac.drain.scale_out import LEFT_BEHIND, records_without_pods, stale_records
+from slinky_iac.drain.scale_out import LEFT_BEHIND, names_in_use, records_without_pods, stale_records
 from tests.unit.drain.made import NOW, OURS, OWNER, given_up, job, node, nodeset, pod, seen
 
 TERMINATING = "slurm-operator: Pod is terminating"
@@ -108,3 +108,31 @@ def test_record_of_another_nodeset_or_a_host_is_never_deleted(name):
 
 def test_no_record_is_deleted_without_an_answer_from_slurm():
     assert records_without_pods(None, OWNER, ()) == ()
+
+
+def used(*records, jobs=(), target=3):
+    return names_in_use(seen([pod(0), pod(2)], records, jobs), OWNER, target)
+
+
+@pytest.mark.parametrize("state", ["IDLE", "IDLE+DYNAMIC_NORM", "MIXED+DRAIN", "IDLE+DRAIN"])
+def test_a_record_that_a_daemon_answers_for_is_in_use(state):
+    """The lowest free ordinal is 1: that is the pod's that the operator makes."""
+    assert used(node(1, state)).startswith("gpu-1 is in use")
+    assert used(node(3, state)) == ""
+    assert used(node(1, state), node(3, state), target=4).startswith("gpu-1, gpu-3 are in use")
+
+
+def test_a_job_without_a_daemon_is_in_the_way_too():
+    assert used(node(1, "DOWN", TERMINATING), jobs=[job(7, 1)]).startswith("gpu-1 is in use")
+
+
+@pytest.mark.parametrize("state", ["DOWN", "IDLE+NOT_RESPONDING", "UNKNOWN", "FUTURE", "DOWN+DRAIN+NOT_RESPONDING"])
+@pytest.mark.parametrize("reason", ["", "Not responding", "bad DIMM"])
+def test_a_record_without_a_daemon_is_free_for_a_new_pod(state, reason):
+    assert used(node(1, state, reason)) == ""
+
+
+@pytest.mark.parametrize("reason", [OURS, TERMINATING])
+def test_what_a_pod_of_ours_left_is_free_for_a_new_pod(reason):
+    assert used(node(1, "IDLE+DRAIN", reason)) == ""
+    assert used(node(0), node(2)) == ""

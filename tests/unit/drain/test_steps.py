@@ -26,7 +26,7 @@ from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scene import scene
-from slinky_iac.drain.steps import HANDED_OVER_S, _hand_over, next_step
+from slinky_iac.drain.steps import FIRST_ANSWER_S, HANDED_OVER_S, _hand_over, next_step
 from slinky_iac.drain.view import ClusterView, JobView, NodeView
 from tests.unit.drain.made import (
     NOW,
@@ -552,8 +552,20 @@ def test_a_pod_that_has_just_started_is_waited_for_in_a_removal():
 def test_the_first_pods_are_made_without_an_answer_from_slurm():
     """slurmrestd may still be starting in the first update; there is nothing that it could tell of."""
     look = seen((), (), replicas=0, cluster=None, problem="no endpoints")
-    assert step(look, 0, 3) == SetReplicas(3)
+    patience = DrainPolicy().register_deadline_s
+    assert step(look, 0, 3, deadline_at=NOW + patience - FIRST_ANSWER_S) == SetReplicas(3)
+    says("no endpoints", step(look, 0, 3, deadline_at=NOW + patience))
     says("no endpoints", step(seen([pod(0)], (), replicas=1, cluster=None, problem="no endpoints"), 1, 3))
+
+
+@pytest.mark.parametrize("pods", [(), (pod(0), pod(1))])
+def test_a_name_that_is_in_use_in_slurm_is_not_taken_by_a_new_pod(pods):
+    """slurmctld gives the name to whoever registers last, and ends the jobs of the one before."""
+    look = seen(pods, [node(0), node(1), node(2)] if pods else [node(2)], [job(7, 2)])
+    assert "gpu-2 is in use" in says("take it over", step(look, len(pods), 3)).why
+    late = step(look, len(pods), 3, deadline_at=NOW)
+    assert isinstance(late, Stop)
+    assert "gpu-2" in late.why
 
 
 def test_the_reason_says_who_asked_where_there_is_room():
