@@ -5,10 +5,13 @@ Each is idempotent and may be cut short at any point: the next look finds what i
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 from slinky_iac.drain.mark import Mark, Unmark
+
+NEXT_STEP: Final = "`pulumi up` again goes on where this run ended; `python -m slinky_iac drain cancel` undoes it."
 
 
 @dataclass(frozen=True)
@@ -84,6 +87,14 @@ class Resume:
     """RESUME nodes whose record an earlier pod of the same name left DOWN or drained."""
 
     nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class ClosePartitions:
+    """Set partitions' states to such as take no new job; ``before`` is what they were, written down first."""
+
+    states: Mapping[str, str]
+    before: Mapping[str, str]
 
 
 @dataclass(frozen=True)
@@ -175,6 +186,7 @@ Step = (
     | Undrain
     | Reword
     | Resume
+    | ClosePartitions
     | SetReplicas
     | DeleteNodeSet
     | DeletePod

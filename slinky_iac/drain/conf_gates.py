@@ -20,8 +20,8 @@ class SlurmConfGateProvider(Gate):
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
         """Add the plan: what leaves, whose jobs hold it up and until when. Limits fail here, in the preview."""
-        from slinky_iac.drain import conf_preview
-        from slinky_iac.drain.conf_lines import ConfSettings
+        from slinky_iac.drain import conf_plan
+        from slinky_iac.drain.conf_steps import ConfSettings
 
         prepare()
         if is_unknown(news):
@@ -30,13 +30,13 @@ class SlurmConfGateProvider(Gate):
             settings = ConfSettings.from_props(news)
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("policy", str(fault))])
-        plan, failures = conf_preview.slurm_conf(settings, _olds)
+        plan, failures = conf_plan.slurm_conf(settings, _olds)
         return CheckResult({**news, "plan": plan}, [CheckFailure("partitions", text) for text in failures])
 
     def create(self, props: Props) -> CreateResult:
         """The stack's first gate of this kind: compare with the Controller that is there, if one is."""
         from slinky_iac.drain import conf_run
-        from slinky_iac.drain.conf_lines import ConfSettings
+        from slinky_iac.drain.conf_steps import ConfSettings
         from slinky_iac.drain.session import open_session
 
         prepare()
@@ -52,7 +52,7 @@ class SlurmConfGateProvider(Gate):
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Wait until no job names what leaves; give back what an earlier, interrupted run closed."""
         from slinky_iac.drain import conf_run
-        from slinky_iac.drain.conf_lines import ConfSettings, lines_of
+        from slinky_iac.drain.conf_steps import ConfSettings, lines_of
         from slinky_iac.drain.session import open_session
 
         prepare()
@@ -63,14 +63,14 @@ class SlurmConfGateProvider(Gate):
 
     def delete(self, _id: str, _props: Props) -> None:
         """slurmctld is gone: forget what was closed for it, so that nothing of it is left in a namespace that stays."""
-        from slinky_iac.drain import conf_after
-        from slinky_iac.drain.conf_lines import ConfSettings
+        from slinky_iac.drain import conf_run
+        from slinky_iac.drain.conf_steps import ConfSettings
         from slinky_iac.drain.session import open_session
 
         prepare()
         settings = ConfSettings.from_props(_props)
         with open_session(settings.reach, settings.urn) as session:
-            conf_after.forget(session, settings)
+            conf_run.forget(session, settings)
 
 
 class QueueGateProvider(Gate):
@@ -82,20 +82,20 @@ class QueueGateProvider(Gate):
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Return hosts whose CPUs or GRES have changed, once slurmctld has read it."""
-        from slinky_iac.drain import conf_after
-        from slinky_iac.drain.conf_lines import ConfSettings
+        from slinky_iac.drain import conf_run
+        from slinky_iac.drain.conf_steps import ConfSettings
         from slinky_iac.drain.session import open_session
 
         prepare()
         settings = ConfSettings.from_props(_news)
         with open_session(settings.reach, settings.urn) as session:
-            conf_after.settle(session, settings)
+            conf_run.return_hosts(session, settings)
         return UpdateResult(own_inputs(_news))
 
     def delete(self, _id: str, _props: Props) -> None:
         """Wait for the queue and for bare metal; no program runs now, so all comes from the state."""
         from slinky_iac.drain import conf_run
-        from slinky_iac.drain.conf_lines import ConfSettings
+        from slinky_iac.drain.conf_steps import ConfSettings
         from slinky_iac.drain.session import open_session
 
         prepare()

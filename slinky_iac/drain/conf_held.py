@@ -15,8 +15,12 @@ from threading import Lock
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.drain.session import Session
+from slinky_iac.drain.actions import Undrain
+from slinky_iac.drain.conf_steps import CLOSED
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.errors import KubeNotFound, StateError
+from slinky_iac.slurmrest.client import SlurmrestClient
 
 ENTRY: Final = "held"
 _ONE_AT_A_TIME: Final = Lock()
@@ -90,3 +94,32 @@ def remember(session: Session, controller: str, partition: str, before: str | No
         wanted = others if before is None or was is None else {**others, partition: was}
         if wanted != held.partitions:
             write(session, controller, replace(held, partitions=wanted))
+
+
+def partition_states(client: SlurmrestClient) -> dict[str, frozenset[str]]:
+    """States of all partitions that slurmctld has."""
+    return {each.name: each.partition.state for each in client.partitions()}
+
+
+def reopen(session: Session, controller: str, name: str) -> None:
+    """Open a NodeSet's own partition where the gate of its predecessor closed it.
+
+    For a NodeSet that is replaced: slurmctld may never have read a file without the partition, and then keeps its state.
+    """
+    before = read(session, controller).partitions.get(name)
+    if before is None:
+        return
+    if CLOSED.get(before, "") in partition_states(session.slurm).get(name, frozenset()):
+        session.slurm.set_partition_state(name, before)
+        session.report(f"partition {name} is {before} again", keep=True)
+    remember(session, controller, name, None)
+
+
+def restore(session: Session, owner: Owner, held: Held, states: Mapping[str, frozenset[str]]) -> None:
+    """Set partitions to the states that they had, where ours still stand, and undrain hosts that carry our reason."""
+    for name, before in sorted(held.partitions.items()):
+        if CLOSED.get(before, "") in states.get(name, frozenset()):
+            session.slurm.set_partition_state(name, before)
+            session.report(f"partition {name} is {before} again", keep=True)
+    if held.hosts:
+        act_on_slurm(session.slurm, Undrain(held.hosts), owner, session.report)

@@ -2,38 +2,99 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from slinky_iac.closing import closing_steps, losing
-from slinky_iac.drain.conf_lines import Leaving
-from slinky_iac.drain.conf_steps import CLOSED, ConfGoal, ConfLook, GiveUp, held_by, next_step
+from slinky_iac.drain import conf_held, conf_run
+from slinky_iac.drain.actions import Stop
+from slinky_iac.drain.conf_steps import (
+    CLOSED,
+    ConfGoal,
+    ConfLook,
+    ConfSettings,
+    Leaving,
+    held_by,
+    leaving,
+    limits_exceeded,
+    lines_of,
+    next_step,
+)
 from slinky_iac.drain.describe import job_props
-from slinky_iac.drain.policy import Limits
+from slinky_iac.drain.preview import BUDGET_S
 from slinky_iac.drain.queue import tied_in_words, tied_to
-from slinky_iac.drain.text import iso, jobs_in_words
-from slinky_iac.drain.view import Queued
+from slinky_iac.drain.session import Session, open_session
+from slinky_iac.drain.text import iso
+from slinky_iac.errors import SlinkyError
 
 SCHEMA: Final = 1
 MAX_JOBS: Final = 200
 """Jobs listed one by one: a plan stands in every state."""
+Props = dict[str, Any]
 
 
-def plan_props(look: ConfLook, goal: ConfGoal) -> dict[str, Any]:
+def slurm_conf(settings: ConfSettings, olds: Mapping[str, Any]) -> tuple[Props, tuple[str, ...]]:
+    """The plan, and what must stop the preview. ``olds`` are the state's inputs; without any, the Controller is asked."""
+    with open_session(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
+        return planned(session, settings, olds)
+
+
+def planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any]) -> tuple[Props, tuple[str, ...]]:
+    """The same, with a session.
+
+    While nothing leaves, the plan stays what the state has, so that a second preview is empty; unless an earlier run left
+    something closed, which the next update gives back.
+    """
+    kept: Props = dict(olds.get("plan") or {})
+    if settings.outside and not olds.get("schema"):
+        return {}, ()
+    first = not olds.get("schema")
+    try:
+        before = conf_run.live_lines(session, settings) if first else lines_of(olds)
+    except SlinkyError as error:
+        session.report(f"no answer, so what slurm.conf loses is not known: {error}", severity="warning")
+        return {}, ()
+    going = leaving(before, settings.lines)
+    if not going:
+        return kept if settings.outside else _given_back(session, settings, kept), ()
+    seen = conf_run.look_or_problem(session, settings)
+    if seen.problem:
+        more = "The update will ask again and stop if it gets no answer"
+        session.report(f"the plan is not known: {seen.problem} {more}", severity="warning")
+    goal = conf_run.goal_of(settings, going, seen.now)
+    if settings.outside and not seen.problem:
+        return outside_props(seen, goal), ()
+    return plan_props(seen, goal), limits_exceeded(held_by(seen, goal), settings.policy.limits, seen.now)
+
+
+def _given_back(session: Session, settings: ConfSettings, kept: Props) -> Props:
+    try:
+        held = conf_held.read(session, settings.controller)
+    except SlinkyError as error:
+        session.report(f"whether something is still closed for slurm.conf is not known: {error}", severity="warning")
+        return kept
+    partitions, hosts = settings.lines.partitions.keys() & held.partitions.keys(), set(settings.lines.hosts) & {*held.hosts}
+    return back_props(partitions, hosts) if partitions or hosts else kept
+
+
+def plan_props(look: ConfLook, goal: ConfGoal) -> Props:
     """The plan as flat JSON with absolute times, so that it doesn't change while nothing does."""
     going, holding = goal.leaving, held_by(look, goal)
     step = next_step(look, goal)
     ends = [None if each.waits else each.job.expected_end for each in holding]
     known = max((end for end in ends if end is not None), default=0)
+    warnings = [*_warnings(look, going), *tied_in_words(tied_to(look.jobs, going.hosts))]
     return {
         "schema": SCHEMA,
-        **_what(going),
-        "known": True,
+        "partitions": list(going.partitions),
+        "hosts": list(going.hosts),
+        "changed": list(going.changed),
+        "known": not look.problem,
         "jobs": [{**job_props(each.job), "waits": each.waits} for each in holding[:MAX_JOBS]],
         "jobs_total": len(holding),
-        "free_at": "unknown" if None in ends else (iso(known) if ends else "now"),
-        "blocks": [step.why] if isinstance(step, GiveUp) and step.cause == "blocked" else [],
-        "warnings": [*_warnings(look, going), *tied_in_words(tied_to(look.jobs, going.hosts))],
+        "free_at": "unknown" if None in ends or look.problem else (iso(known) if ends else "now"),
+        "blocks": [step.why] if isinstance(step, Stop) and step.cause == "blocked" else [],
+        "warnings": [f"no answer, so nothing is claimed: {look.problem}"] if look.problem else warnings,
     }
 
 
@@ -46,20 +107,6 @@ def outside_props(look: ConfLook, goal: ConfGoal) -> dict[str, Any]:
     return {**plan, "outside": True, "blocks": [], "warnings": warnings, "steps": list(steps)}
 
 
-def unknown_props(going: Leaving, why: str) -> dict[str, Any]:
-    """The plan where nothing could be asked."""
-    return {
-        "schema": SCHEMA,
-        **_what(going),
-        "known": False,
-        "jobs": [],
-        "jobs_total": 0,
-        "free_at": "unknown",
-        "blocks": [],
-        "warnings": [f"no answer, so nothing is claimed: {why}"],
-    }
-
-
 def back_props(partitions: Iterable[str], hosts: Iterable[str]) -> dict[str, Any]:
     """The plan of an update that only gives back what an earlier one closed."""
     return {
@@ -67,10 +114,6 @@ def back_props(partitions: Iterable[str], hosts: Iterable[str]) -> dict[str, Any
         "gives_back": [*(f"partition {name}" for name in sorted(partitions)), *sorted(hosts)],
         "why": "an earlier run closed or drained these before a change of slurm.conf that is wanted no more",
     }
-
-
-def _what(going: Leaving) -> Mapping[str, list[str]]:
-    return {"partitions": list(going.partitions), "hosts": list(going.hosts), "changed": list(going.changed)}
 
 
 def _warnings(look: ConfLook, going: Leaving) -> Iterable[str]:
@@ -82,22 +125,3 @@ def _warnings(look: ConfLook, going: Leaving) -> Iterable[str]:
                 f"partition {name} is {'+'.join(sorted(states))} and starts no job: the {len(waiting)} that wait there"
                 " will not leave it. Cancel them, move them (scontrol update jobid=… partition=…), or set it up"
             )
-
-
-def limits_exceeded(holding: Sequence[Queued], limits: Limits, now: int) -> tuple[str, ...]:
-    """A sentence for each limit that these jobs exceed. Jobs that wait have no age."""
-    found = []
-    jobs = [each.job for each in holding]
-    if limits.max_jobs is not None and len(jobs) > limits.max_jobs:
-        found.append(
-            f"{jobs_in_words(jobs)}: more than the {limits.max_jobs} that drain.limits allows; wait, or raise maxJobs"
-        )
-    if limits.max_job_age_s is not None:
-        oldest = now - limits.max_job_age_s
-        old = [each.job for each in holding if not each.waits and (each.job.start is None or each.job.start < oldest)]
-        if old:
-            found.append(
-                f"{jobs_in_words(old)}: drain.limits allows no job that has run longer than {limits.max_job_age_s} s; wait"
-                " for its end, or raise maxJobAge"
-            )
-    return tuple(found)

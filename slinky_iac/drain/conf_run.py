@@ -1,42 +1,39 @@
-"""The gates around slurm.conf at work: look, carry out one step, look again; and give back what was closed for nothing."""
+"""The gates around slurm.conf at work: empty what leaves it, give back what was closed for nothing, await what it says."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Final
 
 from slinky_iac import closing
 from slinky_iac.drain import conf_held
+from slinky_iac.drain.actions import ClosePartitions, Done, Drain, Signal, Step, Stop, Wait
 from slinky_iac.drain.conf_held import Held
-from slinky_iac.drain.conf_lines import ConfLines, ConfSettings, Leaving, leaving, read_lines
-from slinky_iac.drain.conf_plan import limits_exceeded
 from slinky_iac.drain.conf_steps import (
     CLOSED,
     REMEMBER_S,
     TAKES_NONE,
-    Act,
-    Await,
-    Clear,
     ConfGoal,
+    ConfLines,
     ConfLook,
-    ConfStep,
-    DrainHosts,
-    GiveUp,
-    SetStates,
+    ConfSettings,
+    Leaving,
+    WaitToForget,
     held_by,
+    leaving,
     lines,
     next_step,
+    read_lines,
+    remembered,
 )
+from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.observe import node_view, queued
-from slinky_iac.drain.session import Session
-from slinky_iac.drain.text import iso
+from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.view import ClusterView
 from slinky_iac.errors import (
-    DrainBlocked,
-    DrainDeadline,
     KubeError,
     KubeNotFound,
+    SlinkyError,
     SlurmrestAuthError,
     SlurmrestError,
     SlurmrestGarbage,
@@ -44,16 +41,10 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     SlurmrestVersionError,
 )
-from slinky_iac.names import drain_owner
-from slinky_iac.slurmrest.bulk import BulkResult, Outcome
-from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.controller import JobActionResult
 from slinky_iac.slurmrest.versions import PARTITIONS_SINCE
 
 POLL_S: Final = 5
 """Shortest time between two looks: each asks for all jobs."""
-IDLE: Final = 4.0
-"""So many times the length of a look slurmrestd is left alone after it: 20,000 job records take it half a minute."""
 
 
 def look(session: Session, settings: ConfSettings) -> ConfLook:
@@ -64,7 +55,7 @@ def look(session: Session, settings: ConfSettings) -> ConfLook:
 def _look(session: Session, hide: str) -> ConfLook:
     """One look. Partitions are asked for before jobs, so that a job that came in before a partition closed is seen."""
     client = session.slurm
-    states = _partition_states(client)
+    states = conf_held.partition_states(client)
     nodes = client.nodes(allow_none=True)
     if nodes is None:
         raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
@@ -86,10 +77,162 @@ def live_lines(session: Session, settings: ConfSettings) -> ConfLines:
         return ConfLines()
 
 
+def look_or_problem(session: Session, settings: ConfSettings) -> ConfLook:
+    """The same for a preview; without an answer it holds the problem."""
+    try:
+        return look(session, settings)
+    except SlinkyError as error:
+        return ConfLook(session.now(), problem=str(error))
+
+
 def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
     """What a run that begins now wants."""
     where = f"kubectl exec -n {settings.reach.namespace} {settings.controller}-controller-0 -c slurmctld --"
     return ConfGoal(settings.owner, going, settings.policy, now + settings.policy.deadline_s, by_hand=where)
+
+
+class ConfTask(Task[ConfLook]):
+    """Empty what leaves slurm.conf."""
+
+    session: Session
+    doing = "emptying what leaves slurm.conf"
+    idle = 4.0  # 20,000 job records take slurmrestd half a minute
+
+    def __init__(self, session: Session, settings: ConfSettings, going: Leaving, *, all_waiting: bool = False) -> None:
+        super().__init__(session, settings.owner, settings.policy, settings.policy.deadline_s)
+        self.settings = settings
+        begun = bool(conf_held.read(session, settings.controller))  # a run that goes on was judged when it began
+        self._goal = replace(goal_of(settings, going, session.now()), limited=not begun, all_waiting=all_waiting)
+        self._last: ConfLook | None = None
+
+    @property
+    def goal(self) -> ConfGoal:
+        """What this run wants, with the deadline as it is now."""
+        return replace(self._goal, deadline_at=self.deadline_at)
+
+    @property
+    def ends_at(self) -> int:
+        """Past the deadline where the policy acts then."""
+        return self.goal.ends_at
+
+    @property
+    def poll_s(self) -> float:
+        """Between two looks."""
+        return max(self.policy.poll_s, POLL_S)
+
+    def look(self) -> ConfLook:
+        """Slurm's passing silence is part of what is seen."""
+        try:
+            return look(self.session, self.settings)
+        except (SlurmrestAuthError, SlurmrestVersionError):
+            raise
+        except SlurmrestError as error:
+            return ConfLook(self.session.now(), problem=str(error))
+
+    def decide(self, seen: ConfLook) -> Step:
+        """By the rules of ``next_step``."""
+        return next_step(seen, self.goal)
+
+    def check(self, seen: ConfLook, step: Step) -> Step:
+        """Limits are judged by the first look that has an answer."""
+        if not seen.problem:
+            self._last, self._goal = seen, replace(self._goal, limited=False)
+        return step
+
+    def act(self, step: Step) -> None:
+        """What is closed or drained is written down first, so that a run after a crash knows it for ours."""
+        session, controller = self.session, self.settings.controller
+        match step:
+            case ClosePartitions(states, before):
+                held = conf_held.read(session, controller)
+                conf_held.write(session, controller, replace(held, partitions={**before, **held.partitions}))
+                for name, state in states.items():
+                    session.slurm.set_partition_state(name, state)
+                    session.report(f"partition {name} is {state}: it takes no new job, and is emptied", keep=True)
+                return
+            case Drain(nodes):
+                held = conf_held.read(session, controller)
+                conf_held.write(session, controller, replace(held, hosts=tuple(sorted({*held.hosts, *nodes}))))
+        act_on_slurm(session.slurm, step, self.owner, lambda text: session.report(text, severity="warning", keep=True))
+
+    def did(self, step: Step) -> None:
+        """Note when jobs were signalled, and until when slurmctld has time to forget ended ones."""
+        if isinstance(step, Signal):
+            self._goal = replace(self._goal, signalled_at=self.session.now())
+        if isinstance(step, WaitToForget) and self._goal.forget_at is None:
+            self._goal = replace(self._goal, forget_at=self.session.now() + REMEMBER_S)
+
+    def clock_was_set(self, jump: int) -> None:
+        """These times, too."""
+        super().clock_was_set(jump)
+        signalled, forget = (at and at + jump for at in (self._goal.signalled_at, self._goal.forget_at))
+        self._goal = replace(self._goal, signalled_at=signalled, forget_at=forget)
+
+    def undo(self) -> None:
+        """All that this stack closed and drained for slurm.conf."""
+        session, controller = self.session, self.settings.controller
+        seen = self._last or look(session, self.settings)
+        conf_held.restore(session, self.owner, conf_held.read(session, controller), seen.partitions)
+        conf_held.write(session, controller, Held())
+
+    def stays(self) -> str:
+        """What a run that ends unfinished leaves."""
+        return "What was closed or drained stays so, slurm.conf is as it was, and `pulumi up` goes on"
+
+
+class ReadTask(Task[tuple[int | None, str]]):
+    """Wait until slurmctld has begun with its new configuration: the moment of its beginning, or why that isn't known."""
+
+    session: Session
+    doing = "waiting for slurmctld to read its configuration"
+
+    def __init__(self, session: Session, settings: ConfSettings, before: int | None, hosts: tuple[str, ...]) -> None:
+        super().__init__(session, settings.owner, settings.policy, settings.policy.register_deadline_s)
+        self.before = before
+        self.hosts = hosts
+
+    def look(self) -> tuple[int | None, str]:
+        """Ask slurmctld; a slurmctld that is starting doesn't answer."""
+        try:
+            return self.session.slurm.slurmctld_began(), ""
+        except (SlurmrestUnreachable, SlurmrestGarbage, SlurmrestRefused) as error:
+            return self.before, f": {error}"
+
+    def decide(self, seen: tuple[int | None, str]) -> Step:
+        """Done once it has begun again."""
+        began, why = seen
+        if began is None:
+            return Stop(
+                f"slurmctld before 26.05 doesn't tell when it read its configuration. {self.stays()} once `scontrol show"
+                f" node {self.hosts[0]}` shows the new line",
+                "blocked",
+            )
+        if began != self.before:
+            return Done()
+        if self.session.now() >= self.deadline_at:
+            limit = self.policy.register_deadline_s
+            return Stop(
+                f"slurmctld has not read its new configuration in {limit} s{why}. {self.stays()}, after a look at"
+                " slurmctld's pod",
+                "deadline",
+            )
+        shown = ", ".join(self.hosts)
+        return Wait(f"waiting for slurmctld to read its new configuration, then {shown} go(es) back to work")
+
+    def stays(self) -> str:
+        """The hosts."""
+        return f"{', '.join(self.hosts)} stay(s) drained, and `pulumi up` returns them: run it again"
+
+
+def _empty(task: ConfTask) -> None:
+    ended = remembered(drive(task), task.goal)
+    if ended:
+        task.session.report(
+            f"slurmctld still remembers {ended} ended job(s) of what leaves slurm.conf: it may crash, and come up again,"
+            " until it has forgotten them (MinJobAge)",
+            severity="warning",
+            keep=True,
+        )
 
 
 def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
@@ -103,7 +246,7 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
         return
     give_back(session, settings, going)
     if going:
-        _empty(session, settings, goal_of(settings, going, session.now()))
+        _empty(ConfTask(session, settings, going))
     if going.changed:
         held = conf_held.read(session, settings.controller)
         conf_held.write(session, settings.controller, replace(held, began=session.slurm.slurmctld_began()))
@@ -150,24 +293,6 @@ def partition_holds(session: Session, controller: str, name: str, hide: str = ""
     return "; ".join(lines(holding, going))
 
 
-def _partition_states(client: SlurmrestClient) -> dict[str, frozenset[str]]:
-    return {each.name: each.partition.state for each in client.partitions()}
-
-
-def reopen(session: Session, controller: str, name: str) -> None:
-    """Open a NodeSet's own partition where the gate of its predecessor closed it.
-
-    For a NodeSet that is replaced: slurmctld may never have read a file without the partition, and then keeps its state.
-    """
-    before = conf_held.read(session, controller).partitions.get(name)
-    if before is None:
-        return
-    if CLOSED.get(before, "") in _partition_states(session.slurm).get(name, frozenset()):
-        session.slurm.set_partition_state(name, before)
-        session.report(f"partition {name} is {before} again", keep=True)
-    conf_held.remember(session, controller, name, None)
-
-
 def finish(session: Session, settings: ConfSettings) -> None:
     """Before slurmctld ends for good: no job waits any more, and none runs on bare metal. Partitions take no new ones.
 
@@ -181,8 +306,7 @@ def finish(session: Session, settings: ConfSettings) -> None:
         _tell_kept(session, settings)
         return
     partitions, hosts = tuple(sorted(settings.lines.partitions)), tuple(sorted(settings.lines.hosts))
-    goal = replace(goal_of(settings, Leaving(partitions, hosts), session.now()), all_waiting=True)
-    _empty(session, settings, goal)
+    _empty(ConfTask(session, settings, Leaving(partitions, hosts), all_waiting=True))
 
 
 def _tell_kept(session: Session, settings: ConfSettings) -> None:
@@ -212,7 +336,7 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
     returns = tuple(host for host in held.hosts if host in news.hosts.keys() - {*going.nodes})
     seen = look(session, settings)
-    restore(session, settings, Held(opens, returns), seen)
+    conf_held.restore(session, settings.owner, Held(opens, returns), seen.partitions)
     left = {
         name: state
         for name, state in held.partitions.items()
@@ -222,143 +346,23 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     conf_held.write(session, settings.controller, Held(left, hosts, held.began))
 
 
-def restore(session: Session, settings: ConfSettings, held: Held, seen: ConfLook) -> None:
-    """Set partitions to the states that they had, where ours still stand, and undrain hosts that carry our reason."""
-    for name, before in sorted(held.partitions.items()):
-        if CLOSED.get(before, "") in seen.partitions.get(name, frozenset()):
-            session.slurm.set_partition_state(name, before)
-            session.report(f"partition {name} is {before} again", keep=True)
-    if held.hosts:
-        owner = drain_owner(settings.owner.stack, settings.owner.nodeset)
-        _accepted(session.slurm.undrain(held.hosts, owners=[owner]), "undrain")
+def return_hosts(session: Session, settings: ConfSettings) -> None:
+    """Return hosts that stay, once slurmctld has begun with the new lines; forget what has left slurm.conf.
 
-
-def _empty(session: Session, settings: ConfSettings, goal: ConfGoal) -> None:
-    judged = bool(conf_held.read(session, settings.controller))  # a run that goes on was judged when it began
-    while True:
-        asked = session.steady()
-        step, seen = _next(session, settings, goal)
-        pause = min(IDLE * (session.steady() - asked), max(goal.deadline_at - session.now(), 0))
-        if seen is not None and not judged:
-            _judge(settings, goal, seen)
-            judged = True
-        match step:
-            case Clear(remembered):
-                _tell_remembered(session, remembered)
-                return
-            case GiveUp(why, cause, undo):
-                if undo and seen is not None:
-                    give_back_all(session, settings, seen)
-                raise (DrainDeadline if cause == "deadline" else DrainBlocked)(f"{settings.owner.text}: {why}")
-            case SetStates() | DrainHosts():
-                _take_or_wait(session, settings, goal, step)
-            case Await() | Act():
-                goal = _carry_out(session, settings, goal, step)
-                _rest(session, settings, pause)
-
-
-def _judge(settings: ConfSettings, goal: ConfGoal, seen: ConfLook) -> None:
-    if over := limits_exceeded(held_by(seen, goal), settings.policy.limits, seen.now):
-        raise DrainBlocked(f"{settings.owner.text}: {'; '.join(over)}. Nothing was changed")
-
-
-def _carry_out(session: Session, settings: ConfSettings, goal: ConfGoal, step: Await | Act) -> ConfGoal:
-    """What a wait says, or what the policy does to jobs; returns the goal with what this run has done so far."""
-    match step:
-        case Await(why, remembering):
-            session.report(why)
-            begins = remembering and goal.forget_at is None
-            return replace(goal, forget_at=session.now() + REMEMBER_S) if begins else goal
-        case Act(what, jobs):
-            _act_on_jobs(session, settings, what, jobs)
-            return replace(goal, signalled_at=session.now()) if what == "signal" else goal
-
-
-def _next(session: Session, settings: ConfSettings, goal: ConfGoal) -> tuple[ConfStep, ConfLook | None]:
-    """The next step; while slurmrestd is silent, to wait until the deadline."""
-    try:
-        seen = look(session, settings)
-        return next_step(seen, goal), seen
-    except (SlurmrestAuthError, SlurmrestVersionError):
-        raise
-    except SlurmrestError as error:
-        if session.now() < goal.deadline_at:
-            return Await(f"no answer, so nothing may be concluded: {error}"), None
-        why = f"the deadline ({iso(goal.deadline_at)}) is over without an answer: {error} slurm.conf is as it was"
-        return GiveUp(why, cause="deadline"), None
-
-
-def give_back_all(session: Session, settings: ConfSettings, seen: ConfLook) -> None:
-    """Undo: all that this stack closed and drained for slurm.conf."""
-    restore(session, settings, conf_held.read(session, settings.controller), seen)
-    conf_held.write(session, settings.controller, Held())
-
-
-def _take_or_wait(session: Session, settings: ConfSettings, goal: ConfGoal, step: SetStates | DrainHosts) -> None:
-    """Take it; where slurmrestd doesn't answer, it may be done or not, and the next look tells."""
-    try:
-        _take(session, settings, step)
-    except SlurmrestUnreachable as error:
-        if session.now() >= goal.deadline_at:
-            raise
-        session.report(str(error))
-        _rest(session, settings)
-
-
-def _take(session: Session, settings: ConfSettings, step: SetStates | DrainHosts) -> None:
-    """Close partitions or drain hosts: written down first, so that a run after a crash knows them for ours."""
+    Raises DrainDeadline where slurmctld doesn't begin with them in the time that a node has to register, and DrainBlocked
+    where it doesn't say: the hosts stay drained, and the next update returns them.
+    """
     held = conf_held.read(session, settings.controller)
-    match step:
-        case SetStates(states, before):
-            conf_held.write(session, settings.controller, replace(held, partitions={**before, **held.partitions}))
-            for name, state in states.items():
-                session.slurm.set_partition_state(name, state)
-                session.report(f"partition {name} is {state}: it takes no new job, and is emptied", keep=True)
-        case DrainHosts(hosts):
-            taken = tuple(sorted({*held.hosts, *hosts}))
-            conf_held.write(session, settings.controller, replace(held, hosts=taken))
-            _accepted(session.slurm.drain(hosts, settings.owner.reason("slurm.conf changes")), "drain")
+    hosts = tuple(host for host in held.hosts if host in settings.lines.hosts)
+    if hosts:
+        drive(ReadTask(session, settings, held.began, hosts))
+        conf_held.restore(session, settings.owner, Held(hosts=hosts), {})
+    partitions = {name: state for name, state in held.partitions.items() if name in settings.lines.partitions}
+    if held:
+        conf_held.write(session, settings.controller, Held(partitions))
 
 
-def _act_on_jobs(session: Session, settings: ConfSettings, what: str, jobs: tuple[int | str, ...]) -> None:
-    words: Iterable[JobActionResult]
-    if what == "requeue":
-        words = session.slurm.requeue_jobs(jobs)
-    elif what == "signal":
-        words = session.slurm.cancel_jobs(jobs, settings.policy.signal)
-    else:
-        words = session.slurm.cancel_jobs(jobs)
-    for word in words:
-        if not word.done and not word.gone:
-            said = word.text or "Slurm says no more"
-            session.report(f"job {word.job}: {what} was refused: {said}", severity="warning", keep=True)
-
-
-def _rest(session: Session, settings: ConfSettings, least: float = 0.0) -> None:
-    """Wait for the next look, ``least`` seconds or more. Raises DrainBlocked where there must be none: Ctrl-C, or an engine
-    that is gone."""
-    stays = "What was closed or drained stays so, slurm.conf is as it was, and `pulumi up` goes on"
-    if session.pause(max(settings.policy.poll_s, POLL_S, least)):
-        raise DrainBlocked(f"{settings.owner.text}: interrupted. {stays}")
-    if not session.engine_lives():
-        raise DrainBlocked(f"{settings.owner.text}: the engine that began this is gone. {stays}")
-
-
-def _tell_remembered(session: Session, remembered: int) -> None:
-    if remembered:
-        session.report(
-            f"slurmctld still remembers {remembered} ended job(s) of what leaves slurm.conf: it may crash, and come up"
-            " again, until it has forgotten them (MinJobAge)",
-            severity="warning",
-            keep=True,
-        )
-
-
-def _accepted(result: BulkResult, what: str) -> None:
-    refused = [each for each in result.results if each.outcome is Outcome.REFUSED]
-    if refused:
-        numbers = [error.error_number for error in result.errors if isinstance(error, SlurmrestRefused)]
-        raise SlurmrestRefused(
-            f"Slurm refuses to {what} {', '.join(each.name for each in refused[:8])}: {refused[0].why}",
-            error_number=numbers[0] if numbers else 0,
-        )
+def forget(session: Session, settings: ConfSettings) -> None:
+    """slurmctld is gone, and with it what was closed and drained: leave nothing of that in a namespace that stays."""
+    if not settings.outside and conf_held.read(session, settings.controller):
+        conf_held.write(session, settings.controller, Held())

@@ -1,23 +1,137 @@
-"""One look, one step: how partitions and hosts are emptied of jobs before slurm.conf loses them.
+"""Which lines of slurm.conf a change takes away from jobs, and by which steps they are emptied before that.
+
+Only what can end a job counts: partitions, and bare-metal hosts with their CPUs and GRES. A partition or host that comes
+does no harm, and neither do other parameters of a line. Source: ``src/slurmctld/read_config.c`` (``_sync_jobs_to_conf``,
+``valid_job_resources``, ``gres_job_revalidate``), 25.11 and 26.05; watched with 26.05.5: other CPUs end or requeue a running
+job, other RealMemory or Weight doesn't.
 
 A partition is set DRAIN (INACTIVE where it was DOWN): it takes no new job, and those in its queue still run. A host is
 drained. Nothing goes while a job names it. Slurm's partition list must have been asked for before its job list: then a job
-that came in before the DRAIN is in the job list.
+that came in before the DRAIN is in the job list. Pure.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final
 
-from slinky_iac.drain.conf_lines import Leaving
+from slinky_iac.cluster.reach import Reach
+from slinky_iac.drain.actions import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.cost import drainable
 from slinky_iac.drain.free import Free, verdict
+from slinky_iac.drain.limits import job_findings
 from slinky_iac.drain.owner import Owner
-from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.policy import DrainPolicy, Limits, parse_policy
+from slinky_iac.drain.settings import known_schema, reach_from
 from slinky_iac.drain.text import iso, jobs_in_words
 from slinky_iac.drain.view import ClusterView, JobView, Queued
+
+SLURM_CONF: Final = "slurm-conf"
+"""Stands where a NodeSet's name stands in reasons of drains before a change of slurm.conf."""
+RESOURCES: Final = frozenset(
+    {"cpus", "procs", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"}
+    | {"corespeccount", "cpuspeclist", "gres"}
+)
+"""Parameters of a NodeName= line, in lower case, whose change ends jobs that run on the host."""
+_LINE: Final = re.compile(r"^[ \t]*(PartitionName|NodeName)=(\S+)(.*)$", re.IGNORECASE | re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class ConfLines:
+    """PartitionName= lines and NodeName= lines by name, of a configuration or of a running Controller."""
+
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    hosts: Mapping[str, str] = field(default_factory=dict)
+
+    def with_more(self, other: ConfLines) -> ConfLines:
+        """The lines of both; where both have one, this one's."""
+        return ConfLines({**other.partitions, **self.partitions}, {**other.hosts, **self.hosts})
+
+
+@dataclass(frozen=True)
+class Leaving:
+    """What jobs may lose by a change."""
+
+    partitions: tuple[str, ...] = ()
+    hosts: tuple[str, ...] = ()
+    """Bare-metal hosts whose NodeName= line goes."""
+    changed: tuple[str, ...] = ()
+    """Bare-metal hosts whose line stays, with other resources."""
+
+    @property
+    def nodes(self) -> tuple[str, ...]:
+        """Hosts that must be free."""
+        return (*self.hosts, *self.changed)
+
+    def __bool__(self) -> bool:
+        return bool(self.partitions or self.hosts or self.changed)
+
+
+def read_lines(text: str) -> ConfLines:
+    """The lines in a Controller's ``extraConf``."""
+    found: dict[str, dict[str, str]] = {"partitionname": {}, "nodename": {}}
+    for match in _LINE.finditer(text):
+        found[match[1].lower()][match[2]] = match[0].strip()
+    return ConfLines(found["partitionname"], found["nodename"])
+
+
+def leaving(olds: ConfLines, news: ConfLines) -> Leaving:
+    """What goes from ``olds`` to ``news``, in order of name."""
+    stay = sorted(olds.hosts.keys() & news.hosts.keys())
+    return Leaving(
+        partitions=tuple(sorted(olds.partitions.keys() - news.partitions.keys())),
+        hosts=tuple(sorted(olds.hosts.keys() - news.hosts.keys())),
+        changed=tuple(name for name in stay if resources(olds.hosts[name]) != resources(news.hosts[name])),
+    )
+
+
+def resources(line: str) -> dict[str, str]:
+    """The parameters of a NodeName= line that jobs rely on; Slurm takes the last of two."""
+    pairs = (word.partition("=") for word in line.split())
+    return {key.lower(): value for key, _, value in pairs if key.lower() in RESOURCES}
+
+
+@dataclass(frozen=True)
+class ConfSettings:
+    """Props of the gates around slurmctld's configuration."""
+
+    owner: Owner
+    controller: str
+    lines: ConfLines
+    policy: DrainPolicy
+    reach: Reach
+    urn: str
+    keeps_queue: bool = False
+    """slurmctld's state outlives a destroy: jobs wait in its volume, and those on bare metal go on."""
+    outside: bool = False
+    """An admin writes slurm.conf, so this program only tells what leaves it."""
+
+    @classmethod
+    def from_props(cls, props: Mapping[str, Any]) -> ConfSettings:
+        """Read props, from a program or from a state file. Raises ValueError where another program wrote them."""
+        known_schema(props)
+        return cls(
+            owner=Owner(str(props["stack"]), SLURM_CONF),
+            controller=str(props["controller"]),
+            lines=lines_of(props),
+            policy=parse_policy(props["policy"]),
+            reach=reach_from(props),
+            urn=str(props.get("urn", "")),
+            keeps_queue=props.get("keepsQueue") is True,
+            outside=props.get("outside") is True,
+        )
+
+
+def lines_of(props: Mapping[str, Any]) -> ConfLines:
+    """The lines in props; none where there are none yet."""
+    return ConfLines(_texts(props.get("partitions")), _texts(props.get("hosts")))
+
+
+def _texts(raw: object) -> dict[str, str]:
+    return {str(name): str(line) for name, line in raw.items()} if isinstance(raw, Mapping) else {}
+
 
 REMEMBER_S: Final = 600
 """How long to wait until slurmctld forgets ended jobs of a partition (MinJobAge, 300 s by default, and a purge every
@@ -39,6 +153,8 @@ class ConfLook:
     jobs: tuple[Queued, ...] = ()
     can_close: bool = True
     """Whether slurmrestd can set a partition's state: Slurm 26.05 and newer."""
+    problem: str = ""
+    """Why Slurm gave no answer; then nothing else was seen."""
 
 
 @dataclass(frozen=True)
@@ -55,6 +171,8 @@ class ConfGoal:
     """When this run signalled jobs."""
     forget_at: int | None = None
     """When this run stops waiting for slurmctld to forget ended jobs; None before it has begun to."""
+    limited: bool = False
+    """Nothing was begun yet, so limits are judged: jobs that are waited for grow older meanwhile."""
     all_waiting: bool = False
     """slurmctld ends: every job that waits is lost with it, and drained hosts would keep it waiting."""
 
@@ -64,84 +182,61 @@ class ConfGoal:
         return self.deadline_at + self.policy.overtime_s
 
 
-@dataclass(frozen=True)
-class SetStates:
-    """Set partitions' states; ``before`` is what they were."""
-
-    states: Mapping[str, str]
-    before: Mapping[str, str]
+class WaitToForget(Wait):
+    """What is waited for is that slurmctld forgets ended jobs."""
 
 
-@dataclass(frozen=True)
-class DrainHosts:
-    """Drain hosts with our reason, without an end."""
-
-    hosts: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class Act:
-    """What the policy does to jobs at the deadline."""
-
-    what: Literal["requeue", "signal", "cancel"]
-    jobs: tuple[int | str, ...]
-
-
-@dataclass(frozen=True)
-class Await:
-    """Look again."""
-
-    why: str
-    remembering: bool = False
-    """What is waited for is that slurmctld forgets."""
-
-
-@dataclass(frozen=True)
-class GiveUp:
-    """End without having come to the goal; ``undo``: give back what was closed and drained."""
-
-    why: str
-    cause: Literal["blocked", "deadline"]
-    undo: bool = False
-
-
-@dataclass(frozen=True)
-class Clear:
-    """No job names what leaves. ``remembered``: ended jobs that slurmctld hasn't forgotten in time."""
-
-    remembered: int = 0
-
-
-ConfStep = SetStates | DrainHosts | Act | Await | GiveUp | Clear
-
-
-def next_step(look: ConfLook, goal: ConfGoal) -> ConfStep:
+def next_step(look: ConfLook, goal: ConfGoal) -> Step:
     """The next step to the goal: close partitions, drain hosts, wait for jobs, wait until ended ones are forgotten."""
+    if look.problem:
+        return _unanswered(look, goal)
+    over = limits_exceeded(held_by(look, goal), goal.policy.limits, look.now) if goal.limited else ()
+    if over:
+        return Stop(f"{'; '.join(over)}. Nothing was changed", "blocked")
     return _close(look, goal) or _drain(look, goal) or _wait(look, goal) or _forget(look, goal)
 
 
-def _close(look: ConfLook, goal: ConfGoal) -> ConfStep | None:
+def limits_exceeded(holding: Iterable[Queued], limits: Limits, now: int) -> tuple[str, ...]:
+    """A sentence for each limit that these jobs exceed. Jobs that wait have no age."""
+    jobs = tuple(holding)
+    running = [each.job for each in jobs if not each.waits]
+    return tuple(text for _, text in job_findings([each.job for each in jobs], running, limits, now))
+
+
+def _unanswered(look: ConfLook, goal: ConfGoal) -> Step:
+    if look.now < goal.deadline_at:
+        return Wait(f"no answer, so nothing may be concluded: {look.problem}")
+    over = f"the deadline ({iso(goal.deadline_at)}) is over without an answer"
+    return Stop(f"{over}: {look.problem} slurm.conf is as it was", "deadline")
+
+
+def _close(look: ConfLook, goal: ConfGoal) -> Step | None:
     open_ = _open(look, goal.leaving)
     if open_ and look.can_close:
-        return SetStates({name: CLOSED[state] for name, state in open_.items()}, open_)
-    return GiveUp(_cannot_close(open_, goal), cause="blocked") if open_ and not goal.all_waiting else None
+        return ClosePartitions({name: CLOSED[state] for name, state in open_.items()}, open_)
+    return Stop(_cannot_close(open_, goal), "blocked") if open_ and not goal.all_waiting else None
 
 
-def _drain(look: ConfLook, goal: ConfGoal) -> ConfStep | None:
+def _drain(look: ConfLook, goal: ConfGoal) -> Step | None:
     drains, refused = _drains(look, goal)
     if refused:
-        return GiveUp("; ".join(refused), cause="blocked")
-    return DrainHosts(drains) if drains else None
+        return Stop("; ".join(refused), "blocked")
+    return Drain(drains, goal.owner.reason("slurm.conf changes"), None) if drains else None
 
 
-def _forget(look: ConfLook, goal: ConfGoal) -> ConfStep:
-    remembered = sum(each.over and not set(each.partitions).isdisjoint(goal.leaving.partitions) for each in look.jobs)
-    if not remembered or look.can_close or goal.all_waiting:
-        return Clear()
-    if goal.forget_at is None or look.now < goal.forget_at:
-        why = "slurmctld before 26.05 may crash where one it remembers has lost its partition"
-        return Await(f"slurmctld has {remembered} ended job(s) of {_names(goal.leaving)} to forget: {why}", remembering=True)
-    return Clear(remembered)
+def remembered(look: ConfLook, goal: ConfGoal) -> int:
+    """Ended jobs of what leaves that slurmctld must forget first: none where it is 26.05 or newer, or ends itself."""
+    if look.can_close or goal.all_waiting:
+        return 0
+    return sum(each.over and not set(each.partitions).isdisjoint(goal.leaving.partitions) for each in look.jobs)
+
+
+def _forget(look: ConfLook, goal: ConfGoal) -> Step:
+    ended = remembered(look, goal)
+    if not ended or (goal.forget_at is not None and look.now >= goal.forget_at):
+        return Done()
+    why = "slurmctld before 26.05 may crash where one it remembers has lost its partition"
+    return WaitToForget(f"slurmctld has {ended} ended job(s) of {_names(goal.leaving)} to forget: {why}")
 
 
 def held_by(look: ConfLook, goal: ConfGoal) -> tuple[Queued, ...]:
@@ -196,13 +291,13 @@ def _unfree(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def _wait(look: ConfLook, goal: ConfGoal) -> ConfStep | None:
+def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
     holding, unfree = held_by(look, goal), _unfree(look, goal)
     if not holding and not unfree:
         return None
     why = "; ".join([*lines(holding, goal.leaving), *unfree])
     if look.now < goal.deadline_at:
-        return Await(f"waiting for {why}")
+        return Wait(f"waiting for {why}")
     if look.now < goal.ends_at:
         step = _last_resort(look, goal, holding)
         if step is not None:
@@ -215,7 +310,7 @@ def _wait(look: ConfLook, goal: ConfGoal) -> ConfStep | None:
         " them again"
     )
     said = "Jobs were touched only as the policy says" if goal.policy.overtime_s else "No job was touched"
-    return GiveUp(
+    return Stop(
         f"the deadline ({iso(goal.deadline_at)}) is over, and slurm.conf can't lose {_names(goal.leaving)} yet: {why}."
         f" {said}, slurm.conf is as it was, and {what}",
         cause="deadline",
@@ -223,7 +318,7 @@ def _wait(look: ConfLook, goal: ConfGoal) -> ConfStep | None:
     )
 
 
-def _last_resort(look: ConfLook, goal: ConfGoal, holding: tuple[Queued, ...]) -> ConfStep | None:
+def _last_resort(look: ConfLook, goal: ConfGoal, holding: tuple[Queued, ...]) -> Step | None:
     """What the policy does; None where it does nothing, or nothing that helps."""
     if goal.policy.on_deadline == "requeue":
         return _requeue(goal, holding)
@@ -232,7 +327,7 @@ def _last_resort(look: ConfLook, goal: ConfGoal, holding: tuple[Queued, ...]) ->
     return None
 
 
-def _requeue(goal: ConfGoal, holding: tuple[Queued, ...]) -> ConfStep | None:
+def _requeue(goal: ConfGoal, holding: tuple[Queued, ...]) -> Step | None:
     """A requeued job waits in the same partition, with the same --nodelist: only what is on a host can be helped so."""
     able = [
         each
@@ -242,18 +337,18 @@ def _requeue(goal: ConfGoal, holding: tuple[Queued, ...]) -> ConfStep | None:
     ]
     fresh = [each for each in able if "COMPLETING" not in each.job.states]
     if fresh:
-        return Act("requeue", _handles(fresh))
-    return Await("requeued jobs are leaving their hosts") if able else None
+        return Requeue(_handles(fresh))
+    return Wait("requeued jobs are leaving their hosts") if able else None
 
 
-def _cancel(look: ConfLook, goal: ConfGoal, holding: tuple[Queued, ...]) -> ConfStep:
+def _cancel(look: ConfLook, goal: ConfGoal, holding: tuple[Queued, ...]) -> Step:
     running = [each for each in holding if not each.waits]
     if goal.signalled_at is None and running:
-        return Act("signal", _handles(running))
+        return Signal(_handles(running), goal.policy.signal, ())
     if goal.signalled_at is not None and look.now < goal.signalled_at + goal.policy.grace_s:
-        return Await(f"jobs were sent {goal.policy.signal}, and are cancelled {goal.policy.grace_s} s later")
+        return Wait(f"jobs were sent {goal.policy.signal}, and are cancelled {goal.policy.grace_s} s later")
     fresh = [each for each in holding if "COMPLETING" not in each.job.states]
-    return Act("cancel", _handles(fresh)) if fresh else Await("cancelled jobs are ending")
+    return Cancel(_handles(fresh)) if fresh else Wait("cancelled jobs are ending")
 
 
 def _handles(jobs: Iterable[Queued]) -> tuple[int | str, ...]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
 
-from slinky_iac.drain.actions import Cancel, Requeue, Signal, Step, Stop, Wait
+from slinky_iac.drain.actions import NEXT_STEP, Cancel, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.cost import Candidate
 from slinky_iac.drain.mark import signalled, tag_of
 from slinky_iac.drain.observation import Goal
@@ -13,8 +12,6 @@ from slinky_iac.drain.policy import LAST_RESORT_S
 from slinky_iac.drain.scene import Scene
 from slinky_iac.drain.text import iso, jobs_in_words
 from slinky_iac.drain.view import JobView
-
-NEXT_STEP: Final = "`pulumi up` again goes on where this run ended; `python -m slinky_iac drain cancel` undoes it."
 
 
 def touched(goal: Goal, now: int) -> str:

@@ -171,7 +171,7 @@ def _kept(props: Props, act: Callable[[Props], object]) -> CreateResult:
 
 def _settle(props: Props, *, first: bool = False) -> str:
     """Returns what became of the jobs that a drain met; ``""`` where there was none."""
-    from slinky_iac.drain import membership, proof, scale
+    from slinky_iac.drain import proof, scale
     from slinky_iac.drain.session import open_session
     from slinky_iac.errors import DrainDeadline
 
@@ -181,7 +181,7 @@ def _settle(props: Props, *, first: bool = False) -> str:
         met = scale.settle(session, settings, first=first)
         scale.roll(session, settings, met)
         try:
-            seen = membership.await_members(session, settings)
+            seen = scale.await_members(session, settings)
         except DrainDeadline:
             proof.prove(session, settings, met)
             raise

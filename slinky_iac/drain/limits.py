@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from slinky_iac.drain.cost import Candidate
 from slinky_iac.drain.policy import Limits
 from slinky_iac.drain.text import jobs_in_words
+from slinky_iac.drain.view import JobView
 
 
 def share_findings(given_up: int, current: int, limits: Limits) -> Iterable[tuple[str, str]]:
@@ -20,11 +21,16 @@ def share_findings(given_up: int, current: int, limits: Limits) -> Iterable[tupl
 
 
 def limit_findings(chosen: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[tuple[str, str]]:
-    """Code and text of each limit that ``chosen`` exceeds. A job whose start isn't known is older than any limit."""
+    """Code and text of each limit that ``chosen`` exceeds."""
     yield from share_findings(len(chosen), current, limits)
     if limits.max_jobs is None and limits.max_job_age_s is None:
         return
     jobs = sorted({job.job_id: job for each in chosen for job in each.jobs}.values(), key=lambda job: job.job_id)
+    yield from job_findings(jobs, jobs, limits, now)
+
+
+def job_findings(jobs: Sequence[JobView], running: Sequence[JobView], limits: Limits, now: int) -> Iterable[tuple[str, str]]:
+    """Limits that these jobs exceed. One of the ``running`` whose start isn't known is older than any limit."""
     if limits.max_jobs is not None and len(jobs) > limits.max_jobs:
         yield (
             "limit-jobs",
@@ -32,7 +38,7 @@ def limit_findings(chosen: Sequence[Candidate], current: int, limits: Limits, no
         )
     if limits.max_job_age_s is not None:
         oldest = now - limits.max_job_age_s
-        old = [job for job in jobs if job.start is None or job.start < oldest]
+        old = [job for job in running if job.start is None or job.start < oldest]
         if old:
             yield (
                 "limit-age",

@@ -1,28 +1,201 @@
 """Bare-metal slurmd hosts: drained, held and returned by `pulumi up`, by the same rules as pods.
 
-Only hosts that the configuration names, or named until now, are looked at, and only drains of ours are lifted. A host that
-somebody else drains counts as held.
+Wanted are a set of held hosts and a set of active ones. Only hosts that the configuration names, or named until now, are
+looked at, and only drains of ours are lifted. A host that a person has drained counts as held, and is neither renamed nor
+returned by us; one that a person has marked without draining it can't be drained without overwriting their words, so it is
+refused by name.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+from slinky_iac.drain.actions import Done, Drain, Step, Stop, Undrain, Wait
+from slinky_iac.drain.cost import drainable
 from slinky_iac.drain.describe import job_props
+from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.observe import cluster_view
-from slinky_iac.drain.outside import HostsPlan, plan_hosts
-from slinky_iac.drain.session import Session
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings
-from slinky_iac.drain.view import ClusterView
-from slinky_iac.drain.waiting import rest
-from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeNotFound, SlurmrestGarbage, SlurmrestUnreachable
+from slinky_iac.drain.text import jobs_in_words
+from slinky_iac.drain.view import ClusterView, NodeView
+from slinky_iac.errors import DrainDeadline, KubeNotFound, SlinkyError, SlurmrestGarbage, SlurmrestUnreachable
+
+
+@dataclass(frozen=True)
+class HostsPlan:
+    """What one look at the hosts asks for."""
+
+    drains: tuple[str, ...] = ()
+    """Held hosts without a drain, and without anybody's words on them."""
+    returns: tuple[str, ...] = ()
+    """Active hosts whose drain is ours, and such that the configuration has dropped."""
+    waiting: tuple[str, ...] = ()
+    """A sentence for each held host that isn't free yet."""
+    refused: tuple[str, ...] = ()
+    """A sentence for each host that can't become what is wanted without harm to somebody's words."""
+    notices: tuple[str, ...] = ()
+    """A sentence for each host that is, by somebody else's drain, not quite what is wanted, and is left so."""
+    unknown: tuple[str, ...] = ()
+    """Wanted hosts that slurmctld doesn't know."""
+
+    @property
+    def settled(self) -> bool:
+        """Nothing to do and nothing to wait for."""
+        return not (self.drains or self.returns or self.waiting or self.refused or self.unknown)
+
+
+def plan_hosts(
+    held: Sequence[str],
+    active: Sequence[str],
+    cluster: ClusterView,
+    owner: Owner,
+    now: int,
+    dropped: Iterable[str] = (),
+) -> HostsPlan:
+    """Decide for hosts by name."""
+    drains: list[str] = []
+    returns: list[str] = []
+    waiting: list[str] = []
+    refused: list[str] = []
+    notices: list[str] = []
+    unknown = tuple(host for host in (*held, *active) if host not in cluster.nodes)
+    for host, record in _known(held, cluster):
+        if trouble := _trouble(host, record, owner):
+            refused.append(trouble)
+            continue
+        if "DRAIN" not in record.states:
+            drains.append(host)
+        elif record.drained_flag and not owner.owns(record.reason):
+            notices.append(f"{host} is held by {_who(record)}'s drain ({record.reason!r}), which is left as it is")
+        waiting.extend(_not_free(host, cluster, now))
+    for host, record in _known(active, cluster):
+        if record.drained_flag and owner.owns(record.reason):
+            returns.append(host)
+        elif record.drained_flag:
+            notices.append(f"{host} stays out of service by {_who(record)}'s drain: {record.reason!r}")
+    returns += [host for host, record in _known(dropped, cluster) if record.drained_flag and owner.owns(record.reason)]
+    return HostsPlan(tuple(drains), tuple(returns), tuple(waiting), tuple(refused), tuple(notices), unknown)
+
+
+def _known(hosts: Iterable[str], cluster: ClusterView) -> Iterable[tuple[str, NodeView]]:
+    return ((host, cluster.nodes[host]) for host in hosts if host in cluster.nodes)
+
+
+def _trouble(host: str, record: NodeView, owner: Owner) -> str:
+    """Why a host can't be held by us, ``""`` when it can or is."""
+    if "DRAIN" not in record.states and not drainable(record, owner):
+        return (
+            f"{_who(record)} marked {host} without draining it ({record.reason!r}), and a drain of ours would overwrite "
+            "that: drain it by hand with its reason, or return it to service"
+        )
+    return ""
+
+
+def _not_free(host: str, cluster: ClusterView, now: int) -> Iterable[str]:
+    judged = verdict(host, cluster, now)
+    if isinstance(judged, Busy) and judged.jobs:
+        yield f"{host}: {jobs_in_words(judged.jobs)}"
+    elif not isinstance(judged, Free):
+        yield f"{host}: {judged.why}"
+
+
+def _who(record: NodeView) -> str:
+    return record.reason_user or "somebody"
+
+
+class LinesTask(Task[tuple[str, ...]]):
+    """Wait until slurmctld in Kubernetes knows new hosts: it reads their lines some time after the Controller got them."""
+
+    session: Session
+    doing = "maintenance"
+
+    def __init__(self, session: Session, settings: OutsideSettings) -> None:
+        super().__init__(session, settings.owner, settings.policy, settings.policy.register_deadline_s)
+        self.settings = settings
+
+    def look(self) -> tuple[str, ...]:
+        """A sentence on what is missing; none where nothing is."""
+        try:
+            unknown = _decided(self.session, self.settings, cluster_view(self.session.slurm)).unknown
+        except (SlurmrestUnreachable, SlurmrestGarbage) as error:  # a slurmctld before its first node lists none at all
+            return (str(error),)
+        return (f"waiting for slurmctld to read the NodeName= line of {', '.join(unknown)}",) if unknown else ()
+
+    def decide(self, seen: tuple[str, ...]) -> Step:
+        """A line that isn't read in time is :class:`HostsTask`'s to refuse."""
+        return Wait(seen[0]) if seen and self.session.now() < self.deadline_at else Done()
+
+
+class HostsTask(Task[HostsPlan]):
+    """Hold what is to be held, until it is free; return the rest."""
+
+    session: Session
+    doing = "maintenance"
+
+    def __init__(self, session: Session, settings: OutsideSettings) -> None:
+        super().__init__(session, settings.owner, settings.policy, settings.policy.deadline_s)
+        self.settings = settings
+
+    def look(self) -> HostsPlan:
+        """The hosts, judged."""
+        hide = self.policy.hide_by(self.owner.stack)
+        return _decided(self.session, self.settings, cluster_view(self.session.slurm, hide=hide))
+
+    def decide(self, seen: HostsPlan) -> Step:
+        """Refuse, return, drain, wait."""
+        if refused := (*seen.refused, *_unknown_in_words(seen, self.settings)):
+            return Stop(f"nothing was drained or returned. {'; '.join(refused)}", "blocked")
+        if seen.returns:
+            return Undrain(seen.returns)
+        if seen.drains:
+            return Drain(seen.drains, self.owner.reason("maintenance"), None)  # for as long as it takes
+        if not seen.waiting:
+            return Done()
+        if self.session.now() >= self.deadline_at:
+            return Stop(self._over("; ".join(seen.waiting)), "deadline")
+        return Wait(f"waiting for {'; '.join(seen.waiting[:3])}")
+
+    def act(self, step: Step) -> None:
+        """By slurmctld."""
+        act_on_slurm(self.session.slurm, step, self.owner, self.session.report)
+
+    def unanswered(self, error: SlinkyError) -> SlinkyError:
+        """What the last look met."""
+        return DrainDeadline(f"{self.owner.text}: {self._over(str(error))}")
+
+    def over(self, _last: Step | None) -> SlinkyError | None:
+        """A drain or a return that doesn't take."""
+        if isinstance(_last, Wait) or self.session.now() < self.deadline_at:
+            return None
+        return DrainDeadline(f"{self.owner.text}: {self._over('slurmctld does not carry out what it accepted')}")
+
+    def _over(self, why: str) -> str:
+        return (
+            f"the deadline is over and these hosts are not free: {why}. Nothing was killed, they stay drained; run `pulumi"
+            " up` again to go on, or set their state to active"
+        )
+
+
+def maintain(session: Session, settings: OutsideSettings) -> None:
+    """Drain the hosts that are to be held and wait until they are free; return those that are to work.
+
+    Raises DrainDeadline where jobs still run at the end of the wait: the hosts stay drained.
+    """
+    if settings.inside:
+        drive(LinesTask(session, settings))
+    drive(HostsTask(session, settings))
 
 
 def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
     """Which hosts will be drained and returned, and whose jobs are waited for; empty where nothing is to do."""
     cluster = cluster_view(session.slurm, hide=settings.policy.hide_by(settings.owner.stack))
     found = _decided(session, settings, cluster)
-    refused = (*found.refused, *(() if settings.inside else _strangers(found, settings)))
+    refused = (*found.refused, *(() if settings.inside else _unknown_in_words(found, settings)))
     if not found.drains and not found.returns and not refused:
         return {}
     jobs = {job.job_id: job for host in found.drains for job in cluster.jobs(host)}
@@ -34,27 +207,6 @@ def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
         "refused": list(refused),
         "notices": list(found.notices),
     }
-
-
-def maintain(session: Session, settings: OutsideSettings) -> None:
-    """Drain the hosts that are to be held and wait until they are free; return those that are to work.
-
-    Raises DrainDeadline where jobs still run at the end of the wait: the hosts stay drained.
-    """
-    if settings.inside:
-        _await_lines(session, settings)
-    deadline = session.now() + settings.policy.deadline_s
-    while True:
-        waiting = _round(session, settings)
-        if not waiting:
-            return
-        if session.now() >= deadline:
-            raise DrainDeadline(
-                f"{settings.owner.text}: the deadline is over and these hosts are not free: {'; '.join(waiting)}. Nothing"
-                " was killed, they stay drained; run `pulumi up` again to go on, or set their state to active"
-            )
-        session.report(f"waiting for {'; '.join(waiting[:3])}")
-        rest(session, settings.owner, settings.policy.poll_s, "maintenance")
 
 
 def release(session: Session, settings: OutsideSettings) -> None:
@@ -72,40 +224,11 @@ def release(session: Session, settings: OutsideSettings) -> None:
         session.report(f"{error} {left} update cut short may have left", severity="warning", keep=True)
         return
     found = plan_hosts((), (), cluster, settings.owner, session.now(), (*settings.held, *settings.active))
-    session.undrain_hosts(found.returns, settings.owner)
+    if found.returns:
+        act_on_slurm(session.slurm, Undrain(found.returns), settings.owner, session.report)
 
 
-def _await_lines(session: Session, settings: OutsideSettings) -> None:
-    """Wait until slurmctld in Kubernetes knows new hosts: it reads their lines some time after the Controller got them."""
-    read_by = session.now() + settings.policy.register_deadline_s
-    while session.now() < read_by:
-        try:
-            unknown = _decided(session, settings, cluster_view(session.slurm)).unknown
-        except (SlurmrestUnreachable, SlurmrestGarbage) as error:  # a slurmctld before its first node lists none at all
-            session.report(str(error))
-        else:
-            if not unknown:
-                return
-            session.report(f"waiting for slurmctld to read the NodeName= line of {', '.join(unknown)}")
-        rest(session, settings.owner, settings.policy.poll_s, "maintenance")
-
-
-def _round(session: Session, settings: OutsideSettings) -> tuple[str, ...]:
-    """One look and what it asks for; returns what is waited for. Raises DrainBlocked where a host is somebody else's or
-    slurmctld doesn't know it."""
-    try:
-        found = _decided(session, settings, cluster_view(session.slurm, hide=settings.policy.hide_by(settings.owner.stack)))
-        if refused := (*found.refused, *_strangers(found, settings)):
-            raise DrainBlocked(f"{settings.owner.text}: nothing was drained or returned. {'; '.join(refused)}")
-        session.undrain_hosts(found.returns, settings.owner)
-        if found.drains:
-            session.drain_hosts(found.drains, settings.owner.reason("maintenance"))
-    except SlurmrestUnreachable as error:
-        return (str(error),)
-    return found.drains or found.returns or found.waiting
-
-
-def _strangers(found: HostsPlan, settings: OutsideSettings) -> tuple[str, ...]:
+def _unknown_in_words(found: HostsPlan, settings: OutsideSettings) -> tuple[str, ...]:
     """A sentence for each wanted host that slurmctld doesn't know, with what to do about it."""
     todo = "give its NodeName= line to the outside slurm.conf, or take it out of external.slurmdHosts"
     if settings.inside:

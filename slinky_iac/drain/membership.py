@@ -1,4 +1,4 @@
-"""Waiting until a NodeSet's pods are Slurm nodes that take jobs, and naming those that aren't, with the reason.
+"""Waiting until a NodeSet's pods are Slurm nodes that take jobs, and naming those that aren't, with the reason. Pure.
 
 A node record that was left behind under a reused name may still carry our own drain or the operator's; these are cleared
 (:mod:`slinky_iac.drain.scale_out`). Drains of people stay, are told, and don't hold up an update: they are somebody's
@@ -7,48 +7,30 @@ decision. Nodes over an autoscaler's maximum stay drained too, until it lowers i
 
 from __future__ import annotations
 
-from slinky_iac.drain.actions import Resume, Step, Wait
+from slinky_iac.drain.actions import Done, Resume, Step, Stop, Wait
 from slinky_iac.drain.in_service import fault_of
 from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.scale_out import stale_records
-from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.undo import release_steps
-from slinky_iac.drain.waiting import rest
-from slinky_iac.errors import DrainDeadline, KubeConflict, KubeUnreachable, SlurmrestUnreachable
 
 
-def await_members(session: Session, settings: GateSettings) -> Observation:
-    """Wait until exactly the pods that are asked for are there, ready and registered with slurmctld; the whole look that
-    shows it.
-
-    With an autoscaler, however many it asks for now. Raises DrainDeadline naming each pod that isn't there, and why.
-    """
-    deadline = session.now() + settings.policy.register_deadline_s
-    missing: tuple[str, ...] = ()
-    while True:
-        try:
-            seen, whole = session.glance(settings)
-            missing, step = absent(seen, settings), _given_back(settings, seen)
-            if not whole and (step is not None or not missing):
-                seen = session.observe(settings)
-                missing, step = absent(seen, settings), _given_back(settings, seen)
-            if not missing:
-                session.report(f"{len(seen.pods)} of {len(seen.pods)} nodes registered")
-                return seen
-            if step is not None:
-                session.act(step, settings)
-        except (KubeUnreachable, KubeConflict, SlurmrestUnreachable) as error:
-            missing = (str(error),)
-        if session.now() >= deadline:
-            raise DrainDeadline(
-                f"{settings.owner.text}: after {settings.policy.register_deadline_s} s these are not in service: "
-                + "; ".join(missing)
-                + ". Repair what is named, then run `pulumi up` again; nodes that are in service stay so"
-            )
-        session.report(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
-        rest(session, settings.owner, settings.policy.poll_s, "waiting for nodes to register")
+def members_step(seen: Observation, settings: GateSettings, deadline_at: int) -> Step:
+    """The next act towards all nodes in service."""
+    missing = absent(seen, settings)
+    if not missing:
+        return Done()
+    step = _given_back(settings, seen)
+    if step is not None:
+        return step
+    if seen.now >= deadline_at:
+        return Stop(
+            f"after {settings.policy.register_deadline_s} s these are not in service: {'; '.join(missing)}. Repair what is"
+            " named, then run `pulumi up` again; nodes that are in service stay so",
+            "deadline",
+        )
+    return Wait(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
 
 
 def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:

@@ -19,6 +19,11 @@ class Owner:
         """``stack/nodeset``, as tags have it."""
         return f"{self.stack}/{self.nodeset}"
 
+    @property
+    def prefix(self) -> str:
+        """Beginning of each reason that is this owner's."""
+        return names.drain_owner(self.stack, self.nodeset)
+
     def owns(self, reason: str) -> bool:
         """Whether a drain reason is this owner's; Slurm may have appended to it, so its beginning decides."""
         return names.owns_reason(reason, self.stack, self.nodeset)

@@ -16,9 +16,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.drain.actions import DeletePod, Done, Resume, SetCosts, Step, Stop, Wait
+from slinky_iac.drain.actions import NEXT_STEP, DeletePod, Done, Resume, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
-from slinky_iac.drain.deadline import NEXT_STEP, deadline_step
+from slinky_iac.drain.deadline import deadline_step
 from slinky_iac.drain.free import Free
 from slinky_iac.drain.in_service import fault_of
 from slinky_iac.drain.limits import limit_findings, share_findings

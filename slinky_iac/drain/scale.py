@@ -1,7 +1,7 @@
-"""The loop of a gate: look, decide one step, act, look again, until done, blocked, late or interrupted.
+"""What the gate of a NodeSet does, each a :class:`slinky_iac.drain.driver.Task`: bring it to its number of replicas, replace
+pods of an earlier template, await its nodes, remove it, give everything back.
 
-All deciding is in :func:`slinky_iac.drain.steps.next_step`; all state is in the cluster. So the loop may end at any
-point, also by SIGKILL, and the next one goes on.
+All deciding is pure: :func:`slinky_iac.drain.steps.next_step` and its like.
 """
 
 from __future__ import annotations
@@ -10,9 +10,11 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain import conf_run
-from slinky_iac.drain.actions import DeleteNodeSet, DeletePod, Done, Drain, SetReplicas, Signal, Step, Stop, Wait
-from slinky_iac.drain.deadline import NEXT_STEP, touched
+from slinky_iac.drain import conf_held, conf_run
+from slinky_iac.drain.actions import NEXT_STEP, DeleteNodeSet, DeletePod, Done, Drain, Step, Stop, Wait
+from slinky_iac.drain.deadline import touched
+from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.membership import members_step
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.proof import Met
@@ -20,29 +22,198 @@ from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
 from slinky_iac.drain.scale_out import records_without_pods
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
-from slinky_iac.drain.steady import Clocks
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.undo import undo_steps
-from slinky_iac.drain.waiting import rest
-from slinky_iac.errors import (
-    DrainBlocked,
-    DrainDeadline,
-    KubeConflict,
-    KubeUnreachable,
-    SlinkyError,
-    SlurmrestError,
-    SlurmrestUnreachable,
-)
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.models import NodeSetState
 
-UNDO_ROUNDS: Final = 30
-"""Looks that giving back may take; each round acts on what is still there."""
-SOON_S: Final = 0.5
-"""Between two looks while the operator's own look is due."""
-_PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
-"""Trouble that may be over at the next look: no answer, or somebody else's write came between."""
-Decide = Callable[[Observation, Goal], Step]
+UNDO_LOOKS: Final = 30
+"""Pauses that giving back may take; each look acts on what is still there."""
+
+
+class NodeSetTask(Task[Observation]):
+    """What all tasks of one NodeSet's gate look at, and how they act."""
+
+    session: Session
+
+    def __init__(self, session: Session, settings: GateSettings, patience_s: int) -> None:
+        super().__init__(session, settings.owner, settings.policy, patience_s)
+        self.settings = settings
+
+    def look(self) -> Observation:
+        """Pods, nodes, jobs, in this order."""
+        return self.session.observe(self.settings)
+
+    def glance(self) -> tuple[Observation, bool]:
+        """Without what slurmctld says is unchanged."""
+        return self.session.glance(self.settings)
+
+    def act(self, step: Step) -> None:
+        """By the session."""
+        self.session.act(step, self.owner)
+
+
+class ScaleTask(NodeSetTask):
+    """Drain what is selected and lower the number, raise it, or remove the NodeSet: the steps of ``next_step``."""
+
+    steps: Callable[[Observation, Goal], Step] = staticmethod(next_step)
+
+    def __init__(self, session: Session, settings: GateSettings, goal: Goal, met: Met) -> None:
+        super().__init__(session, settings, goal.deadline_at - session.now())
+        self._goal = goal
+        self.met = met
+        self.doing = goal.why
+        self.bound_at = session.now() + settings.policy.bound_s
+
+    @property
+    def goal(self) -> Goal:
+        """What this run wants, with the deadline as it is now."""
+        return replace(self._goal, deadline_at=self.deadline_at)
+
+    @property
+    def ends_at(self) -> int:
+        """Past the deadline where the policy acts at the deadline."""
+        return self.goal.ends_at
+
+    def decide(self, seen: Observation) -> Step:
+        """The protocol's next step."""
+        return self.steps(seen, self.goal)
+
+    def check(self, seen: Observation, step: Step) -> Step:
+        """Note what is seen of drained nodes and their jobs; a removal asks for its partition's queue first."""
+        self.met.see(seen)
+        return self._queue_first(step) if self.goal.teardown else step
+
+    def did(self, step: Step) -> None:
+        """Note what the policy did to jobs."""
+        self.met.did(step)
+
+    def undo(self) -> None:
+        """Give everything back."""
+        give_back(self.session, self.settings)
+
+    def clock_was_set(self, jump: int) -> None:
+        """The bound, too."""
+        super().clock_was_set(jump)
+        self.bound_at += jump
+
+    def over(self, _last: Step | None) -> SlinkyError | None:
+        """One call has a bound of its own."""
+        if self.session.now() < self.bound_at:
+            return None
+        limit = self.policy.bound_s
+        return DrainDeadline(
+            f"{self.owner.text}: one call may take {limit} s and has; what is drained stays drained. {NEXT_STEP}"
+        )
+
+    def stays(self) -> str:
+        """By what the policy may have done."""
+        return f"{touched(self.goal, self.session.now())}; drained nodes stay so. {NEXT_STEP}"
+
+    def _queue_first(self, step: Step) -> Step:
+        """A removal's step, once no job waits in the NodeSet's own partition, and once none runs there before the NodeSet
+        goes.
+
+        slurmctld in Kubernetes loses that partition with the NodeSet, and ends every job of it. What waits can start only
+        until the nodes are drained.
+        """
+        session, settings = self.session, self.settings
+        state = session.nodeset(settings.resource) if isinstance(step, Drain | DeleteNodeSet) else None
+        if state is None or not state.own_partition:
+            return step
+        name, hide = settings.owner.nodeset, settings.policy.hide_by(settings.owner.stack)
+        why = conf_run.partition_holds(session, settings.controller, name, hide, waiting_only=isinstance(step, Drain))
+        if not why:
+            return step
+        if session.now() < self.ends_at:
+            return Wait(f"slurmctld ends the jobs of {settings.resource}'s partition with it: {why}")
+        return Stop(
+            f"the deadline ({iso(self.deadline_at)}) is over, and slurmctld would end the jobs of {settings.resource}'s"
+            f" partition with it: {why}. The NodeSet stays, and its partition takes no new job. Wait for these jobs to end,"
+            f" or move them (scontrol update jobid=… partition=…). {NEXT_STEP}",
+            "deadline",
+        )
+
+
+class RollTask(ScaleTask):
+    """Replace the pods of an earlier template: each batch may wait for its jobs as long as a scale-in."""
+
+    steps = staticmethod(roll_step)
+
+    def did(self, step: Step) -> None:
+        """A new batch has a deadline and a bound of its own."""
+        super().did(step)
+        if isinstance(step, Drain):
+            self.deadline_at = self.session.now() + self.policy.deadline_s
+        if isinstance(step, Drain | DeletePod):
+            self.bound_at = self.session.now() + self.policy.bound_s
+
+
+class MembersTask(NodeSetTask):
+    """Wait until exactly the pods that are asked for are ready and registered with slurmctld."""
+
+    doing = "waiting for nodes to register"
+
+    def __init__(self, session: Session, settings: GateSettings) -> None:
+        super().__init__(session, settings, settings.policy.register_deadline_s)
+
+    def decide(self, seen: Observation) -> Step:
+        """Done when nothing is missing."""
+        return members_step(seen, self.settings, self.deadline_at)
+
+    def unanswered(self, error: SlinkyError) -> SlinkyError:
+        """What the last look met is what is missing."""
+        limit = self.policy.register_deadline_s
+        return DrainDeadline(
+            f"{self.owner.text}: after {limit} s these are not in service: {error}. Repair what is named, then run `pulumi"
+            " up` again; nodes that are in service stay so"
+        )
+
+    def over(self, _last: Step | None) -> SlinkyError | None:
+        """An act that doesn't take."""
+        if isinstance(_last, Wait) or self.session.now() < self.deadline_at:
+            return None
+        return DrainDeadline(
+            f"{self.owner.text}: after {self.policy.register_deadline_s} s drains of ours, or records of earlier pods, are"
+            " still on nodes of the NodeSet. `python -m slinky_iac drain status` shows them; `pulumi up` goes on"
+        )
+
+
+class UndoTask(NodeSetTask):
+    """Give back our drains and annotations on a NodeSet, and nothing else."""
+
+    doing = "giving drains back"
+
+    def __init__(self, session: Session, settings: GateSettings) -> None:
+        super().__init__(session, settings, UNDO_LOOKS * settings.policy.poll_s)
+        self.taken = 0
+
+    def glance(self) -> tuple[Observation, bool]:
+        """Always a whole look: what is given back is put to work."""
+        return self.look(), True
+
+    def decide(self, seen: Observation) -> Step:
+        """What is left, in order."""
+        steps = undo_steps(seen, self.owner)
+        return steps[0] if steps else Done()
+
+    def did(self, step: Step) -> None:
+        """Count."""
+        self.taken += not isinstance(step, Wait)
+
+    def unanswered(self, error: SlinkyError) -> SlinkyError:
+        """The same as without trouble."""
+        return self.over(None) or error
+
+    def over(self, _last: Step | None) -> SlinkyError | None:
+        """After enough looks."""
+        if self.session.now() < self.deadline_at:
+            return None
+        return DrainBlocked(
+            f"{self.owner.text}: after {UNDO_LOOKS} looks something of ours is still there; `python -m slinky_iac drain"
+            " status` shows what, and the same command goes on"
+        )
 
 
 def settle(session: Session, settings: GateSettings, *, first: bool = False) -> Met:
@@ -61,7 +232,7 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
             " changed. Run `pulumi up --refresh`, which makes it again"
         )
     met = Met(settings.owner)
-    drive(session, settings, _scale_goal(session, settings, state, first=first), met=met)
+    drive(ScaleTask(session, settings, _scale_goal(session, settings, state, first=first), met))
     return met
 
 
@@ -88,8 +259,7 @@ def roll(session: Session, settings: GateSettings, met: Met | None = None) -> No
         return
     live = state.replicas_spec
     goal = replace(_goal(session, settings, live, live, "rollout"), deadline_at=session.now() + settings.policy.deadline_s)
-    drive(session, settings, goal, roll_step, met=met)
-    seen = session.observe(settings)
+    seen = drive(RollTask(session, settings, goal, met or Met(settings.owner)))
     if seen.cluster is not None:
         left = members(seen, goal.owner, seen.cluster, (pod for pod in seen.pods if pod.name in seen.outdated)).held
         for each in left:
@@ -102,7 +272,7 @@ def tear_down(session: Session, settings: GateSettings) -> Met:
     state = session.nodeset(settings.resource)
     if state is not None:
         goal = _goal(session, settings, state.replicas_spec, 0, "NodeSet is removed", teardown=True)
-        drive(session, settings, goal, met=met)
+        drive(ScaleTask(session, settings, goal, met))
     return met
 
 
@@ -128,123 +298,25 @@ def open_again(session: Session, settings: GateSettings) -> None:
     """After a NodeSet was made: open its own partition where the removal of its predecessor closed it."""
     state = session.nodeset(settings.resource)
     if state is not None and state.own_partition:
-        conf_run.reopen(session, settings.controller, settings.owner.nodeset)
+        conf_held.reopen(session, settings.controller, settings.owner.nodeset)
 
 
 def give_back(session: Session, settings: GateSettings) -> int:
     """Undo our drains and annotations on this NodeSet and nothing else; returns how many steps it took."""
-    taken = 0
-    for _ in range(UNDO_ROUNDS):
-        try:
-            steps = undo_steps(session.observe(settings), settings.owner)
-            if not steps:
-                return taken
-            step = steps[0]
-            if isinstance(step, Wait):
-                session.report(step.why)
-            else:
-                session.act(step, settings)
-                taken += 1
-        except _PASSING as error:
-            session.report(f"{error}", severity="warning")
-        rest(session, settings.owner, settings.policy.poll_s, "giving drains back")
-    raise DrainBlocked(
-        f"{settings.owner.text}: after {UNDO_ROUNDS} looks something of ours is still there; `python -m slinky_iac drain"
-        " status` shows what, and the same command goes on"
-    )
+    task = UndoTask(session, settings)
+    drive(task)
+    return task.taken
 
 
-def drive(
-    session: Session, settings: GateSettings, goal: Goal, decide: Decide = next_step, *, met: Met | None = None
-) -> Done:
-    """Loop until done; adds to ``met``. Raises DrainBlocked or DrainDeadline where it can't be.
+def await_members(session: Session, settings: GateSettings) -> Observation:
+    """Wait until exactly the pods that are asked for are there, ready and registered with slurmctld; the whole look that
+    shows it.
 
-    After an act the next look comes at once; where it asks for the very same act again, after a pause: Slurm takes its
-    time, and a job that is being requeued needs no second word.
+    With an autoscaler, however many it asks for now. Raises DrainDeadline naming each pod that isn't there, and why.
     """
-    met = Met(settings.owner) if met is None else met
-    bound_at = session.now() + settings.policy.bound_s
-    clocks = Clocks(session.now(), session.steady())
-    last: Step | None = None
-    while True:
-        soon = False
-        jump = clocks.jumped(session.now(), session.steady())
-        if jump:
-            goal, bound_at = replace(goal, deadline_at=goal.deadline_at + jump), bound_at + jump
-            session.report(f"the clock was set by {jump} s; the wait is as long as before", severity="warning")
-        try:
-            step = _next(session, settings, goal, decide, met)
-            if isinstance(step, Done):
-                return step
-            if isinstance(step, Stop):
-                _end(session, settings, step)
-            if not isinstance(step, Wait):
-                session.report(_in_words(step))
-                session.act(step, settings)
-                met.did(step)
-                if decide is roll_step and isinstance(step, Drain):  # a new batch, with a deadline of its own
-                    goal = replace(goal, deadline_at=session.now() + settings.policy.deadline_s)
-                if decide is roll_step and isinstance(step, Drain | DeletePod):
-                    bound_at = session.now() + settings.policy.bound_s
-                if _untimed(step) != last:
-                    last = _untimed(step)
-                    continue
-            else:
-                soon = step.soon
-                session.report("; ".join([step.why, *step.progress[:4]]))
-        except _PASSING as error:
-            session.report(f"{error}", severity="warning")
-            if session.now() >= goal.ends_at:
-                raise DrainDeadline(
-                    f"{settings.owner.text}: the deadline is over without an answer: {error} {touched(goal, session.now())};"
-                    f" what is drained stays drained. {NEXT_STEP}"
-                ) from error
-        if session.now() >= bound_at:
-            raise DrainDeadline(
-                f"{settings.owner.text}: one call may take {settings.policy.bound_s} s and has; what is drained stays"
-                f" drained. {NEXT_STEP}"
-            )
-        seconds = min(SOON_S, settings.policy.poll_s) if soon else settings.policy.poll_s
-        rest(session, settings.owner, seconds, goal.why, touched(goal, session.now()))
-
-
-def _untimed(step: Step) -> Step:
-    """The step without the moment in it: a signal to the same jobs is the same act a second later."""
-    return replace(step, marks=()) if isinstance(step, Signal) else step
-
-
-def _next(session: Session, settings: GateSettings, goal: Goal, decide: Decide, met: Met) -> Step:
-    """The next step. Only waiting rests on a cheap look: what is done, or ends the wait, rests on a whole one."""
-    seen, whole = session.glance(settings)
-    step = decide(seen, goal)
-    if not whole and not isinstance(step, Wait):
-        seen = session.observe(settings)
-        step = decide(seen, goal)
-    met.see(seen)
-    return _queue_first(session, settings, goal, step) if goal.teardown else step
-
-
-def _queue_first(session: Session, settings: GateSettings, goal: Goal, step: Step) -> Step:
-    """A removal's step, once no job waits in the NodeSet's own partition, and once none runs there before the NodeSet goes.
-
-    slurmctld in Kubernetes loses that partition with the NodeSet, and ends every job of it. What waits can start only until
-    the nodes are drained.
-    """
-    state = session.nodeset(settings.resource) if isinstance(step, Drain | DeleteNodeSet) else None
-    if state is None or not state.own_partition:
-        return step
-    name, hide = settings.owner.nodeset, settings.policy.hide_by(settings.owner.stack)
-    why = conf_run.partition_holds(session, settings.controller, name, hide, waiting_only=isinstance(step, Drain))
-    if not why:
-        return step
-    if session.now() < goal.ends_at:
-        return Wait(f"slurmctld ends the jobs of {settings.resource}'s partition with it: {why}")
-    return Stop(
-        f"the deadline ({iso(goal.deadline_at)}) is over, and slurmctld would end the jobs of {settings.resource}'s"
-        f" partition with it: {why}. The NodeSet stays, and its partition takes no new job. Wait for these jobs to end, or"
-        f" move them (scontrol update jobid=… partition=…). {NEXT_STEP}",
-        "deadline",
-    )
+    seen = drive(MembersTask(session, settings))
+    session.report(f"{len(seen.pods)} of {len(seen.pods)} nodes registered")
+    return seen
 
 
 def _goal(
@@ -273,42 +345,3 @@ def _goal(
         cluster=settings.cluster,
         rolls=at_once(settings.max_unavailable, current) if settings.rolls else 0,
     )
-
-
-def _end(session: Session, settings: GateSettings, stop: Stop) -> None:
-    kind = DrainDeadline if stop.cause == "deadline" else DrainBlocked
-    try:
-        if stop.undo:
-            give_back(session, settings)
-    except SlinkyError as left:
-        raise kind(f"{settings.owner.text}: {stop.why}\nThat was not done to its end: {left}") from left
-    raise kind(f"{settings.owner.text}: {stop.why}")
-
-
-def _in_words(step: Step) -> str:
-    """What is done now, for the progress line."""
-    name = type(step).__name__
-    if isinstance(step, SetReplicas):
-        return f"writing replicas: {step.replicas}"
-    words = {
-        "SetCosts": "marking the pods that go",
-        "Nudge": "making the operator look",
-        "Drain": "draining",
-        "RenewHold": "renewing the hold",
-        "CordonAnnotate": "cordoning the pods",
-        "Release": "taking marks back",
-        "RevokePermit": "taking an unused permission back",
-        "Undrain": "returning nodes",
-        "Resume": "returning what earlier pods left behind",
-        "Reword": "writing the reason of",
-        "DeleteNodeSet": "deleting the NodeSet; its pods",
-        "DeletePod": "deleting, so that the operator makes a new one",
-        "Requeue": "requeueing jobs",
-        "Signal": "signalling jobs",
-        "Cancel": "cancelling jobs",
-    }[name]
-    members: tuple[object, ...] = next(
-        (getattr(step, name) for name in ("nodes", "pods", "jobs") if hasattr(step, name)), (getattr(step, "pod", ""),)
-    )
-    shown = ", ".join(str(getattr(member, "pod", member)) for member in members[:8])
-    return f"{words}: {shown}{' …' if len(members) > 8 else ''}"

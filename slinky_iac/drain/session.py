@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
+from typing import Final
 
 from slinky_iac import names
 from slinky_iac.actor import actor
@@ -24,7 +25,12 @@ from slinky_iac.errors import KubeNotFound, SlurmrestRefused
 from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
+from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.controller import JobActionResult
+from slinky_iac.slurmrest.lists import NodesAnswer
+
+RECENT_S: Final = 2.0
+"""Age up to which a drain is sent by the look's own list of nodes."""
 
 
 class Session(Connection):
@@ -41,7 +47,7 @@ class Session(Connection):
         self._pods: dict[str, Pod] = {}
         self._nodeset: NodeSetState | None = None
         self._answers: Answers | None = None
-        self._told: set[tuple[str, str]] = set()
+        self._told: set[str] = set()
 
     def steady(self) -> float:
         """Seconds by a clock that nobody sets."""
@@ -86,41 +92,29 @@ class Session(Connection):
         self._nodeset = seen.nodeset
         return seen
 
-    def act(self, step: actions.Step, settings: GateSettings) -> None:
+    def act(self, step: actions.Step, owner: Owner) -> None:
         """Carry out one step. Raises what the clients raise; a half-done step is found by the next look."""
         match step:
             case actions.SetCosts(pods) | actions.Nudge(pods):
                 self._set_marks(pods)
-            case actions.Drain(nodes, reason, hold):
-                _accepted(self.slurm.drain(nodes, reason, hold), "drain")
-            case actions.RenewHold(nodes, hold):
-                _accepted(self.slurm.drain(nodes, settings.owner.reason("hold"), hold), "renew the hold of")
             case actions.CordonAnnotate(pods):
                 self._annotate({pod: {names.ANNOTATION_POD_CORDON: "true"} for pod in pods})
             case actions.Release(pods):
                 self._annotate({each.pod: _released(each) for each in pods})
-            case actions.Undrain() | actions.Resume() | actions.Reword():
-                self._give_back(step, _owner(settings))
-            case actions.Requeue() | actions.Signal() | actions.Cancel():
-                self._end_jobs(step)
             case actions.SetReplicas() | actions.DeleteNodeSet() | actions.RevokePermit():
                 self._write(step)
             case actions.DeletePod(pod):
                 with suppress(KubeNotFound):
                     self.kube.delete_worker(self.reach.namespace, self._pods[pod])
             case _:
-                raise AssertionError(f"{type(step).__name__} is no act")
+                act_on_slurm(self.slurm, step, owner, self._tell, self._recent_nodes())
+                if isinstance(step, actions.Signal):
+                    self._set_marks(step.marks)
 
-    def _end_jobs(self, step: actions.Requeue | actions.Signal | actions.Cancel) -> None:
-        match step:
-            case actions.Requeue(jobs):
-                self._tell(self.slurm.requeue_jobs(jobs), "requeued")
-            case actions.Signal(jobs, signal, marks):
-                if jobs:
-                    self._tell(self.slurm.cancel_jobs(jobs, signal), "signalled")
-                self._set_marks(marks)
-            case actions.Cancel(jobs):
-                self._tell(self.slurm.cancel_jobs(jobs), "cancelled")
+    def _recent_nodes(self) -> NodesAnswer | None:
+        """The last look's list of nodes, if a drain may rest on it."""
+        nodes = self._answers.nodes if self._answers is not None else None
+        return nodes if nodes is not None and self.steady() - nodes.answered <= RECENT_S else None
 
     def _write(self, step: actions.SetReplicas | actions.DeleteNodeSet | actions.RevokePermit) -> None:
         """Write or delete exactly the NodeSet of the last look; its end is the next look's matter.
@@ -146,31 +140,11 @@ class Session(Connection):
         """Write on the NodeSet what the fence in the API server lets through next; None takes it back."""
         return self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_PERMIT: text})
 
-    def _tell(self, words: Sequence[JobActionResult], what: str) -> None:
-        """Say once of each job that Slurm refuses, and why: the run would end with no more than that it is still there."""
-        for word in words:
-            if not word.done and not word.gone and (word.job, what) not in self._told:
-                self._told.add((word.job, what))
-                why = word.text or "Slurm says no more"
-                self.report(f"job {word.job} was not {what}: {why}", severity="warning", keep=True)
-
-    def _give_back(self, step: actions.Undrain | actions.Resume | actions.Reword, owner: str) -> None:
-        match step:
-            case actions.Undrain(nodes):
-                _accepted(self.slurm.undrain(nodes, owners=[owner]), "undrain")
-            case actions.Resume(nodes):
-                _accepted(self.slurm.resume(nodes, owners=[owner, *LEFT_BEHIND]), "resume")
-            case actions.Reword(nodes, reason):
-                _accepted(self.slurm.set_reason(nodes, reason, owners=[owner]), "reword the reason of")
-
-    def drain_hosts(self, hosts: tuple[str, ...], reason: str) -> None:
-        """Drain bare-metal hosts for as long as it takes: maintenance has no dead man's switch."""
-        _accepted(self.slurm.drain(hosts, reason), "drain")
-
-    def undrain_hosts(self, hosts: tuple[str, ...], owner: Owner) -> None:
-        """Return bare-metal hosts whose drain is this owner's."""
-        if hosts:
-            _accepted(self.slurm.undrain(hosts, owners=[names.drain_owner(owner.stack, owner.nodeset)]), "undrain")
+    def _tell(self, text: str) -> None:
+        """Say a refusal once: the run would end with no more than that the job is still there."""
+        if text not in self._told:
+            self._told.add(text)
+            self.report(text, severity="warning", keep=True)
 
     def _set_marks(self, marks: tuple[Mark, ...]) -> None:
         self._annotate(
@@ -185,8 +159,45 @@ class Session(Connection):
                 continue  # the pod is gone since we looked, and its annotations with it
 
 
-def _owner(settings: GateSettings) -> str:
-    return names.drain_owner(settings.owner.stack, settings.owner.nodeset)
+def act_on_slurm(
+    slurm: SlurmrestClient,
+    step: actions.Step,
+    owner: Owner,
+    tell: Callable[[str], None],
+    seen: NodesAnswer | None = None,
+) -> None:
+    """Carry out a step that is slurmctld's to take. ``tell``: for each job that Slurm refuses to touch, with the reason.
+
+    ``seen``: a list of nodes younger than :data:`RECENT_S`, by which a drain is sent without another list, which costs
+    eight times as much as the drain. Where the list of jobs took longer, the nodes are listed again, to keep the time short
+    in which a person's drain, set since, is overwritten (R4 of :mod:`slinky_iac.drain.steps`). What lifts a drain or
+    replaces a reason always lists again, since a node that a person has taken meanwhile would go back to work.
+    """
+    match step:
+        case actions.Drain(nodes, reason, hold):
+            _accepted(slurm.drain(nodes, reason, hold, seen=seen), "drain")
+        case actions.RenewHold(nodes, hold):
+            _accepted(slurm.drain(nodes, owner.reason("hold"), hold, seen=seen), "renew the hold of")
+        case actions.Undrain(nodes):
+            _accepted(slurm.undrain(nodes, owners=[owner.prefix]), "undrain")
+        case actions.Resume(nodes):
+            _accepted(slurm.resume(nodes, owners=[owner.prefix, *LEFT_BEHIND]), "resume")
+        case actions.Reword(nodes, reason):
+            _accepted(slurm.set_reason(nodes, reason, owners=[owner.prefix]), "write the reason of")
+        case actions.Requeue(jobs):
+            _touched(slurm.requeue_jobs(jobs), "requeued", tell)
+        case actions.Signal(jobs, signal):
+            _touched(slurm.cancel_jobs(jobs, signal) if jobs else (), "signalled", tell)
+        case actions.Cancel(jobs):
+            _touched(slurm.cancel_jobs(jobs), "cancelled", tell)
+        case _:
+            raise AssertionError(f"{type(step).__name__} is no act on Slurm")
+
+
+def _touched(words: Iterable[JobActionResult], what: str, tell: Callable[[str], None]) -> None:
+    for word in words:
+        if not word.done and not word.gone:
+            tell(f"job {word.job} was not {what}: {word.text or 'Slurm says no more'}")
 
 
 def _released(each: Unmark) -> dict[str, str | None]:

@@ -62,7 +62,7 @@ class GateSettings:
 
         :raises ValueError: the shape is of another program's making; nothing can be done with it safely.
         """
-        _known_schema(props)
+        known_schema(props)
         return cls(
             owner=Owner(stack=str(props["stack"]), nodeset=str(props["nodeset"])),
             resource=str(props["resource"]),
@@ -102,7 +102,7 @@ class OutsideSettings:
 
         Raises ValueError as :meth:`GateSettings.from_props` does.
         """
-        _known_schema(props)
+        known_schema(props)
         hosts = {str(name): str(state) for name, state in dict(props["hosts"]).items()}
         before = {str(name) for name in (olds or {}).get("hosts") or ()}
         return cls(
@@ -125,7 +125,8 @@ def _count_or_share(value: object) -> int | str:
     return value if isinstance(value, str) else int(value) if isinstance(value, int | float) else 1
 
 
-def _known_schema(props: Mapping[str, Any]) -> None:
+def known_schema(props: Mapping[str, Any]) -> None:
+    """:raises ValueError: another release wrote these props."""
     schema = int(props.get("schema", 0))
     if schema != SCHEMA:
         raise ValueError(

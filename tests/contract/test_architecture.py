@@ -258,9 +258,7 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "pod", "compare", "report")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]
     pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/ranking.py", "slinky_iac/drain/free.py"]
-    pure += [
-        f"slinky_iac/drain/{name}.py" for name in ("queue", "conf_lines", "conf_steps", "conf_plan", "rollout", "in_service")
-    ]
+    pure += [f"slinky_iac/drain/{name}.py" for name in ("queue", "conf_steps", "membership", "rollout", "in_service")]
     impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}
     allowed = {"datetime"}  # the type; `now` is searched for below
     for path in pure:

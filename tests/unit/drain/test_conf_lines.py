@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.config.load import load
-from slinky_iac.drain.conf_lines import ConfLines, ConfSettings, Leaving, leaving, read_lines
+from slinky_iac.drain.conf_steps import ConfLines, ConfSettings, Leaving, leaving, read_lines
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, shared_partitions
 from tests.stacks import minimal
 

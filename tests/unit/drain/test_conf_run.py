@@ -3,9 +3,9 @@
 import pytest
 
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import conf_after, conf_held, conf_preview, conf_run
+from slinky_iac.drain import conf_held, conf_plan, conf_run
 from slinky_iac.drain.conf_held import Held
-from slinky_iac.drain.conf_lines import SLURM_CONF, ConfLines, ConfSettings
+from slinky_iac.drain.conf_steps import SLURM_CONF, ConfLines, ConfSettings
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlurmrestAuthError, StateError
@@ -133,7 +133,7 @@ def test_changed_cpus_are_waited_for_and_the_host_goes_back_once_slurmctld_has_r
     conf_run.settle(found, settings(after), BOTH)
     assert "DRAIN" in found.world.nodes["metal-1"]["state"]
     found._then = [lambda: None, lambda: setattr(found.world, "began", found.world.began + 9)]
-    conf_after.settle(found, settings(after))
+    conf_run.return_hosts(found, settings(after))
     assert found.pauses == 2
     assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
     assert kept(found) == Held()
@@ -144,10 +144,10 @@ def test_a_slurmctld_that_never_reads_its_file_is_an_error_and_the_next_update_r
     found = session(node("metal-1"))
     conf_run.settle(found, settings(after), BOTH)
     with pytest.raises(DrainDeadline, match="has not read its new configuration"):
-        conf_after.settle(found, settings(after))
-    assert conf_preview.planned(found, settings(after), {"schema": 1, "partitions": after.partitions, "hosts": after.hosts})[
-        0
-    ]["gives_back"] == ["metal-1"]
+        conf_run.return_hosts(found, settings(after))
+    assert conf_plan.planned(found, settings(after), {"schema": 1, "partitions": after.partitions, "hosts": after.hosts})[0][
+        "gives_back"
+    ] == ["metal-1"]
     conf_run.settle(found, settings(after), after)
     assert "DRAIN" not in found.world.nodes["metal-1"]["state"]
 
@@ -182,7 +182,8 @@ def test_nothing_is_done_any_more_after_a_ctrl_c_or_without_an_engine(how):
     found.alive = how != "engine"
     with pytest.raises(DrainBlocked, match="`pulumi up` goes on"):
         conf_run.settle(found, settings(NO_BATCH), BOTH)
-    assert found.pauses == 1
+    assert found.pauses == (how == "ctrl-c")
+    assert (found.world.set_to == []) == (how == "engine"), "no act without an engine"
 
 
 def test_limits_end_an_update_before_its_first_write():
@@ -231,27 +232,27 @@ def test_a_controller_that_is_gone_holds_no_destroy_up():
 
 def test_the_first_update_of_a_stack_asks_the_controller_that_is_there():
     found = session(job(1, partition="batch"), extra_conf="PartitionName=batch Nodes=gpu\nPartitionName=all Nodes=ALL")
-    plan, failures = conf_preview.planned(found, settings(NO_BATCH), {})
+    plan, failures = conf_plan.planned(found, settings(NO_BATCH), {})
     assert (plan["partitions"], plan["jobs_total"], failures) == (["batch"], 1, ())
-    assert conf_preview.planned(session(extra_conf=None), settings(NO_BATCH), {}) == ({}, ())
+    assert conf_plan.planned(session(extra_conf=None), settings(NO_BATCH), {}) == ({}, ())
 
 
 def test_a_preview_changes_nothing_and_is_the_same_twice():
     found = session(job(1, partition="batch"))
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": dict(BOTH.hosts)}
-    first, _ = conf_preview.planned(found, settings(NO_BATCH), olds)
-    assert first == conf_preview.planned(found, settings(NO_BATCH), olds)[0]
+    first, _ = conf_plan.planned(found, settings(NO_BATCH), olds)
+    assert first == conf_plan.planned(found, settings(NO_BATCH), olds)[0]
     assert [method for method, _, _ in found.world.asked if method != "GET"] == []
-    assert conf_preview.planned(found, settings(BOTH), {**olds, "plan": first})[0] == first, "kept while nothing leaves"
+    assert conf_plan.planned(found, settings(BOTH), {**olds, "plan": first})[0] == first, "kept while nothing leaves"
 
 
 def test_a_preview_fails_over_a_limit_and_knows_nothing_without_an_answer():
     found = session(job(1, partition="batch"))
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": {}}
-    _, failures = conf_preview.planned(found, settings(NO_BATCH, DrainPolicy(limits=Limits(max_jobs=0))), olds)
+    _, failures = conf_plan.planned(found, settings(NO_BATCH, DrainPolicy(limits=Limits(max_jobs=0))), olds)
     assert "more than the 0" in failures[0]
     found.world.keys = ()
-    plan, failures = conf_preview.planned(found, settings(NO_BATCH), olds)
+    plan, failures = conf_plan.planned(found, settings(NO_BATCH), olds)
     assert (plan["known"], plan["partitions"], failures) == (False, ["batch"], ())
 
 
@@ -278,7 +279,7 @@ def test_what_an_outside_slurm_conf_loses_is_told_with_the_steps_and_nothing_is_
     found = session(job(1, partition="batch"), job(2, "PENDING", partition="batch"))
     outside = settings(ConfLines({"all": ""}), outside=True)
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": dict(BOTH.hosts)}
-    plan, failures = conf_preview.planned(found, outside, olds)
+    plan, failures = conf_plan.planned(found, outside, olds)
     assert (plan["jobs_total"], failures) == (2, ())
     assert plan["warnings"][0].startswith("slurm.conf loses partition batch, host metal-1 with 2 jobs")
     assert plan["steps"] == [
@@ -292,7 +293,7 @@ def test_what_an_outside_slurm_conf_loses_is_told_with_the_steps_and_nothing_is_
     conf_run.settle(found, outside, BOTH)
     assert [method for method, _, _ in found.world.asked if method != "GET"] == []
     assert "slurm.conf loses partition batch, host metal-1 with 2 jobs" in found.said[-1]
-    assert conf_preview.planned(found, outside, {}) == ({}, ()), "a first update: there is nothing to lose"
+    assert conf_plan.planned(found, outside, {}) == ({}, ()), "a first update: there is nothing to lose"
 
 
 def test_an_outside_slurmctld_that_does_not_answer_stops_no_update():
@@ -324,10 +325,10 @@ def test_a_partition_that_slurmrestd_cannot_close_is_held_by_its_jobs_alone():
 @pytest.mark.parametrize(("state", "opened"), [("DRAIN", "UP"), ("INACTIVE", "INACTIVE"), ("DOWN", "DOWN")])
 def test_a_partition_opens_for_the_next_nodeset_of_its_name_unless_somebody_else_set_it(state, opened):
     found = session(partitions={"all": "UP", "batch": state})
-    conf_run.reopen(found, "hpc", "batch")
+    conf_held.reopen(found, "hpc", "batch")
     assert found.world.asked == [], "nothing is held, and Slurm is not asked"
     conf_held.write(found, "hpc", Held({"batch": "UP", "all": "UP"}))
-    conf_run.reopen(found, "hpc", "batch")
+    conf_held.reopen(found, "hpc", "batch")
     assert found.world.partitions == {"all": "UP", "batch": opened}
     assert kept(found) == Held({"all": "UP"})
 
@@ -335,10 +336,10 @@ def test_a_partition_opens_for_the_next_nodeset_of_its_name_unless_somebody_else
 def test_a_destroyed_slurmctld_leaves_no_record_of_what_was_closed():
     found = session()
     conf_held.write(found, "hpc", Held({"batch": "UP"}))
-    conf_after.forget(found, settings(BOTH, outside=True))
+    conf_run.forget(found, settings(BOTH, outside=True))
     assert kept(found) == Held({"batch": "UP"}), "an outside slurmctld lives on, and its stack may not read ConfigMaps"
-    conf_after.forget(found, settings(BOTH))
-    conf_after.forget(found, settings(BOTH))
+    conf_run.forget(found, settings(BOTH))
+    conf_run.forget(found, settings(BOTH))
     assert found.kube.maps == {}
 
 

@@ -6,9 +6,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.drain.conf_lines import SLURM_CONF, Leaving
-from slinky_iac.drain.conf_plan import limits_exceeded, plan_props
-from slinky_iac.drain.conf_steps import Act, Await, Clear, ConfGoal, ConfLook, DrainHosts, GiveUp, SetStates, next_step
+from slinky_iac.drain.actions import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Stop, Wait
+from slinky_iac.drain.conf_plan import plan_props
+from slinky_iac.drain.conf_steps import (
+    SLURM_CONF,
+    ConfGoal,
+    ConfLook,
+    Leaving,
+    WaitToForget,
+    limits_exceeded,
+    next_step,
+)
 from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.view import ClusterView, NodeView, Queued
@@ -46,75 +54,75 @@ def waiting(number=2, partition="batch", required=(), **more):
 
 @pytest.mark.parametrize(("state", "closed"), [("UP", "DRAIN"), ("DOWN", "INACTIVE")])
 def test_a_partition_that_goes_takes_no_new_job_and_starts_what_it_started(state, closed):
-    assert next_step(look({"batch": state}), goal(["batch"])) == SetStates({"batch": closed}, {"batch": state})
+    assert next_step(look({"batch": state}), goal(["batch"])) == ClosePartitions({"batch": closed}, {"batch": state})
 
 
 @pytest.mark.parametrize("state", ["DRAIN", "INACTIVE"])
 @pytest.mark.parametrize("each", [running(), waiting(), running(state="SUSPENDED"), running(state="COMPLETED+COMPLETING")])
 def test_a_closed_partition_waits_for_jobs_that_run_or_wait_there(state, each):
-    assert isinstance(next_step(look({"batch": state}, jobs=[each]), goal(["batch"])), Await)
+    assert isinstance(next_step(look({"batch": state}, jobs=[each]), goal(["batch"])), Wait)
 
 
 def test_it_goes_when_no_job_names_it():
     ended, elsewhere = running(state="COMPLETED"), running(3, partition="all")
-    assert next_step(look({"batch": "DRAIN"}, jobs=[ended, elsewhere]), goal(["batch"])) == Clear()
+    assert next_step(look({"batch": "DRAIN"}, jobs=[ended, elsewhere]), goal(["batch"])) == Done()
 
 
 def test_a_partition_that_a_reconfiguration_has_opened_again_is_closed_again():
     """Watched with 26.05.5: both a restart and a reconfiguration give it the state of the file."""
-    assert isinstance(next_step(look({"batch": "UP"}, jobs=[running()]), goal(["batch"])), SetStates)
+    assert isinstance(next_step(look({"batch": "UP"}, jobs=[running()]), goal(["batch"])), ClosePartitions)
 
 
 def test_an_older_slurmrestd_closes_nothing_and_the_commands_are_named():
     step = next_step(look({"batch": "UP"}, can_close=False), goal(["batch"], by_hand="kubectl exec x --"))
-    assert isinstance(step, GiveUp)
+    assert isinstance(step, Stop)
     assert "kubectl exec x -- scontrol update partitionname=batch state=drain" in step.why
 
 
 def test_an_older_slurmctld_forgets_ended_jobs_before_their_partition_goes():
     """slurm-operator issue 138."""
     seen, wanted = look({"batch": "DRAIN"}, jobs=[running(state="COMPLETED")], can_close=False), goal(["batch"])
-    assert next_step(seen, wanted).remembering
-    assert next_step(seen, replace(wanted, forget_at=NOW + 1)).remembering
-    assert next_step(seen, replace(wanted, forget_at=NOW)) == Clear(1)
-    assert next_step(replace(seen, jobs=()), wanted) == Clear()
+    assert isinstance(next_step(seen, wanted), WaitToForget)
+    assert isinstance(next_step(seen, replace(wanted, forget_at=NOW + 1)), WaitToForget)
+    assert next_step(seen, replace(wanted, forget_at=NOW)) == Done()
+    assert next_step(replace(seen, jobs=()), wanted) == Done()
 
 
 def test_a_host_that_goes_is_drained_then_waited_for():
-    assert next_step(look(nodes=[host()]), goal(hosts=["gpu-0"])) == DrainHosts(("gpu-0",))
+    assert next_step(look(nodes=[host()]), goal(hosts=["gpu-0"])) == Drain(("gpu-0",), OURS, None)
     drained = host(state="MIXED+DRAIN", reason=OURS)
-    assert isinstance(next_step(look(nodes=[drained], jobs=[running()]), goal(hosts=["gpu-0"])), Await)
-    assert next_step(look(nodes=[host(state="IDLE+DRAIN", reason=OURS)]), goal(hosts=["gpu-0"])) == Clear()
+    assert isinstance(next_step(look(nodes=[drained], jobs=[running()]), goal(hosts=["gpu-0"])), Wait)
+    assert next_step(look(nodes=[host(state="IDLE+DRAIN", reason=OURS)]), goal(hosts=["gpu-0"])) == Done()
 
 
 def test_a_host_that_slurmctld_does_not_know_holds_nothing_up():
-    assert next_step(look(), goal(hosts=["gpu-0"])) == Clear()
+    assert next_step(look(), goal(hosts=["gpu-0"])) == Done()
 
 
 def test_a_suspended_job_keeps_its_host_though_the_node_looks_free():
     drained = host(state="IDLE+DRAIN", reason=OURS)
     step = next_step(look(nodes=[drained], jobs=[running(state="SUSPENDED")]), goal(changed=["gpu-0"]))
-    assert isinstance(step, Await)
+    assert isinstance(step, Wait)
 
 
 def test_a_persons_words_on_a_host_are_not_overwritten():
     step = next_step(look(nodes=[host(state="DOWN", reason="fan", reason_user="root")]), goal(hosts=["gpu-0"]))
-    assert isinstance(step, GiveUp)
+    assert isinstance(step, Stop)
     assert "root marked gpu-0" in step.why
 
 
 def test_jobs_elsewhere_that_name_a_host_that_goes_hold_it_and_not_one_that_only_changes():
     drained = host(state="IDLE+DRAIN", reason=OURS)
     named = [running(1, 3, required=("gpu-0", "gpu-3")), waiting(required=("gpu-0",))]
-    assert isinstance(next_step(look(nodes=[drained], jobs=named), goal(hosts=["gpu-0"])), Await)
-    assert next_step(look(nodes=[drained], jobs=named), goal(changed=["gpu-0"])) == Clear()
+    assert isinstance(next_step(look(nodes=[drained], jobs=named), goal(hosts=["gpu-0"])), Wait)
+    assert next_step(look(nodes=[drained], jobs=named), goal(changed=["gpu-0"])) == Done()
 
 
 @pytest.mark.parametrize("policy", ["keep", "undo"])
 def test_at_the_deadline_no_job_is_touched_and_nothing_goes(policy):
     late = look({"batch": "DRAIN"}, jobs=[running(), waiting()], now=NOW + 60)
     step = next_step(late, goal(["batch"], policy=DrainPolicy(on_deadline=policy)))
-    assert isinstance(step, GiveUp)
+    assert isinstance(step, Stop)
     assert (step.cause, step.undo) == ("deadline", policy == "undo")
     assert "partition batch: 1 job (1 of alice)" in step.why
     assert "1 waiting in the queue (2 of alice)" in step.why
@@ -127,11 +135,11 @@ def test_requeue_helps_hosts_and_no_partition():
     drained = host(state="MIXED+DRAIN", reason=OURS)
     jobs = [running(1, partition="all", requeueable=True), running(2, partition="all")]
     late = look(nodes=[drained], jobs=jobs, now=NOW + 60)
-    assert next_step(late, goal(hosts=["gpu-0"], policy=policy)) == Act("requeue", (1,))
+    assert next_step(late, goal(hosts=["gpu-0"], policy=policy)) == Requeue((1,))
     stuck = look({"batch": "DRAIN"}, jobs=[running(requeueable=True)], now=NOW + 60)
-    assert isinstance(next_step(stuck, goal(["batch"], policy=policy)), GiveUp)
+    assert isinstance(next_step(stuck, goal(["batch"], policy=policy)), Stop)
     tied = look(nodes=[drained], jobs=[running(partition="all", requeueable=True, required=("gpu-0",))], now=NOW + 60)
-    assert isinstance(next_step(tied, goal(hosts=["gpu-0"], policy=policy)), GiveUp)
+    assert isinstance(next_step(tied, goal(hosts=["gpu-0"], policy=policy)), Stop)
 
 
 def test_cancel_signals_then_cancels_and_takes_waiting_jobs_too():
@@ -139,20 +147,20 @@ def test_cancel_signals_then_cancels_and_takes_waiting_jobs_too():
     wanted = goal(["batch"], policy=policy)
     jobs = [running(), waiting()]
     at = lambda now: look({"batch": "DRAIN"}, jobs=jobs, now=now)  # noqa: E731
-    assert next_step(at(NOW + 60), wanted) == Act("signal", (1,))
+    assert next_step(at(NOW + 60), wanted) == Signal((1,), "SIGTERM", ())
     told = replace(wanted, signalled_at=NOW + 60)
-    assert isinstance(next_step(at(NOW + 89), told), Await)
-    assert next_step(at(NOW + 90), told) == Act("cancel", (1, 2))
-    assert isinstance(next_step(at(wanted.ends_at), told), GiveUp)
+    assert isinstance(next_step(at(NOW + 89), told), Wait)
+    assert next_step(at(NOW + 90), told) == Cancel((1, 2))
+    assert isinstance(next_step(at(wanted.ends_at), told), Stop)
 
 
 def test_a_destroy_waits_for_every_waiting_job_and_drains_no_host():
     wanted = goal(["batch"], hosts=["gpu-0"], all_waiting=True)
     queue = look({"batch": "DRAIN", "other": "UP"}, nodes=[host()], jobs=[waiting(partition="other")])
-    assert isinstance(next_step(queue, wanted), Await)
-    assert isinstance(next_step(replace(queue, jobs=(running(partition="other"),)), wanted), Await), "on bare metal"
-    assert next_step(replace(queue, jobs=(running(1, 5, partition="other"),)), wanted) == Clear(), "its NodeSet's gate waits"
-    assert isinstance(next_step(look({"batch": "UP"}, can_close=False, jobs=[waiting()]), wanted), Await)
+    assert isinstance(next_step(queue, wanted), Wait)
+    assert isinstance(next_step(replace(queue, jobs=(running(partition="other"),)), wanted), Wait), "on bare metal"
+    assert next_step(replace(queue, jobs=(running(1, 5, partition="other"),)), wanted) == Done(), "its NodeSet's gate waits"
+    assert isinstance(next_step(look({"batch": "UP"}, can_close=False, jobs=[waiting()]), wanted), Wait)
 
 
 def test_the_plan_names_what_goes_and_whose_jobs_hold_it_up():
@@ -221,7 +229,7 @@ def test_nothing_leaves_slurm_conf_that_a_job_names_and_no_job_is_touched_but_by
     wanted = goal(sorted(going), hosts, policy=DrainPolicy(on_deadline=act, grace_s=30))
     seen = look(states, nodes, jobs, now=NOW + after, can_close=can_close)
     step = next_step(seen, wanted)
-    if isinstance(step, Clear):
+    if isinstance(step, Done):
         assert all(states.get(name) not in ("UP", "DOWN") for name in going), "a new job could come in"
         for each in (each for each in jobs if not each.over):
             assert each.partitions[0] not in going or (each.waits and not set(each.partitions) <= going)
@@ -229,13 +237,13 @@ def test_nothing_leaves_slurm_conf_that_a_job_names_and_no_job_is_touched_but_by
         for name in hosts:
             record = seen.cluster.nodes.get(name)
             assert record is None or record.states == frozenset({"IDLE", "DRAIN"})
-    if isinstance(step, Act):
-        assert step.what in {"requeue": ("requeue",), "cancel": ("signal", "cancel")}.get(act, ())
+    if isinstance(step, Requeue | Signal | Cancel):
+        assert isinstance(step, {"requeue": Requeue, "cancel": Signal | Cancel}[act])
         assert seen.now >= wanted.deadline_at
         held = [each for each in jobs if each.job.handle in step.jobs]
         assert all(set(each.partitions) & going or each.needs(hosts) for each in held), "only jobs of what leaves"
-    if isinstance(step, SetStates):
+    if isinstance(step, ClosePartitions):
         assert step.states.keys() <= going
         assert can_close
-    if isinstance(step, DrainHosts):
-        assert set(step.hosts) <= set(hosts)
+    if isinstance(step, Drain):
+        assert set(step.nodes) <= set(hosts)

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import membership, scale
+from slinky_iac.drain import driver, membership, scale
 from slinky_iac.drain.actions import DeleteNodeSet
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy
@@ -116,7 +116,7 @@ def test_idle_nodes_are_given_up_without_waiting_for_more_than_the_operator():
     session = ModelSession(world("1.1.0", 3))
     scale.settle(session, settings(1))
     assert session.acts == ["SetCosts", "Drain", "Nudge", "CordonAnnotate", "RenewHold", "SetReplicas"]
-    assert session.rests == [scale.SOON_S], "the operator has been told to look, and needs a second"
+    assert session.rests == [driver.SOON_S], "the operator has been told to look, and needs a second"
     session.w.sync(refresh=True)
     assert set(session.w.deleted) == {"hpc-worker-gpu-2", "hpc-worker-gpu-1"}
     assert session.w.lost == []
@@ -205,7 +205,7 @@ def test_an_undo_that_fails_hides_neither_the_deadline_nor_what_is_left():
     session = ModelSession(with_job(node="gpu-0", end=None))
     session.meanwhile = [nothing, lambda w: setattr(w, "rest_up", False)]
     with pytest.raises(
-        DrainDeadline, match=r"the deadline .* is over(?s:.)*not done to its end.*something of ours is still"
+        DrainDeadline, match=r"the deadline .* is over(?s:.)*undo was incomplete.*something of ours is still"
     ):
         scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=50, poll_s=10, on_deadline="undo")))
 
@@ -467,7 +467,7 @@ def test_members_are_awaited_until_registered():
         w.pods[2].ready = True
 
     session = ModelSession(w, [nothing, starts, ready])
-    membership.await_members(session, settings(3))
+    scale.await_members(session, settings(3))
     assert any("2 pods where 3 are asked for" in line for line in session.said)
     assert any("has no Kubernetes node" in line for line in session.said)
 
@@ -477,14 +477,14 @@ def test_member_that_does_not_come_is_named_with_the_reason():
     w.pods[2] = Pod(2, created=w.now, scheduled=True)
     w.replicas = 3
     with pytest.raises(DrainDeadline, match="hpc-worker-gpu-2 is Pending and not ready"):
-        membership.await_members(ModelSession(w), settings(3, policy=DrainPolicy(register_deadline_s=30)))
+        scale.await_members(ModelSession(w), settings(3, policy=DrainPolicy(register_deadline_s=30)))
 
 
 def test_own_drain_left_on_a_kept_node_is_given_back_while_waiting():
     w = world("1.1.0", 2)
     w.nodes["gpu-1"] = Node("gpu-1", drain=True, reason=f"{OURS}: scale-in 3->1")
     session = ModelSession(w)
-    membership.await_members(session, settings(2))
+    scale.await_members(session, settings(2))
     assert session.acts == ["Undrain"]
 
 
@@ -495,7 +495,7 @@ def test_nodes_over_an_autoscalers_maximum_stay_held_until_it_follows():
     lowered = settings(2, scaler="autoscaler")
     scale.settle(session, lowered)
     session.acts.clear()
-    membership.await_members(session, lowered)
+    scale.await_members(session, lowered)
     assert (session.acts, w.nodes["gpu-2"].drain) == ([], True)
     w.replicas, w.generation = 2, w.generation + 1
     w.sync(refresh=True)
@@ -506,7 +506,7 @@ def test_drain_of_a_person_does_not_hold_up_an_update():
     w = world("1.1.0", 2)
     w.nodes["gpu-1"] = Node("gpu-1", drain=True, reason=f"{PERSON} bad DIMM")
     session = ModelSession(w)
-    membership.await_members(session, settings(2))
+    scale.await_members(session, settings(2))
     assert (session.acts, session.pauses) == ([], 0)
 
 

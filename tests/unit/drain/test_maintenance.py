@@ -22,7 +22,6 @@ class HostSession:
     def __init__(self, client=None, error=None):
         self._client, self._error = client, error
         self.said = []
-        self.returned = ()
         self.paused = 0
         self.then = []
 
@@ -47,8 +46,8 @@ class HostSession:
     def report(self, message, **more):
         self.said.append((message, more))
 
-    def undrain_hosts(self, hosts, _owner):
-        self.returned = hosts
+    def steady(self):
+        return float(self.paused)
 
 
 def settings(held=(), active=(), **more):
@@ -61,7 +60,7 @@ def test_what_this_stack_holds_is_returned_and_what_others_hold_is_not():
     with slurm.client() as client:
         session = HostSession(client)
         maintenance.release(session, settings(held=("metal-1",), active=("metal-2",)))
-    assert session.returned == ("metal-1",)
+    assert {name: "DRAIN" in record["state"] for name, record in slurm.nodes.items()} == {"metal-1": False, "metal-2": True}
 
 
 @pytest.mark.parametrize("error", [SlurmrestUnreachable("refused."), KubeNotFound("no Secret.")])

@@ -44,8 +44,8 @@ def test_a_job_that_slurm_refuses_to_touch_is_told_once_and_stays_on_the_screen(
     reach = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
     with ExitStack() as stack:
         session = Told(reach, lambda text, **how: said.append((text, how)), stack, budget_s=1, clock=Clock())
-        session.act(step, settings(1))
-        session.act(step, settings(1))
+        session.act(step, settings(1).owner)
+        session.act(step, settings(1).owner)
     kept = {"severity": "warning", "keep": True}
     assert said == [(f"job 3_1 was not {what}: Only batch jobs are accepted", kept)]
 

@@ -1,0 +1,255 @@
+"""The one loop of every gate: look, decide one step, act, look again, until done, blocked, late or interrupted.
+
+A :class:`Task` says what is looked at, decides purely and acts; deadline, pause, clock, passing trouble, repeated acts, undo
+and Ctrl-C are here, the same for all (docs/adr/0015). All state is in the cluster. So the loop may end at any point, also by
+SIGKILL, and the next one goes on.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Final, Generic, Protocol, TypeVar
+
+from slinky_iac.drain.actions import NEXT_STEP, Done, SetReplicas, Signal, Step, Stop, Wait
+from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.progress import Report
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
+
+SOON_S: Final = 0.5
+"""Between two looks while the operator's own look is due."""
+TOLERANCE_S: Final = 30
+"""A clock that is set by less than this is rounding and drift."""
+PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
+"""Trouble that may be over at the next look: no answer, or somebody else's write came between."""
+Seen = TypeVar("Seen")
+
+
+class Process(Protocol):
+    """What the loop needs of the process that it runs in: clocks, pauses, a line for people."""
+
+    @property
+    def report(self) -> Report:
+        """Says one sentence."""
+        ...
+
+    def now(self) -> int:
+        """Whole seconds since the epoch."""
+        ...
+
+    def steady(self) -> float:
+        """Seconds by a clock that nobody sets."""
+        ...
+
+    def pause(self, seconds: float) -> bool:
+        """Wait; returns whether the engine has asked to stop."""
+        ...
+
+    def engine_lives(self) -> bool:
+        """Whether the engine that started this is still there."""
+        ...
+
+
+class Task(ABC, Generic[Seen]):
+    """One thing to bring about, by looks of type ``Seen``."""
+
+    doing = ""
+    """What an interrupted run was at."""
+    idle = 0.0
+    """So many times the length of a look slurmrestd is left alone after it."""
+
+    def __init__(self, session: Process, owner: Owner, policy: DrainPolicy, patience_s: int) -> None:
+        self.session = session
+        self.owner = owner
+        self.policy = policy
+        self.deadline_at = session.now() + patience_s
+        """End of the wait, in seconds since the epoch: ``decide`` ends the run there, or the loop where no look succeeds."""
+
+    @property
+    def ends_at(self) -> int:
+        """End of the run: past the deadline where the policy acts at the deadline."""
+        return self.deadline_at
+
+    @property
+    def poll_s(self) -> float:
+        """Between two looks."""
+        return self.policy.poll_s
+
+    @abstractmethod
+    def look(self) -> Seen:
+        """One whole look. Raises what no later look would mend."""
+
+    def glance(self) -> tuple[Seen, bool]:
+        """A cheaper look, and whether it is as good as a whole one. Where it isn't, only waiting may rest on it."""
+        return self.look(), True
+
+    @abstractmethod
+    def decide(self, seen: Seen) -> Step:
+        """The next step, by this look alone."""
+
+    def check(self, seen: Seen, step: Step) -> Step:
+        """The step that ``decide`` names by a look that is good enough for it, or a wait for what no look holds."""
+        del seen
+        return step
+
+    def act(self, step: Step) -> None:
+        """Carry out one step. Idempotent: a half-done step is found by the next look."""
+        raise AssertionError(f"{type(step).__name__} is no act of {type(self).__name__}")
+
+    def did(self, step: Step) -> None:
+        """Note an act that was carried out, or a wait that begins."""
+
+    def clock_was_set(self, jump: int) -> None:
+        """Move all times by ``jump`` seconds, so that every wait is as long as before."""
+        self.deadline_at += jump
+
+    def undo(self) -> None:
+        """Give back what this stack did, where the policy says so."""
+        raise AssertionError(f"{type(self).__name__} undoes nothing")
+
+    def stays(self) -> str:
+        """What a run that ends unfinished leaves, and what to do next."""
+        return f"Nothing was killed; drained nodes stay so. {NEXT_STEP}"
+
+    def unanswered(self, error: SlinkyError) -> SlinkyError:
+        """The end of a run whose last look failed."""
+        return DrainDeadline(f"{self.owner.text}: the deadline is over without an answer: {error} {self.stays()}")
+
+    def over(self, _last: Step | None) -> SlinkyError | None:
+        """Why the run ends here though ``decide`` would go on; None while it may. After a step that was
+        waited for, or done for the second time; after None where there was trouble."""
+        return None
+
+
+@dataclass
+class ClockJumpGuard:
+    """Two clocks side by side: ``wall``, which may be set, and ``steady``, which only runs. Both in seconds.
+
+    Deadlines are seconds since the epoch, since people read them and pods note them. A clock that is put right in the middle
+    of a wait (NTP after a boot, a laptop that slept) would end it at once, and at a deadline a policy may cancel jobs.
+    """
+
+    wall: float
+    steady: float
+
+    def jumped(self, wall: float, steady: float) -> int:
+        """By how many seconds the wall clock was set since the last jump that was told; 0 where it wasn't."""
+        jump = (wall - self.wall) - (steady - self.steady)
+        if abs(jump) < TOLERANCE_S:
+            return 0
+        self.wall, self.steady = wall, steady
+        return round(jump)
+
+
+def drive(task: Task[Seen]) -> Seen:
+    """Loop until done; returns the look that shows it. Raises DrainBlocked or DrainDeadline where it can't be done.
+
+    After an act the next look comes at once; where it asks for the very same act again, after a pause: Slurm takes its
+    time, and a job that is being requeued needs no second word.
+    """
+    session = task.session
+    guard = ClockJumpGuard(session.now(), session.steady())
+    last: Step | None = None
+    while True:
+        if jump := guard.jumped(session.now(), session.steady()):
+            task.clock_was_set(jump)
+            session.report(f"the clock was set by {jump} s; the wait is as long as before", severity="warning")
+        least, began = task.poll_s, session.steady()
+        step: Step | None = None
+        try:
+            seen, step = _next(task)
+            least = max(least, min(task.idle * (session.steady() - began), max(task.deadline_at - session.now(), 0)))
+            if isinstance(step, Done):
+                return seen
+            if isinstance(step, Stop):
+                _end(task, step)
+            if isinstance(step, Wait):
+                least = min(SOON_S, least) if step.soon else least
+                session.report("; ".join([step.why, *step.progress[:4]]))
+                task.did(step)
+            else:
+                _needs_engine(task)
+                session.report(in_words(step))
+                task.act(step)
+                task.did(step)
+                if _untimed(step) != last:
+                    last = _untimed(step)
+                    continue
+        except PASSING as error:
+            session.report(f"{error}", severity="warning")
+            if session.now() >= task.ends_at:
+                raise task.unanswered(error) from error
+            step = None
+        if (end := task.over(step)) is not None:
+            raise end
+        _rest(task, least)
+
+
+def _next(task: Task[Seen]) -> tuple[Seen, Step]:
+    """A look and the next step. Only waiting rests on a cheap look: what is done, or ends the wait, rests on a whole one."""
+    seen, whole = task.glance()
+    step = task.decide(seen)
+    if not whole and not isinstance(step, Wait):
+        seen = task.look()
+        step = task.decide(seen)
+    return seen, task.check(seen, step)
+
+
+def _rest(task: Task[Seen], seconds: float) -> None:
+    """Wait for the next look. Raises DrainBlocked where the engine has asked to stop, or is gone."""
+    if task.session.pause(seconds):
+        raise DrainBlocked(f"{task.owner.text}: interrupted in {task.doing}. {task.stays()}")
+    _needs_engine(task)
+
+
+def _needs_engine(task: Task[Seen]) -> None:
+    """A gate without an engine changes nothing more: the next run may have begun, and would find its drains lifted."""
+    if not task.session.engine_lives():
+        raise DrainBlocked(f"{task.owner.text}: the engine is gone; this gate changes nothing more. {task.stays()}")
+
+
+def _end(task: Task[Seen], stop: Stop) -> None:
+    kind: Callable[[str], SlinkyError] = DrainDeadline if stop.cause == "deadline" else DrainBlocked
+    try:
+        if stop.undo:
+            task.undo()
+    except SlinkyError as left:
+        raise kind(f"{task.owner.text}: {stop.why}\nThe undo was incomplete: {left}") from left
+    raise kind(f"{task.owner.text}: {stop.why}")
+
+
+def _untimed(step: Step) -> Step:
+    """The step without the moment in it: a signal to the same jobs is the same act a second later."""
+    return replace(step, marks=()) if isinstance(step, Signal) else step
+
+
+def in_words(step: Step) -> str:
+    """What is done now, for the progress line."""
+    if isinstance(step, SetReplicas):
+        return f"writing replicas: {step.replicas}"
+    words = {
+        "SetCosts": "marking the pods that go",
+        "Nudge": "making the operator look",
+        "Drain": "draining",
+        "RenewHold": "renewing the hold",
+        "CordonAnnotate": "cordoning the pods",
+        "Release": "taking marks back",
+        "RevokePermit": "taking an unused permission back",
+        "Undrain": "returning nodes",
+        "Resume": "returning what earlier pods left behind",
+        "Reword": "writing the reason of",
+        "DeleteNodeSet": "deleting the NodeSet; its pods",
+        "DeletePod": "deleting, so that the operator makes a new one",
+        "ClosePartitions": "closing partitions",
+        "Requeue": "requeueing jobs",
+        "Signal": "signalling jobs",
+        "Cancel": "cancelling jobs",
+    }[type(step).__name__]
+    members: tuple[object, ...] = next(
+        (tuple(getattr(step, name)) for name in ("nodes", "pods", "jobs", "states") if hasattr(step, name)),
+        (getattr(step, "pod", ""),),
+    )
+    shown = ", ".join(str(getattr(member, "pod", member)) for member in members[:8])
+    return f"{words}: {shown}{' …' if len(members) > 8 else ''}"
