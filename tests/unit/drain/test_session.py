@@ -7,11 +7,13 @@ import jwt
 import pytest
 
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain.actions import Cancel, Requeue, Signal
-from slinky_iac.drain.session import Session
+from slinky_iac.drain.actions import Cancel, Drain, Requeue, Resume, Reword, Signal, Undrain
+from slinky_iac.drain.session import RECENT_S, Session, act_on_slurm
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.controller import JobActionResult
+from tests.unit.drain.made import OWNER
 from tests.unit.drain.test_drive import settings
+from tests.unit.slurmrest.fake import FakeSlurm, node
 
 WORDS = (
     JobActionResult("1", 0, ""),
@@ -71,3 +73,28 @@ def test_both_clients_of_a_gate_sign_for_the_user_that_its_state_names():
             signed = next(client._sender.client.auth.sync_auth_flow(request))
             token = signed.headers["X-SLURM-USER-TOKEN"]
             assert jwt.decode(token, b"k" * 32, algorithms=["HS256"])["sun"] == "drainer"
+
+
+@pytest.mark.parametrize(("age", "lists"), [(0, 0), (60, 1)])
+def test_a_drain_rests_on_the_gates_own_list_of_nodes_while_that_is_young(age, lists):
+    """Another list costs eight times as much as the drain; an old one would overwrite what a person has set since."""
+    slurm = FakeSlurm().add(node("gpu-0"), node("gpu-1", "IDLE", "DRAIN", reason="fan"))
+    with slurm.client() as client:
+        seen = client.nodes()
+        before = len(slurm.asked_for("GET", "nodes/"))
+        recent = seen if age <= RECENT_S else None
+        act_on_slurm(client, Drain(("gpu-0", "gpu-1"), OWNER.reason("x"), None), OWNER, print, recent)
+    assert len(slurm.asked_for("GET", "nodes/")) - before == lists
+    assert (slurm.nodes["gpu-0"]["reason"], slurm.nodes["gpu-1"]["reason"]) == (OWNER.reason("x"), "fan")
+
+
+@pytest.mark.parametrize("step", [Undrain(("gpu-0",)), Resume(("gpu-0",)), Reword(("gpu-0",), "x")])
+def test_what_lifts_a_drain_lists_the_nodes_again_always(step):
+    """A person may have taken the node since the gate looked."""
+    slurm = FakeSlurm().add(node("gpu-0", "IDLE", "DRAIN", reason=OWNER.reason("x")))
+    with slurm.client() as client:
+        seen = client.nodes()
+        slurm.nodes["gpu-0"]["reason"] = "fan"
+        act_on_slurm(client, step, OWNER, print, seen)
+    assert slurm.nodes["gpu-0"]["reason"] == "fan"
+    assert "DRAIN" in slurm.nodes["gpu-0"]["state"]
