@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ from pulumi_kubernetes import Provider
 from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota
 
 from slinky_iac import names, taken
-from slinky_iac.config.findings import Finding, Level
+from slinky_iac.config.findings import Finding, Level, acknowledged
 from slinky_iac.config.reader import StackSettings
 from slinky_iac.config.rules import require_sound
 from slinky_iac.config.stack import StackConfig
@@ -81,7 +81,7 @@ class HybridCluster(pulumi.ComponentResource):
         settings, config = args.settings, args.settings.config
         _require_effect(config)
         self._say(settings.findings)
-        self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices))
+        self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
         identity = ClusterIdentity("cluster-identity", config, child(self))
         kube = self._kubernetes(name, config, identity)
@@ -126,13 +126,16 @@ class HybridCluster(pulumi.ComponentResource):
         self._workers(name, config, kube, (*first, controller, restapi))
         self._outputs(config, keys, controller, restapi, settings)
 
-    async def _look(self, notices: Callable[[], tuple[Finding, ...]]) -> int:
-        found = await asyncio.to_thread(notices)
+    async def _look(self, notices: Callable[[], tuple[Finding, ...]], reasons: Mapping[str, str]) -> int:
+        found = acknowledged(await asyncio.to_thread(notices), reasons)
         self._say(found)
         return len(found)
 
     def _say(self, findings: tuple[Finding, ...]) -> None:
-        for finding in findings:
+        if accepted := dict.fromkeys(each.id for each in findings if each.reason):
+            said = f"acknowledged in the stack's file: {', '.join(accepted)} (`slinky check` shows them with their reasons)"
+            pulumi.log.info(said, resource=self)
+        for finding in (each for each in findings if not each.reason):
             say = pulumi.log.warn if finding.level is Level.WARNING else pulumi.log.info
             say(str(finding), resource=self)
 
@@ -233,7 +236,7 @@ class HybridCluster(pulumi.ComponentResource):
         self.nodesets = _by_name({n: c.replicas for n, c in self.nodeset_components.items()})
         self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
         self.token_key_set = pulumi.Output.from_input(settings.token_set or "")
-        self.findings = pulumi.Output.from_input([f"{f.level}: {f}" for f in settings.findings])
+        self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
         self.register_outputs(
             {
                 "slurmrestd_url": self.slurmrestd_url,
@@ -271,3 +274,7 @@ def _without_kubeconfig(
     args: pulumi.ResourceTransformationArgs,
 ) -> pulumi.ResourceTransformationResult:
     return pulumi.ResourceTransformationResult({**args.props, "kubeconfig": None}, args.opts)
+
+
+def _worded(finding: Finding) -> str:
+    return f"{'acknowledged' if finding.reason else finding.level}: {finding}"

@@ -10,13 +10,13 @@ import argparse
 import json
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Final, NoReturn, Protocol
 
 from slinky_iac import __version__, command_page, new, shell_completion, verify_state
 from slinky_iac.change_order import cli as change_order
 from slinky_iac.check import cli as check
-from slinky_iac.config.reference import reference
+from slinky_iac.config.reference import findings_page, reference
 from slinky_iac.config.stack import json_schema
 from slinky_iac.diagram import cli as diagram
 from slinky_iac.drain import command as drain
@@ -33,6 +33,12 @@ from slinky_iac.terminal import INTERRUPTED
 
 MODULE: Final = "python -m slinky_iac"
 """How the command line is called in a checkout, where nothing is installed."""
+PAGES: Final[dict[str, Callable[[], str]]] = {
+    "configuration": reference,
+    "findings": findings_page,
+    "cli": lambda: command_page.page(parser()),
+}
+"""Pages of docs/ that are made from the code."""
 UNREAD: Final = 141
 """Exit code where nobody reads the answer to its end: as a shell's own, after SIGPIPE."""
 
@@ -76,7 +82,7 @@ def parser(prog: str = MODULE) -> argparse.ArgumentParser:
     printed = "exit codes: 0 printed; 2 wrong arguments"
     commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors", epilog=printed)
     pages = commands.add_parser("reference", help="print a page of docs/ that is made from the code", epilog=printed)
-    pages.add_argument("page", nargs="?", choices=("configuration", "cli"), default="configuration")
+    pages.add_argument("page", nargs="?", choices=tuple(PAGES), default="configuration")
     shells = commands.add_parser("completion", help=shell_completion.HELP, epilog=shell_completion.CODES)
     shells.add_argument("shell", choices=shell_completion.SHELLS)
     _describe(top)
@@ -103,7 +109,7 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
         if arguments.command == "schema":
             print(json.dumps(json_schema(), indent=2))
         elif arguments.command == "reference":
-            print(command_page.page(parser()) if arguments.page == "cli" else reference(), end="")
+            print(PAGES[arguments.page](), end="")
         elif arguments.command == "completion":
             name = shell_completion.NAME if prog == MODULE else prog
             print(shell_completion.script(parser(name), arguments.shell), end="")

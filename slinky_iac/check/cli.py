@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " warnings). A secret that isn't set yet is a warning"
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="Pulumi.<stack>.yaml; by default every one of this folder")
-    parser.add_argument("--strict", action="store_true", help="let warnings count as errors")
+    parser.add_argument("--strict", action="store_true", help="let warnings count as errors, unless they are acknowledged")
     parser.add_argument("--json", action="store_true", help="print JSON")
 
 
@@ -47,7 +47,8 @@ def run(arguments: argparse.Namespace) -> int:
         paint = Paint(wants_colour(os.environ, tty=sys.stdout.isatty()))
         print("\n".join(line for file, places in found.items() for line in as_text(file, places, paint)))
     bad = {Level.ERROR, Level.WARNING} if arguments.strict else {Level.ERROR}
-    return FOUND if any(place.finding.level in bad for places in found.values() for place in places) else 0
+    open_ = (place.finding for places in found.values() for place in places if not place.finding.reason)
+    return FOUND if any(each.level in bad for each in open_) else 0
 
 
 def as_text(file: Path, places: Sequence[Place], paint: Paint) -> Iterator[str]:
@@ -56,12 +57,17 @@ def as_text(file: Path, places: Sequence[Place], paint: Paint) -> Iterator[str]:
     for place in places:
         each = place.finding
         where = f"{file}:{place.line}" if place.line else str(file)
+        if each.reason:
+            yield f"{where}: {paint(f'acknowledged: {each} (reason: {each.reason})', 'dim')}"
+            continue
         yield f"{where}: {paint(_WORDS[each.level], _SHADES[each.level])}: {each}"
         if each.paste and each.paste not in pasted:
             pasted.add(each.paste)
             yield paint("    paste below config:", "dim")
             yield from (f"      {line}" for line in each.paste.splitlines())
     counts = [f"{count} {word}{'s' * (count > 1)}" for word, count in _counts(places).items() if count]
+    if accepted := sum(bool(place.finding.reason) for place in places):
+        counts.append(f"{accepted} acknowledged")
     yield f"{file}: {', '.join(counts) or 'sound'}"
 
 
@@ -75,11 +81,13 @@ def as_json(found: Mapping[Path, Sequence[Place]]) -> dict[str, Any]:
                 "counts": _counts(places),
                 "findings": [
                     {
+                        "id": place.finding.id or None,
                         "level": str(place.finding.level),
                         "line": place.line or None,
                         "path": place.finding.path,
                         "message": place.finding.message,
                         "paste": place.finding.paste or None,
+                        "acknowledged": place.finding.reason or None,
                     }
                     for place in places
                 ],
@@ -90,4 +98,5 @@ def as_json(found: Mapping[Path, Sequence[Place]]) -> dict[str, Any]:
 
 
 def _counts(places: Sequence[Place]) -> dict[str, int]:
-    return {word: sum(place.finding.level is level for place in places) for level, word in _WORDS.items()}
+    open_ = [place.finding.level for place in places if not place.finding.reason]
+    return {word: open_.count(level) for level, word in _WORDS.items()}

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from difflib import get_close_matches
 from ipaddress import ip_address
 from typing import Annotated, Any
 from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
-from slinky_iac.config.shown import LONGEST, Refused, name_of
+from slinky_iac.config.findings import KINDS
+from slinky_iac.config.shown import LONGEST, Refused, name_of, shown
 from slinky_iac.names import is_dns_label
 from slinky_iac.operator_version import OperatorVersion
 
@@ -23,6 +25,7 @@ _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,6})?)%")
 _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
 _PARTITION_VALUE = re.compile(r"[^\s#\\]+")
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
+_PREFLIGHT = re.compile(r"preflight\.[a-z][a-z-]{1,40}")
 _CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -126,6 +129,22 @@ def _url(value: str) -> str:
     return value
 
 
+def _finding(value: str) -> str:
+    if value in KINDS or _PREFLIGHT.fullmatch(value):
+        return value
+    near = get_close_matches(value, KINDS, n=1)
+    did = f"did you mean {near[0]}?" if near else "a finding shows its id in brackets, and an error has none"
+    raise Refused(value, f", which is no id of a finding; {did} (docs/findings.md)")
+
+
+def _reason(value: str) -> str:
+    if not value.isprintable() or not 10 <= len(value.strip()) <= 300:
+        raise ValueError("must be one line of 10 to 300 characters: why this is so on purpose, and who decided it")
+    if any(shown(word) != repr(word) for word in value.split()):
+        raise ValueError("has a word that looks like a key (not shown); reasons stand in previews and outputs")
+    return value.strip()
+
+
 def _database_user(value: str) -> str:
     if _DATABASE_USER.fullmatch(value) is None:
         raise ValueError(
@@ -226,6 +245,10 @@ Quantity = Annotated[str, BeforeValidator(_as_text), _checked(_quantity), WithJs
 Image = Annotated[str, _checked(_image)]
 FilePath = Annotated[str, _checked(_file)]
 """A path of a file or folder, never a file's text."""
+FindingId = Annotated[str, _checked(_finding)]
+"""An id of a warning or a note, as docs/findings.md lists them, or ``preflight.<check>``."""
+Reason = Annotated[str, _checked(_reason)]
+"""One line that says why a finding is accepted."""
 Version = Annotated[str, _checked(_operator_version)]
 Gres = Annotated[str, _checked(_gres)]
 SlurmRelease = Annotated[

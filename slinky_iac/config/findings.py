@@ -1,11 +1,94 @@
-"""What is to say about a configuration: a level, a place, a sentence."""
+"""What is to say about a configuration: a level, a place, a sentence; and an id, by which a stack can acknowledge it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
 from enum import StrEnum
+from typing import Final
 
 from slinky_iac.config.shown import place
+
+KINDS: Final[Mapping[str, str]] = {
+    "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",
+    "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
+    " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",
+    "cluster-ip-outside-hosts": "Hosts outside Kubernetes use slurmctld by a ClusterIP. They reach it only where the pod"
+    " network is routed to them. Acknowledge it where it is; else set `controller.service.type`.",
+    "config-file-unread": "A file of `controller.configFiles` has a name that no Slurm daemon opens. Acknowledge it where"
+    " another file includes it.",
+    "daemon-unreachable": "An outside daemon doesn't answer this machine. Acknowledge it where only pods and hosts have a"
+    " way to it.",
+    "drain-limits-replaced": "A NodeSet's own `drain` section replaces the stack's, so the stack's `drain.limits` don't hold"
+    " for this NodeSet. Acknowledge it where this is meant; else repeat the limits in the NodeSet.",
+    "fence-not-served": "The API server doesn't serve ValidatingAdmissionPolicy, so the stack can't have its"
+    " [fence](fence.md). Set `cluster.fence: false`, or use Kubernetes 1.30 or newer.",
+    "gres-without-devices": "A NodeSet names GRES, but its pods ask Kubernetes for no device. Acknowledge it where a device"
+    " gets into the pod in another way; else set `resources.extended`.",
+    "host-network": "Pods on the host network share all ports of their Kubernetes node, one pod of a kind fits on a node,"
+    " and node names must be short. Acknowledge it after you have checked the node names and the node's firewall.",
+    "host-network-unguarded": "NetworkPolicies don't hold for pods on the host network. Acknowledge it where the nodes'"
+    " firewall does their work.",
+    "ignored-with-munge": "With `keys.auth: auth/munge` the stack makes clients only, and this section has no effect."
+    " Remove the section.",
+    "imported-key-unused": "A key is set, but `keys.source` says that keys come from elsewhere. Run the `pulumi config rm`"
+    " of the finding.",
+    "key-looks-like-words": "A key looks like words that a person chose. Its fingerprint is public, and words can be tried"
+    " against it. Replace the key by random bytes.",
+    "key-rotation": "A key is being replaced while jobs run. The finding goes with the rotation's last step.",
+    "kubernetes-unreachable": "Kubernetes doesn't answer, so this run can't look at the cluster.",
+    "kubernetes-unverified": "The kubeconfig doesn't verify the API server, so another server can take its place and its"
+    " credentials.",
+    "mixed-cgroups": "slurmd runs in pods and on hosts, and Slurm has one cgroup.conf for all nodes. Acknowledge it after"
+    " you have checked that `IgnoreSystemd=yes` suits the hosts.",
+    "munge-ignored": "The `munge` section has no effect with `keys.auth: auth/slurm`. Remove the section.",
+    "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"
+    " node. Acknowledge it where everybody who can be root in the pod may be root on the node.",
+    "nothing-to-acknowledge": "The stack's file acknowledges a finding that is no longer there. Remove the line.",
+    "operator-1-0-pods": "slurm-operator 1.0 made pods that a newer operator replaces ([releases.md](releases.md)).",
+    "outside-slurm-conf": "slurmctld runs outside Kubernetes, so its slurm.conf must hold the lines of the stack output"
+    " `outsideSlurmConf`. Acknowledge it once `slinky preflight` finds them there.",
+    "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with their tokens. Acknowledge it where that"
+    " network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
+    "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave `restapi.service.type` at"
+    " ClusterIP.",
+    "plain-http-open": "slurmrestd's plain HTTP port is open beyond the Kubernetes network. Acknowledge it where a firewall"
+    " guards it; else use ClusterIP or TLS.",
+    "planned-stop": "A key is being replaced in a planned stop. The finding goes with the stop's last step.",
+    "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"
+    " `cluster.podSecurity`, and label the namespace where it is made.",
+    "queue-not-kept": "slurmctld has no volume. When its pod restarts, the queue and all running jobs are lost. Acknowledge"
+    " it for a trial cluster only.",
+    "requeue-unsupported": "`drain.onDeadline` is requeue, and this release of slurmrestd can't requeue jobs. Use keep or"
+    " cancel.",
+    "restapi-host-network": "slurmrestd's plain HTTP port is open on its Kubernetes node. Acknowledge it where the node's"
+    " firewall guards it.",
+    "rolling-update": "slurm-operator replaces pods of an earlier template without a plan, a limit or a deadline. Use"
+    " `updateStrategy.type: Gated`. Acknowledge it where lost jobs are acceptable.",
+    "same-cluster-name": "Two clusters of this Kubernetes have one `cluster.resourceName`, and this operator takes both for"
+    " one. Rename one of them.",
+    "same-cluster-name-unknown": "Whether another cluster has this `cluster.resourceName` is unknown.",
+    "secret-like-variable": "An environment variable is named like a secret. Pod specs, previews and the state show its"
+    " value, and jobs inherit it. Acknowledge it where the value is no secret.",
+    "setting-ignored": "A setting is given that has no effect beside another one. Remove it.",
+    "tls-plugin-missing": "A TLS plugin of Slurm is set that Slinky's images don't have. Acknowledge it where your own"
+    " image has it.",
+    "token-keys-unused": "A token key is set, but `keys.tokens` doesn't use it. Run the `pulumi config rm` of the finding.",
+    "token-rotation": "The token key is being replaced. The finding goes with the rotation's last step.",
+    "tokens-ignored": "`keys.tokens` has no effect with `keys.auth: auth/munge`. Remove it.",
+    "tokens-outside-files": "Daemons outside Kubernetes must read jwks.json beside the JWT key. Acknowledge it once `slinky"
+    " preflight` says that they take a token of it.",
+    "tokens-prepared": "With `keys.tokens: prepared` slurmctld's and slurmdbd's pods restart once. Acknowledge it"
+    " afterwards.",
+}
+"""Every id of a warning or a note about settings, and what docs/findings.md says of it."""
+
+NOT_OF_RULES: Final = frozenset(
+    {"certificate-expires", "daemon-unreachable", "fence-not-served", "key-looks-like-words", "kubernetes-unreachable"}
+    | {"kubernetes-unverified", "nothing-to-acknowledge", "operator-1-0-pods"}
+    | {"same-cluster-name", "same-cluster-name-unknown"}
+)
+"""Those that the rules alone can't find: they need the keys' own bytes, or a look at the cluster."""
 
 
 class Level(StrEnum):
@@ -14,7 +97,7 @@ class Level(StrEnum):
     ERROR = "error"
     """Stops before the first resource."""
     WARNING = "warning"
-    """Shown in every preview: works, but something will surprise."""
+    """Shown in every preview until it is acknowledged: works, but something will surprise."""
     INFO = "info"
     """Something that the outside half must do, or that this program did by itself."""
 
@@ -28,9 +111,13 @@ class Finding:
     message: str
     paste: str = ""
     """YAML that puts it right, to paste below ``config:``; empty where a sentence says it all."""
+    id: str = ""
+    """One of :data:`KINDS`, or ``preflight.<check>``; empty for an error, which can't be acknowledged."""
+    reason: str = ""
+    """Why the stack's file acknowledges it; empty where it doesn't."""
 
     def __str__(self) -> str:
-        return f"{place(self.path)}: {self.message}"
+        return f"{place(self.path)}: {self.message}" + (f" [{self.id}]" if self.id not in ("", self.path) else "")
 
 
 def error(path: str, message: str, paste: str = "") -> Finding:
@@ -38,11 +125,16 @@ def error(path: str, message: str, paste: str = "") -> Finding:
     return Finding(Level.ERROR, path, message, paste)
 
 
-def warning(path: str, message: str) -> Finding:
+def warning(path: str, message: str, *, id: str) -> Finding:
     """A finding that warns."""
-    return Finding(Level.WARNING, path, message)
+    return Finding(Level.WARNING, path, message, id=id)
 
 
-def info(path: str, message: str) -> Finding:
+def info(path: str, message: str, *, id: str) -> Finding:
     """A finding that tells."""
-    return Finding(Level.INFO, path, message)
+    return Finding(Level.INFO, path, message, id=id)
+
+
+def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:
+    """The same findings; those whose id is in ``reasons`` have their reason. An error never has one."""
+    return tuple(replace(each, reason=reasons.get(each.id, "")) if each.id else each for each in found)

@@ -9,6 +9,7 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from slinky_iac.config.findings import KINDS
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 
 Schema = Mapping[str, Any]
@@ -52,6 +53,35 @@ def reference() -> str:
     parts.append("## Sections\n\n" + _table("StackConfig", schema, schema["$defs"]))
     parts += [_section(name, paths, schema["$defs"]) for name, paths in places.items()]
     return "\n".join(parts)
+
+
+_FINDINGS = """# Findings
+
+<!-- Made by `python -m slinky_iac reference findings`; a test keeps it current. Change slinky_iac/config/findings.py. -->
+
+`pulumi preview`, `pulumi up` and `slinky check` warn of settings that work but will surprise you. Each warning and each note
+ends with its id in brackets. An error has no id: it stops the update.
+
+If a finding describes what you want, acknowledge it in the stack's file, with the reason:
+
+```yaml
+config:
+  slinky-iac:acknowledged:
+    mixed-cgroups: "cgroup.conf was checked on all metal hosts, HPC-1234"
+```
+
+A preview then names the id in one line instead of the warning, `slinky check --strict` passes, and `slinky check` shows
+the finding with your reason. If the finding goes away, a note tells you to remove the line. Warnings of a look at the
+cluster have the id `preflight.<check>`; [preflight.md](preflight.md) lists the checks.
+
+| Id | Meaning |
+|---|---|
+"""
+
+
+def findings_page() -> str:
+    """docs/findings.md."""
+    return _FINDINGS + "".join(f"| `{name}` | {text} |\n" for name, text in sorted(KINDS.items()))
 
 
 def _places(schema: Schema) -> dict[str, list[str]]:

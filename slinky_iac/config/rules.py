@@ -21,7 +21,7 @@ from slinky_iac.config import (
     rules_tls,
     rules_tokens,
 )
-from slinky_iac.config.findings import Finding, Level, error, info, warning
+from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, error, info, warning
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
@@ -113,16 +113,21 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
         elif name not in _CONFIG_FILES:
             yield warning(
-                f"controller.configFiles.{name}", "is a file that Slurm doesn't read by itself; include it from another"
+                f"controller.configFiles.{name}",
+                "is a file that Slurm doesn't read by itself; include it from another",
+                id="config-file-unread",
             )
     if not controller.persistence.enabled:
         yield warning(
-            "controller.persistence", "is off: when slurmctld's pod restarts, the queue and all running jobs are forgotten"
+            "controller.persistence",
+            "is off: when slurmctld's pod restarts, the queue and all running jobs are forgotten",
+            id="queue-not-kept",
         )
     if (config.external.slurmd_hosts or config.external.login_hosts) and controller.service.type == "ClusterIP":
         yield info(
             "controller.service.type",
             "ClusterIP: outside slurmd and sackd hosts reach slurmctld only where the pod network is routed to them",
+            id="cluster-ip-outside-hosts",
         )
 
 
@@ -136,6 +141,7 @@ def _ignored_outside(config: StackConfig) -> Iterator[Finding]:
             "controller.external",
             "the outside slurm.conf must hold the NodeSet= and PartitionName= lines of the stack output outsideSlurmConf"
             f" (partitions: {', '.join(map(name_of, [*needed, *config.partitions]))}); the operator sets no partition there",
+            id="outside-slurm-conf",
         )
 
 
@@ -154,10 +160,13 @@ def _host_network(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"{path}.pod.hostNetwork",
                 "the pod shares its node's network: all its ports are open there in plain text, one such pod fits on a node,"
                 " and Kubernetes node names must be short (hostname -s), else slurmd registers under another name",
+                id="host-network",
             )
     if config.restapi.pod.host_network:
         yield warning(
-            "restapi.pod.hostNetwork", "slurmrestd speaks plain HTTP: whoever reaches the node's port 6820 sees tokens"
+            "restapi.pod.hostNetwork",
+            "slurmrestd speaks plain HTTP: whoever reaches the node's port 6820 sees tokens",
+            id="restapi-host-network",
         )
 
 
@@ -172,6 +181,7 @@ def _limits(config: StackConfig, nodeset: str) -> Iterator[Finding]:
             f"nodesets.{nodeset}.drain.limits",
             f"has no {', '.join(sorted(left))}: a NodeSet's drain settings stand in the place of the stack's, all of it, so"
             " drain.limits doesn't hold for this one. Repeat there what shall hold",
+            id="drain-limits-replaced",
         )
 
 
@@ -185,6 +195,7 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"{path}.drain.onDeadline",
                 f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"
                 " deadline the update would stop with nodes drained and jobs running. Use keep or cancel",
+                id="requeue-unsupported",
             )
         yield from _limits(config, name)
         if nodeset.ssh.enabled and not config.operator_version.has_ssh:
@@ -208,7 +219,9 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.cluster.name != config.cluster.name.lower():
         yield warning(
-            "cluster.name", "has capital letters; slurmdbd's tables may then be found on one system and not on another"
+            "cluster.name",
+            "has capital letters; slurmdbd's tables may then be found on one system and not on another",
+            id="capital-letters",
         )
     seen: dict[str, str] = {}
     hosts = [(f"external.slurmdHosts.{i}", h.name) for i, h in enumerate(config.external.slurmd_hosts)]
@@ -287,6 +300,7 @@ def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             "external.slurmdHosts",
             "bare-metal slurmd beside slurmd in pods: Slurm assumes one cgroup.conf for all nodes, and pods need"
             " IgnoreSystemd=yes, which may not suit the hosts (hybrid guide, Slurm Configuration)",
+            id="mixed-cgroups",
         )
 
 
@@ -311,7 +325,15 @@ RULES: tuple[Rule, ...] = (
 
 def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tuple[Finding, ...]:
     """All findings about ``config``; ``secrets`` are the names of the secret configuration values that are set."""
-    return tuple(found for rule in RULES for found in rule(config, secrets))
+    found = [each for rule in RULES for each in rule(config, secrets)]
+    return acknowledged((*found, *_without_cause(config, {each.id for each in found})), config.acknowledged)
+
+
+def _without_cause(config: StackConfig, present: set[str]) -> Iterator[Finding]:
+    for name in config.acknowledged:
+        if name in KINDS and name not in present and name not in NOT_OF_RULES:
+            said = "acknowledges a finding that is not there; remove it"
+            yield info(f"acknowledged.{name}", said, id="nothing-to-acknowledge")
 
 
 def require_sound(found: tuple[Finding, ...]) -> tuple[Finding, ...]:

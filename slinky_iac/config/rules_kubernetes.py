@@ -46,7 +46,7 @@ def ignored(path: str, section: Section, fields: tuple[str, ...], why: str) -> I
     for name in fields:
         if name in section.model_fields_set:
             alias = type(section).model_fields[name].alias or name
-            yield warning(f"{path}.{alias}", f"is ignored: {why}")
+            yield warning(f"{path}.{alias}", f"is ignored: {why}", id="setting-ignored")
 
 
 def resource_name(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -185,6 +185,7 @@ def unguarded_rollout(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
                 f"nodesets.{name}.updateStrategy.type",
                 "is RollingUpdate: slurm-operator replaces pods of an earlier template, without preview, limit or deadline."
                 " It ends suspended jobs, and running ones while it has no way to slurmrestd. Use Gated, or leave it out",
+                id="rolling-update",
             )
 
 
@@ -247,6 +248,7 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
                 "keys.source",
                 f"is {config.keys.source}, so the secret {name} is not used; set keys.source: imported, or remove it by"
                 f" `pulumi config rm {name}`",
+                id="imported-key-unused",
             )
 
 

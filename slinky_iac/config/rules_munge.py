@@ -25,7 +25,9 @@ def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.auth: auth/munge`, and about `munge` where the cluster has auth/slurm."""
     if config.keys.auth != "auth/munge":
         if "munge" in config.model_fields_set:
-            yield warning("munge", "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key")
+            yield warning(
+                "munge", "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key", id="munge-ignored"
+            )
         return
     refused = list(_refused(config))
     yield from refused
@@ -37,7 +39,11 @@ def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     given = {to_camel(name) for name in config.model_fields_set}
     for name in _UNUSED:
         if name in given:
-            yield warning(name, "is ignored: with auth/munge this stack makes no operator, no slurmrestd and no nodes")
+            yield warning(
+                name,
+                "is ignored: with auth/munge this stack makes no operator, no slurmrestd and no nodes",
+                id="ignored-with-munge",
+            )
 
 
 def _refused(config: StackConfig) -> Iterator[Finding]:

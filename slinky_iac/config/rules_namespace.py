@@ -30,6 +30,7 @@ def pod_security(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield warning(
             "cluster.podSecurity",
             "is ignored: cluster.createNamespace is false, and the namespace's labels are for who made it",
+            id="pod-security-ignored",
         )
     needed = [f"nodesets.{name}" for name in config.nodesets]
     needed += ["restapi.pod.hostNetwork"] if config.restapi.pod.host_network else []

@@ -96,7 +96,11 @@ def _nodes(config: StackConfig) -> Iterator[Finding]:
     through = [part for part in _PARTS if through_services(config, part)]
     bare = [(part, path) for part, path in _HOST_NETWORK if on_host_network(config, part)]
     for part, path in bare:
-        yield warning(path, f"no NetworkPolicy holds for pods on the host network: {part} is open to all that reach a node")
+        yield warning(
+            path,
+            f"no NetworkPolicy holds for pods on the host network: {part} is open to all that reach a node",
+            id="host-network-unguarded",
+        )
     if bare and not policies.nodes:
         yield error(
             f"{_PATH}.nodes",

@@ -70,10 +70,12 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
                 " last job on a pod has ended and the last pod is gone; key; outside hosts, where there are; up."
                 f" {command} --plan` shows where it stands, with the commands of each step; {command} --stop` goes on."
                 f" An update before that brings everything back with the old key; to give it up: `pulumi config rm {mark}`",
+                id="planned-stop",
             )
         else:
             yield info(
                 "keys",
                 f"{mark} is set: the key is being replaced under running jobs. {command} --plan` shows the steps, where it"
                 f" stands and whose turn it is; {command}` goes on",
+                id="key-rotation",
             )

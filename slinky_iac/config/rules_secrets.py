@@ -75,6 +75,7 @@ def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield warning(
                     path,
                     "is named like a secret; pod specs, previews and the state show it, and each job inherits it",
+                    id="secret-like-variable",
                 )
 
 
@@ -126,6 +127,7 @@ def _of_the_node(path: str, name: str, source: dict[str, Any]) -> Iterator[Findi
             path,
             f"{name_of(name)} mounts {name_of(folder)} of the Kubernetes node: slurmd runs privileged, and with this folder"
             " root of the pod may become root of the node",
+            id="node-folder-mounted",
         )
 
 
@@ -163,6 +165,7 @@ def offered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             f"is {kind}: slurmrestd's port 6820 is open beyond Kubernetes' own network, in plain HTTP. Who listens on the"
             " way has the tokens of all who ask, and a token of SlurmUser's is Slurm's admin. Gates and commands need"
             " ClusterIP only; for users set restapi.tls and restapi.tls.service.type",
+            id="plain-http-open",
         )
 
 

@@ -60,7 +60,9 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             yield error(f"{path}.extraConf", "sets Gres beside the setting gres; use gres only")
         if "Gres" in nodeset.slurmd_conf and not nodeset.resources.extended:
             yield warning(
-                f"{path}.gres", "names devices, but resources.extended asks Kubernetes for none: slurmd will see none"
+                f"{path}.gres",
+                "names devices, but resources.extended asks Kubernetes for none: slurmd will see none",
+                id="gres-without-devices",
             )
         if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
             yield error(f"{path}.volumes", "has two volumes of one name; Kubernetes refuses such a pod")

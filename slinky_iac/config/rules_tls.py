@@ -44,9 +44,15 @@ def restapi_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield error(f"{path}.{needed}", f"is needed with {path}.source: {tls.source}")
     for field, source in _OF_ONE.items():
         if field in tls.model_fields_set and tls.source != source:
-            yield warning(f"{path}.{field}", f"is ignored: it goes with source: {source}, and source is {tls.source}")
+            yield warning(
+                f"{path}.{field}",
+                f"is ignored: it goes with source: {source}, and source is {tls.source}",
+                id="setting-ignored",
+            )
     if tls.source == "existing" and tls.hosts:
-        yield warning(f"{path}.hosts", "is ignored: the given Secret's certificate has its names already")
+        yield warning(
+            f"{path}.hosts", "is ignored: the given Secret's certificate has its names already", id="setting-ignored"
+        )
     yield from _reached(config, tls)
 
 
@@ -64,6 +70,7 @@ def _reached(config: StackConfig, tls: RestApiTls) -> Iterator[Finding]:
             "restapi.service.type",
             f"{config.restapi.service.type} opens slurmrestd's port for plain HTTP beside TLS, and tokens can be read on it."
             " Leave it ClusterIP, and set restapi.tls.service.type",
+            id="plain-http-beside-tls",
         )
 
 
@@ -89,6 +96,7 @@ def daemons_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     f"{path}.extraConf.{key}",
                     f"is {value}: a daemon whose image hasn't this plugin ends with `Failed to initialize tls plugin`, and"
                     " Slinky's images haven't tls/s2n. docs/tls.md says what else encrypts the way between daemons",
+                    id="tls-plugin-missing",
                 )
 
 
@@ -101,7 +109,9 @@ def plain_http(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " forged answer makes busy nodes look free, so their jobs are lost"
         )
         if access.allow_plain_http:
-            yield warning("slurmrest.url", f"{risk}. Give slurmrestd TLS and set an https address (docs/tls.md)")
+            yield warning(
+                "slurmrest.url", f"{risk}. Give slurmrestd TLS and set an https address (docs/tls.md)", id="plain-http"
+            )
         else:
             yield error(
                 "slurmrest.url",

@@ -12,7 +12,11 @@ def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.tokens` and the secrets that go with it."""
     if config.keys.auth == "auth/munge":
         if config.keys.has_token_keys:
-            yield warning("keys.tokens", "is ignored: with auth/munge this stack makes no slurmrestd, and signs no tokens")
+            yield warning(
+                "keys.tokens",
+                "is ignored: with auth/munge this stack makes no slurmrestd, and signs no tokens",
+                id="tokens-ignored",
+            )
         return
     chosen, given = config.keys.tokens, [name for name in TOKEN_KEYS if name in secrets]
     if not config.keys.has_token_keys:
@@ -20,6 +24,7 @@ def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
             yield warning(
                 "keys.tokens",
                 f"is {chosen}, so {', '.join(given)} is not used; set keys.tokens: prepared, or run `pulumi config rm`",
+                id="token-keys-unused",
             )
         return
     if "tokenKey" not in secrets:
@@ -40,6 +45,7 @@ def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
             f"{coming[0]} is set: the token key is being replaced, under running jobs and with no token refused. `python -m"
             " slinky_iac keys rotate tokens --plan` shows the steps, where it stands and whose turn it is; `python -m"
             " slinky_iac keys rotate tokens` goes on",
+            id="token-rotation",
         )
     yield from _daemons(config)
 
@@ -64,6 +70,7 @@ def _daemons(config: StackConfig) -> Iterator[Finding]:
             f"prepared: slurm-operator gives {' and '.join(inside)} the set, for which {pods} anew, once. Running jobs go on"
             " (where slurmctld has a volume), a step that starts in that half minute may fail. Then `python -m slinky_iac"
             " preflight` says when tokens of the key are taken",
+            id="tokens-prepared",
         )
     if len(inside) < len(outside):
         files = [f"{daemon}.conf" if daemon == "slurmdbd" else "slurm.conf" for daemon in outside if daemon not in inside]
@@ -71,4 +78,5 @@ def _daemons(config: StackConfig) -> Iterator[Finding]:
             "keys.tokens",
             f"{config.keys.tokens}: {' and '.join(files)} outside must name jwks.json beside the JWT key, and the file be"
             " there; `python -m slinky_iac handoff` makes both, `python -m slinky_iac preflight` says if they are taken",
+            id="tokens-outside-files",
         )

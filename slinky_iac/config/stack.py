@@ -8,7 +8,7 @@ from pydantic import Field
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import FilePath, SlurmUser, Url
+from slinky_iac.config.fields import FilePath, FindingId, Reason, SlurmUser, Url
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
@@ -91,6 +91,10 @@ class StackConfig(Section):
     """How this program reaches slurmrestd."""
     network_policies: NetworkPolicies = NetworkPolicies()
     """Who may connect to the stack's pods."""
+
+    acknowledged: dict[FindingId, Reason] = Field(default_factory=dict)
+    """Findings that are so on purpose: the id of each, as docs/findings.md lists them, and the reason. A preview no longer
+    warns of them and names their ids in one line; `slinky check` shows them with their reasons."""
 
     @property
     def operator_version(self) -> OperatorVersion:

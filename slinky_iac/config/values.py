@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
 from slinky_iac import keys
-from slinky_iac.config.findings import Finding, warning
+from slinky_iac.config.findings import Finding, acknowledged, warning
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.shown import name_of, place
@@ -108,7 +108,15 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
         return Values(config, found, munge_key=_decoded(config, own, wanted).get("mungeKey"))
     imported, others = _imported(config, own), _coming(config, own)
     named = dict(zip(("slurmKey", "jwtKey"), imported or (), strict=False)) | others
-    return Values(config, (*found, *_words(named)), imported, others, coming, tokens=_tokens(config, own))
+    words = acknowledged(_words(named), config.acknowledged)
+    return Values(
+        config,
+        (*found, *words),
+        imported,
+        others,
+        coming,
+        tokens=_tokens(config, own),
+    )
 
 
 def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:
@@ -117,6 +125,7 @@ def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:
             name,
             "looks like words that a person chose, and its fingerprint stands in outputs, previews and handed-over files,"
             " where words can be tried against it. Replace it by random bytes: docs/keys.md",
+            id="key-looks-like-words",
         )
         for name, raw in found.items()
         if keys.is_like_a_passphrase(raw)

@@ -26,4 +26,4 @@ def expiring(config: StackConfig, today: date) -> tuple[Finding, ...]:
         told = f"is {tls.since}, so the certificate runs out on {end}. Set it to {today}: it is renewed in place"
     else:
         return ()
-    return (warning("restapi.tls.since", told),)
+    return (warning("restapi.tls.since", told, id="certificate-expires"),)

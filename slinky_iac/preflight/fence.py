@@ -51,7 +51,7 @@ def unserved(config: StackConfig, way: KubeConnection) -> tuple[Finding, ...]:
             there = kube.serves_admission_policies()
     except KubeError:
         return ()
-    return () if there else (warning(_SUBJECT, f"{_GOT}. {_CHANGE} (`fence: false`)"),)
+    return () if there else (warning(_SUBJECT, f"{_GOT}. {_CHANGE} (`fence: false`)", id="fence-not-served"),)
 
 
 CHECKS = (served,)

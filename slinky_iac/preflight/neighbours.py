@@ -45,6 +45,7 @@ def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> tupl
             f"{name!r} is the name of a cluster in namespace {', '.join(others)} too, and slurm-operator"
             f" {config.operator.version} takes both for one: pods of either may be led to the other's slurmctld. Choose"
             " another resourceName before the first `pulumi up` (it can't change later), or use operator 1.1 or newer",
+            id="same-cluster-name",
         ),
     )
 
@@ -55,4 +56,5 @@ def unknown(config: StackConfig, why: str) -> Finding:
         PATH,
         f"slurm-operator {config.operator.version} needs it to differ from every other cluster's on this Kubernetes, and"
         f" whether {config.cluster.resource_name!r} does is not known: {why}",
+        id="same-cluster-name-unknown",
     )

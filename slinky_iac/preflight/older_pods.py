@@ -49,5 +49,6 @@ def replaced(config: StackConfig, pods: Sequence[str]) -> tuple[Finding, ...]:
             " them all at once, perhaps undrained in its first moments, and makes others under new node names. Before"
             f" `pulumi up`: `kubectl label pods -n {config.cluster.namespace} -l app.kubernetes.io/name=slurmd"
             f" {names.LABEL_SCALING_MODE}=StatefulSet`, and the other steps of docs/releases.md",
+            id="operator-1-0-pods",
         ),
     )

@@ -46,7 +46,7 @@ def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Fi
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
     """What is wrong, as a preview says it: with the line to paste at the end."""
     wrong = (each for each in checks if each.verdict in (Verdict.PROBLEM, Verdict.WARNING))
-    return tuple(warning(f"preflight.{each.name}", _sentence(each)) for each in wrong)
+    return tuple(warning(name := f"preflight.{each.name}", _sentence(each), id=name) for each in wrong)
 
 
 def _sentence(check: Check) -> str:

@@ -61,7 +61,7 @@ def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float 
     try:
         access = way.access
     except KubeUnreachable as error:
-        return (warning("kubernetes", f"{error}. {end}"),)
+        return (warning("kubernetes", f"{error}. {end}", id="kubernetes-unreachable"),)
     unguarded = _unguarded(access)
     parts = urlsplit(access.server)
     if access.proxy_url or env.get("HTTPS_PROXY") or env.get("https_proxy") or not parts.hostname:
@@ -71,7 +71,7 @@ def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float 
         return unguarded
     tried = f"tried the API server at {access.server} ({access.origin}): {seen.trouble}"
     said = f"{tried}. {end}. Check the server, VPN and firewall, or give another kubeconfig"
-    return (*unguarded, warning("kubernetes", said))
+    return (*unguarded, warning("kubernetes", said, id="kubernetes-unreachable"))
 
 
 def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
@@ -81,7 +81,11 @@ def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
     why = "has insecure-skip-tls-verify" if access.insecure else "has an http:// server"
     end = "Keys and tokens of this stack go to whoever listens on the way or answers in the API server's place"
     return (
-        warning("kubernetes", f"{access.origin} {why}. {end}. Use https:// with the API server's certificate-authority"),
+        warning(
+            "kubernetes",
+            f"{access.origin} {why}. {end}. Use https:// with the API server's certificate-authority",
+            id="kubernetes-unverified",
+        ),
     )
 
 
@@ -130,4 +134,5 @@ def _finding(place: Place, trouble: str, timeout_s: float) -> Finding:
         place.path,
         f"tried {place.daemon} at {place.host} port {place.port} from here for {timeout_s:g} s at the most: {trouble}."
         f" {_WITHOUT.get(place.path, _PODS)}. Check the address, the daemon, the firewall and the route",
+        id="daemon-unreachable",
     )

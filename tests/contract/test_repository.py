@@ -16,7 +16,7 @@ import yaml
 
 from lab import __main__ as lab_entry
 from slinky_iac import cli
-from slinky_iac.config.reference import reference
+from slinky_iac.config.reference import findings_page, reference
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import ROOT
 from tests.tree import tracked
@@ -83,6 +83,11 @@ def test_the_documents_are_there(wanted: str) -> None:
 def test_the_reference_is_current() -> None:
     made = (ROOT / "docs" / "configuration.md").read_text()
     assert made == reference(), "run `venv/bin/python -m slinky_iac reference > docs/configuration.md`"
+
+
+def test_the_page_of_findings_is_current() -> None:
+    made = (ROOT / "docs" / "findings.md").read_text()
+    assert made == findings_page(), "run `venv/bin/python -m slinky_iac reference findings > docs/findings.md`"
 
 
 def test_every_setting_is_in_the_reference() -> None:

@@ -165,6 +165,23 @@ def test_strict_counts_warnings(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert "is not set" in capsys.readouterr().out
 
 
+def test_an_acknowledged_warning_is_shown_with_its_reason_and_counts_no_more(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "Pulumi.prod.yaml"
+    sound = {"cluster": {"name": "Lab"}, "accounting": {"enabled": False}}
+    text = {f"slinky-iac:{section}": value for section, value in sound.items()}
+    file.write_text(yaml.safe_dump({"config": text}))
+    assert main(["check", "--strict", str(file)]) == 6
+    assert "[capital-letters]" in capsys.readouterr().out
+    text["slinky-iac:acknowledged"] = {"capital-letters": "the cluster has had this name since 2019"}
+    file.write_text(yaml.safe_dump({"config": text}))
+    assert main(["check", "--strict", str(file)]) == 0
+    out = capsys.readouterr().out
+    assert "[capital-letters] (reason: the cluster has had this name since 2019)" in out
+    assert out.splitlines()[-1] == f"{file}: 1 acknowledged"
+
+
 def test_json_has_what_the_text_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "Pulumi.prod.yaml"
     file.write_text(STACK)
@@ -172,11 +189,13 @@ def test_json_has_what_the_text_has(tmp_path: Path, capsys: pytest.CaptureFixtur
     (found,) = json.loads(capsys.readouterr().out)["files"]
     assert (found["file"], found["counts"]["error"]) == (str(file), 2)
     assert found["findings"][0] == {
+        "id": None,
         "level": "error",
         "line": 5,
         "path": "cluster.slurmVersion",
         "message": 'got the number 26.05; quote it: slurmVersion: "26.05"',
         "paste": 'slinky-iac:cluster:\n  slurmVersion: "26.05"\n',
+        "acknowledged": None,
     }
 
 

@@ -45,7 +45,7 @@ def test_a_broken_configuration_registers_nothing() -> None:
 
 
 def test_findings_are_said_in_every_run(caplog: pytest.LogCaptureFixture) -> None:
-    notice = warning("controller.external", "tried slurmctld at 192.0.2.1 port 6817")
+    notice = warning("controller.external", "tried slurmctld at 192.0.2.1 port 6817", id="daemon-unreachable")
     with configured(stack_sections("all-outside"), KEYS), caplog.at_level(logging.INFO):
         recording = run(lambda: HybridCluster("atlas", HybridClusterArgs(settings=read_stack(), notices=lambda: (notice,))))
     said = [(r.levelname, r.getMessage()) for r in caplog.records]
@@ -54,3 +54,17 @@ def test_findings_are_said_in_every_run(caplog: pytest.LogCaptureFixture) -> Non
     assert any(level == "INFO" and "outsideSlurmConf" in text for level, text in said)
     exported = recording.outputs[recording.one("slinky:slurm:HybridCluster").urn]["findings"]
     assert not any("192.0.2.1" in text for text in exported), "it would differ from one desk to the next"
+
+
+def test_an_acknowledged_finding_warns_no_more_and_its_id_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    notice = warning("controller.external", "tried slurmctld at 192.0.2.1 port 6817", id="daemon-unreachable")
+    reasons = {"mixed-cgroups": "checked on all hosts, HPC-1", "daemon-unreachable": "pods have a way to it, HPC-2"}
+    data = merged(stack_sections("all-outside"), {"acknowledged": reasons})
+    with configured(data, KEYS), caplog.at_level(logging.INFO):
+        recording = run(lambda: HybridCluster("atlas", HybridClusterArgs(settings=read_stack(), notices=lambda: (notice,))))
+    said = [(r.levelname, r.getMessage()) for r in caplog.records]
+    assert not any(each in text for each in ("192.0.2.1", "one cgroup.conf") for _, text in said)
+    named = [text for level, text in said if level == "INFO" and text.startswith("acknowledged in the stack's file: ")]
+    assert [each.split(": ")[1].split(" (")[0] for each in named] == ["mixed-cgroups", "daemon-unreachable"]
+    exported = recording.outputs[recording.one("slinky:slurm:HybridCluster").urn]["findings"]
+    assert any(text.startswith("acknowledged: external.slurmdHosts: ") for text in exported)
