@@ -29,6 +29,7 @@ class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
             "createNamespace": config.cluster.create_namespace,
             "keepNamespace": config.cluster.keep_namespace,
             "operatorNamespace": _operator_namespace(config),
+            "operatorCrds": _operator_crds(config),
             # Never None: such an input doesn't reach the provider at all.
             KUBERNETES: "",  # its own check fills it in
             STACK: pulumi.get_stack(),
@@ -50,3 +51,9 @@ def _operator_namespace(config: StackConfig) -> str:
     if not config.operator.install:
         return "no operator"
     return "made" if config.operator.create_namespace else "not made"
+
+
+def _operator_crds(config: StackConfig) -> str:
+    if not config.operator.install or not config.operator.install_crds:
+        return "none"
+    return "protected" if config.operator.protect_crds else "not protected"

@@ -47,7 +47,7 @@ KUBERNETES: Final = "kubernetes"
 PINNED: Final = "kubernetesPinned"
 STACK: Final = "stack"
 ACCESS: Final = ("kubeconfig", "context")
-RECORDED: Final = (*REASONS, "createNamespace", "keepNamespace", "operatorNamespace", KUBERNETES, *ACCESS)
+RECORDED: Final = (*REASONS, "createNamespace", "keepNamespace", "operatorNamespace", "operatorCrds", KUBERNETES, *ACCESS)
 """All properties that the state keeps."""
 BUDGET_S: Final = 3.0
 """Longest wait for Kubernetes' answer: a preview is looked at by somebody who waits."""
@@ -79,6 +79,14 @@ def refusals(olds: Props, news: Props, *, made_here: bool = True) -> dict[str, s
         found["operatorNamespace"] = (
             "operator.createNamespace can't change from true to false: this stack made the operator's namespace, and Pulumi"
             " would delete it with the operator in it; no node could be drained then. Set it back"
+        )
+    if (olds.get("operatorCrds"), news.get("operatorCrds")) == ("not protected", "none"):
+        found["operatorCrds"] = (
+            "operator.install and operator.installCrds can't change from true to false while the CRDs are not protected:"
+            " Pulumi would delete the Helm release with them, and so every NodeSet on this Kubernetes cluster, with its pods"
+            " and their jobs. Set it back. To leave the CRDs to another stack, set operator.protectCrds: true and run"
+            " `pulumi up`; then `pulumi state unprotect` and `pulumi state delete` the releases slurm-operator-crds and"
+            " slurm-operator, which stay in Kubernetes"
         )
     if text := _another_kubernetes(olds.get(KUBERNETES) or "", news.get(KUBERNETES) or "", news.get(PINNED) or ""):
         found[KUBERNETES] = text

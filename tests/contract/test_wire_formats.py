@@ -56,7 +56,15 @@ PROVIDERS = {
         "slinky_iac.identity",
         "IdentityProvider",
         {"clusterName", "namespace", "resourceName", "slurmKeySecret", "jwtKeySecret", "persistence", "slurmctld"}
-        | {"createNamespace", "keepNamespace", "operatorNamespace", "kubernetes", "kubernetesPinned", "stack"}
+        | {
+            "createNamespace",
+            "keepNamespace",
+            "operatorNamespace",
+            "operatorCrds",
+            "kubernetes",
+            "kubernetesPinned",
+            "stack",
+        }
         | {"kubeconfig", "context"},
     ),
     "pulumi-python:dynamic/slurm:ExternalKey": (

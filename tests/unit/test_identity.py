@@ -143,6 +143,23 @@ def test_the_operators_namespace_cannot_leave_the_program_while_the_operator_sta
     assert refusals(inputs["left"], inputs["made"]) == {}
 
 
+@pytest.mark.parametrize("leaves", [{"install": False}, {"installCrds": False}])
+def test_crds_that_nothing_protects_cannot_leave_the_program(leaves: dict[str, Any]) -> None:
+    """With them goes every NodeSet on that Kubernetes cluster, with the jobs on its pods."""
+
+    def inputs(**operator: Any) -> dict[str, Any]:
+        found: dict[str, Any] = recorded("all-outside", operator=operator).one("slurm:ClusterIdentity").inputs
+        return found
+
+    bare = inputs(protectCrds=False)
+    assert "protectCrds: true" in refusals(bare, inputs(protectCrds=False, **leaves))["operatorCrds"]
+    assert "operatorCrds" in refusals(bare, inputs(protectCrds=True, **leaves)), "the state says what protects them"
+    assert refusals(inputs(), inputs(**leaves)) == {}, "the engine refuses to delete what is protected"
+    assert refusals(bare, inputs(protectCrds=True)) == {}
+    of_old = {name: value for name, value in bare.items() if name != "operatorCrds"}
+    assert refusals(of_old, inputs(**leaves)) == {}, "not recorded: nothing is known"
+
+
 def test_a_stack_that_lives_in_one_kubernetes_is_refused_in_another() -> None:
     said = refusals(PROPS | {KUBERNETES: HERE}, PROPS | {KUBERNETES: ELSEWHERE})
     assert set(said) == {KUBERNETES}
