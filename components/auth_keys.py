@@ -5,46 +5,35 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Final, Literal
+from dataclasses import dataclass, field
+from typing import Any
 
 import pulumi
 import pulumi_random
 from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
-from slinky_iac import keys, names, taken
+from slinky_iac import names, taken
+from slinky_iac.config.reader import KeyOutputs
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.shared import key_references
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, NEXT_SUFFIX, SLURM, TOKENS, Key
+from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint, to_secret_data
 
 from .external_key import ExternalKey
 from .first_look import first_look
 from .gates import child_urn
 from .resources import child, metadata, token
 
-_NAMES: Final = ("slurmKey", "jwtKey")
-_WHICH: Final[tuple[Literal["slurm"], Literal["jwt"]]] = ("slurm", "jwt")
-
 
 @dataclass(frozen=True, kw_only=True)
 class AuthKeysArgs:
-    """``slurm_key`` and ``jwt_key``: base64 of the raw bytes as secret outputs, with ``keys.source: imported`` only.
-
-    ``jwt_key_next``: the JWT key that comes, while it is being rotated. ``slurm_jwks``: the file for slurmd's pods, used
-    with ``keys.jwks``. ``token_key``: base64 of the RSA key that signs tokens, ``token_set`` the public set (jwks.json).
-    """
+    """``keys``: those that are imported, and the token key; none for generated ones and those of others."""
 
     config: StackConfig
-    slurm_key: pulumi.Output[str] | None = None
-    jwt_key: pulumi.Output[str] | None = None
-    fingerprints: tuple[str, str] | None = None
-    jwt_key_next: pulumi.Output[str] | None = None
-    slurm_jwks: pulumi.Output[str] | None = None
-    token_key: pulumi.Output[str] | None = None
-    token_set: str | None = None
+    keys: KeyOutputs = field(default_factory=KeyOutputs)
 
 
 class AuthKeys(pulumi.ComponentResource):
-    """The two keys of a cluster.
+    """The keys of a cluster.
 
     Generated keys are RandomPassword results: its ID is ``none``, while the ID of RandomBytes is the value itself and
     would stand in plain text in state and previews.
@@ -59,38 +48,15 @@ class AuthKeys(pulumi.ComponentResource):
     def __init__(self, name: str, args: AuthKeysArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("AuthKeys"), name, None, opts)
         config = args.config
-        references = key_references(config)
-        places = [references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]]
-        given = [args.slurm_key, args.jwt_key]
         self.secrets: list[Secret] = []
-        self.since: dict[str, pulumi.Output[str]] = {}
-        prints: list[pulumi.Output[str]] = []
-        for index, which in enumerate(("slurm-key", "jwt-key")):
-            if config.keys.source == "external":
-                logical = f"{name}-{which}-external"
-                urn = child_urn(self, ExternalKey, logical)
-                known_by = ExternalKey(logical, config, _WHICH[index], urn, child(self))
-                self.since[_NAMES[index]] = known_by.since
-            value = self._value(name, which, config, given[index])
-            if value is None:
-                prints.append(pulumi.Output.from_input("not known: the Secret was made outside this stack"))
-                continue
-            place = places[index]
-            data: dict[str, pulumi.Input[str]] = {place["key"]: value}
-            # With slurmctld in Kubernetes both change in a planned stop, and nothing holds two keys before it.
-            if which == "jwt-key" and args.jwt_key_next is not None and config.controller.external is not None:
-                data[place["key"] + keys.NEXT_SUFFIX] = args.jwt_key_next
-            made = self._secret(name, which, config, place["name"], data)
-            self.secrets.append(made)
-            self.since[_NAMES[index]] = made.metadata.apply(_made_at)
-            known = None if args.fingerprints is None else args.fingerprints[index]
-            prints.append(_fingerprint(value) if known is None else pulumi.Output.from_input(known))
-        if config.keys.jwks and args.slurm_jwks is not None:
-            self.secrets.append(self._jwks(name, config, args.slurm_jwks))
-        if args.token_key is not None and args.token_set is not None:
-            self._tokens(name, config, args.token_key, args.token_set)
-        self.slurm_key_fingerprint, self.jwt_key_fingerprint = prints
-        self.secret_names = pulumi.Output.from_input([place["name"] for place in places])
+        self.since = {}
+        prints = {key.name: self._key(name, key, args) for key in DAEMON_KEYS}
+        if config.keys.jwks and args.keys.slurm_jwks is not None:
+            self.secrets.append(self._jwks(name, config, args.keys.slurm_jwks))
+        if TOKENS.config in args.keys.values and args.keys.token_set is not None:
+            self._tokens(name, config, args.keys.values[TOKENS.config], args.keys.token_set)
+        self.slurm_key_fingerprint, self.jwt_key_fingerprint = prints[SLURM.name], prints[JWT.name]
+        self.secret_names = pulumi.Output.from_input([config.secret_of(key).name for key in DAEMON_KEYS])
         self.register_outputs(
             {
                 "slurm_key_fingerprint": self.slurm_key_fingerprint,
@@ -99,34 +65,45 @@ class AuthKeys(pulumi.ComponentResource):
             }
         )
 
-    def _value(
-        self, name: str, which: str, config: StackConfig, given: pulumi.Output[str] | None
-    ) -> pulumi.Output[str] | None:
-        if config.keys.source != "generated":
-            return given
-        random = pulumi_random.RandomPassword(
-            f"{name}-{which}",
-            length=keys.GENERATED_LENGTH,
-            special=False,
-            opts=child(self, protect=config.keys.protect),
-        )
-        return random.result.apply(lambda text: keys.to_secret_data(text.encode()))
-
-    def _secret(
-        self, name: str, which: str, config: StackConfig, kube: str, data: Mapping[str, pulumi.Input[str]]
-    ) -> Secret:
-        return Secret(
-            f"{name}-{which}-secret",
-            metadata=metadata(config, kube),
+    def _key(self, name: str, key: Key, args: AuthKeysArgs) -> pulumi.Output[str]:
+        """Make the key's Secret, unless others do; returns its fingerprint."""
+        config = args.config
+        if config.keys.source == "external":
+            logical = f"{name}-{key.logical}-external"
+            known_by = ExternalKey(logical, config, key, child_urn(self, ExternalKey, logical), child(self))
+            self.since[key.config] = known_by.since
+        value = self._generated(name, key, config) if config.keys.source == "generated" else args.keys.values.get(key.config)
+        if value is None:
+            return pulumi.Output.from_input("not known: the Secret was made outside this stack")
+        place = config.secret_of(key)
+        data = {place.entry: value}
+        # With slurmctld in Kubernetes a key changes in a planned stop, and nothing holds two keys before it.
+        if key is JWT and key.next in args.keys.values and config.controller.external is not None:
+            data[place.entry + NEXT_SUFFIX] = args.keys.values[key.next]
+        made = Secret(
+            f"{name}-{key.logical}-secret",
+            metadata=metadata(config, place.name),
             immutable=True,
-            data=dict(data),
+            data=data,
             opts=child(
                 self,
                 protect=config.keys.protect,
                 additional_secret_outputs=["data", "stringData"],
-                hooks=first_look(which, config, taken.secret(config, kube)),
+                hooks=first_look(key.logical, config, taken.secret(config, place.name)),
             ),
         )
+        self.secrets.append(made)
+        self.since[key.config] = made.metadata.apply(_made_at)
+        return key_fingerprint(value)
+
+    def _generated(self, name: str, key: Key, config: StackConfig) -> pulumi.Output[str]:
+        random = pulumi_random.RandomPassword(
+            f"{name}-{key.logical}",
+            length=GENERATED_LENGTH,
+            special=False,
+            opts=child(self, protect=config.keys.protect),
+        )
+        return random.result.apply(lambda text: to_secret_data(text.encode()))
 
     def _jwks(self, name: str, config: StackConfig, document: pulumi.Output[str]) -> Secret:
         # Neither immutable nor protected: pods follow its changes while they run, and it can be made again from the keys.
@@ -138,18 +115,18 @@ class AuthKeys(pulumi.ComponentResource):
         )
 
     def _tokens(self, name: str, config: StackConfig, key: pulumi.Output[str], public: str) -> None:
-        base = config.cluster.resource_name
-        # Not immutable, unlike the daemons' keys: nobody begins with it and goes on with it. Replaced it would be gone for a
+        place = config.secret_of(TOKENS)
+        # Not immutable, unlike the daemons' keys: nothing begins with it and keeps it. Replaced it would be gone for a
         # moment, in which a gate that starts could sign nothing.
         Secret(
-            f"{name}-token-key-secret",
-            metadata=metadata(config, names.token_key_secret(base)),
-            data={names.TOKEN_KEY_ENTRY: key},
+            f"{name}-{TOKENS.logical}-secret",
+            metadata=metadata(config, place.name),
+            data={place.entry: key},
             opts=child(self, protect=config.keys.protect, additional_secret_outputs=["data", "stringData"]),
         )
         ConfigMap(
             f"{name}-token-jwks",
-            metadata=metadata(config, names.token_key_set(base)),
+            metadata=metadata(config, names.token_key_set(config.cluster.resource_name)),
             data={names.JWKS_FILE: public},
             opts=child(self),
         )
@@ -160,6 +137,6 @@ def _made_at(meta: Any) -> str:  # noqa: ANN401 - the SDK's ObjectMeta, or plain
     return found if isinstance(found, str) else ""
 
 
-def _fingerprint(data: pulumi.Output[str]) -> pulumi.Output[str]:
-    # A hash of 6,000 random bits tells nothing about them, and its whole purpose is to be compared by eye.
-    return pulumi.Output.unsecret(data.apply(lambda text: keys.fingerprint(base64.b64decode(text))))
+def key_fingerprint(data: pulumi.Output[str]) -> pulumi.Output[str]:
+    """Fingerprint of a key that is given as base64: a hash of random bits, no secret, made to be compared by eye."""
+    return pulumi.Output.unsecret(data.apply(lambda text: fingerprint(base64.b64decode(text))))

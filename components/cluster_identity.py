@@ -7,23 +7,21 @@ from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.identity import KUBERNETES, PINNED, STACK, IdentityProvider
-from slinky_iac.specs.shared import key_references
+from slinky_iac.keys.catalogue import JWT, SLURM
 
 
 class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
     """Made first: every other resource of the cluster comes after its check."""
 
     def __init__(self, name: str, config: StackConfig, opts: pulumi.ResourceOptions | None = None) -> None:
-        references = key_references(config)
-        slurm_key, jwt_key = references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]
         controller = config.controller
         inside = controller.external is None
         props = {
             "clusterName": config.cluster.name,
             "namespace": config.cluster.namespace,
             "resourceName": config.cluster.resource_name,
-            "slurmKeySecret": f"{slurm_key['name']}/{slurm_key['key']}",
-            "jwtKeySecret": f"{jwt_key['name']}/{jwt_key['key']}",
+            "slurmKeySecret": str(config.secret_of(SLURM)),
+            "jwtKeySecret": str(config.secret_of(JWT)),
             "persistence": _persistence(config) if inside else "outside",
             "slurmctld": "in Kubernetes" if inside else "outside",
             "createNamespace": config.cluster.create_namespace,

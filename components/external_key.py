@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal
-
 import pulumi
 from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
-from slinky_iac.specs.shared import key_references
+from slinky_iac.keys.catalogue import JWT, SLURM, Key
 
 
 class ExternalKey(Resource, module="slurm", name="ExternalKey"):
@@ -21,20 +19,18 @@ class ExternalKey(Resource, module="slurm", name="ExternalKey"):
         self,
         name: str,
         config: StackConfig,
-        which: Literal["slurm", "jwt"],
+        key: Key,
         urn: pulumi.Input[str],
         opts: pulumi.ResourceOptions | None = None,
     ) -> None:
-        references = key_references(config)
-        slurm, jwt = references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]
-        own, other = (slurm, jwt) if which == "slurm" else (jwt, slurm)
+        own, other = config.secret_of(key), config.secret_of(JWT if key is SLURM else SLURM)
         props = {
-            "key": which,
+            "key": key.name,
             "namespace": config.cluster.namespace,
-            "secret": own["name"],
-            "entry": own["key"],
-            "otherSecret": other["name"],
-            "otherEntry": other["key"],
+            "secret": own.name,
+            "entry": own.entry,
+            "otherSecret": other.name,
+            "otherEntry": other.entry,
             "madeBy": config.keys.made_by,
             "waitS": config.keys.wait,
             "newline": config.keys.allow_trailing_newline,

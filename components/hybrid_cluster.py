@@ -17,6 +17,7 @@ from slinky_iac.config.reader import StackSettings
 from slinky_iac.config.rules import require_sound
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
+from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.endpoints import host_port
 from slinky_iac.specs.shared import namespace_labels, quota_spec
@@ -92,16 +93,7 @@ class HybridCluster(pulumi.ComponentResource):
         if config.operator.install:
             operator = Operator(f"{name}-operator", OperatorArgs(config=config), child(self, provider=kube))
         namespace = self._namespace(name, config, kube)
-        keys_args = AuthKeysArgs(
-            config=config,
-            slurm_key=settings.slurm_key,
-            jwt_key=settings.jwt_key,
-            fingerprints=settings.key_fingerprints,
-            jwt_key_next=settings.jwt_key_next,
-            slurm_jwks=settings.slurm_jwks,
-            token_key=settings.token_key,
-            token_set=settings.token_set,
-        )
+        keys_args = AuthKeysArgs(config=config, keys=settings.keys)
         keys = AuthKeys(f"{name}-keys", keys_args, child(self, namespace, provider=kube))
         endpoints = ExternalEndpoints(
             f"{name}-endpoints", ExternalEndpointsArgs(config=config), child(self, namespace, provider=kube)
@@ -179,7 +171,7 @@ class HybridCluster(pulumi.ComponentResource):
     ) -> Accounting | None:
         if not settings.config.accounting.enabled:
             return None
-        password, public = settings.database_password, settings.token_set
+        password, public = settings.database_password, settings.keys.token_set
         args = AccountingArgs(config=settings.config, database_password=password, token_set=public)
         return Accounting(f"{name}-accounting", args, child(self, *after, provider=kube))
 
@@ -207,7 +199,7 @@ class HybridCluster(pulumi.ComponentResource):
         """A munge cluster: nothing of Slinky's can be of it, so only what its clients' pods need is made."""
         config = settings.config
         namespace = self._namespace(name, config, kube)
-        args = MungeClientsArgs(config=config, key=settings.munge_key, fingerprint=settings.munge_fingerprint)
+        args = MungeClientsArgs(config=config, key=settings.keys.values.get(MUNGE.config))
         clients = MungeClients(f"{name}-munge", args, child(self, namespace, provider=kube))
         none = pulumi.Output.from_input("")
         self.slurmrestd_url = self.slurmrestd_ca = self.slurmd_join = self.sackd_join = none
@@ -235,7 +227,7 @@ class HybridCluster(pulumi.ComponentResource):
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(config))
         self.nodesets = _by_name({n: c.replicas for n, c in self.nodeset_components.items()})
         self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
-        self.token_key_set = pulumi.Output.from_input(settings.token_set or "")
+        self.token_key_set = pulumi.Output.from_input(settings.keys.token_set or "")
         self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
         self.register_outputs(
             {

@@ -10,8 +10,10 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.munge_clients import client_pod, client_slurm_conf, key_secret
+from slinky_iac.keys.catalogue import MUNGE
+from slinky_iac.specs.munge_clients import client_pod, client_slurm_conf
 
+from .auth_keys import key_fingerprint
 from .resources import child, metadata, token
 
 
@@ -21,7 +23,6 @@ class MungeClientsArgs:
 
     config: StackConfig
     key: pulumi.Output[str] | None = None
-    fingerprint: str | None = None
 
 
 class MungeClients(pulumi.ComponentResource):
@@ -34,13 +35,14 @@ class MungeClients(pulumi.ComponentResource):
         super().__init__(token("MungeClients"), name, None, opts)
         config = args.config
         made: list[pulumi.Resource] = []
+        place = config.secret_of(MUNGE)
         if args.key is not None:
             made.append(
                 Secret(
                     f"{name}-munge-key-secret",
-                    metadata=metadata(config, key_secret(config)),
+                    metadata=metadata(config, place.name),
                     immutable=True,
-                    data={config.munge.key_entry: args.key},
+                    data={place.entry: args.key},
                     opts=child(self, protect=config.keys.protect, additional_secret_outputs=["data", "stringData"]),
                 )
             )
@@ -50,8 +52,7 @@ class MungeClients(pulumi.ComponentResource):
             data={"slurm.conf": client_slurm_conf(config)},
             opts=child(self, *made),
         )
-        self.key_fingerprint = pulumi.Output.from_input(
-            args.fingerprint or "not known: the Secret was made outside this stack"
-        )
+        unknown = pulumi.Output.from_input("not known: the Secret was made outside this stack")
+        self.key_fingerprint = unknown if args.key is None else key_fingerprint(args.key)
         self.pod = pulumi.Output.from_input(client_pod(config))
         self.register_outputs({"key_fingerprint": self.key_fingerprint, "pod": self.pod})

@@ -23,10 +23,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from pulumi.dynamic import CreateResult, DiffResult, ReadResult, ResourceProvider, UpdateResult
 
-from slinky_iac import keys, names
+from slinky_iac import names
 from slinky_iac.drain.plugin_process import engine_lives, pause, prepare
 from slinky_iac.drain.progress import engine_report
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlinkyError, StateError
+from slinky_iac.keys.catalogue import BY_NAME
+from slinky_iac.keys.raw import check
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient
@@ -56,7 +58,6 @@ EVERY_S: Final = 2.0
 BUDGET_S: Final = 5.0
 """Longest wait for one answer of Kubernetes."""
 _SCRYPT: Final = {"n": 1 << 14, "r": 8, "p": 1, "dklen": 32}
-_NAMES: Final = {"slurm": "slurm.key", "jwt": "the JWT key"}
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ def recorded(props: Props, found: Found) -> dict[str, Any]:
 
 def refusal(olds: Props, news: Props, found: Found | None, running: str = "") -> str:
     """Why a preview can't go on with the Secret as it is now; empty where it can. ``found`` None: there is no such entry."""
-    where, what = place(news), _NAMES[str(news["key"])]
+    where, what = place(news), BY_NAME[news["key"]].the
     if found is None:
         return (
             f"{where} isn't there any more, and {what} of this cluster was in it. {made_by(news)}. What runs goes on with"
@@ -112,7 +113,7 @@ def fault(props: Props, state: SecretState | None, other: SecretState | None) ->
     if raw is None:
         return f"{place(props)} isn't there"
     try:
-        keys.check(place(props), raw, allow_trailing_newline=bool(props.get("newline")))
+        check(place(props), raw, allow_trailing_newline=bool(props.get("newline")))
     except KeyMaterialError as error:
         return str(error)
     if other is not None and other.data.get(str(props["otherEntry"])) == raw:

@@ -62,6 +62,9 @@ ANNOTATION_TOKEN_KEYS = "slinky-iac/token-keys"
 """Set by us on the Accounting: a hash of jwks.json. The operator gives it to slurmdbd's pod, which so is made anew when the
 set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0)."""
 
+ANNOTATION_SLURM_JWKS = "slinky-iac/slurm-jwks"
+"""Set by us on slurmd's pods: kubelet looks at a pod's volumes when the pod changes, else once a minute or so."""
+
 ANNOTATION_TLS_FILES = "slinky-iac/tls-files"
 """Set by us on slurmrestd's pods: a hash of the files of the TLS proxy in them."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.shared import key_references
+from slinky_iac.keys.catalogue import JWT, TOKENS
 
 if TYPE_CHECKING:
     from slinky_iac.cluster.connection import KubeConnection
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 def reach(config: StackConfig) -> Reach:
     """How the gates reach Kubernetes and slurmrestd: the same cluster that the resources go to."""
-    jwt = key_references(config)[config.operator_version.jwt_ref_field]
     rsa = config.keys.tokens == names.RS256
+    place = config.secret_of(TOKENS if rsa else JWT)
     return Reach(
         namespace=config.cluster.namespace,
         restapi_service=names.restapi_service(config.cluster.resource_name),
-        jwt_secret=names.token_key_secret(config.cluster.resource_name) if rsa else jwt["name"],
-        jwt_entry=names.TOKEN_KEY_ENTRY if rsa else jwt["key"],
+        jwt_secret=place.name,
+        jwt_entry=place.entry,
         tokens=names.RS256 if rsa else names.HS256,
         kubeconfig=config.kubernetes.kubeconfig,
         context=config.kubernetes.context,

@@ -13,10 +13,10 @@ from typing import Any
 
 from slinky_iac.check.judge import judge
 from slinky_iac.config.findings import Level
-from slinky_iac.config.stack import COMING_KEYS
 from slinky_iac.config.stack_file import parse, project_of, text_of
 from slinky_iac.config.values import Values, own_names, values_of
 from slinky_iac.errors import ConfigError
+from slinky_iac.keys.catalogue import ROTATION_SECRETS
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 
 
@@ -61,8 +61,8 @@ def configured_file(file: Path) -> Values:
     if config is None:
         errors = (place for place in places if place.finding.level is Level.ERROR)
         raise ConfigError(tuple(f"{file}:{place.line}: {place.finding}" for place in errors))
-    coming = parse(text, project).secret & frozenset(COMING_KEYS)
-    return Values(config, tuple(place.finding for place in places), being_replaced=coming)
+    rotating = parse(text, project).secret & frozenset(ROTATION_SECRETS)
+    return Values(config, tuple(place.finding for place in places), rotation_secrets=rotating)
 
 
 def own_texts(entries: Mapping[str, Any]) -> tuple[dict[str, str], frozenset[str]]:

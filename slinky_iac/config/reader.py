@@ -2,41 +2,38 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import pulumi
 
-from slinky_iac import keys
 from slinky_iac.config.findings import Finding
 from slinky_iac.config.stack import PROJECT, StackConfig
 from slinky_iac.config.values import own_names, values_of
 from slinky_iac.errors import ConfigError
+from slinky_iac.keys.raw import to_secret_data
+
+
+@dataclass(frozen=True)
+class KeyOutputs:
+    """The keys of a stack as a program hands them to components: base64 as secret outputs."""
+
+    values: Mapping[str, pulumi.Output[str]] = field(default_factory=dict)
+    """By the names of their configuration values; the daemons' keys with ``keys.source: imported`` only."""
+    slurm_jwks: pulumi.Output[str] | None = None
+    """slurm.jwks with all keys of auth/slurm that are in use; None unless keys are imported."""
+    token_set: str | None = None
+    """jwks.json, which is public."""
 
 
 @dataclass(frozen=True)
 class StackSettings:
-    """What a program needs to build a stack: settings, findings to show, and secrets as secret outputs.
-
-    ``slurm_key`` and ``jwt_key`` are base64 of the raw bytes, or None unless ``keys.source`` is imported.
-    """
+    """What a program needs to build a stack: settings, findings to show, and secrets as secret outputs."""
 
     config: StackConfig
     findings: tuple[Finding, ...]
-    slurm_key: pulumi.Output[str] | None
-    jwt_key: pulumi.Output[str] | None
-    key_fingerprints: tuple[str, str] | None
     database_password: pulumi.Output[str] | None
-    jwt_key_next: pulumi.Output[str] | None = None
-    """The JWT key that comes, while it is being rotated: base64, as the others."""
-    slurm_jwks: pulumi.Output[str] | None = None
-    """base64 of slurm.jwks with all keys of auth/slurm that are in use; None unless keys are imported."""
-    munge_key: pulumi.Output[str] | None = None
-    """base64 of munge.key; None unless the cluster has auth/munge and the key is imported."""
-    munge_fingerprint: str | None = None
-    token_key: pulumi.Output[str] | None = None
-    """base64 of the RSA key that signs tokens; None with ``keys.tokens: hs256``."""
-    token_set: str | None = None
-    """jwks.json, which is public."""
+    keys: KeyOutputs = field(default_factory=KeyOutputs)
 
 
 def read_stack() -> StackSettings:
@@ -52,27 +49,17 @@ def _read(raw: dict[str, str]) -> StackSettings:
     own = {name: raw[key] for name, key in own_names(raw).items()}
     secret = frozenset(name for name in own if pulumi.runtime.config.is_config_secret(f"{PROJECT}:{name}"))
     values = values_of(own, secret)
-    raw_keys = values.keys
-    password = own.get("databasePassword")
-    return StackSettings(
-        config=values.config,
-        findings=values.findings,
-        slurm_key=_secret(raw_keys, 0),
-        jwt_key=_secret(raw_keys, 1),
-        key_fingerprints=None if raw_keys is None else (keys.fingerprint(raw_keys[0]), keys.fingerprint(raw_keys[1])),
-        database_password=None if password is None else pulumi.Output.secret(password),
-        jwt_key_next=_hidden(values.coming.get("jwtKeyNext")),
-        slurm_jwks=_hidden(values.slurm_jwks()),
-        munge_key=_hidden(values.munge_key),
-        munge_fingerprint=None if values.munge_key is None else keys.fingerprint(values.munge_key),
-        token_key=_hidden(values.tokens["tokenKey"].pem) if "tokenKey" in values.tokens else None,
-        token_set=None if (public := values.token_set()) is None else public.decode(),
+    password, material = own.get("databasePassword"), values.keys
+    pems = {name: key.pem for name, key in material.rsa.items()}
+    jwks, public = material.slurm_jwks(), material.token_set()
+    outputs = KeyOutputs(
+        values={name: _hidden(found) for name, found in (*material.raw.items(), *pems.items())},
+        slurm_jwks=None if jwks is None else _hidden(jwks),
+        token_set=None if public is None else public.decode(),
     )
+    secret_password = None if password is None else pulumi.Output.secret(password)
+    return StackSettings(values.config, values.findings, secret_password, outputs)
 
 
-def _secret(raw: tuple[bytes, bytes] | None, index: int) -> pulumi.Output[str] | None:
-    return None if raw is None else _hidden(raw[index])
-
-
-def _hidden(raw: bytes | None) -> pulumi.Output[str] | None:
-    return None if raw is None else pulumi.Output.secret(keys.to_secret_data(raw))
+def _hidden(raw: bytes) -> pulumi.Output[str]:
+    return pulumi.Output.secret(to_secret_data(raw))

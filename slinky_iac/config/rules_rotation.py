@@ -6,12 +6,13 @@ from collections.abc import Iterator
 
 from slinky_iac.config.findings import Finding, error, info
 from slinky_iac.config.shown import name_of
-from slinky_iac.config.stack import COMING_KEYS, StackConfig
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import DAEMON_KEYS, ROTATION_SECRETS, SLURM
 
 
 def rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.jwks` and about the secrets that `keys rotate` sets."""
-    keys, under_way = config.keys, [name for name in COMING_KEYS if name in secrets]
+    keys, under_way = config.keys, [name for name in ROTATION_SECRETS if name in secrets]
     yield from _under_way(config, secrets)
     if keys.source != "imported" and under_way:
         yield error(
@@ -19,14 +20,14 @@ def rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
             f"{keys.source}, but {', '.join(under_way)} is set: only imported keys are rotated. Remove it by `pulumi config"
             " rm`, or set keys.source: imported with both keys",
         )
-    if {"slurmKeyNext", "slurmKeyPrevious"} <= secrets:
+    if secrets.issuperset(SLURM.rotation_secrets):
         yield error(
             "keys",
             "slurmKeyNext and slurmKeyPrevious are both set: a rotation has one of them at a time. See `python -m slinky_iac"
             " keys rotate slurm --plan`, then remove the one that is left over by `pulumi config rm`",
         )
     if not keys.jwks:
-        if "slurmKeyPrevious" in secrets:
+        if SLURM.previous in secrets:
             yield error(
                 "keys.jwks",
                 "false, but slurm.key is being rotated: slurmd's pods would know one key only and be lost at the change."
@@ -55,14 +56,12 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
     if config.keys.source != "imported":
         return
     inside = config.controller.external is None
-    for which, names, stops in (
-        ("slurm", ("slurmKeyNext", "slurmKeyPrevious"), inside or not config.keys.jwks),
-        ("jwt", ("jwtKeyNext",), inside),
-    ):
-        mark = next((name for name in names if name in secrets), None)
+    for key in DAEMON_KEYS:
+        stops = inside or (key is SLURM and not config.keys.jwks)
+        mark = next((name for name in key.rotation_secrets if name in secrets), None)
         if mark is None:
             continue
-        command = f"`python -m slinky_iac keys rotate {which}"
+        command = f"`python -m slinky_iac keys rotate {key.name}"
         if stops:
             yield info(
                 "keys",

@@ -16,6 +16,7 @@ from slinky_iac import names
 from slinky_iac.config.findings import Finding, error, warning
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import BY_NAME
 
 OWNED_BY_DATABASE: Final = {
     "authtype": "keys.auth",
@@ -133,13 +134,10 @@ def _of_the_node(path: str, name: str, source: dict[str, Any]) -> Iterator[Findi
 
 def key_secrets(config: StackConfig) -> dict[str, str]:
     """Names of the Secrets that no pod of jobs may have beside what the operator gives it, and what they hold."""
-    keys, base = config.keys, config.cluster.resource_name
+    base = config.cluster.resource_name
     return {
-        keys.slurm_key_secret or names.slurm_key_secret(base): "slurm.key",
-        keys.jwt_key_secret or names.jwt_key_secret(base): "the JWT key",
-        names.slurm_jwks_secret(base): "slurm.jwks",
-        names.token_key_secret(base): "the token key",
-        config.munge.key_secret or names.munge_key_secret(base): "munge.key",
+        **{config.secret_of(key).name: key.the for key in BY_NAME.values()},
+        names.slurm_jwks_secret(base): names.SLURM_JWKS_FILE,
         names.shorten(f"{base}-database"): "the database's password",
     }
 

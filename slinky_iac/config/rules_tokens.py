@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slinky_iac.config.findings import Finding, error, info, warning
-from slinky_iac.config.stack import TOKEN_KEYS, StackConfig
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import TOKEN_SECRETS, TOKENS
 
 
 def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
@@ -18,7 +19,7 @@ def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
                 id="tokens-ignored",
             )
         return
-    chosen, given = config.keys.tokens, [name for name in TOKEN_KEYS if name in secrets]
+    chosen, given = config.keys.tokens, [name for name in TOKEN_SECRETS if name in secrets]
     if not config.keys.has_token_keys:
         if given:
             yield warning(
@@ -27,23 +28,23 @@ def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
                 id="token-keys-unused",
             )
         return
-    if "tokenKey" not in secrets:
+    if TOKENS.config not in secrets:
         yield error(
             "keys.tokens",
             f"{chosen}, but tokenKey is not set; run `python -m slinky_iac keys generate tokens --out token.pem`, then"
             " `python -m slinky_iac keys import tokens --file token.pem`",
         )
-    if {"tokenKeyNext", "tokenKeyPrevious"} <= secrets:
+    if secrets.issuperset(TOKENS.rotation_secrets):
         yield error(
             "keys",
             "tokenKeyNext and tokenKeyPrevious are both set: a rotation has one of them at a time. `python -m slinky_iac"
             " keys rotate tokens` goes on from here",
         )
-    elif coming := [name for name in given if name != "tokenKey"]:
+    elif rotating := [name for name in given if name in TOKENS.rotation_secrets]:
         yield info(
             "keys",
-            f"{coming[0]} is set: the token key is being replaced, under running jobs and with no token refused. `python -m"
-            " slinky_iac keys rotate tokens --plan` shows the steps, where it stands and whose turn it is; `python -m"
+            f"{rotating[0]} is set: the token key is being replaced, under running jobs and with no token refused. `python"
+            " -m slinky_iac keys rotate tokens --plan` shows the steps, where it stands and whose turn it is; `python -m"
             " slinky_iac keys rotate tokens` goes on",
             id="token-rotation",
         )

@@ -13,18 +13,15 @@ from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSets, Partitions
+from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
 from slinky_iac.operator_version import OperatorVersion
 
 PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
-COMING_KEYS = ("slurmKeyNext", "slurmKeyPrevious", "jwtKeyNext")
-"""Keys beside slurmKey and jwtKey while one is being rotated; `keys rotate` sets and removes them."""
-FIRST_SECRETS = frozenset({"slurmKey", "jwtKey", "databasePassword", "mungeKey", "tokenKey"})
-"""Secrets that a stack may need from its first `pulumi up` on."""
-TOKEN_KEYS = ("tokenKey", "tokenKeyNext", "tokenKeyPrevious")
-"""RSA keys of this program's tokens (`keys.tokens`): the one in use, and beside it the one that comes or goes."""
-SECRET_KEYS = ("slurmKey", "jwtKey", "databasePassword", "mungeKey", *COMING_KEYS, *TOKEN_KEYS)
+SECRET_KEYS = (SLURM.config, JWT.config, "databasePassword", MUNGE.config, *ROTATION_SECRETS, *TOKEN_SECRETS)
 """Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
+FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in key.rotation_secrets}
+"""Secrets that a stack may need from its first `pulumi up` on."""
 
 
 class Access(Section):
@@ -105,6 +102,16 @@ class StackConfig(Section):
     def slurm_release(self) -> str:
         """Slurm release of the cluster's daemons, e.g. ``26.05``."""
         return self.cluster.slurm_version or self.operator_version.slurm_release
+
+    def secret_of(self, key: Key) -> SecretEntry:
+        """Where a key is: its Secret and the entry in it, whoever makes them."""
+        given: dict[str, tuple[str | None, str]] = {
+            "slurm": (self.keys.slurm_key_secret, self.keys.slurm_key_entry),
+            "jwt": (self.keys.jwt_key_secret, self.keys.jwt_key_entry),
+            "munge": (self.munge.key_secret, self.munge.key_entry),
+        }
+        name, entry = given.get(key.name, (None, key.file))
+        return SecretEntry(name or key.secret(self.cluster.resource_name), entry)
 
     def drain_of(self, nodeset: str) -> Drain:
         """Drain settings that hold for a NodeSet: its own, else the stack's, else the defaults."""

@@ -8,61 +8,36 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, TypeVar
 
-from slinky_iac import keys
 from slinky_iac.config.findings import Finding, acknowledged, warning
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.shown import name_of, place
-from slinky_iac.config.stack import COMING_KEYS, PROJECT, SECRET_KEYS, TOKEN_KEYS, StackConfig
-from slinky_iac.errors import ConfigError, KeyMaterialError
+from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
+from slinky_iac.errors import ConfigError
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, MUNGE, ROTATION_SECRETS, SLURM, TOKEN_SECRETS
+from slinky_iac.keys.material import KeyMaterial, decoded
+from slinky_iac.keys.raw import is_like_a_passphrase
 
-if TYPE_CHECKING:
-    from slinky_iac.token_keys import TokenKey
-
-Key = TypeVar("Key")
 _PASSWORD = re.compile(r'(?!")[^\s#\\]+')
 
 
 @dataclass(frozen=True)
 class Values:
-    """A sound configuration, what is to say about it, and the raw bytes of slurm.key and the JWT key where they are
-    imported and were given."""
+    """A sound configuration, what is to say about it, and the keys that are imported and were given."""
 
     config: StackConfig
     findings: tuple[Finding, ...]
-    keys: tuple[bytes, bytes] | None = field(default=None, repr=False)
-    coming: Mapping[str, bytes] = field(default_factory=dict, repr=False)
-    """Raw bytes of those of :data:`slinky_iac.config.stack.COMING_KEYS` that are set: a key is being rotated."""
-    being_replaced: frozenset[str] = frozenset()
-    """Names of those of :data:`slinky_iac.config.stack.COMING_KEYS` that are set, also where no key was given."""
-    munge_key: bytes | None = field(default=None, repr=False)
-    """munge.key, where the cluster has auth/munge and it is imported."""
-    tokens: Mapping[str, TokenKey] = field(default_factory=dict, repr=False)
-    """Those of :data:`slinky_iac.config.stack.TOKEN_KEYS` that are set; none with ``keys.tokens: hs256``."""
+    keys: KeyMaterial = field(default_factory=KeyMaterial)
+    rotation_secrets: frozenset[str] = frozenset()
+    """Those of :data:`slinky_iac.keys.catalogue.ROTATION_SECRETS` that are set, also where no key was given."""
 
     @property
     def has_two_slurm_keys(self) -> bool:
         """Daemons know two keys of auth/slurm now, since one is being replaced under running jobs. Who joins needs both."""
-        return self.config.keys.jwks and bool(self.being_replaced & {"slurmKeyNext", "slurmKeyPrevious"})
-
-    def slurm_jwks(self) -> bytes | None:
-        """slurm.jwks as these keys make it; None where slurm.key isn't imported."""
-        if self.keys is None:
-            return None
-        others = (self.coming.get(name) for name in ("slurmKeyNext", "slurmKeyPrevious"))
-        return keys.jwks(self.keys[0], *(raw for raw in others if raw is not None))
-
-    def token_set(self) -> bytes | None:
-        """jwks.json: the public halves of all token keys that are set; None where there is none."""
-        if not self.tokens:
-            return None
-        from slinky_iac.token_keys import jwks  # noqa: PLC0415
-
-        return jwks(self.tokens.values())
+        return self.config.keys.jwks and not self.rotation_secrets.isdisjoint(SLURM.rotation_secrets)
 
 
 def own_names(keys: Iterable[str]) -> dict[str, str]:
@@ -99,24 +74,34 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
         raise ConfigError(tuple(faults))
     config = settings_of(own)
     found = require_sound(findings(config, secret))
-    coming = secret & frozenset(COMING_KEYS)
+    rotating = secret & frozenset(ROTATION_SECRETS)
     if not with_keys:
-        return Values(config, found, being_replaced=coming)
+        return Values(config, found, rotation_secrets=rotating)
     _require_readable_password(config, own)
+    material = decoded(own, _used(config), allow_trailing_newline=config.keys.allow_trailing_newline)
+    if (jwt := material.of(JWT)) is not None and jwt == material.of(SLURM):
+        raise ConfigError(
+            ("jwtKey: is the same key as slurmKey; whoever may sign tokens could then be any daemon. Make two keys",)
+        )
+    words = acknowledged(_words(material.raw), config.acknowledged)
+    return Values(config, (*found, *words), material, rotating)
+
+
+def values_as_they_are(own: Mapping[str, str]) -> Values:
+    """The same without the rules, with every key that is set: a rotation that was cut short between two settings leaves the
+    configuration as no program may run it. Raises :class:`ConfigError` for a section or a key that can't be read."""
+    config = settings_of(own)
+    every = (*(key.config for key in DAEMON_KEYS), *ROTATION_SECRETS, *TOKEN_SECRETS)
+    return Values(config, (), decoded(own, every, allow_trailing_newline=config.keys.allow_trailing_newline))
+
+
+def _used(config: StackConfig) -> tuple[str, ...]:
+    """Configuration values whose keys this configuration uses."""
+    imported = config.keys.source == "imported"
     if config.keys.auth == "auth/munge":
-        wanted = ("mungeKey",) if config.keys.source == "imported" else ()
-        return Values(config, found, munge_key=_decoded(config, own, wanted).get("mungeKey"))
-    imported, others = _imported(config, own), _coming(config, own)
-    named = dict(zip(("slurmKey", "jwtKey"), imported or (), strict=False)) | others
-    words = acknowledged(_words(named), config.acknowledged)
-    return Values(
-        config,
-        (*found, *words),
-        imported,
-        others,
-        coming,
-        tokens=_tokens(config, own),
-    )
+        return (MUNGE.config,) if imported else ()
+    own = tuple(key.config for key in DAEMON_KEYS) if imported else ()
+    return (*own, *ROTATION_SECRETS, *(TOKEN_SECRETS if config.keys.has_token_keys else ()))
 
 
 def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:
@@ -128,7 +113,7 @@ def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:
             id="key-looks-like-words",
         )
         for name, raw in found.items()
-        if keys.is_like_a_passphrase(raw)
+        if is_like_a_passphrase(raw)
     )
 
 
@@ -161,46 +146,3 @@ def _require_readable_password(config: StackConfig, own: Mapping[str, str]) -> N
                 " slurmdbd.conf as it is, and slurmdbd would read another one. Give the database's user another password",
             )
         )
-
-
-def _imported(config: StackConfig, own: Mapping[str, str]) -> tuple[bytes, bytes] | None:
-    if config.keys.source != "imported":
-        return None
-    raw = _decoded(config, own, ("slurmKey", "jwtKey"))
-    if raw["slurmKey"] == raw["jwtKey"]:
-        raise ConfigError(
-            ("jwtKey: is the same key as slurmKey; whoever may sign tokens could then be any daemon. Make two keys",)
-        )
-    return raw["slurmKey"], raw["jwtKey"]
-
-
-def _coming(config: StackConfig, own: Mapping[str, str]) -> dict[str, bytes]:
-    return _decoded(config, own, tuple(name for name in COMING_KEYS if name in own))
-
-
-def _tokens(config: StackConfig, own: Mapping[str, str]) -> dict[str, TokenKey]:
-    if not config.keys.has_token_keys:
-        return {}
-    # Every program reads its configuration, and few have RSA keys: these cost a tenth of a second to import.
-    from slinky_iac.token_keys import decode  # noqa: PLC0415
-
-    return _each((name for name in TOKEN_KEYS if name in own), lambda name: decode(name, own[name]))
-
-
-def _decoded(config: StackConfig, own: Mapping[str, str], wanted: tuple[str, ...]) -> dict[str, bytes]:
-    allowed = config.keys.allow_trailing_newline
-    return _each(wanted, lambda name: keys.decode(name, own[name], allow_trailing_newline=allowed))
-
-
-def _each(wanted: Iterable[str], read: Callable[[str], Key]) -> dict[str, Key]:
-    """Keys by name. Raises :class:`ConfigError` with the faults of all that can't be read."""
-    faults: list[str] = []
-    found: dict[str, Key] = {}
-    for name in wanted:
-        try:
-            found[name] = read(name)
-        except KeyMaterialError as error:
-            faults.append(str(error))
-    if faults:
-        raise ConfigError(tuple(faults))
-    return found

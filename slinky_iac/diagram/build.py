@@ -14,9 +14,8 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginSet, NodeSet
 from slinky_iac.diagram.model import Arrow, Box, Key, Kind, Picture
 from slinky_iac.hostlist import compress
+from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM, TOKENS
 from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
-from slinky_iac.specs.munge_clients import key_secret
-from slinky_iac.specs.shared import key_references
 
 Set = TypeVar("Set", NodeSet, LoginSet)
 BOTH: Final = ("slurm", "jwt")
@@ -245,7 +244,7 @@ def _dbd_port(config: StackConfig) -> int:
 
 def _keys(config: StackConfig) -> Iterator[Key]:
     if config.keys.auth == "auth/munge":
-        where = f"Secret {config.cluster.namespace}/{key_secret(config)}"
+        where = f"Secret {config.cluster.namespace}/{config.secret_of(MUNGE).name}"
         yield Key(
             "munge", "munge.key", f"{where}, only munged's container sees it: who has it can be any user of the cluster"
         )
@@ -256,18 +255,17 @@ def _keys(config: StackConfig) -> Iterator[Key]:
         "existing": "existing",
         "external": "from an external store",
     }
-    references, namespace = key_references(config), config.cluster.namespace
-    slurm, jwt = references["slurmKeyRef"], references[config.operator_version.jwt_ref_field]
-    how = source[config.keys.source]
-    yield Key("slurm", "slurm.key", f"Secret {namespace}/{slurm['name']}, {how}: every daemon proves itself with it")
+    namespace, how = config.cluster.namespace, source[config.keys.source]
+    slurm, jwt = config.secret_of(SLURM), config.secret_of(JWT)
+    yield Key("slurm", "slurm.key", f"Secret {namespace}/{slurm.name}, {how}: every daemon proves itself with it")
     rs256 = config.keys.tokens == names.RS256
     signs = "the operator's tokens for slurmrestd" if rs256 else "the tokens for slurmrestd"
-    yield Key("jwt", "JWT key", f"Secret {namespace}/{jwt['name']}, {how}: signs {signs}")
+    yield Key("jwt", "JWT key", f"Secret {namespace}/{jwt.name}, {how}: signs {signs}")
     if not config.keys.has_token_keys:
         return
     base = config.cluster.resource_name
     what = "signs this stack's own tokens" if rs256 else "will sign this stack's own tokens, and signs nothing yet"
-    yield Key("tokens", "token key", f"Secret {namespace}/{names.token_key_secret(base)}, RSA, no daemon has it: {what}")
+    yield Key("tokens", "token key", f"Secret {namespace}/{config.secret_of(TOKENS).name}, RSA, no daemon has it: {what}")
     where = f"ConfigMap {namespace}/{names.token_key_set(base)}"
     yield Key(
         "public", names.JWKS_FILE, f"{where}, outside by the hand-off: the token key's public half, which signs nothing"

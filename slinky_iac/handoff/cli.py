@@ -16,6 +16,7 @@ from slinky_iac.handoff.known import held_keys, known
 from slinky_iac.handoff.model import Handoff, Rendered, Role
 from slinky_iac.handoff.sheets import handoff
 from slinky_iac.handoff.write import write
+from slinky_iac.keys.catalogue import JWT
 from slinky_iac.pulumi_command import no_pulumi
 from slinky_iac.stack_config import add_source, configured, configured_file
 
@@ -63,7 +64,7 @@ def run(arguments: argparse.Namespace) -> int:
     roles = [Role(role) for role in arguments.role or ()]
     ask = partial(known, run=no_pulumi) if arguments.config else known
     seen = ask(arguments.stack, values.config, address, keys, two_slurm_keys=values.has_two_slurm_keys)
-    seen = replace(seen, jwt_comes="jwtKeyNext" in values.being_replaced)
+    seen = replace(seen, jwt_comes=JWT.next in values.rotation_secrets)
     handed = handoff(values.config, seen, roles)
     files = FORMS[arguments.format](handed, keys)
     write(arguments.out, files, with_keys=arguments.with_keys)

@@ -9,14 +9,15 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from slinky_iac import keys, names
+from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.handoff.parts import Known
+from slinky_iac.keys.catalogue import DAEMON_KEYS
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.reach import kube_connection
-from slinky_iac.specs.shared import key_references
 from slinky_iac.stack_config import configured
 
 Keys = dict[str, bytes]
@@ -40,8 +41,8 @@ def known(
     if held is None and config.keys.source == "imported":
         held = _imported(stack, run)
     if held is not None:
-        prints = (keys.fingerprint(held[names.SLURM_KEY_FILE]), keys.fingerprint(held[names.JWT_KEY_FILE]))
-        jwks = keys.fingerprint(held[names.SLURM_JWKS_FILE]) if names.SLURM_JWKS_FILE in held else None
+        prints = (fingerprint(held[names.SLURM_KEY_FILE]), fingerprint(held[names.JWT_KEY_FILE]))
+        jwks = fingerprint(held[names.SLURM_JWKS_FILE]) if names.SLURM_JWKS_FILE in held else None
         return Known(prints, address, slurm_jwks=jwks, token_set=public)
     outputs = _outputs(stack, run)
     found = [outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint")]
@@ -54,7 +55,7 @@ def _token_set(stack: str | None, config: StackConfig, run: Runner) -> str | Non
     if not config.keys.has_token_keys:
         return None
     try:
-        found = configured(stack, run, with_keys=True).token_set()
+        found = configured(stack, run, with_keys=True).keys.token_set()
     except StateError:  # this shell may not decrypt them
         said = _outputs(stack, run).get("tokenKeySet")
         return said if isinstance(said, str) and said else None
@@ -83,10 +84,10 @@ def _imported(stack: str | None, run: Runner) -> Keys | None:
 
 
 def _named(values: Values) -> Keys | None:
-    if values.keys is None:
+    found = {key.file: raw for key in DAEMON_KEYS if (raw := values.keys.of(key)) is not None}
+    if not found:
         return None
-    found = dict(zip((names.SLURM_KEY_FILE, names.JWT_KEY_FILE), values.keys, strict=True))
-    jwks = values.slurm_jwks() if values.has_two_slurm_keys else None
+    jwks = values.keys.slurm_jwks() if values.has_two_slurm_keys else None
     return found if jwks is None else found | {names.SLURM_JWKS_FILE: jwks}
 
 
@@ -107,17 +108,13 @@ def held_keys(values: Values) -> Keys:
     if named is not None:
         return named
     config = values.config
-    references = key_references(config)
-    wanted = {
-        names.SLURM_KEY_FILE: references["slurmKeyRef"],
-        names.JWT_KEY_FILE: references[config.operator_version.jwt_ref_field],
-    }
     try:
         with kube_connection(config, os.environ, Path.home()) as way:
             kube = way.kube()
             return {
-                name: kube.secret_entry(config.cluster.namespace, place["name"], place["key"])
-                for name, place in wanted.items()
+                key.file: kube.secret_entry(config.cluster.namespace, place.name, place.entry)
+                for key in DAEMON_KEYS
+                if (place := config.secret_of(key))
             }
     except KubeError as error:
         raise HandoffError(

@@ -13,10 +13,10 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.handoff import network
 from slinky_iac.handoff.model import SLURM_FOLDER, KeyPlace, Placed, Sheet
 from slinky_iac.handoff.script import check_script
+from slinky_iac.keys.catalogue import JWT, SLURM, SecretEntry
+from slinky_iac.keys.jwks import kids
 from slinky_iac.specs.endpoints import join_target
-from slinky_iac.specs.shared import key_references
 from slinky_iac.specs.slurm_conf import LISTS
-from slinky_iac.token_keys import kids
 
 SLURM_KEY: Final = f"{SLURM_FOLDER}/{names.SLURM_KEY_FILE}"
 SLURM_JWKS: Final = f"{SLURM_FOLDER}/{names.SLURM_JWKS_FILE}"
@@ -110,27 +110,26 @@ def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check
 
 def keys(config: StackConfig, known: Known, *, jwt: bool) -> tuple[KeyPlace, ...]:
     """Places of slurm.key and, with ``jwt``, of the JWT key."""
-    references = key_references(config)
-    places = [(names.SLURM_KEY_FILE, SLURM_KEY, references["slurmKeyRef"], known.fingerprints[0])]
+    slurm = config.secret_of(SLURM)
+    places = [(names.SLURM_KEY_FILE, SLURM_KEY, slurm, known.fingerprints[0])]
     if known.slurm_jwks is not None:
-        places.append((names.SLURM_JWKS_FILE, SLURM_JWKS, references["slurmKeyRef"], known.slurm_jwks or None))
+        places.append((names.SLURM_JWKS_FILE, SLURM_JWKS, slurm, known.slurm_jwks or None))
     if jwt:
-        field = config.operator_version.jwt_ref_field
-        places.append((names.JWT_KEY_FILE, JWT_KEY, references[field], known.fingerprints[1]))
+        places.append((names.JWT_KEY_FILE, JWT_KEY, config.secret_of(JWT), known.fingerprints[1]))
     return tuple(
-        KeyPlace(name=name, path=path, fingerprint=fingerprint, fetch=_fetch(config, reference, path))
-        for name, path, reference, fingerprint in places
+        KeyPlace(name=name, path=path, fingerprint=fingerprint, fetch=_fetch(config, place, path))
+        for name, path, place, fingerprint in places
     )
 
 
-def _fetch(config: StackConfig, reference: Mapping[str, str], path: str) -> str:
+def _fetch(config: StackConfig, place: SecretEntry, path: str) -> str:
     """A command that gets a key onto a host: from slurmctld's host, or from the Secret that is its source."""
     put = f"ssh root@HOST install -o slurm -g slurm -m 600 /dev/stdin {path}"
     outside = config.controller.external
     if outside is not None and config.keys.source == "imported":
         return f"ssh root@{outside.host} cat {path} | {put}"
-    entry = reference["key"].replace(".", "\\.")
-    secret, jsonpath = shlex.quote(reference["name"]), shlex.quote(f"{{.data.{entry}}}")
+    entry = place.entry.replace(".", "\\.")
+    secret, jsonpath = shlex.quote(place.name), shlex.quote(f"{{.data.{entry}}}")
     return f"kubectl -n {config.cluster.namespace} get secret {secret} -o jsonpath={jsonpath} | base64 -d | {put}"
 
 

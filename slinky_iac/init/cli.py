@@ -13,7 +13,7 @@ from typing import Final
 
 import yaml
 
-from slinky_iac import keys, safe_yaml
+from slinky_iac import safe_yaml
 from slinky_iac.check.judge import judge
 from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import PROJECT
@@ -24,6 +24,7 @@ from slinky_iac.init.stack import Wanted, document, hints, require_fit, require_
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.hosts import TIMEOUT_S, Via
 from slinky_iac.key_lifecycle.model import Host
+from slinky_iac.keys.raw import check, fingerprint
 from slinky_iac.kube.connection import for_children
 from slinky_iac.printable import printable
 
@@ -185,7 +186,7 @@ def _keys(found: Found, via: str) -> dict[str, bytes]:
         )
     try:
         for name, (raw, _) in held.items():
-            keys.check(name, raw or b"", allow_trailing_newline=False)
+            check(name, raw or b"", allow_trailing_newline=False)
     except KeyMaterialError as wrong:
         raise ProjectError(f"{wrong} Nothing was written") from None
     if found.slurm_key == found.jwt_key:
@@ -246,7 +247,7 @@ def _import(stack: str, imported: Mapping[str, bytes], *, has_keys: bool) -> int
         engine.pulumi("stack", "select", "--create")
         for name, raw in imported.items():
             engine.set_key(name, raw)
-            print(f"{name}: imported, {keys.fingerprint(raw)}")
+            print(f"{name}: imported, {fingerprint(raw)}")
     except StateError as wrong:
         print(
             f"error: the file is written, but its keys are not all set: {wrong}\nNext: log in to a backend (pulumi login),"

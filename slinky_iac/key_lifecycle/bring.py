@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slinky_iac import keys
 from slinky_iac.drain.cli import console_report
 from slinky_iac.drain.session import open_session
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError
@@ -12,6 +11,7 @@ from slinky_iac.key_lifecycle import files, material
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Which
+from slinky_iac.keys.raw import check, fingerprint
 from slinky_iac.reach import reach
 
 NAMES = {"slurm": "slurmKey", "jwt": "jwtKey"}
@@ -22,7 +22,7 @@ def generate(out: Path) -> str:
     """Make a key in a new file; returns its fingerprint. Raises :class:`KeyMaterialError` where the file can't be made."""
     raw = material.generate()
     files.write_new(out, raw)
-    return keys.fingerprint(raw)
+    return fingerprint(raw)
 
 
 def from_secret(found: Material, place: str) -> bytes:
@@ -38,7 +38,7 @@ def from_secret(found: Material, place: str) -> bytes:
             raise KeyMaterialError(f"there is no Secret {namespace}/{name}; nothing was imported") from None
     if entry not in data:
         raise KeyMaterialError(f"Secret {namespace}/{name} has the entries {', '.join(sorted(data))}, not {entry!r}")
-    keys.check(place, data[entry], allow_trailing_newline=found.config.keys.allow_trailing_newline)
+    check(place, data[entry], allow_trailing_newline=found.config.keys.allow_trailing_newline)
     return data[entry]
 
 
@@ -63,4 +63,4 @@ def bring(engine: Engine, found: Material, which: Which, raw: bytes, *, replace:
         )
     if found.keys.get(name) != raw:
         engine.set_key(name, raw)
-    return keys.fingerprint(raw)
+    return fingerprint(raw)

@@ -6,21 +6,22 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from slinky_iac import token_keys
 from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.key_lifecycle import files
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.material import Material
-from slinky_iac.token_keys import TokenKey
+from slinky_iac.keys.catalogue import TOKENS
+from slinky_iac.keys.material import generate as new_key
+from slinky_iac.keys.rsa import TokenKey, parse
 
 NAME: Final = "tokenKey"
 
 
 def generate(out: Path) -> TokenKey:
     """Make a key in a new file, 0600. Raises :class:`KeyMaterialError` where the file can't be made."""
-    raw = token_keys.generate()
+    raw = new_key(TOKENS)
     files.write_new(out, raw)
-    return token_keys.parse(str(out), raw)
+    return parse(str(out), raw)
 
 
 def read(file: Path) -> TokenKey:
@@ -29,7 +30,7 @@ def read(file: Path) -> TokenKey:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
         raise KeyMaterialError(f"{file}: can't be read ({error.strerror}); nothing was imported") from None
-    return token_keys.parse(str(file), raw)
+    return parse(str(file), raw)
 
 
 def bring(engine: Engine, found: Material, key: TokenKey, *, replace: bool) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from slinky_iac import keys, names
+from slinky_iac import names
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError, SlurmrestError
 from slinky_iac.key_lifecycle import bring, bring_tokens, files, material, planned_stop, report, rotate_tokens, scripts
 from slinky_iac.key_lifecycle.carrying import Means
@@ -26,6 +26,8 @@ from slinky_iac.key_lifecycle.report import Agreement, Held
 from slinky_iac.key_lifecycle.rotate import LOST, Rotating
 from slinky_iac.key_lifecycle.rotate_tokens import RotatingTokens
 from slinky_iac.key_lifecycle.stopping import Stopping
+from slinky_iac.keys.catalogue import NEXT_SUFFIX
+from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 from slinky_iac.terminal import Paint, columns
 
 HELP = "slurm.key, the JWT key, the tokens' own key: make, import, show, verify, and replace them under running jobs"
@@ -115,7 +117,7 @@ def _generate(arguments: argparse.Namespace) -> int:
         _told(arguments, {"file": str(arguments.out), "kid": kid}, f"{arguments.out}: a new RSA key, mode 0600, kid {kid}")
         return 0
     fingerprint = bring.generate(arguments.out)
-    words = f"{arguments.out}: a new key of {keys.GENERATED_LENGTH} characters, mode 0600, {fingerprint}"
+    words = f"{arguments.out}: a new key of {GENERATED_LENGTH} characters, mode 0600, {fingerprint}"
     _told(arguments, {"file": str(arguments.out), "fingerprint": fingerprint}, words)
     return 0
 
@@ -151,7 +153,7 @@ def _import_token(arguments: argparse.Namespace, engine: Engine, found: Material
 
 def _show(arguments: argparse.Namespace) -> int:
     found = material.read(Engine(arguments.stack))
-    rows = [Held(name, "configuration", keys.fingerprint(raw)) for name, raw in found.keys.items()]
+    rows = [Held(name, "configuration", fingerprint(raw)) for name, raw in found.keys.items()]
     rows += [Held(name, "configuration", f"kid {key.kid}") for name, key in found.tokens.items()]
     with opened(found, (), None) as look:
         rows += _held(look, int(time.time()))
@@ -169,10 +171,10 @@ def _held(look: Look, now: int) -> Sequence[Held]:
     for key, secret, entry in places:
         data = look.secret(secret)
         made = look.session.kube.secret_made_at(namespace, secret) if data else None
-        for each in (entry, entry + keys.NEXT_SUFFIX):
+        for each in (entry, entry + NEXT_SUFFIX):
             if each in data:
                 place = f"Secret {namespace}/{secret}: {each}"
-                rows.append(Held(key, place, keys.fingerprint(data[each]), None if made is None else now - made))
+                rows.append(Held(key, place, fingerprint(data[each]), None if made is None else now - made))
     if (token := rotate_tokens.held_in_secret(look)) is not None:
         rows.append(Held("token key", f"Secret {namespace}/{token[0]}: {token[1]}", f"kid {token[2]}"))
     return rows

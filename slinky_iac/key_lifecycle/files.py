@@ -7,8 +7,8 @@ import stat
 import sys
 from pathlib import Path
 
-from slinky_iac import keys
 from slinky_iac.errors import KeyMaterialError
+from slinky_iac.keys.raw import check
 
 
 def write_new(file: Path, raw: bytes) -> None:
@@ -37,7 +37,7 @@ def read(file: Path, *, allow_trailing_newline: bool) -> bytes:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
         raise KeyMaterialError(f"{file}: can't be read ({error.strerror}); nothing was imported") from None
-    keys.check(str(file), raw, allow_trailing_newline=allow_trailing_newline)
+    check(str(file), raw, allow_trailing_newline=allow_trailing_newline)
     return raw
 
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
 
-from slinky_iac import keys, names
+from slinky_iac import names
 from slinky_iac.drain.cli import console_report
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
@@ -18,6 +18,9 @@ from slinky_iac.key_lifecycle.jwt import JwtFacts
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Host
 from slinky_iac.key_lifecycle.slurm import SlurmFacts
+from slinky_iac.keys.catalogue import NEXT_SUFFIX
+from slinky_iac.keys.jwks import slurm_jwks
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.reach import reach
 from slinky_iac.slurmrest.signing import SigningKey
 from slinky_iac.specs.shared import key_references
@@ -60,15 +63,15 @@ class Look:
         """Facts for :func:`slinky_iac.key_lifecycle.jwt.rotation`."""
         name, entry = self.place("jwt")
         data = self.secret(name)
-        entries = (entry, entry + keys.NEXT_SUFFIX)
+        entries = (entry, entry + NEXT_SUFFIX)
         held = [data[each] for each in entries if each in data]
         own = [self.material.keys[each] for each in ("jwtKey", "jwtKeyNext") if each in self.material.keys]
-        known = {keys.fingerprint(raw): raw for raw in (*own, *held)}
+        known = {fingerprint(raw): raw for raw in (*own, *held)}
         slurmdbd = {fp: self.takes(raw, slurmdbd=True) for fp, raw in known.items()} if self.accounting else None
         return JwtFacts(
             current=self._current("jwtKey", held[0] if held else None),
             coming=self.material.fingerprint("jwtKeyNext"),
-            held=tuple(keys.fingerprint(raw) for raw in held),
+            held=tuple(fingerprint(raw) for raw in held),
             slurmctld={fp: self.takes(raw, slurmdbd=False) for fp, raw in known.items()},
             slurmdbd=None if slurmdbd is None else _settled(slurmdbd),
             hosts=self.hosts,
@@ -86,7 +89,7 @@ class Look:
             previous=self.material.fingerprint("slurmKeyPrevious"),
             wanted=self.wanted,
             held=None if held is None else sha256(held).hexdigest(),
-            key_held=None if key is None else keys.fingerprint(key),
+            key_held=None if key is None else fingerprint(key),
             pods=pods.digests(self.session, config) if config.keys.jwks else {},
             unmanaged_nodes=pods.unmanaged_nodes(self.session, config) if config.keys.jwks else (),
             confirmed=self._confirmed(),
@@ -106,7 +109,7 @@ class Look:
                 f"{name}: neither this stack's configuration nor its Secret has it, so there is nothing to compare. Run"
                 " `pulumi up`, or `python -m slinky_iac keys import` with the key that the cluster has. Nothing was changed"
             )
-        return keys.fingerprint(raw)
+        return fingerprint(raw)
 
     def _confirmed(self) -> dict[str, str | None]:
         """slurm.jwks of each host. One with slurm.key only, and the right one, is as if it had the file with that key."""
@@ -124,7 +127,7 @@ class Look:
         file, key = seen.get(names.SLURM_JWKS_FILE), seen.get(names.SLURM_KEY_FILE)
         if file is not None:
             return file.digest if file.read else None
-        alone = keys.jwks(own) == self.material.jwks()
+        alone = slurm_jwks(own) == self.material.jwks()
         return self.wanted if alone and key is not None and key.digest == sha256(own).hexdigest() else None
 
     def takes(self, key: SigningKey, *, slurmdbd: bool) -> bool | None:

@@ -14,7 +14,7 @@ from hashlib import sha256
 from itertools import combinations
 from typing import Final
 
-from slinky_iac import names, token_keys
+from slinky_iac import names
 from slinky_iac.errors import KubeNotFound, RotationError
 from slinky_iac.key_lifecycle import material, model, scripts, tokens
 from slinky_iac.key_lifecycle.carrying import Means, next_step
@@ -24,7 +24,9 @@ from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Role, Rotation, Step, Turn
 from slinky_iac.key_lifecycle.report import SetOnHost
 from slinky_iac.key_lifecycle.tokens import TokenFacts
-from slinky_iac.token_keys import TokenKey
+from slinky_iac.keys.jwks import SetDifference, difference, kids, public_set
+from slinky_iac.keys.rsa import TokenKey, parse
+from slinky_iac.keys.rsa import generate as new_token_key
 
 FOLLOW_S: Final = 300
 """Longest wait for daemons: in Kubernetes kubelet brings the set within 90 s, then the operator's sidecar reconfigures."""
@@ -104,7 +106,7 @@ class RotatingTokens:
                 " slinky_iac preflight` says what daemons lack; mend that first. Nothing was changed"
             )
         self.means.engine.settled()
-        self.means.engine.set_key("tokenKeyNext", token_keys.generate())
+        self.means.engine.set_key("tokenKeyNext", new_token_key())
 
     def _on_hosts(self, look: Look, step: Step) -> None:
         """Run the step's scripts, slurmctld's host last, and see that they took effect."""
@@ -149,7 +151,7 @@ def refuse_unsigned(found: Material) -> None:
 def file_of(found: Material, step: str) -> scripts.File:
     """jwks.json as a hosts' step places it."""
     wanted = ("tokenKey",) if step == tokens.FORGET else ("tokenKey", "tokenKeyNext", "tokenKeyPrevious")
-    return scripts.File(names.JWKS_FILE, token_keys.jwks(found.tokens[name] for name in wanted if name in found.tokens))
+    return scripts.File(names.JWKS_FILE, public_set(found.tokens[name] for name in wanted if name in found.tokens))
 
 
 def facts_of(look: Look) -> TokenFacts:
@@ -181,9 +183,9 @@ def sets_on_hosts(look: Look) -> tuple[SetOnHost, ...]:
     if via is None:
         return ()
     found = look.material.tokens
-    whole = sha256(token_keys.jwks(found.values())).hexdigest()
+    whole = sha256(public_set(found.values())).hexdigest()
     chosen = (keys for size in range(1, len(found)) for keys in combinations(found.values(), size))
-    parts = {sha256(token_keys.jwks(keys)).hexdigest() for keys in chosen}
+    parts = {sha256(public_set(keys)).hexdigest() for keys in chosen}
     text = scripts.look([names.JWKS_FILE], folder=look.folder)
     hosts = [host for host in look.hosts if READERS & set(host.roles)]
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -198,22 +200,22 @@ def held_in_secret(look: Look) -> tuple[str, str, str] | None:
     """Secret, entry and kid of the key that gates sign with; None where there is no such Secret."""
     secret, entry = names.token_key_secret(look.material.config.cluster.resource_name), names.TOKEN_KEY_ENTRY
     raw = look.secret(secret).get(entry)
-    return None if raw is None else (secret, entry, token_keys.parse(f"Secret {secret}: {entry}", raw).kid)
+    return None if raw is None else (secret, entry, parse(f"Secret {secret}: {entry}", raw).kid)
 
 
 def _kid(found: Material, name: str) -> str | None:
     return found.tokens[name].kid if name in found.tokens else None
 
 
-def _published(look: Look, name: str) -> tuple[frozenset[str], token_keys.SetDifference | None]:
+def _published(look: Look, name: str) -> tuple[frozenset[str], SetDifference | None]:
     """The keys in the ConfigMap, and how it differs from what the configuration's keys make."""
     try:
         text = look.session.kube.config_map_data(look.material.config.cluster.namespace, name).get(names.JWKS_FILE, "")
     except KubeNotFound:
         return frozenset(), None
     document = text.encode()
-    differs = token_keys.difference(document, token_keys.jwks(look.material.tokens.values()))
-    return (token_keys.kids(document) if differs is None or differs.readable else frozenset()), differs
+    differs = difference(document, public_set(look.material.tokens.values()))
+    return (kids(document) if differs is None or differs.readable else frozenset()), differs
 
 
 def _slurmdbd(look: Look, known: Mapping[str, TokenKey]) -> dict[str, bool | None]:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final
 
-from slinky_iac import external_keys, keys, names
+from slinky_iac import external_keys, names
 from slinky_iac.errors import RotationError
 from slinky_iac.key_lifecycle import material, model, planned_stop, scripts
 from slinky_iac.key_lifecycle.carrying import Means
@@ -20,6 +20,7 @@ from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Host, Rotation, Step, Turn, Which
 from slinky_iac.key_lifecycle.planned_stop import StopFacts, awaiting, daemons, holders, reason
 from slinky_iac.key_lifecycle.planned_stop import planned_stop as plan_of
+from slinky_iac.keys.raw import check
 from slinky_iac.kube.connection import for_children
 
 _CONFIGURED: Final = {"slurm": "slurmKey", "jwt": "jwtKey"}
@@ -126,7 +127,7 @@ class Stopping:
             raise RotationError(
                 f"{where} isn't there, or has no entry {entry}: nothing could start with it. Nothing was changed"
             )
-        keys.check(f"{where}: {entry}", raw, allow_trailing_newline=found.config.keys.allow_trailing_newline)
+        check(f"{where}: {entry}", raw, allow_trailing_newline=found.config.keys.allow_trailing_newline)
         if external_keys.MARK in record and external_keys.is_recorded(raw, record):
             raise RotationError(
                 f"{where} has the key that the cluster runs with. Change it at its source first"

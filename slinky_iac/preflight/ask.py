@@ -11,25 +11,24 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeVar
 
-from slinky_iac import keys, names
+from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, SlinkyError
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, MUNGE, NEXT_SUFFIX, TOKENS, Key
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.preflight.ask_certificates import ask_certificates
 from slinky_iac.preflight.ask_pods import ask_pods
 from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm, surveying
-from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET, JWT, SLURM_KEY
-from slinky_iac.preflight.check_munge import MUNGE_KEY
+from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
 from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts, UnreadyPod
 from slinky_iac.preflight.pod import inside_places
 from slinky_iac.preflight.reach import attempts, places
 from slinky_iac.preflight.ways import way_of_drains, way_of_users
 from slinky_iac.reach import kube_connection
-from slinky_iac.specs.munge_clients import key_secret
-from slinky_iac.specs.shared import key_references
 
 TRY_S = 5.0
 """Longest wait for all connections from here together."""
@@ -57,7 +56,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
         here=attempts(outside, TRY_S),
         keys_trouble=keys_trouble,
         keys=_prints(values),
-        token_set=values.token_set(),
+        token_set=values.keys.token_set(),
         certificates=ask_certificates(config, TRY_S, now=clock.wall),
     )
     with kube_connection(config, env, Path.home()) as way:
@@ -92,21 +91,14 @@ def _is_munge(config: StackConfig) -> bool:
     return config.keys.auth == "auth/munge"
 
 
+def _keys_of(config: StackConfig) -> tuple[Key, ...]:
+    """The keys that daemons share."""
+    return (MUNGE,) if _is_munge(config) else DAEMON_KEYS
+
+
 def _prints(values: Values) -> dict[str, str]:
-    if values.munge_key is not None:
-        return {MUNGE_KEY: keys.fingerprint(values.munge_key)}
-    if values.keys is None:
-        return {}
-    return {SLURM_KEY: keys.fingerprint(values.keys[0]), JWT: keys.fingerprint(values.keys[1])}
-
-
-def _places_of_keys(config: StackConfig) -> dict[str, tuple[str, str]]:
-    """Secret and entry of each key."""
-    if _is_munge(config):
-        return {MUNGE_KEY: (key_secret(config), config.munge.key_entry)}
-    found = key_references(config)
-    slurm, jwt = found["slurmKeyRef"], found[config.operator_version.jwt_ref_field]
-    return {SLURM_KEY: (slurm["name"], slurm["key"]), JWT: (jwt["name"], jwt["key"])}
+    held = ((key.label, values.keys.of(key)) for key in _keys_of(values.config))
+    return {label: fingerprint(raw) for label, raw in held if raw is not None}
 
 
 def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, now: float) -> KubeFacts:
@@ -121,18 +113,19 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
     prints: dict[str, str] = {}
     ages: dict[str, float] = {}
     troubles: dict[str, str] = {}
-    for key, (secret, entry) in _places_of_keys(config).items():
+    for key in _keys_of(config):
+        place = config.secret_of(key)
         try:
-            state = kube.secret(namespace, secret)
-            if entry not in state.data:
+            state = kube.secret(namespace, place.name)
+            if place.entry not in state.data:
                 continue
-            prints[key] = keys.fingerprint(state.data[entry])
-            if (since := state.written.get(entry) or state.made) is not None:
-                ages[key] = now - since
+            prints[key.label] = fingerprint(state.data[place.entry])
+            if (since := state.written.get(place.entry) or state.made) is not None:
+                ages[key.label] = now - since
         except KubeNotFound:
             continue
         except KubeError as error:
-            troubles[key] = str(error)
+            troubles[key.label] = str(error)
     token_set, token_set_trouble = _token_set(kube, config)
     return KubeFacts(
         server=server,
@@ -206,15 +199,15 @@ def _ways(config: StackConfig, kube: KubeFacts) -> tuple[Way, ...]:
 def _signing_keys(values: Values, kube: ShortPodClient | None) -> dict[str, Keys]:
     """The keys to try, by where they come from; the Secret's JWT key only where it isn't the configuration's."""
     found: dict[str, Keys] = {}
-    if values.keys is not None:
-        coming = values.coming.get("jwtKeyNext")
-        found[IN_CONFIG] = (values.keys[1], coming) if coming is not None else (values.keys[1],)
+    raw, rsa = values.keys.raw, values.keys.rsa
+    if own := tuple(raw[name] for name in (JWT.config, JWT.next) if name in raw):
+        found[IN_CONFIG] = own
     if kube is not None:
-        secret, entry = _places_of_keys(values.config)[JWT]
-        namespace = values.config.cluster.namespace
-        held = _or_none(lambda: kube.secret_entries(namespace, secret, entry, entry + keys.NEXT_SUFFIX))
+        place, namespace = values.config.secret_of(JWT), values.config.cluster.namespace
+        entries = (place.entry, place.entry + NEXT_SUFFIX)
+        held = _or_none(lambda: kube.secret_entries(namespace, place.name, *entries))
         if held is not None and all(held[0] not in each for each in found.values()):
             found[IN_SECRET] = tuple(held)
-    if "tokenKey" in values.tokens:
-        found[TOKEN_IN_CONFIG] = (values.tokens["tokenKey"],)
+    if TOKENS.config in rsa:
+        found[TOKEN_IN_CONFIG] = (rsa[TOKENS.config],)
     return found

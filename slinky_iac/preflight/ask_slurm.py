@@ -15,6 +15,7 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     SlurmrestVersionError,
 )
+from slinky_iac.keys.rsa import TokenKey
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.names import SLURM_USER
 from slinky_iac.preflight import facts
@@ -24,7 +25,6 @@ from slinky_iac.slurmrest.endpoints import Endpoint
 from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.signing import SigningKey
 from slinky_iac.slurmrest.survey import RunningConf, Surveyor
-from slinky_iac.token_keys import TokenKey
 
 BUDGET_S = 20.0
 """Longest wait for one answer, tries together."""

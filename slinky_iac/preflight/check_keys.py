@@ -7,12 +7,11 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.check_reach import LOST
 from slinky_iac.preflight.facts import Clock, Facts, UnreadyPod
 
-JWT: Final = "jwt"
-SLURM_KEY: Final = "slurm.key"
 IN_CONFIG, IN_SECRET = "configuration", "Secret"
 """Where a JWT key came from."""
 CLOCKS_AGREE_S: Final = 5
@@ -71,7 +70,7 @@ def slurmctld(_: StackConfig, facts: Facts) -> Iterator[Check]:
 
 def token(_: StackConfig, facts: Facts) -> Iterator[Check]:
     """A token made with our JWT key is taken in a call that checks it."""
-    slurm, subject = facts.slurm, "JWT key"
+    slurm, subject = facts.slurm, JWT.label
     file = f"/etc/slurm/{names.JWT_KEY_FILE}"
     by_hand = f"openssl dgst -sha256 -binary {file} | base64"
     if facts.keys_trouble:
@@ -96,7 +95,7 @@ def token(_: StackConfig, facts: Facts) -> Iterator[Check]:
         else:
             yield unknown("jwt-key", what, "slurmctld", f"not known: {slurm.token_trouble or 'nobody was asked'}")
     if not {IN_CONFIG, IN_SECRET} & slurm.tokens.keys() and not facts.keys_trouble:
-        expected = facts.keys.get(JWT) or facts.kube.keys.get(JWT) or ""
+        expected = facts.keys.get(JWT.label) or facts.kube.keys.get(JWT.label) or ""
         yield unknown(
             "jwt-key",
             subject,
@@ -110,7 +109,7 @@ def token(_: StackConfig, facts: Facts) -> Iterator[Check]:
 
 def _print(facts: Facts, source: str) -> str:
     found = facts.keys if source == IN_CONFIG else facts.kube.keys
-    return found.get(JWT, "no fingerprint")
+    return found.get(JWT.label, "no fingerprint")
 
 
 def _cause(facts: Facts) -> str:
@@ -121,14 +120,15 @@ def _cause(facts: Facts) -> str:
 
 def same_keys(config: StackConfig, facts: Facts) -> Iterator[Check]:
     """What the configuration imports is what the Secrets in Kubernetes hold."""
-    for key, setting in ((SLURM_KEY, "slurmKey"), (JWT, "jwtKey")):
-        ours, theirs = facts.keys.get(key), facts.kube.keys.get(key)
-        if key in facts.kube.keys_trouble:
-            yield unknown("key-secret", f"Secret of {key}", "Kubernetes", f"not known: {facts.kube.keys_trouble[key]}")
+    for key in DAEMON_KEYS:
+        subject = f"Secret of {key.label}"
+        ours, theirs = facts.keys.get(key.label), facts.kube.keys.get(key.label)
+        if key.label in facts.kube.keys_trouble:
+            yield unknown("key-secret", subject, "Kubernetes", f"not known: {facts.kube.keys_trouble[key.label]}")
         elif config.keys.source == "external" and facts.kube.namespace and theirs is None:
             yield warning(
                 "key-secret",
-                f"Secret of {key}",
+                subject,
                 "Kubernetes",
                 f"isn't in namespace {config.cluster.namespace} yet. `pulumi up` waits for it for {config.keys.wait} s",
                 f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must make it: see what its maker says",
@@ -136,7 +136,7 @@ def same_keys(config: StackConfig, facts: Facts) -> Iterator[Check]:
         elif config.keys.source == "existing" and facts.kube.namespace and theirs is None:
             yield problem(
                 "key-secret",
-                f"Secret of {key}",
+                subject,
                 "Kubernetes",
                 f"isn't in namespace {config.cluster.namespace}, and keys.source is existing",
                 "Make it before `pulumi up`, from the outside hosts' own file",
@@ -145,23 +145,22 @@ def same_keys(config: StackConfig, facts: Facts) -> Iterator[Check]:
         elif ours and theirs and ours != theirs:
             yield problem(
                 "key-secret",
-                f"Secret of {key}",
+                subject,
                 "Kubernetes",
-                f"holds {theirs}, and {setting} of the configuration is {ours}",
+                f"holds {theirs}, and {key.config} of the configuration is {ours}",
                 "Pods have the Secret's key. Find out which one the outside hosts have, and set the configuration to it",
-                f"openssl dgst -sha256 -binary /etc/slurm/{names.SLURM_KEY_FILE if key == SLURM_KEY else names.JWT_KEY_FILE}"
-                " | base64",
+                f"openssl dgst -sha256 -binary /etc/slurm/{key.file} | base64",
                 at=ON_SLURMCTLD,
             )
         elif ours and theirs:
-            yield fine("key-secret", f"Secret of {key}", "Kubernetes", f"holds the key of the configuration ({ours})")
+            yield fine("key-secret", subject, "Kubernetes", f"holds the key of the configuration ({ours})")
 
 
 def slurm_key(config: StackConfig, facts: Facts) -> Iterator[Check]:
     """slurm.key is slurmctld's: proved by a slurmd in a pod that is registered, else a fingerprint to compare."""
     ready = {node for each in facts.kube.nodesets.values() for node in each.nodes}
     talking = [n.name for n in facts.slurm.nodes or () if n.name in ready and n.version and not n.states & LOST]
-    mine = facts.kube.keys.get(SLURM_KEY) or facts.keys.get(SLURM_KEY) or ""
+    mine = facts.kube.keys.get(SLURM.label) or facts.keys.get(SLURM.label) or ""
     subject = f"slurm.key ({mine or 'no fingerprint'})"
     if talking:
         some = ", ".join(talking[:6])
@@ -254,13 +253,13 @@ def key_age(config: StackConfig, facts: Facts) -> Iterator[Check]:
     most = config.keys.max_age
     if most is None:
         return
-    for key, which in ((SLURM_KEY, "slurm"), (JWT, "jwt")):
-        age, subject = facts.kube.keys_age_s.get(key), f"age of {key}"
+    for key in DAEMON_KEYS:
+        age, subject = facts.kube.keys_age_s.get(key.label), f"age of {key.label}"
         if age is None:
-            why = facts.kube.keys_trouble.get(key) or facts.kube.trouble or "there is no Secret yet"
+            why = facts.kube.keys_trouble.get(key.label) or facts.kube.trouble or "there is no Secret yet"
             yield unknown("key-age", subject, "Kubernetes", f"not known: {why}")
         elif age > most:
-            how = f"python -m slinky_iac keys rotate {which} --plan"
+            how = f"python -m slinky_iac keys rotate {key.name} --plan"
             got = f"{int(age // 86400)} days, and keys.maxAge is {most // 86400} days"
             yield warning("key-age", subject, "Kubernetes", got, "Replace it (docs/keys.md). This shows how", how)
         else:

@@ -7,25 +7,22 @@ concern here: advice about it would break the cluster that it is given to.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Final
 
-from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.preflight import check_keys, check_reach
 from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Check, fine, problem, unknown
 from slinky_iac.preflight.facts import Facts
 
-MUNGE_KEY: Final = "munge.key"
-
 
 def key(config: StackConfig, facts: Facts) -> Iterator[Check]:
     """The configuration's munge.key is the Secret's; the outside hosts' own is compared by hand."""
-    ours, theirs = facts.keys.get(MUNGE_KEY), facts.kube.keys.get(MUNGE_KEY)
-    secret = f"Secret of {MUNGE_KEY}"
+    ours, theirs = facts.keys.get(MUNGE.label), facts.kube.keys.get(MUNGE.label)
+    secret = f"Secret of {MUNGE.label}"
     if facts.keys_trouble:
-        yield unknown("munge-key", MUNGE_KEY, "here", facts.keys_trouble, "Give the stack's passphrase, then run it again")
-    if MUNGE_KEY in facts.kube.keys_trouble:
-        yield unknown("key-secret", secret, "Kubernetes", f"not known: {facts.kube.keys_trouble[MUNGE_KEY]}")
+        yield unknown("munge-key", MUNGE.label, "here", facts.keys_trouble, "Give the stack's passphrase, then run it again")
+    if MUNGE.label in facts.kube.keys_trouble:
+        yield unknown("key-secret", secret, "Kubernetes", f"not known: {facts.kube.keys_trouble[MUNGE.label]}")
     elif config.keys.source == "existing" and facts.kube.namespace and theirs is None:
         yield problem(
             "key-secret",
@@ -48,11 +45,11 @@ def key(config: StackConfig, facts: Facts) -> Iterator[Check]:
     expected = ours or theirs
     yield unknown(
         "munge-key",
-        f"{MUNGE_KEY} ({expected or 'no fingerprint'})",
+        f"{MUNGE.label} ({expected or 'no fingerprint'})",
         "nobody",
         "not known: no daemon of this stack's could show that the outside hosts have the same",
         f"The fingerprint there must be {expected}; this shows it" if expected else "Compare with mungeKeyFingerprint",
-        f"openssl dgst -sha256 -binary /etc/munge/{names.MUNGE_KEY_FILE} | base64",
+        f"openssl dgst -sha256 -binary /etc/munge/{MUNGE.file} | base64",
         at=EVERYWHERE,
     )
 

@@ -10,10 +10,10 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.jwks import difference
 from slinky_iac.preflight.check import ON_SLURMCTLD, Check, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Token
 from slinky_iac.specs.slurm_conf import auth_alt_parameters
-from slinky_iac.token_keys import difference
 
 TOKEN_IN_CONFIG, TOKEN_IN_SECRET = "configuration (RS256)", "Secret (RS256)"
 """Where an RSA key came from, beside the JWT key's places."""

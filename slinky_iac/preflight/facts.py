@@ -122,7 +122,7 @@ class KubeFacts:
     restapi_pods: int | None = None
     """Pods of slurmrestd that serve now; None where that isn't known."""
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Fingerprints of the keys in their Secrets, under ``slurm.key`` and ``jwt``; those that are there."""
+    """Fingerprints of the keys in their Secrets, under the keys' labels; those that are there."""
     keys_trouble: Mapping[str, str] = field(default_factory=dict)
     """Why a Secret's key isn't known, under the same names."""
     keys_age_s: Mapping[str, float] = field(default_factory=dict)
@@ -272,7 +272,7 @@ class Facts:
     pod: PodFacts = PodFacts()
     slurm: SlurmFacts = SlurmFacts()
     keys: Mapping[str, str] = field(default_factory=dict)
-    """Fingerprints of the imported keys, under ``slurm.key`` and ``jwt``."""
+    """Fingerprints of the imported keys, under the keys' labels."""
     keys_trouble: str = ""
     """Why imported keys could not be read."""
     token_set: bytes | None = None

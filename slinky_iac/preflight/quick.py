@@ -10,6 +10,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound
+from slinky_iac.keys.catalogue import JWT, TOKENS
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Retry, Timeouts
 from slinky_iac.preflight import check_conf, check_keys, check_lines, check_tokens, check_versions
@@ -20,7 +21,6 @@ from slinky_iac.preflight.facts import Facts, SlurmFacts
 from slinky_iac.preflight.ways import way_of_drains
 from slinky_iac.reach import kube_connection
 from slinky_iac.slurmrest.signing import held
-from slinky_iac.specs.shared import key_references
 
 CHECKS: Final = (
     check_keys.slurmctld,
@@ -55,17 +55,17 @@ def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answ
     """
     bounds = Timeouts(connect_s=answer_s, read_s=answer_s, write_s=answer_s)
     once, namespace = Retry(tries=1), config.cluster.namespace
-    place = key_references(config)[config.operator_version.jwt_ref_field]
+    place = config.secret_of(JWT)
     with kube_connection(config, env, home) as way:
         kube = way.client(KubeClient, budget_s=answer_s, timeouts=bounds, retry=once)
         found: dict[str, Keys] = {}
         if config.keys.has_token_keys:
-            secret = names.token_key_secret(config.cluster.resource_name)
+            own = config.secret_of(TOKENS)
             with suppress(KubeNotFound):  # the setting is new: this very update makes it
-                rsa = held(kube, namespace, secret, names.TOKEN_KEY_ENTRY, names.RS256)
+                rsa = held(kube, namespace, own.name, own.entry, names.RS256)
                 found[check_tokens.TOKEN_IN_SECRET] = tuple(rsa)
         if not found or config.keys.tokens != names.RS256:  # else who runs this needs no right to read the JWT key
-            found[check_keys.IN_SECRET] = tuple(held(kube, namespace, place["name"], place["key"], names.HS256))
+            found[check_keys.IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, names.HS256))
 
         connect = surveying(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)
         seen = ask_slurm([way_of_drains(config)], found, clock=way.clock, quick=True, connect=connect)

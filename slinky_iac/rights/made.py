@@ -8,13 +8,12 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, TOKENS
 from slinky_iac.specs.daemons import database_secret, script_maps
 from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
 from slinky_iac.specs.fence import fence
-from slinky_iac.specs.munge_clients import key_secret
 from slinky_iac.specs.networks import network_policies
 from slinky_iac.specs.restapi_tls import tls_secret
-from slinky_iac.specs.shared import key_references
 
 CORE: Final = ""
 ADMISSION: Final = "admissionregistration.k8s.io"
@@ -48,7 +47,7 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     if config.keys.auth == "auth/munge":
         yield CORE, "configmaps", names.client_conf(base)
         if config.keys.source == "imported":
-            yield CORE, "secrets", key_secret(config)
+            yield CORE, "secrets", config.secret_of(MUNGE).name
         return
     if config.cluster.quota:
         yield CORE, "resourcequotas", names.resource_quota(base)
@@ -73,11 +72,11 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
 
 def _keys(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:
     if not config.keys.of_others:
-        yield from ((CORE, "secrets", reference["name"]) for reference in key_references(config).values())
+        yield from ((CORE, "secrets", config.secret_of(key).name) for key in DAEMON_KEYS)
     if config.keys.jwks:
         yield CORE, "secrets", names.slurm_jwks_secret(base)
     if config.keys.has_token_keys:
-        yield CORE, "secrets", names.token_key_secret(base)
+        yield CORE, "secrets", config.secret_of(TOKENS).name
         yield CORE, "configmaps", names.token_key_set(base)
 
 

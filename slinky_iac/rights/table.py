@@ -16,10 +16,10 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.conf_held import place
+from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS
 from slinky_iac.reach import reach
 from slinky_iac.rights.made import ADMISSION, CORE, made
 from slinky_iac.specs.operator import service_monitor_stub
-from slinky_iac.specs.shared import key_references
 
 
 class Use(StrEnum):
@@ -77,7 +77,7 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
             jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
             found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
             if not config.keys.has_token_keys:
-                own = (names.token_key_secret(config.cluster.resource_name),)
+                own = (config.secret_of(TOKENS).name,)
                 why = "keys verify: whether a key that signs tokens is left"
                 found.append(Right(CORE, "secrets", ("get",), why, own, config.cluster.namespace))
             if config.keys.jwks:  # `kubectl exec`: a GET of the pod, then a websocket's GET or, later on, a POST
@@ -117,10 +117,10 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     way = reach(config)
     yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
     if use is Use.APPLY and config.keys.source == "external":
-        others = tuple(reference["name"] for reference in key_references(config).values())
+        others = tuple(config.secret_of(key).name for key in DAEMON_KEYS)
         yield Right(CORE, "secrets", ("get",), "keys that others make: awaited, and known again", others, namespace)
     if use is Use.PREFLIGHT:
-        slurm = _slurm_key(config)
+        slurm = config.secret_of(SLURM).name
         yield Right(CORE, "secrets", ("get",), "the fingerprint of slurm.key", (slurm,), namespace)
     if config.slurmrest.url is None:
         writes = ("create",) if use is Use.APPLY else ()
@@ -174,10 +174,6 @@ def _service(config: StackConfig) -> str:
     if config.restapi.tls is None:
         return f"{service}:{names.SLURMRESTD_PORT}"
     return f"{names.restapi_tls_service(service)}:{names.SLURMRESTD_TLS_PORT}"
-
-
-def _slurm_key(config: StackConfig) -> str:
-    return config.keys.slurm_key_secret or names.slurm_key_secret(config.cluster.resource_name)
 
 
 def _nodesets(config: StackConfig) -> tuple[str, ...]:

@@ -289,7 +289,7 @@ def _token_set(expected: Expected, seen: Seen) -> Iterable[Finding]:
     if seen.token_set is None:
         yield Finding("token-set", subject, f"the public set of the stack's tokens is gone: {write}")
         return
-    from slinky_iac.token_keys import difference  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
+    from slinky_iac.keys.jwks import difference  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
 
     found = difference(seen.token_set.encode(), wanted.document.encode())
     words = "differs" if found is None else found.words

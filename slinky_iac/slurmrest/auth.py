@@ -13,9 +13,9 @@ from typing import NoReturn
 import httpx
 
 from slinky_iac.errors import SlurmrestAuthError
+from slinky_iac.keys.rsa import TokenKey
 from slinky_iac.slurmrest.answers import is_auth_refusal
 from slinky_iac.slurmrest.signing import Signer, SigningKey, checked
-from slinky_iac.token_keys import TokenKey
 
 HEADER = "X-SLURM-USER-TOKEN"
 MAX_LIFE_S = 300

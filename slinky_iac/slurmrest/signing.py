@@ -10,10 +10,10 @@ import jwt
 from jwt.algorithms import HMACAlgorithm, RSAAlgorithm
 
 from slinky_iac.errors import KeyMaterialError
-from slinky_iac.keys import NEXT_SUFFIX
+from slinky_iac.keys.catalogue import NEXT_SUFFIX
+from slinky_iac.keys.rsa import TokenKey, parse
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.names import RS256, Tokens
-from slinky_iac.token_keys import TokenKey, parse
 
 SigningKey = bytes | TokenKey
 

@@ -15,6 +15,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.specs.shared import Spec
 
 SOCKET: Final = "/run/munge/munge.socket.2"
@@ -30,11 +31,6 @@ exec munged --foreground --force --key-file={OWN_FOLDER}/{names.MUNGE_KEY_FILE} 
 """
 """munged wants a key that is its own and nobody else's to read; a Secret's files are root's and the group's. ``--force``
 turns its complaints about the volumes' folders, which all of the pod may write, into warnings: they hold the socket only."""
-
-
-def key_secret(config: StackConfig) -> str:
-    """Name of the Secret with munge.key."""
-    return config.munge.key_secret or names.munge_key_secret(config.cluster.resource_name)
 
 
 def client_slurm_conf(config: StackConfig) -> str:
@@ -76,7 +72,7 @@ def client_pod(config: StackConfig) -> Spec:
             {
                 "name": "munge-key",
                 "secret": {
-                    "secretName": key_secret(config),
+                    "secretName": config.secret_of(MUNGE).name,
                     "defaultMode": 0o400,
                     "items": [{"key": config.munge.key_entry, "path": names.MUNGE_KEY_FILE}],
                 },

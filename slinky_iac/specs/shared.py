@@ -8,6 +8,7 @@ from typing import Any
 from slinky_iac import names
 from slinky_iac.config.sections import PodSettings, Service
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import JWT, SLURM
 
 Spec = dict[str, Any]
 """A JSON object as Kubernetes takes it."""
@@ -49,13 +50,9 @@ def reference(config: StackConfig) -> Spec:
 
 def key_references(config: StackConfig) -> Spec:
     """``slurmKeyRef`` and the JWT key's reference: both are needed for outside daemons as well."""
-    keys, base = config.keys, config.cluster.resource_name
     return {
-        "slurmKeyRef": {"name": keys.slurm_key_secret or names.slurm_key_secret(base), "key": keys.slurm_key_entry},
-        config.operator_version.jwt_ref_field: {
-            "name": keys.jwt_key_secret or names.jwt_key_secret(base),
-            "key": keys.jwt_key_entry,
-        },
+        "slurmKeyRef": config.secret_of(SLURM).reference,
+        config.operator_version.jwt_ref_field: config.secret_of(JWT).reference,
     }
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from slinky_iac import keys, names, stack_config, stack_state
+from slinky_iac import names, stack_config, stack_state
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
 from slinky_iac.drain.progress import Severity
@@ -18,6 +18,9 @@ from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
 from slinky_iac.fence import fence_faults
+from slinky_iac.keys.catalogue import NEXT_SUFFIX
+from slinky_iac.keys.jwks import of_slurm_jwks
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.models import SecretState
 from slinky_iac.slurmrest.controller import Pings
 from slinky_iac.slurmrest.lists import NodesAnswer
@@ -181,10 +184,10 @@ def _key(session: Session, place: KeyPlace) -> SeenKey:
         return _token_key(session, place, raw, secret.written.get(place.entry))
     if place.record is not None:
         return _external(secret, place, raw, place.record)
-    own = keys.fingerprint(raw)
+    own = fingerprint(raw)
     others = _of_pods(session, place) if place.beside else []
-    others += [secret.data[each] for each in (place.entry + keys.NEXT_SUFFIX,) if each in secret.data]
-    prints = (keys.fingerprint(other) for other in others)
+    others += [secret.data[each] for each in (place.entry + NEXT_SUFFIX,) if each in secret.data]
+    prints = (fingerprint(other) for other in others)
     return SeenKey(own, secret.made, tuple(sorted({each for each in prints if each != own})))
 
 
@@ -194,7 +197,7 @@ def _external(secret: SecretState, place: KeyPlace, raw: bytes, record: Mapping[
 
     since = secret.written.get(place.entry) or secret.made
     text = "" if is_recorded(raw, record) else CHANGED
-    return SeenKey(keys.fingerprint(raw), since, text=text)
+    return SeenKey(fingerprint(raw), since, text=text)
 
 
 def _of_pods(session: Session, place: KeyPlace) -> list[bytes]:
@@ -203,11 +206,11 @@ def _of_pods(session: Session, place: KeyPlace) -> list[bytes]:
         document = session.kube.secret_entry(place.namespace, place.beside, names.SLURM_JWKS_FILE)
     except KubeNotFound:
         return []
-    return keys.of_jwks(document)
+    return of_slurm_jwks(document)
 
 
 def _token_key(session: Session, place: KeyPlace, raw: bytes, written: int | None) -> SeenKey:
-    from slinky_iac.token_keys import parse  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
+    from slinky_iac.keys.rsa import parse  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
 
     own = parse(f"Secret {place.namespace}/{place.secret}: {place.entry}", raw).kid
     try:

@@ -77,7 +77,7 @@ def _token_key(resources: Resources) -> Iterable[KeyPlace]:
 
 def public_kids(document: object) -> frozenset[str]:
     """Names of the keys in a public set; none where there is none, or it can't be read."""
-    from slinky_iac.token_keys import kids  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
+    from slinky_iac.keys.jwks import kids  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
 
     try:
         return kids(str(document).encode())

@@ -37,7 +37,7 @@ EXTRA = {
     "slinky_iac/config/stack_file.py": {"yaml"},
     "slinky_iac/identity.py": {"pulumi"},
     "slinky_iac/external_keys.py": {"pulumi"},
-    "slinky_iac/token_keys.py": {"cryptography"},
+    "slinky_iac/keys/rsa.py": {"cryptography"},
     "slinky_iac/certificates.py": {"cryptography"},
     "slinky_iac/safe_yaml.py": {"yaml"},
     "slinky_iac/shell_completion.py": {"shtab"},
@@ -66,13 +66,13 @@ LAYERS = {
     "slinky_iac/shell_completion.py": set(),
     "slinky_iac/command_page.py": set(),
     "slinky_iac/host_shell.py": set(),
-    "slinky_iac/keys.py": {"errors"},
-    "slinky_iac/token_keys.py": {"errors"},
+    "slinky_iac/keys/catalogue.py": {"names"},
+    "slinky_iac/keys/": {"keys", "errors"},
     "slinky_iac/certificates.py": set(),
     "slinky_iac/pulumi_command.py": {"errors"},
-    "slinky_iac/stack_config.py": {"check", "config", "errors", "pulumi_command"},
+    "slinky_iac/stack_config.py": {"check", "config", "errors", "keys", "pulumi_command"},
     "slinky_iac/slurm_release.py": set(),
-    "slinky_iac/reach.py": {"names", "config", "cluster", "specs"},
+    "slinky_iac/reach.py": {"names", "config", "cluster", "keys"},
     "slinky_iac/operator_change.py": {"names", "config", "drain", "kube", "errors", "reach"},
     "slinky_iac/key_lifecycle/model.py": set(),
     "slinky_iac/key_lifecycle/jwt.py": {"key_lifecycle"},
@@ -100,7 +100,6 @@ LAYERS = {
         "config",
         "stack_config",
         "keys",
-        "token_keys",
         "errors",
         "names",
         "operator_version",
@@ -108,15 +107,15 @@ LAYERS = {
         "terminal",
     },
     "slinky_iac/config/stack_file.py": {"config", "errors", "safe_yaml"},
-    "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys", "token_keys"},
-    "slinky_iac/specs/": {"specs", "config", "names", "operator_version"},
+    "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys"},
+    "slinky_iac/specs/": {"specs", "config", "keys", "names", "operator_version"},
     "slinky_iac/handoff/": {
+        "keys",
         "handoff",
         "specs",
         "config",
         "names",
         "errors",
-        "token_keys",
         "host_shell",
     },
     "slinky_iac/init/found.py": {"errors"},
@@ -133,10 +132,10 @@ LAYERS = {
         "safe_yaml",
     },
     "slinky_iac/check/": {"check", "config", "errors", "terminal"},
-    "slinky_iac/rights/": {"rights", "cluster", "drain", "config", "specs", "names", "reach", "terminal"},
-    "slinky_iac/diagram/": {"diagram", "config", "specs", "names", "hostlist", "change_order", "errors"},
+    "slinky_iac/rights/": {"rights", "cluster", "drain", "config", "keys", "specs", "names", "reach", "terminal"},
+    "slinky_iac/diagram/": {"diagram", "config", "keys", "specs", "names", "hostlist", "change_order", "errors"},
     "slinky_iac/kube/": {"kube", "errors", "names", "safe_yaml"},
-    "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist", "keys", "token_keys"},
+    "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist", "keys"},
     "slinky_iac/drain/": {
         "drain",
         "closing",
@@ -160,7 +159,7 @@ BORDER = {
     "slinky_iac/drain/cli.py": {"config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
     "slinky_iac/rights/cli.py": {"errors", "stack_config", "stack_state"},
-    "slinky_iac/handoff/known.py": {"keys", "kube", "pulumi_command", "reach", "stack_config"},
+    "slinky_iac/handoff/known.py": {"kube", "pulumi_command", "reach", "stack_config"},
     "slinky_iac/handoff/cli.py": {"stack_config", "pulumi_command"},
 }
 
@@ -253,7 +252,8 @@ def test_the_program_itself_has_no_branch_and_no_loop() -> None:
 def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
     pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/specs/"))]
-    pure += [f"slinky_iac/{name}.py" for name in ("actor", "names", "hostlist", "keys", "operator_version", "errors")]
+    pure += [f"slinky_iac/{name}.py" for name in ("actor", "names", "hostlist", "operator_version", "errors")]
+    pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "jwks", "rsa")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "pod", "compare", "report")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]

@@ -20,7 +20,7 @@ from slinky_iac.config.load import load
 from slinky_iac.errors import SlurmrestAuthError
 from slinky_iac.key_lifecycle import scripts
 from slinky_iac.key_lifecycle.hosts import Via, hosts_of
-from slinky_iac.keys import jwks
+from slinky_iac.keys.jwks import slurm_jwks as jwks
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.signing import SigningKey

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab.stacks import imported_keys
-from slinky_iac.keys import fingerprint
+from slinky_iac.keys.raw import fingerprint
 from tests.e2e.rotating import NAMESPACE, NODES, Rotated, accepted, leaked, lived, verify
 from tests.e2e.slurm import Slurm
 from tests.e2e.world import World

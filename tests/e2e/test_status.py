@@ -10,7 +10,7 @@ import pytest
 
 from lab import slurm as outside
 from lab.stacks import imported_keys
-from slinky_iac import keys
+from slinky_iac.keys.raw import fingerprint
 from tests.e2e.gated import STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
 
@@ -54,7 +54,7 @@ def test_a_cluster_that_is_well_is_wholly_known(gated: Gated) -> None:
     assert (groups["gpu"]["wanted"], groups["gpu"]["pods"], groups["gpu"]["ready"]) == (3, 3, 3)
     assert (groups["gpu"]["states"], groups["metal"]["states"]) == ({"idle": 3}, {"idle": 2})
     assert found["drains"] == []
-    prints = [keys.fingerprint(raw) for raw in imported_keys().values()]
+    prints = [fingerprint(raw) for raw in imported_keys().values()]
     assert [(each["fingerprint"], each["cluster"]) for each in found["keys"]] == [(each, "same") for each in prints]
     assert all(found["taken_at"] - each["made"] >= 0 for each in found["keys"])
     assert (found["last"]["result"], found["last"]["later"]) == ("succeeded", "")

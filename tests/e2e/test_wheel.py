@@ -20,7 +20,7 @@ from lab import slurm as outside
 from lab.demo import nodeset_lines
 from lab.slurm import conf
 from lab.stacks import CHARTS, Stack, imported_keys
-from slinky_iac.keys import fingerprint
+from slinky_iac.keys.raw import fingerprint
 from tests.e2e.rotating import VIA
 from tests.e2e.slurm import Slurm, await_same, await_true
 from tests.e2e.world import World, dev_settings, steps

@@ -13,7 +13,7 @@ import yaml
 
 from lab import charts, paths
 from lab.stacks import Stack
-from slinky_iac.keys import fingerprint
+from slinky_iac.keys.raw import fingerprint
 from tests.e2e.world import World, dev_settings
 from tests.raw_keys import raw_key
 

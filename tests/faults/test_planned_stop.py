@@ -21,7 +21,7 @@ import pytest
 from lab import paths
 from lab.stacks import Stack
 from slinky_iac.errors import SlurmrestAuthError
-from slinky_iac.keys import fingerprint
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import KubeProxy

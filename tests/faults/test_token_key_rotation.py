@@ -22,9 +22,11 @@ from slinky_iac.config.load import load
 from slinky_iac.drain.cli import console_report
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestUnreachable
+from slinky_iac.keys.jwks import kids
+from slinky_iac.keys.jwks import public_set as jwks
+from slinky_iac.keys.rsa import TokenKey, decode
 from slinky_iac.reach import reach
 from slinky_iac.slurmrest.signing import held
-from slinky_iac.token_keys import TokenKey, decode, jwks, kids
 from tests.e2e.rotating import NAMESPACE, NODES, STEPS, Rotated, accepted
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, dev_settings

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 
-from slinky_iac import keys, token_keys
 from slinky_iac.errors import KeyMaterialError
 from slinky_iac.key_lifecycle import scripts
+from slinky_iac.keys.jwks import difference, of_slurm_jwks, public_set, slurm_jwks
+from slinky_iac.keys.raw import check, decode, fingerprint, is_like_a_passphrase
+from slinky_iac.keys.rsa import decode as decode_rsa
 from slinky_iac.status.key_places import public_kids
 from tests.fuzz.target import SECRET, Target
 from tests.raw_keys import raw_key, text_key
@@ -16,31 +18,31 @@ RAW = (raw_key("slurm"), text_key("jwt"), SECRET.encode() * 2, SECRET.encode() +
 PEM = pem("old")
 CUT = PEM.replace(PEM[100:132], SECRET.encode())
 """A PEM that can't be read, with the secret in it."""
-SETS = (token_keys.jwks([token_key("old"), token_key("new")]), token_keys.jwks([token_key("old")]), b'{"keys":[]}')
+SETS = (public_set([token_key("old"), token_key("new")]), public_set([token_key("old")]), b'{"keys":[]}')
 
 
 def _key(data: bytes) -> None:
-    keys.check("slurmKey", data, allow_trailing_newline=False)
-    keys.is_like_a_passphrase(data)
-    keys.fingerprint(data)
+    check("slurmKey", data, allow_trailing_newline=False)
+    is_like_a_passphrase(data)
+    fingerprint(data)
 
 
 def _coded(data: bytes) -> None:
-    keys.decode("slurmKey", data.decode("utf-8", "replace"), allow_trailing_newline=True)
+    decode("slurmKey", data.decode("utf-8", "replace"), allow_trailing_newline=True)
 
 
 def _token(data: bytes) -> str:
     """As the configuration has it: a PEM, or base64 of one."""
     text = data.decode("utf-8", "replace")
     try:
-        return token_keys.decode("tokenKey", text).kid
+        return decode_rsa("tokenKey", text).kid
     finally:
-        token_keys.decode("tokenKey", base64.b64encode(data).decode())
+        decode_rsa("tokenKey", base64.b64encode(data).decode())
 
 
 def _public(data: bytes) -> str:
     """A set of public keys that somebody else may have written."""
-    found = token_keys.difference(data, SETS[0])
+    found = difference(data, SETS[0])
     public_kids(data.decode("utf-8", "replace"))
     return found.words if found is not None else ""
 
@@ -59,8 +61,8 @@ TARGETS = (
     Target("key-as-base64", tuple(base64.b64encode(each) for each in RAW), _coded, (KeyMaterialError,)),
     Target(
         "slurm-jwks",
-        (keys.jwks(raw_key("a"), raw_key("b")), keys.jwks(SECRET.encode())),
-        lambda data: keys.of_jwks(data) and None,
+        (slurm_jwks(raw_key("a"), raw_key("b")), slurm_jwks(SECRET.encode())),
+        lambda data: of_slurm_jwks(data) and None,
         (ValueError,),
     ),
     Target("token-key", (PEM, CUT, base64.b64encode(PEM), pem("small", 1024)), _token, (KeyMaterialError,), hang_s=20),

@@ -47,7 +47,7 @@ def pulumi(asked: list[Sequence[str]], *, show: bool = True, code: int = 0, out:
 def test_secrets_are_neither_asked_for_nor_read_unless_they_are_wanted() -> None:
     asked: list[Sequence[str]] = []
     values = configured("dev", pulumi(asked))
-    assert (values.config.cluster.name, values.keys) == ("lab", None)
+    assert (values.config.cluster.name, values.keys.raw) == ("lab", {})
     assert "--show-secrets" not in asked[0]
     assert list(asked[0][-2:]) == ["--stack", "dev"]
 
@@ -55,7 +55,7 @@ def test_secrets_are_neither_asked_for_nor_read_unless_they_are_wanted() -> None
 def test_imported_keys_are_the_bytes_that_were_set_and_show_nowhere() -> None:
     asked: list[Sequence[str]] = []
     values = configured(None, pulumi(asked), with_keys=True)
-    assert values.keys == (SLURM, JWT)
+    assert values.keys.raw == {"slurmKey": SLURM, "jwtKey": JWT}
     assert "--stack" not in asked[0]
     assert repr(SLURM)[2:-1] not in repr(values)
 

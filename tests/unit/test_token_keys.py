@@ -15,8 +15,9 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac import token_keys
 from slinky_iac.errors import KeyMaterialError
+from slinky_iac.keys.jwks import difference, kids, public_set
+from slinky_iac.keys.rsa import TokenKey, decode, generate, parse
 from tests.rsa_keys import pem, private, token_key
 
 PEM, PKCS8 = serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8
@@ -39,7 +40,7 @@ def elliptic() -> bytes:
 def refused(raw: bytes) -> str:
     """What is said of it; nothing of the key's own text may stand there."""
     with pytest.raises(KeyMaterialError) as caught:
-        token_keys.parse("tokenKey", raw)
+        parse("tokenKey", raw)
     said = str(caught.value)
     assert said.startswith("tokenKey: ")
     assert [line for line in raw.decode("latin-1").splitlines()[1:-1] if len(line) > 16 and line in said] == []
@@ -70,17 +71,17 @@ def test_anything_but_a_usable_rsa_private_key_is_refused_by_name(raw: bytes, wo
 
 @pytest.mark.parametrize("form", [PKCS8, serialization.PrivateFormat.TraditionalOpenSSL])
 def test_both_forms_that_openssl_writes_are_one_key(form: serialization.PrivateFormat) -> None:
-    assert token_keys.parse("tokenKey", other(form)) == token_key()
+    assert parse("tokenKey", other(form)) == token_key()
 
 
 @pytest.mark.parametrize("text", [pem().decode(), base64.b64encode(pem()).decode(), f"\n{pem().decode()}\n"])
 def test_a_secret_holds_the_pem_or_base64_of_it(text: str) -> None:
-    assert token_keys.decode("tokenKey", text) == token_key()
+    assert decode("tokenKey", text) == token_key()
 
 
 def test_a_secret_that_is_neither_is_refused_and_not_shown() -> None:
     with pytest.raises(KeyMaterialError, match="neither a PEM nor base64") as caught:
-        token_keys.decode("tokenKey", "not base64 at all!")
+        decode("tokenKey", "not base64 at all!")
     assert "not base64 at all" not in str(caught.value)
 
 
@@ -97,9 +98,9 @@ def test_the_kid_is_the_thumbprint_of_rfc_7638() -> None:
 @given(st.permutations(["old", "new", "third"]), st.integers(1, 3))
 def test_a_set_is_the_same_bytes_whatever_the_order_and_each_key_in_it_verifies(order: list[str], count: int) -> None:
     keys = [token_key(which) for which in order[:count]]
-    document = token_keys.jwks([*keys, keys[0]])
-    assert document == token_keys.jwks(reversed(keys))
-    assert token_keys.kids(document) == {key.kid for key in keys}
+    document = public_set([*keys, keys[0]])
+    assert document == public_set(reversed(keys))
+    assert kids(document) == {key.kid for key in keys}
     read = jwt.PyJWKSet.from_json(document.decode())
     for key in keys:
         token = jwt.encode({"sun": "slurm"}, key.private, algorithm="RS256", headers={"kid": key.kid})
@@ -107,25 +108,25 @@ def test_a_set_is_the_same_bytes_whatever_the_order_and_each_key_in_it_verifies(
 
 
 def test_a_set_says_of_each_key_what_slurmctld_looks_for_and_nothing_private() -> None:
-    (entry,) = json.loads(token_keys.jwks([token_key()]))["keys"]
+    (entry,) = json.loads(public_set([token_key()]))["keys"]
     assert set(entry) == {"alg", "e", "kid", "kty", "n", "use"}
     assert (entry["alg"], entry["kty"], entry["use"]) == ("RS256", "RSA", "sig")
 
 
 def forged() -> bytes:
     """The old key's set, but for its modulus, which is another's."""
-    (entry,) = json.loads(token_keys.jwks([token_key("old")]))["keys"]
-    (other,) = json.loads(token_keys.jwks([token_key("third")]))["keys"]
+    (entry,) = json.loads(public_set([token_key("old")]))["keys"]
+    (other,) = json.loads(public_set([token_key("third")]))["keys"]
     return json.dumps({"keys": [{**entry, "n": other["n"]}]}, sort_keys=True, separators=(",", ":")).encode() + b"\n"
 
 
 def test_a_key_that_goes_by_another_s_name_is_known_by_its_own() -> None:
-    assert token_keys.kids(forged()) == {token_key("third").kid}
+    assert kids(forged()) == {token_key("third").kid}
 
 
 def test_the_same_file_has_no_difference() -> None:
-    own = token_keys.jwks([token_key("old"), token_key("new")])
-    assert token_keys.difference(own, own) is None
+    own = public_set([token_key("old"), token_key("new")])
+    assert difference(own, own) is None
 
 
 OWN, ROGUE, LACKED = token_key("old"), token_key("third"), token_key("new")
@@ -134,18 +135,18 @@ OWN, ROGUE, LACKED = token_key("old"), token_key("third"), token_key("new")
 @pytest.mark.parametrize(
     ("document", "foreign", "lacking"),
     [
-        (token_keys.jwks([OWN, LACKED, ROGUE]), [ROGUE], []),
-        (token_keys.jwks([OWN]), [], [LACKED]),
-        (token_keys.jwks([OWN, ROGUE]), [ROGUE], [LACKED]),
+        (public_set([OWN, LACKED, ROGUE]), [ROGUE], []),
+        (public_set([OWN]), [], [LACKED]),
+        (public_set([OWN, ROGUE]), [ROGUE], [LACKED]),
         (forged(), [ROGUE], [OWN, LACKED]),
-        (token_keys.jwks([OWN, LACKED]) + b"\n", [], []),
+        (public_set([OWN, LACKED]) + b"\n", [], []),
     ],
     ids=["rogue", "lacks", "both", "forged", "longer"],
 )
 def test_keys_of_others_and_lacking_ones_are_named_by_what_they_are(
-    document: bytes, foreign: list[token_keys.TokenKey], lacking: list[token_keys.TokenKey]
+    document: bytes, foreign: list[TokenKey], lacking: list[TokenKey]
 ) -> None:
-    found = token_keys.difference(document, token_keys.jwks([OWN, LACKED]))
+    found = difference(document, public_set([OWN, LACKED]))
     assert found is not None
     assert found.foreign == tuple(sorted(key.kid for key in foreign))
     assert found.lacking == tuple(sorted(key.kid for key in lacking))
@@ -156,7 +157,7 @@ def test_keys_of_others_and_lacking_ones_are_named_by_what_they_are(
     st.binary(max_size=200) | st.text(max_size=200).map(str.encode) | st.just(b"[" * 100_000) | st.just(b'{"keys":' * 9_999)
 )
 def test_any_other_bytes_differ_in_words_that_are_ours(document: bytes) -> None:
-    found = token_keys.difference(document, token_keys.jwks([OWN]))
+    found = difference(document, public_set([OWN]))
     assert found is not None
     assert found.words.isprintable()
     assert found.words.isascii()
@@ -164,12 +165,12 @@ def test_any_other_bytes_differ_in_words_that_are_ours(document: bytes) -> None:
 
 def test_a_member_that_stands_twice_is_not_read_as_either() -> None:
     """json.loads takes the last, another reader the first."""
-    text = token_keys.jwks([OWN]).decode()
-    (other,) = json.loads(token_keys.jwks([ROGUE]))["keys"]
+    text = public_set([OWN]).decode()
+    (other,) = json.loads(public_set([ROGUE]))["keys"]
     twice = text.replace('"kty"', f'"n":"{other["n"]}","kty"', 1).encode()
     with pytest.raises(ValueError, match="no set of keys"):
-        token_keys.kids(twice)
-    found = token_keys.difference(twice, text.encode())
+        kids(twice)
+    found = difference(twice, text.encode())
     assert found is not None
     assert "can't be read" in found.words
 
@@ -177,12 +178,12 @@ def test_a_member_that_stands_twice_is_not_read_as_either() -> None:
 @pytest.mark.parametrize("document", [b"", b"[]", b'{"keys":[{}]}', b'{"keys":1}', b"\xff", b"[" * 100_000])
 def test_what_is_no_set_is_said_to_be_none(document: bytes) -> None:
     with pytest.raises(ValueError, match="no set of keys"):
-        token_keys.kids(document)
+        kids(document)
 
 
 def test_a_made_key_is_a_fresh_one_that_openssl_reads(tmp_path: Path) -> None:
-    raw = token_keys.generate()
-    made = token_keys.parse("made", raw)
+    raw = generate()
+    made = parse("made", raw)
     assert made.private.key_size == 3072
     assert made.kid != token_key().kid
     (tmp_path / "pem").write_bytes(raw)

@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from slinky_iac.keys import fingerprint
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.specs.shared import namespace_labels
 from tests.clusters import RAW_KEYS, STACKS, recorded
 from tests.program import Recording, Registered

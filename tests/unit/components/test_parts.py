@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.keys import GENERATED_LENGTH, fingerprint, jwks
+from slinky_iac.keys.jwks import slurm_jwks as jwks
+from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.clusters import PASSWORD, RAW_KEYS, SECRETS, recorded

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import token_keys
+from slinky_iac.keys.jwks import kids, public_set
 from tests.clusters import recorded
 from tests.program import Recording, Registered, Secret
 from tests.rsa_keys import pem, token_key
@@ -45,7 +45,7 @@ def test_the_private_key_is_a_protected_secret_and_the_public_set_is_plain(stack
     assert found.inputs["data"] == Secret({"token.pem": base64.b64encode(pem()).decode()})
     assert found.protect
     assert {"data", "stringData"} <= found.secret_outputs
-    assert public(recording).encode() == token_keys.jwks([token_key()])
+    assert public(recording).encode() == public_set([token_key()])
 
 
 def test_a_new_key_takes_the_old_ones_place_in_place() -> None:
@@ -61,7 +61,7 @@ def test_a_new_key_takes_the_old_ones_place_in_place() -> None:
 def test_while_a_key_is_replaced_the_set_has_both_and_the_secret_the_one_in_use(coming: str) -> None:
     recording = made(OUTSIDE, coming=(coming,))
     assert secret(recording).inputs["data"].value == {"token.pem": base64.b64encode(pem()).decode()}
-    assert token_keys.kids(public(recording).encode()) == {token_key("old").kid, token_key("new").kid}
+    assert kids(public(recording).encode()) == {token_key("old").kid, token_key("new").kid}
 
 
 def test_a_slurmdbd_in_kubernetes_begins_anew_with_another_set() -> None:
@@ -105,7 +105,7 @@ def test_no_part_of_the_private_key_stands_anywhere_in_the_clear() -> None:
 def test_the_set_is_told_to_the_next_person() -> None:
     recording = made(OUTSIDE)
     told = recording.outputs[recording.one("slinky:slurm:HybridCluster").urn]
-    assert told["token_key_set"] == token_keys.jwks([token_key()]).decode()
+    assert told["token_key_set"] == public_set([token_key()]).decode()
     assert "jwks=/etc/slurm/jwks.json" in told["outside_slurm_conf"]
 
 

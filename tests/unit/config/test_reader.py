@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pulumi.runtime.config import set_all_config
 
-from slinky_iac import keys
-from slinky_iac.config.reader import StackSettings, read_stack
+from slinky_iac.config.reader import KeyOutputs, StackSettings, read_stack
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from tests.program import in_program
 from tests.raw_keys import text_key
@@ -65,7 +64,7 @@ def test_sections_become_settings() -> None:
     read = read_stack()
     assert read.config.cluster.name == "lab"
     assert read.config.nodesets["gpu"].replicas == 2
-    assert (read.slurm_key, read.jwt_key, read.key_fingerprints, read.database_password) == (None, None, None, None)
+    assert (read.keys, read.database_password) == (KeyOutputs(), None)
 
 
 def test_configuration_of_other_projects_and_providers_is_left_alone() -> None:
@@ -83,11 +82,10 @@ def imported() -> StackSettings:
 
 
 @in_program
-async def test_imported_keys_are_secret_outputs_and_fingerprints_are_not() -> None:
+async def test_imported_keys_are_secret_outputs() -> None:
     read = imported()
-    assert await secret_value(read.slurm_key) == KEYS["slurmKey"]
-    assert await secret_value(read.jwt_key) == KEYS["jwtKey"]
-    assert read.key_fingerprints == (keys.fingerprint(RAW[0]), keys.fingerprint(RAW[1]))
+    for name in ("slurmKey", "jwtKey"):
+        assert await secret_value(read.keys.values[name]) == KEYS[name]
 
 
 @in_program
@@ -113,7 +111,7 @@ def test_a_password_that_nobody_uses_is_nobody_s_business() -> None:
 def test_keys_that_are_given_and_not_imported_never_leave_the_reader() -> None:
     configure(minimal(), KEYS)
     read = read_stack()
-    assert (read.slurm_key, read.jwt_key) == (None, None)
+    assert read.keys == KeyOutputs()
     assert KEYS["slurmKey"] not in repr(read)
 
 

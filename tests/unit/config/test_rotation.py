@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import keys, names
+from slinky_iac import names
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.values import values_of
 from slinky_iac.errors import ConfigError
+from slinky_iac.keys.jwks import kid, slurm_jwks
 from slinky_iac.specs.workers import nodeset_spec
 from tests.raw_keys import raw_key
 from tests.stacks import minimal, outside
@@ -32,7 +33,7 @@ def values(data: dict[str, Any], **secrets: bytes) -> bytes | None:
     given = {"slurmKey": OLD, "jwtKey": JWT, **secrets}
     own = {name: json.dumps(section) for name, section in data.items()}
     own |= {name: base64.b64encode(raw).decode() for name, raw in given.items()}
-    return values_of(own, frozenset(given)).slurm_jwks()
+    return values_of(own, frozenset(given)).keys.slurm_jwks()
 
 
 @pytest.mark.parametrize("coming", ["slurmKeyNext", "slurmKeyPrevious"])
@@ -98,9 +99,9 @@ def test_a_key_that_comes_is_checked_like_the_one_that_goes() -> None:
 
 
 def test_the_file_of_the_pods_follows_the_secrets_that_are_set() -> None:
-    assert values(outside(**JWKS)) == keys.jwks(OLD)
-    assert values(outside(**JWKS), slurmKeyNext=NEW) == keys.jwks(OLD, NEW)
-    assert values(outside(**JWKS), slurmKey=NEW, slurmKeyPrevious=OLD) == keys.jwks(NEW, OLD)
+    assert values(outside(**JWKS)) == slurm_jwks(OLD)
+    assert values(outside(**JWKS), slurmKeyNext=NEW) == slurm_jwks(OLD, NEW)
+    assert values(outside(**JWKS), slurmKey=NEW, slurmKeyPrevious=OLD) == slurm_jwks(NEW, OLD)
 
 
 def test_pods_read_the_file_from_a_folder_that_follows_the_secret() -> None:
@@ -117,5 +118,5 @@ def test_pods_read_the_file_from_a_folder_that_follows_the_secret() -> None:
 def test_a_rotation_changes_no_pod() -> None:
     """Its file changes under it; a changed template would replace every pod, and its jobs would have to end first."""
     config = load(outside(**JWKS, nodesets={"gpu": {"replicas": 1}}))
-    assert keys.kid(OLD) not in json.dumps(nodeset_spec(config, "gpu"))
+    assert kid(OLD) not in json.dumps(nodeset_spec(config, "gpu"))
     assert "jwks" not in json.dumps(nodeset_spec(load(outside(nodesets={"gpu": {"replicas": 1}})), "gpu"))

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import token_keys
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.values import Values, values_of
 from slinky_iac.errors import ConfigError
+from slinky_iac.keys.jwks import public_set
 from slinky_iac.reach import reach
 from slinky_iac.specs.daemons import accounting_spec, controller_spec
 from slinky_iac.specs.slurm_conf import outside_parameters
@@ -118,11 +118,14 @@ def values(data: Data, **secrets: bytes) -> Values:
 
 def test_the_public_set_follows_the_secrets_that_are_set() -> None:
     old, new = token_key("old"), token_key("new")
-    assert values(rsa_outside(), tokenKey=pem("old")).token_set() == token_keys.jwks([old])
-    both = token_keys.jwks([old, new])
-    assert values(rsa_outside(), tokenKey=pem("old"), tokenKeyNext=pem("new")).token_set() == both
-    assert values(rsa_outside(), tokenKey=pem("new"), tokenKeyPrevious=pem("old")).token_set() == both, "no host changes"
-    assert values(outside(), tokenKey=pem("old")).token_set() is None
+    assert values(rsa_outside(), tokenKey=pem("old")).keys.token_set() == public_set([old])
+    both = public_set([old, new])
+    assert values(rsa_outside(), tokenKey=pem("old"), tokenKeyNext=pem("new")).keys.token_set() == both
+    # No host changes:
+    assert values(rsa_outside(), tokenKey=pem("new"), tokenKeyPrevious=pem("old")).keys.token_set() == both, (
+        "no host changes"
+    )
+    assert values(outside(), tokenKey=pem("old")).keys.token_set() is None
 
 
 def test_a_bad_key_is_told_with_all_other_faults_of_keys_and_not_shown() -> None:

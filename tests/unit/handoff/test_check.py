@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac import keys
 from slinky_iac.handoff.script import LIBRARY, functions_for
 from slinky_iac.handoff.script import words as script_words
+from slinky_iac.keys.raw import fingerprint
 
 KEY = b"k" * 64
 SLURM_CONF = """\
@@ -175,10 +175,10 @@ def test_a_file_that_is_not_there_lacks_everything(tree: Tree) -> None:
 @pytest.mark.parametrize(
     ("mode", "content", "wanted", "kinds"),
     [
-        (0o600, KEY, keys.fingerprint(KEY), {"ok"}),
-        (0o400, KEY, keys.fingerprint(KEY), {"ok"}),
-        (0o640, KEY, keys.fingerprint(KEY), {"ok", "bad"}),
-        (0o600, KEY + b"\n", keys.fingerprint(KEY), {"ok", "bad"}),
+        (0o600, KEY, fingerprint(KEY), {"ok"}),
+        (0o400, KEY, fingerprint(KEY), {"ok"}),
+        (0o640, KEY, fingerprint(KEY), {"ok", "bad"}),
+        (0o600, KEY + b"\n", fingerprint(KEY), {"ok", "bad"}),
         (0o600, KEY, "", {"ok", "unknown"}),
     ],
 )

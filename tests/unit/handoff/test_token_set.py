@@ -9,22 +9,22 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac import token_keys
 from slinky_iac.config.load import load
 from slinky_iac.handoff.model import Handoff, Sheet
 from slinky_iac.handoff.parts import Known
 from slinky_iac.handoff.sheets import handoff
+from slinky_iac.keys.jwks import kids, public_set
 from tests.rsa_keys import pem, token_key
 from tests.stacks import form, outside
 from tests.unit.handoff.made import FORMS, KEYS, KNOWN, texts
 from tests.unit.handoff.test_check import Tree
 
-SET = token_keys.jwks([token_key("old"), token_key("new")]).decode()
+SET = public_set([token_key("old"), token_key("new")]).decode()
 LINE = "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json"
 CONF, PLACE = "/etc/slurm/slurm.conf", "/etc/slurm/jwks.json"
 KID = token_key().kid
 DIGEST = hashlib.sha256(SET.rstrip("\n").encode()).hexdigest()
-CALL = ("check_jwks", CONF, PLACE, DIGEST, *sorted(token_keys.kids(SET.encode())))
+CALL = ("check_jwks", CONF, PLACE, DIGEST, *sorted(kids(SET.encode())))
 
 
 def handed(known: Known) -> Handoff:
@@ -42,7 +42,7 @@ def test_both_daemons_get_the_set_without_any_key_being_asked_for(role: str) -> 
     (placed,) = [each for each in made.files if each.path == PLACE]
     assert (placed.text, placed.mode, placed.owner) == (SET, 0o644, "slurm")
     assert LINE in made.wanted
-    assert ("check_jwks", made.edits, PLACE, DIGEST, *sorted(token_keys.kids(SET.encode()))) in made.checks
+    assert ("check_jwks", made.edits, PLACE, DIGEST, *sorted(kids(SET.encode()))) in made.checks
     for other in ("slurmd", "login", "slurmrestd"):
         assert [each.path for each in sheet(handed(replace(KNOWN, token_set=SET)), other).files if "jwks" in each.path] == []
 
@@ -93,7 +93,7 @@ def test_the_check_wants_the_set_named_and_whole(host: Tree) -> None:
 
 def test_a_key_that_lacks_is_named(host: Tree) -> None:
     conf(host, LINE)
-    (host.root / "etc/slurm/jwks.json").write_bytes(token_keys.jwks([token_key("old")]))
+    (host.root / "etc/slurm/jwks.json").write_bytes(public_set([token_key("old")]))
     said = host.check(*CALL)
     assert said.status == 1
     assert f"lacks the key {token_key('new').kid}" in said.lines[1]
@@ -101,7 +101,7 @@ def test_a_key_that_lacks_is_named(host: Tree) -> None:
 
 def test_a_rogue_key_beside_the_stack_s_is_bad(host: Tree) -> None:
     conf(host, LINE)
-    (host.root / "etc/slurm/jwks.json").write_bytes(token_keys.jwks([token_key(each) for each in ("old", "new", "third")]))
+    (host.root / "etc/slurm/jwks.json").write_bytes(public_set([token_key(each) for each in ("old", "new", "third")]))
     said = host.check(*CALL)
     assert said.status == 1
     assert "holds 3 keys, the stack's are 2" in said.lines[1]
@@ -110,7 +110,7 @@ def test_a_rogue_key_beside_the_stack_s_is_bad(host: Tree) -> None:
 def test_another_modulus_under_the_stack_s_name_is_bad(host: Tree) -> None:
     conf(host, LINE)
     document = json.loads(SET)
-    document["keys"][0]["n"] = json.loads(token_keys.jwks([token_key("third")]))["keys"][0]["n"]
+    document["keys"][0]["n"] = json.loads(public_set([token_key("third")]))["keys"][0]["n"]
     (host.root / "etc/slurm/jwks.json").write_text(json.dumps(document, sort_keys=True, separators=(",", ":")) + "\n")
     said = host.check(*CALL)
     assert said.status == 1

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import keys
 from slinky_iac.config.values import Values, values_of
 from slinky_iac.handoff.known import held_keys, known
 from slinky_iac.handoff.model import Handoff
 from slinky_iac.handoff.sheets import handoff
+from slinky_iac.keys.jwks import slurm_jwks
+from slinky_iac.keys.raw import fingerprint
 from tests.clusters import RAW_KEYS
 from tests.stacks import ROOT, merged, sections
 from tests.unit.handoff.made import FORMS, texts
@@ -23,7 +24,7 @@ from tests.unit.handoff.made import FORMS, texts
 NEW = b"the slurm.key that comes, long enough for it"
 DATA = merged(sections(ROOT / "examples" / "Pulumi.controller-outside.yaml"), {"keys": {"jwks": True}, "logins": None})
 LOOKS = "Environment=SLURM_SACK_JWKS=/etc/slurm/slurm.jwks"
-BOTH = keys.jwks(RAW_KEYS[0], NEW)
+BOTH = slurm_jwks(RAW_KEYS[0], NEW)
 
 
 def values(*, with_keys: bool = True, data: dict[str, Any] = DATA, **coming: bytes) -> Values:
@@ -68,7 +69,7 @@ def test_a_host_without_slurm_jwks_is_not_started_and_its_check_says_so() -> Non
     files = texts(FORMS["folder"](handed(found), None))
     assert "\nkey slurm.jwks /etc/slurm/slurm.jwks slurm 600 " in files["slurmd/install.sh"]
     check = files["slurmd/files/usr/local/sbin/slurm-check-slurmd"]
-    assert f"check_key /etc/slurm/slurm.jwks {keys.fingerprint(BOTH)}" in check
+    assert f"check_key /etc/slurm/slurm.jwks {fingerprint(BOTH)}" in check
 
 
 def test_at_rest_and_before_a_planned_stop_slurm_key_is_all() -> None:

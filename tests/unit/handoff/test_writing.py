@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import cli, keys
+from slinky_iac import cli
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError
@@ -24,6 +24,7 @@ from slinky_iac.handoff import known as known_module
 from slinky_iac.handoff.known import held_keys, known
 from slinky_iac.handoff.model import Rendered, rendered
 from slinky_iac.handoff.write import MARKER, write
+from slinky_iac.keys.raw import fingerprint
 from tests.clusters import RAW_KEYS, all_traces
 from tests.stacks import ROOT, form, sections
 from tests.unit.handoff.made import KEYS
@@ -201,7 +202,7 @@ def answering(outputs: dict[str, Any], *, decrypts: bool = True, name: str = "al
 
 def test_fingerprints_are_those_of_the_imported_keys() -> None:
     found = known(None, form("all-outside"), None, None, answering({}))
-    assert found.fingerprints == (keys.fingerprint(RAW_KEYS[0]), keys.fingerprint(RAW_KEYS[1]))
+    assert found.fingerprints == (fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1]))
 
 
 def test_without_the_passphrase_the_last_up_s_outputs_tell_them_or_nobody_does() -> None:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac import keys
 from slinky_iac.config.load import load
 from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.key_lifecycle import bring, files
 from slinky_iac.key_lifecycle.engine import Engine
 from slinky_iac.key_lifecycle.material import Material
+from slinky_iac.keys.raw import fingerprint
 from tests.stacks import ROOT, outside
 from tests.unit.key_lifecycle.test_engine import JWT, KEY, NEXT, Pulumi
 
@@ -32,7 +32,7 @@ def test_a_generated_file_is_its_owners_alone(tmp_path: Path) -> None:
         os.umask(old)
     file = tmp_path / "slurm.key"
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert shown == keys.fingerprint(file.read_bytes())
+    assert shown == fingerprint(file.read_bytes())
     assert not file.read_bytes().endswith(b"\n")
 
 
@@ -85,7 +85,7 @@ def test_the_newline_trap_is_caught_at_the_file(tmp_path: Path) -> None:
 
 def test_an_import_sets_the_secret_byte_for_byte() -> None:
     pulumi = Pulumi()
-    assert bring.bring(Engine(None, pulumi), material(jwtKey=JWT), "slurm", KEY, replace=False) == keys.fingerprint(KEY)
+    assert bring.bring(Engine(None, pulumi), material(jwtKey=JWT), "slurm", KEY, replace=False) == fingerprint(KEY)
     assert [command[4] for command in pulumi.commands] == ["slurmKey"]
 
 

@@ -21,7 +21,7 @@ from slinky_iac.key_lifecycle.engine import Engine, others_that_change
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Host, Role
 from slinky_iac.key_lifecycle.tokens import TokenFacts, rotation
-from slinky_iac.token_keys import TokenKey, parse
+from slinky_iac.keys.rsa import TokenKey, parse
 from tests.rsa_keys import pem, token_key
 from tests.stacks import outside
 from tests.unit.key_lifecycle.test_engine import Pulumi

@@ -15,7 +15,8 @@ from slinky_iac.errors import KeyMaterialError, RotationError, StateError
 from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.key_lifecycle.engine import Engine, others_that_change
 from slinky_iac.key_lifecycle.material import generate, read
-from slinky_iac.keys import GENERATED_LENGTH, fingerprint, jwks
+from slinky_iac.keys.jwks import slurm_jwks as jwks
+from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 from tests.raw_keys import text_key
 
 KEY, NEXT, JWT = (text_key(word) for word in ("key", "next", "jwt"))
@@ -220,6 +221,7 @@ def test_a_generated_key_is_text_of_the_right_length_that_nothing_changes_unseen
 
 def test_a_munge_cluster_has_none_of_these_keys_and_gets_none() -> None:
     """A plan or an import of slurm.key there would lead its admin to make one."""
-    munge = {"slinky-iac:cluster": {"value": '{"name": "lab"}'}, "slinky-iac:keys": {"value": '{"auth": "auth/munge"}'}}
+    texts = {"cluster": '{"name": "lab"}', "keys": '{"auth": "auth/munge"}'}
+    munge = {f"slinky-iac:{name}": {"value": text, "secret": False} for name, text in texts.items()}
     with pytest.raises(KeyMaterialError, match=r"auth/munge.*docs/munge\.md.*Nothing was changed"):
         read(Engine("prod", run=Pulumi(config=json.dumps(munge))))

@@ -7,7 +7,6 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import keys
 from slinky_iac.config.load import load
 from slinky_iac.errors import RotationError, SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.key_lifecycle import look as looking
@@ -15,6 +14,8 @@ from slinky_iac.key_lifecycle.hosts import hosts_of
 from slinky_iac.key_lifecycle.look import Look
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.scripts import MARK
+from slinky_iac.keys.jwks import slurm_jwks
+from slinky_iac.keys.raw import fingerprint
 from tests.stacks import merged
 from tests.unit.key_lifecycle.daemons import Daemons
 from tests.unit.key_lifecycle.world import CONFIG, OLD, OLD_JWT
@@ -46,7 +47,7 @@ def test_who_takes_which_key(ctl: Any, dbd: Any, expected: Any) -> None:
     said = [{key: [answer] for key, answer in zip(both, answers, strict=True)} for answers in (ctl, dbd)]
     session = Daemons(secrets, ctl=said[0], dbd=said[1])
     facts = a_look(session, jwtKey=OLD_JWT, jwtKeyNext=NEW_JWT).jwt()
-    prints = [keys.fingerprint(raw) for raw in both]
+    prints = [fingerprint(raw) for raw in both]
     assert facts.held == tuple(prints)
     assert tuple(facts.slurmctld[each] for each in prints) == expected[0]
     assert facts.slurmdbd is not None
@@ -61,7 +62,7 @@ def test_a_cluster_without_accounting_has_no_slurmdbd_to_ask() -> None:
 def test_a_generated_key_is_what_its_secret_holds() -> None:
     session = Daemons({JWT_NAME: {JWT_ENTRY: OLD_JWT}}, ctl={}, dbd={})
     facts = a_look(session, {"keys": {"source": "generated", "jwks": False}}).jwt()
-    assert facts.current == keys.fingerprint(OLD_JWT)
+    assert facts.current == fingerprint(OLD_JWT)
 
 
 def test_an_imported_key_that_is_not_set_is_told_and_nothing_is_taken_for_it() -> None:
@@ -80,7 +81,7 @@ class Host:
         return "\n".join(self.lines)
 
 
-WANTED = sha256(keys.jwks(OLD)).hexdigest()
+WANTED = sha256(slurm_jwks(OLD)).hexdigest()
 PLAIN = sha256(OLD).hexdigest()
 
 

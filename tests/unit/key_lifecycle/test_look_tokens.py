@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import names, token_keys
+from slinky_iac import names
 from slinky_iac.config.load import load
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.key_lifecycle.hosts import hosts_of
@@ -20,7 +20,8 @@ from slinky_iac.key_lifecycle.report import Agreement, set_agreements, token_agr
 from slinky_iac.key_lifecycle.rotate_tokens import facts_of, file_of, held_in_secret, sets_on_hosts
 from slinky_iac.key_lifecycle.scripts import MARK
 from slinky_iac.key_lifecycle.tokens import FORGET, LEARN, rotation
-from slinky_iac.token_keys import TokenKey
+from slinky_iac.keys.jwks import kids, public_set
+from slinky_iac.keys.rsa import TokenKey
 from tests.rsa_keys import pem, token_key
 from tests.stacks import merged
 from tests.unit.key_lifecycle.daemons import Daemons
@@ -63,7 +64,7 @@ def test_a_slurmdbd_that_came_up_between_two_questions_is_asked_again() -> None:
 def test_secret_and_set_are_what_the_cluster_has() -> None:
     objects = {
         "slurm-token-key": {"token.pem": pem("old")},
-        "slurm-token-jwks": {"jwks.json": token_keys.jwks([OLD]).decode()},
+        "slurm-token-jwks": {"jwks.json": public_set([OLD]).decode()},
     }
     facts = facts_of(look(Daemons(objects, ctl={}, dbd={})))
     assert (facts.signing, facts.published) == (OLD.kid, {OLD.kid})
@@ -85,11 +86,11 @@ def of_set(document: bytes) -> Agreement:
 
 
 def test_the_configuration_s_own_set_agrees_also_in_the_middle_of_a_rotation() -> None:
-    assert of_set(token_keys.jwks([OLD, NEW])).verdict == "agrees"
+    assert of_set(public_set([OLD, NEW])).verdict == "agrees"
 
 
 def test_a_rogue_key_in_the_set_differs_and_is_named() -> None:
-    row = of_set(token_keys.jwks([OLD, NEW, ROGUE]))
+    row = of_set(public_set([OLD, NEW, ROGUE]))
     assert row.verdict == "differs"
     assert f"holds keys that aren't the stack's: 1 (kid {ROGUE.kid})" in row.text
     assert "docs/token-keys.md" in row.text
@@ -97,9 +98,9 @@ def test_a_rogue_key_in_the_set_differs_and_is_named() -> None:
 
 def test_another_modulus_under_the_stack_s_name_differs() -> None:
     """Compared by names it would be the stack's."""
-    document = json.loads(token_keys.jwks([OLD, NEW]))
+    document = json.loads(public_set([OLD, NEW]))
     (entry,) = [each for each in document["keys"] if each["kid"] == NEW.kid]
-    entry["n"] = json.loads(token_keys.jwks([ROGUE]))["keys"][0]["n"]
+    entry["n"] = json.loads(public_set([ROGUE]))["keys"][0]["n"]
     row = of_set(json.dumps(document, sort_keys=True, separators=(",", ":")).encode() + b"\n")
     assert row.verdict == "differs"
     assert ROGUE.kid in row.text
@@ -114,7 +115,7 @@ def test_a_set_that_is_none_differs_and_ends_nothing(document: bytes) -> None:
 
 
 def test_a_plan_names_a_rogue_key() -> None:
-    objects = {"slurm-token-jwks": {"jwks.json": token_keys.jwks([OLD, NEW, ROGUE]).decode()}}
+    objects = {"slurm-token-jwks": {"jwks.json": public_set([OLD, NEW, ROGUE]).decode()}}
     assert any(ROGUE.kid in note for note in rotation(facts_of(look(Daemons(objects, ctl={}, dbd={})))).notes)
 
 
@@ -135,8 +136,8 @@ def test_who_is_outside_is_told_by_the_configuration(over: dict[str, Any], outsi
 
 def test_hosts_get_both_keys_and_at_the_end_the_one_that_stays() -> None:
     found = look(Daemons({}, ctl={}, dbd={})).material
-    assert token_keys.kids(file_of(found, LEARN).content) == {OLD.kid, NEW.kid}
-    assert token_keys.kids(file_of(found, FORGET).content) == {NEW.kid}
+    assert kids(file_of(found, LEARN).content) == {OLD.kid, NEW.kid}
+    assert kids(file_of(found, FORGET).content) == {NEW.kid}
 
 
 class Hosts:
@@ -165,18 +166,18 @@ def of_hosts(document: bytes | None, **tokens: TokenKey) -> tuple[set[str], str]
 
 
 def test_the_stack_s_own_set_on_hosts_agrees() -> None:
-    assert of_hosts(token_keys.jwks([NEW]))[0] == {"agrees"}
-    assert of_hosts(token_keys.jwks([OLD, NEW]), tokenKeyPrevious=OLD)[0] == {"agrees"}
+    assert of_hosts(public_set([NEW]))[0] == {"agrees"}
+    assert of_hosts(public_set([OLD, NEW]), tokenKeyPrevious=OLD)[0] == {"agrees"}
 
 
 def test_a_rogue_key_in_a_host_s_set_differs() -> None:
-    verdicts, said = of_hosts(token_keys.jwks([NEW, ROGUE]))
+    verdicts, said = of_hosts(public_set([NEW, ROGUE]))
     assert verdicts == {"differs"}
     assert "find out who wrote it" in said
 
 
 def test_a_host_in_the_middle_of_a_rotation_is_told_from_a_rogue_set() -> None:
-    verdicts, said = of_hosts(token_keys.jwks([NEW]), tokenKeyPrevious=OLD)
+    verdicts, said = of_hosts(public_set([NEW]), tokenKeyPrevious=OLD)
     assert verdicts == {"differs"}
     assert "keys rotate tokens" in said
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac import keys
 from slinky_iac.config.load import load
 from slinky_iac.errors import RotationError, SlurmrestUnreachable
 from slinky_iac.key_lifecycle import jwt, rotate, slurm
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import START
 from slinky_iac.key_lifecycle.rotate import refuse_unrotatable
+from slinky_iac.keys.jwks import slurm_jwks
 from tests.stacks import merged, outside
 from tests.unit.key_lifecycle.world import CONFIG, OLD, OLD_JWT, PODS, Cut, World, rotating
 
@@ -22,7 +22,7 @@ def ended(world: World, which: str) -> bool:
         same = set(world.jwt_of.values()) == {new} == set(world.jwt_secret)
         return same and new != OLD_JWT and "jwtKeyNext" not in world.set
     new = world.set["slurmKey"]
-    same = set(world.known.values()) == {keys.jwks(new)} and world.key_secret == new
+    same = set(world.known.values()) == {slurm_jwks(new)} and world.key_secret == new
     return same and new != OLD and set(world.set) == {"slurmKey", "jwtKey"}
 
 
@@ -84,7 +84,7 @@ def test_where_kubelet_forgets_a_pod_nobody_changes_to_the_new_key(monkeypatch: 
 def test_pods_that_do_not_take_part_yet_stop_a_rotation_before_it_begins(monkeypatch: pytest.MonkeyPatch) -> None:
     world = World()
     world.files[PODS[0]]["slurm.jwks"] = b"{}"
-    world.jwks_secret = keys.jwks(OLD)
+    world.jwks_secret = slurm_jwks(OLD)
     plan = rotating(world, monkeypatch, "slurm").plan()
     assert plan.due is not None
     assert plan.due.name == slurm.FORGET_PODS

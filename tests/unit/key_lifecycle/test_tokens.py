@@ -15,7 +15,6 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import token_keys
 from slinky_iac.config.load import load
 from slinky_iac.errors import RotationError
 from slinky_iac.key_lifecycle import carrying, rotate_tokens, scripts, tokens
@@ -26,8 +25,9 @@ from slinky_iac.key_lifecycle.model import START, Host, Role, Rotation, Turn
 from slinky_iac.key_lifecycle.report import token_agreements
 from slinky_iac.key_lifecycle.rotate_tokens import RotatingTokens
 from slinky_iac.key_lifecycle.tokens import TokenFacts
+from slinky_iac.keys.jwks import kids, public_set
+from slinky_iac.keys.rsa import TokenKey, parse
 from slinky_iac.kube.wire import Clock
-from slinky_iac.token_keys import TokenKey
 from tests.rsa_keys import pem, token_key
 from tests.stacks import merged, outside
 
@@ -112,7 +112,7 @@ class Cut(Exception):
 @functools.cache
 def parsed(raw: bytes) -> TokenKey:
     """The key of a PEM, checked once: that takes a tenth of a second."""
-    return token_keys.parse("tokenKey", raw)
+    return parse("tokenKey", raw)
 
 
 @dataclass
@@ -136,8 +136,8 @@ class World:
 
     def operate(self) -> None:
         """One operation; the process may end before it. What gates sign with is taken at every moment."""
-        for daemon, kids in self.known.items():
-            assert self.signing in kids, f"{daemon} refuses this stack's tokens"
+        for daemon, known in self.known.items():
+            assert self.signing in known, f"{daemon} refuses this stack's tokens"
         self.operations += 1
         if self.cut is not None and self.operations > self.cut:
             raise Cut
@@ -167,7 +167,7 @@ class World:
         (content,) = re.findall(r"place jwks.json \S+ \S+ <<'KEY'\n(.*?)\nKEY\n", text, re.DOTALL)
         raw = base64.b64decode(content)
         self.operate()
-        self.files[host.name] = token_keys.kids(raw)
+        self.files[host.name] = kids(raw)
         self.operate()
         assert "restart" in text or "reconfigure" in text
         if not self.deaf:
@@ -176,15 +176,15 @@ class World:
         return f"{scripts.MARK} jwks.json {digest} {digest}\n"
 
     def facts(self, *_: object) -> TokenFacts:
-        kids = {name: key.kid for name, key in self.set.items()}
+        own = {name: key.kid for name, key in self.set.items()}
         return TokenFacts(
-            current=kids["tokenKey"],
-            coming=kids.get("tokenKeyNext"),
-            previous=kids.get("tokenKeyPrevious"),
+            current=own["tokenKey"],
+            coming=own.get("tokenKeyNext"),
+            previous=own.get("tokenKeyPrevious"),
             published=self.published,
             signing=self.signing,
-            slurmctld={kid: kid in self.known["ctl"] for kid in kids.values()},
-            slurmdbd={kid: kid in self.known["dbd"] for kid in kids.values()},
+            slurmctld={kid: kid in self.known["ctl"] for kid in own.values()},
+            slurmdbd={kid: kid in self.known["dbd"] for kid in own.values()},
             hosts=hosts_of(load(CONFIG)),
         )
 
@@ -208,7 +208,7 @@ def rotating(world: World, monkeypatch: pytest.MonkeyPatch, **more: Any) -> Rota
         return Material(load(CONFIG), {}, dict(world.set))
 
     monkeypatch.setattr(rotate_tokens.material, "read", read)
-    monkeypatch.setattr(rotate_tokens.token_keys, "generate", generate)
+    monkeypatch.setattr(rotate_tokens, "new_token_key", generate)
     monkeypatch.setattr(carrying, "opened", opened)
     monkeypatch.setattr(rotate_tokens, "facts_of", world.facts)
     settings: dict[str, Any] = {"via": world, "clock": Clock(monotonic=lambda: ticks[0], sleep=sleep), **more}
@@ -290,7 +290,7 @@ def test_a_script_is_made_only_for_a_host_whose_turn_it_is_and_holds_nothing_pri
     with pytest.raises(RotationError, match="which is for dbd, ctl"):
         rotation.script("metal-1")
     (content,) = re.findall(r"<<'KEY'\n(.*?)\nKEY\n", rotation.script("ctl"), re.DOTALL)
-    assert base64.b64decode(content) == token_keys.jwks(world.set.values())
+    assert base64.b64decode(content) == public_set(world.set.values())
 
 
 def test_hosts_that_read_no_set_stop_it_while_the_old_key_still_signs(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -14,7 +14,6 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import keys
 from slinky_iac.config.load import load
 from slinky_iac.key_lifecycle import carrying, rotate, scripts
 from slinky_iac.key_lifecycle.carrying import Means
@@ -23,6 +22,8 @@ from slinky_iac.key_lifecycle.jwt import JwtFacts
 from slinky_iac.key_lifecycle.material import Material
 from slinky_iac.key_lifecycle.model import Host
 from slinky_iac.key_lifecycle.slurm import SlurmFacts
+from slinky_iac.keys.jwks import slurm_jwks
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.wire import Clock
 from tests.stacks import outside
 
@@ -52,7 +53,7 @@ class World:
     operations: int = 0
     set: dict[str, bytes] = field(default_factory=lambda: {"slurmKey": OLD, "jwtKey": OLD_JWT})
     jwt_secret: list[bytes] = field(default_factory=lambda: [OLD_JWT])
-    jwks_secret: bytes = keys.jwks(OLD)
+    jwks_secret: bytes = slurm_jwks(OLD)
     key_secret: bytes = OLD
     files: dict[str, dict[str, bytes]] = field(default_factory=dict)
     """Files of pods and hosts."""
@@ -70,8 +71,8 @@ class World:
 
     def __post_init__(self) -> None:
         for name in (*PODS, "metal-1", "login-1", "dbd", "ctl"):
-            self.known[name] = keys.jwks(OLD)
-            self.files[name] = {"slurm.jwks": keys.jwks(OLD)} if name in PODS else {"slurm.key": OLD}
+            self.known[name] = slurm_jwks(OLD)
+            self.files[name] = {"slurm.jwks": slurm_jwks(OLD)} if name in PODS else {"slurm.key": OLD}
 
     # -- what must hold at every moment ---------------------------------------------------------------------------
 
@@ -137,7 +138,7 @@ class World:
 
     def _read(self, host: str) -> None:
         files = self.files[host]
-        self.known[host] = files.get("slurm.jwks") or keys.jwks(files["slurm.key"])
+        self.known[host] = files.get("slurm.jwks") or slurm_jwks(files["slurm.key"])
         if host in self.jwt_of:
             self.jwt_of[host] = files.get("jwt_hs256.key", self.jwt_of[host])
 
@@ -162,32 +163,32 @@ class World:
         own = [self.set[name] for name in ("jwtKey", "jwtKeyNext") if name in self.set]
         known = [*own, *self.jwt_secret]
         return JwtFacts(
-            current=keys.fingerprint(self.set["jwtKey"]),
+            current=fingerprint(self.set["jwtKey"]),
             coming=self.material().fingerprint("jwtKeyNext"),
-            held=tuple(keys.fingerprint(raw) for raw in self.jwt_secret),
-            slurmctld={keys.fingerprint(raw): raw == self.jwt_of["ctl"] for raw in known},
-            slurmdbd={keys.fingerprint(raw): raw == self.jwt_of["dbd"] for raw in known},
+            held=tuple(fingerprint(raw) for raw in self.jwt_secret),
+            slurmctld={fingerprint(raw): raw == self.jwt_of["ctl"] for raw in known},
+            slurmdbd={fingerprint(raw): raw == self.jwt_of["dbd"] for raw in known},
             hosts=self.hosts,
         )
 
     def slurm(self, *, asked: bool = True) -> SlurmFacts:
         found = self.material()
         document = found.jwks() or b""
-        alone = document == keys.jwks(self.set["slurmKey"])
+        alone = document == slurm_jwks(self.set["slurmKey"])
         confirmed: dict[str, str | None] = {}
         for host in self.hosts if asked else ():
             file = self.files[host.name].get("slurm.jwks")
-            plain = keys.jwks(self.files[host.name]["slurm.key"]) if file is None and alone else file
+            plain = slurm_jwks(self.files[host.name]["slurm.key"]) if file is None and alone else file
             if file is not None and self.read.get(host.name, {}).get("slurm.jwks") != file:
                 plain = None
             confirmed[host.name] = None if plain is None else sha256(plain).hexdigest()
         return SlurmFacts(
-            current=keys.fingerprint(self.set["slurmKey"]),
+            current=fingerprint(self.set["slurmKey"]),
             coming=found.fingerprint("slurmKeyNext"),
             previous=found.fingerprint("slurmKeyPrevious"),
             wanted=sha256(document).hexdigest(),
             held=sha256(self.jwks_secret).hexdigest(),
-            key_held=keys.fingerprint(self.key_secret),
+            key_held=fingerprint(self.key_secret),
             pods=self.digests(),
             confirmed=confirmed,
             hosts=self.hosts,

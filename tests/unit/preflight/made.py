@@ -104,7 +104,7 @@ KUBE = KubeFacts(
     namespace=True,
     restapi=True,
     restapi_pods=1,
-    keys={"slurm.key": SLURM_PRINT, "jwt": JWT_PRINT},
+    keys={"slurm.key": SLURM_PRINT, "JWT key": JWT_PRINT},
     nodesets={"gpu": NodeSetFacts(2, ("gpu-0", "gpu-1"))},
     admission_policies=True,
 )
@@ -113,7 +113,7 @@ FACTS = Facts(
     kube=KUBE,
     pod=PodFacts((POD,)),
     slurm=SLURM,
-    keys={"slurm.key": SLURM_PRINT, "jwt": JWT_PRINT},
+    keys={"slurm.key": SLURM_PRINT, "JWT key": JWT_PRINT},
 )
 BY_HAND = {"pods-and-metal", "login-hosts", "encryption"}
 """Checks that nobody can make from here: always unknown."""

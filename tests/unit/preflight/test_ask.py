@@ -15,7 +15,8 @@ import pytest
 import yaml
 
 from slinky_iac.config.values import Values
-from slinky_iac.keys import fingerprint
+from slinky_iac.keys.material import KeyMaterial
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.preflight.ask import Scope, ask
 from tests.unit.preflight.made import stack
 
@@ -74,7 +75,7 @@ def values(**over: Any) -> Values:
         "controller": {"external": {"host": "127.0.0.1", "port": 1}},
         "accounting": {"enabled": False, "external": None},
     }
-    return Values(stack(**{**nowhere, **over}), (), (SLURM, JWT))
+    return Values(stack(**{**nowhere, **over}), (), KeyMaterial({"slurmKey": SLURM, "jwtKey": JWT}))
 
 
 NAMESPACE = "/api/v1/namespaces/slurm"
@@ -88,7 +89,7 @@ def test_without_a_kubeconfig_only_connections_and_fingerprints_are_known(tmp_pa
     assert not facts.pod.skipped
     without = ask(values(), Scope(pod=False), env={"KUBECONFIG": str(tmp_path / "none")}).pod
     assert (without.trouble, without.skipped) == ("--no-pod was given", True), "nobody wanted a pod"
-    assert facts.keys == {"slurm.key": fingerprint(SLURM), "jwt": fingerprint(JWT)}
+    assert facts.keys == {"slurm.key": fingerprint(SLURM), "JWT key": fingerprint(JWT)}
     assert [each.trouble for each in facts.here] == ["connection refused"]
     assert "there is none to ask yet" in facts.slurm.trouble
 
@@ -111,8 +112,8 @@ def test_keys_in_secrets_become_fingerprints_and_a_broken_one_a_reason(api: Api)
     api.answers[f"{SECRETS}/slurm-auth-jwths256"] = {"metadata": {}, "data": {"jwt_hs256.key": "not base64!"}}
     kube = ask(values(), Scope(pod=False), env={"KUBECONFIG": str(api.kubeconfig)}).kube
     assert kube.keys == {"slurm.key": fingerprint(OTHER)}
-    assert list(kube.keys_trouble) == ["jwt"]
-    assert "isn't base64" in kube.keys_trouble["jwt"]
+    assert list(kube.keys_trouble) == ["JWT key"]
+    assert "isn't base64" in kube.keys_trouble["JWT key"]
 
 
 def test_a_slurmrestd_that_drains_need_is_missed_where_it_does_not_answer(api: Api) -> None:

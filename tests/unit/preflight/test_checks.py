@@ -147,8 +147,8 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("jwt-key", slurm(tokens={"configuration": "refused"}), PROBLEM, "base64 -w0"),
     ("jwt-key", slurm(tokens={"configuration": "unknown"}, token_trouble="502"), UNKNOWN, ""),
     ("jwt-key", slurm(tokens={}, token_trouble="none at hand"), UNKNOWN, "openssl dgst"),
-    ("key-secret", kube(keys={"slurm.key": OTHER_PRINT, "jwt": JWT_PRINT}), PROBLEM, "slurm.key"),
-    ("key-secret", kube(keys={}, keys_trouble={"jwt": "HTTP 403"}), UNKNOWN, ""),
+    ("key-secret", kube(keys={"slurm.key": OTHER_PRINT, "JWT key": JWT_PRINT}), PROBLEM, "slurm.key"),
+    ("key-secret", kube(keys={}, keys_trouble={"JWT key": "HTTP 403"}), UNKNOWN, ""),
     ("slurm-key", kube(nodesets={"gpu": NodeSetFacts(2, ())}), UNKNOWN, "slurm.key"),
     ("slurm-key", unready(UnreadyPod("gpu-0", 20, "")), UNKNOWN, "slurm.key"),
     ("slurm-key", unready(UnreadyPod("gpu-0", 90, "slurmd: ImagePullBackOff (no such image)")), UNKNOWN, "slurm.key"),
@@ -235,7 +235,7 @@ def test_a_slurmrestd_for_users_is_no_pods_need() -> None:
 
 
 def test_a_wrong_key_of_the_configuration_is_told_from_a_right_one_in_the_secret() -> None:
-    facts = replace(slurm(tokens={"configuration": "refused", "Secret": "accepted"}), keys={"jwt": OTHER_PRINT})
+    facts = replace(slurm(tokens={"configuration": "refused", "Secret": "accepted"}), keys={"JWT key": OTHER_PRINT})
     told = found("jwt-key", facts)
     assert [each.verdict for each in told] == [PROBLEM, FINE]
     assert "another key (the other one is taken)" in told[0].got
@@ -264,7 +264,7 @@ DAY = 86400
 @pytest.mark.parametrize(
     ("ages", "expected"),
     [
-        ({"slurm.key": 3 * DAY, "jwt": 400 * DAY}, [FINE, WARNING]),
+        ({"slurm.key": 3 * DAY, "JWT key": 400 * DAY}, [FINE, WARNING]),
         ({"slurm.key": 366 * DAY}, [WARNING, UNKNOWN]),
         ({}, [UNKNOWN, UNKNOWN]),
     ],

@@ -11,6 +11,7 @@ import pytest
 from slinky_iac import cli
 from slinky_iac.config.values import Values
 from slinky_iac.errors import StateError
+from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.preflight import cli as preflight
 from slinky_iac.preflight.ask import Scope
 from slinky_iac.preflight.facts import Facts
@@ -29,7 +30,7 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
         def configured(name: str | None, *, with_keys: bool = False) -> Values:
             if with_keys and locked:
                 raise StateError("incorrect passphrase")
-            return Values(stack(), (), (b"1" * 32, b"2" * 32) if with_keys else None)
+            return Values(stack(), (), KeyMaterial({"slurmKey": b"1" * 32, "jwtKey": b"2" * 32} if with_keys else {}))
 
         def ask(values: Values, scope: Scope, **more: Any) -> Facts:
             if seen is not None:
@@ -67,7 +68,7 @@ def test_options_say_how_far_to_look(run: Run, arguments: tuple[str, ...], scope
     run(*arguments, seen=seen)
     ((values, asked, _),) = seen
     assert asked == scope
-    assert (values.keys is None) == ("--from-here-only" in arguments), "keys are decrypted only where they are needed"
+    assert (not values.keys.raw) == ("--from-here-only" in arguments), "keys are decrypted only where they are needed"
 
 
 def test_two_ways_of_looking_less_are_wrong_arguments(run: Run) -> None:
@@ -80,7 +81,7 @@ def test_without_the_passphrase_all_else_is_looked_at_and_the_reason_kept(run: R
     seen: list[Any] = []
     run(locked=True, seen=seen)
     ((values, _, trouble),) = seen
-    assert (values.keys, trouble) == (None, "incorrect passphrase")
+    assert (values.keys.raw, trouble) == ({}, "incorrect passphrase")
 
 
 def test_an_interrupt_ends_with_130_and_no_traceback(run: Run, capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,10 +10,11 @@ import pytest
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
-from slinky_iac.keys import fingerprint
+from slinky_iac.keys.catalogue import MUNGE
+from slinky_iac.keys.material import KeyMaterial
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.preflight.ask import Scope, ask
 from slinky_iac.preflight.check import Verdict
-from slinky_iac.preflight.check_munge import MUNGE_KEY
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import Facts, KubeFacts
 from slinky_iac.preflight.pod import placements
@@ -31,7 +32,7 @@ def kube(**more: Any) -> KubeFacts:
     return KubeFacts(server="https://kube:6443", release="v1.35.0", namespace=True, **more)
 
 
-@pytest.mark.parametrize("facts", [Facts(), Facts(keys={MUNGE_KEY: PRINT}, kube=kube(keys={MUNGE_KEY: OTHER}))])
+@pytest.mark.parametrize("facts", [Facts(), Facts(keys={MUNGE.label: PRINT}, kube=kube(keys={MUNGE.label: OTHER}))])
 def test_nothing_is_advised_that_only_auth_slurm_needs(facts: Facts) -> None:
     said = " ".join(f"{each.name} {each.change} {' '.join(each.paste)}" for each in checks(munge(), facts))
     for word in (
@@ -48,11 +49,13 @@ def test_nothing_is_advised_that_only_auth_slurm_needs(facts: Facts) -> None:
 
 
 def test_the_key_is_compared_with_the_secret_and_its_fingerprint_is_told_for_the_hosts() -> None:
-    found = {each.name: each for each in checks(munge(), Facts(keys={MUNGE_KEY: PRINT}, kube=kube(keys={MUNGE_KEY: PRINT})))}
+    found = {
+        each.name: each for each in checks(munge(), Facts(keys={MUNGE.label: PRINT}, kube=kube(keys={MUNGE.label: PRINT})))
+    }
     assert found["key-secret"].verdict is Verdict.FINE
     assert found["munge-key"].verdict is Verdict.UNKNOWN
     assert PRINT in found["munge-key"].change
-    other = checks(munge(), Facts(keys={MUNGE_KEY: PRINT}, kube=kube(keys={MUNGE_KEY: OTHER})))
+    other = checks(munge(), Facts(keys={MUNGE.label: PRINT}, kube=kube(keys={MUNGE.label: OTHER})))
     assert [each.name for each in other if each.verdict is Verdict.PROBLEM] == ["key-secret"]
 
 
@@ -64,8 +67,8 @@ def test_an_existing_secret_that_isnt_there_is_a_problem() -> None:
 def test_its_key_is_read_and_slurm_is_not_asked(tmp_path: Path) -> None:
     raw = bytes(range(128))
     env = {"KUBECONFIG": str(tmp_path / "none")}
-    facts = ask(Values(munge(), (), munge_key=raw), Scope(pod=False), env=env)
-    assert facts.keys == {MUNGE_KEY: fingerprint(raw)}
+    facts = ask(Values(munge(), (), KeyMaterial({"mungeKey": raw})), Scope(pod=False), env=env)
+    assert facts.keys == {MUNGE.label: fingerprint(raw)}
     assert facts.slurm == Facts().slurm
 
 

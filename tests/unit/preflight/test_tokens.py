@@ -9,12 +9,12 @@ from typing import Any
 import httpx
 import pytest
 
-from slinky_iac import token_keys
+from slinky_iac.keys.jwks import public_set
+from slinky_iac.keys.rsa import TokenKey
 from slinky_iac.preflight import check_tokens, quick
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.facts import Conf, Facts, SlurmFacts
 from slinky_iac.slurmrest.signing import SigningKey
-from slinky_iac.token_keys import TokenKey
 from tests.rsa_keys import token_key
 from tests.unit.preflight.made import CONF, KUBE, SLURM, found, slurm, stack, verdicts
 from tests.unit.preflight.test_ask_slurm import INSIDE, Surveyed, ask
@@ -78,14 +78,14 @@ def test_an_older_slurmctld_that_tells_no_line_leaves_it_unknown(conf: Conf | No
     assert LINE in check.change
 
 
-SET = token_keys.jwks([token_key("old")])
+SET = public_set([token_key("old")])
 
 
 @pytest.mark.parametrize(
     ("held", "verdict", "words"),
     [
         (SET, Verdict.FINE, "byte for byte"),
-        (token_keys.jwks([token_key("old"), token_key("third")]), Verdict.PROBLEM, "aren't the stack's: 1"),
+        (public_set([token_key("old"), token_key("third")]), Verdict.PROBLEM, "aren't the stack's: 1"),
         (SET.replace(json.loads(SET)["keys"][0]["n"][:9].encode(), b"AAAAAAAAA"), Verdict.PROBLEM, "aren't the stack's: 1"),
         (b"{", Verdict.PROBLEM, "can't be read"),
         (SET + b"\n", Verdict.WARNING, "isn't the file"),

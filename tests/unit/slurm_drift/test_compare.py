@@ -9,8 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac import names, token_keys
+from slinky_iac import names
 from slinky_iac.drain.mark import Tag
+from slinky_iac.keys.jwks import public_set
 from slinky_iac.slurm_drift.cli import shown
 from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNode, SeenNodeSet, SeenPod, TokenSet, drift
 from tests.rsa_keys import token_key
@@ -63,7 +64,7 @@ def test_a_fence_that_doesnt_stand_is_told_in_its_own_words() -> None:
     assert drift(EXPECTED, seen(fence=("it is gone",))) == (Finding("fence", "API server", "it is gone"),)
 
 
-SET = token_keys.jwks([token_key("old")]).decode()
+SET = public_set([token_key("old")]).decode()
 WITH_SET = replace(EXPECTED, token_set=TokenSet("slurm", "slurm-token-jwks", SET))
 
 
@@ -72,9 +73,7 @@ def test_the_public_set_that_the_last_update_wrote_is_no_drift() -> None:
     assert kinds(seen(token_set="{}")) == [], "a stack without token keys"
 
 
-@pytest.mark.parametrize(
-    "held", [None, "", "{}", SET + "\n", token_keys.jwks([token_key("old"), token_key("third")]).decode()]
-)
+@pytest.mark.parametrize("held", [None, "", "{}", SET + "\n", public_set([token_key("old"), token_key("third")]).decode()])
 def test_another_public_set_is_told(held: str | None) -> None:
     assert kinds(seen(token_set=held), WITH_SET) == [("token-set", "ConfigMap slurm/slurm-token-jwks")]
 
@@ -82,8 +81,8 @@ def test_another_public_set_is_told(held: str | None) -> None:
 def test_a_rogue_key_is_named_also_where_it_goes_by_the_stack_s_name() -> None:
     rogue = token_key("third")
     forged = json.loads(SET)
-    forged["keys"][0]["n"] = json.loads(token_keys.jwks([rogue]))["keys"][0]["n"]
-    for held in (token_keys.jwks([token_key("old"), rogue]).decode(), json.dumps(forged)):
+    forged["keys"][0]["n"] = json.loads(public_set([rogue]))["keys"][0]["n"]
+    for held in (public_set([token_key("old"), rogue]).decode(), json.dumps(forged)):
         (finding,) = drift(WITH_SET, seen(token_set=held))
         assert f"aren't the stack's: 1 (kid {rogue.kid})" in finding.text
 

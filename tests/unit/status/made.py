@@ -7,13 +7,13 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.config.load import load
+from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.kube.models import NodeSetState, Pod, Ref
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.status.facts import Facts, facts
 from slinky_iac.status.model import Answer
 from slinky_iac.status.seen import Configured, Seen, SeenKey, SeenNodeSet
-from slinky_iac.token_keys import jwks
 from tests.rsa_keys import token_key
 from tests.unit import builders
 

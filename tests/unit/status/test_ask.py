@@ -21,14 +21,14 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     StateError,
 )
-from slinky_iac.keys import fingerprint
-from slinky_iac.keys import jwks as slurm_jwks
+from slinky_iac.keys.jwks import public_set as jwks
+from slinky_iac.keys.jwks import slurm_jwks
+from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.models import SecretState
 from slinky_iac.status import ask
 from slinky_iac.status.key_places import KeyPlace
 from slinky_iac.status.model import Answer, Fence
 from slinky_iac.status.seen import NOT_ASKED, Configured, SeenKey
-from slinky_iac.token_keys import jwks
 from tests.rsa_keys import pem, token_key
 from tests.unit import builders
 from tests.unit.status.made import PRINTS, answers, fence_objects, resources

@@ -9,7 +9,6 @@ from __future__ import annotations
 import base64
 import binascii
 import hashlib
-import json
 import re
 import string
 import zlib
@@ -31,9 +30,6 @@ MINIMUM_PACKED = 28
 """Bytes that are left of a key, at the least, when DEFLATE has packed it: a pattern repeated is no longer key."""
 _PEM = b"-----BEGIN "
 _PEM_LINE = re.compile(rb"-----[^\n]*-----")
-
-NEXT_SUFFIX = ".next"
-"""Behind a JWT entry's name: the entry of the same Secret with the key that comes, while one is being rotated."""
 
 _TEXT = frozenset((string.ascii_letters + string.digits + string.punctuation + " \t").encode())
 
@@ -112,34 +108,3 @@ def fingerprint(raw: bytes) -> str:
 def to_secret_data(raw: bytes) -> str:
     """The value of a Kubernetes Secret's ``data`` entry."""
     return base64.b64encode(raw).decode()
-
-
-def kid(raw: bytes) -> str:
-    """The name under which both halves of a cluster know a key (RFC 7517, ``kid``): made of its hash, so that no list of
-    names has to be kept. It stands in every token in the clear; 64 bits of a hash tell nothing about a key of 256."""
-    return f"sha256-{hashlib.sha256(raw).hexdigest()[:16]}"
-
-
-def jwks(default: bytes, *others: bytes) -> bytes:
-    """The bytes of a slurm.jwks that signs with ``default`` and takes tokens of all: the same bytes for the same keys, so
-    that two files are compared by their hashes. Slurm 24.05 or newer (auth/slurm ``internal.c``, ``_build_key_list``).
-
-    A host that has only slurm.key sends tokens without ``kid``, which are checked with the default key: so a key becomes
-    the default only when every host has a slurm.jwks.
-    """
-    found = [_jwk(raw) for raw in dict.fromkeys((default, *others))]
-    found[0]["use"] = "default"
-    return (json.dumps({"keys": found}, sort_keys=True, separators=(",", ":")) + "\n").encode()
-
-
-def of_jwks(document: bytes) -> list[bytes]:
-    """The keys in a slurm.jwks, the one that signs included. Raises ValueError, which quotes
-    nothing."""
-    try:
-        return [base64.b64decode(str(each["k"]), validate=True) for each in json.loads(document)["keys"]]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        raise ValueError("slurm.jwks: is no set of keys as this program makes it") from None
-
-
-def _jwk(raw: bytes) -> dict[str, str]:
-    return {"alg": "HS256", "kty": "oct", "kid": kid(raw), "k": base64.b64encode(raw).decode()}

@@ -1,0 +1,139 @@
+"""Files made of several keys: slurm.jwks, which daemons of auth/slurm sign with and check by, and jwks.json, the public
+halves of the token keys. The same bytes for the same keys, so that two files are compared by their hashes.
+
+No message or representation holds a key.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+def kid(raw: bytes) -> str:
+    """The name under which both halves of a cluster know a key (RFC 7517, ``kid``): made of its hash, so that no list of
+    names has to be kept. It stands in every token in the clear; 64 bits of a hash tell nothing about a key of 256."""
+    return f"sha256-{hashlib.sha256(raw).hexdigest()[:16]}"
+
+
+def slurm_jwks(default: bytes, *others: bytes) -> bytes:
+    """The bytes of a slurm.jwks that signs with ``default`` and takes tokens of all. Slurm 24.05 or newer (auth/slurm
+    ``internal.c``, ``_build_key_list``).
+
+    A host that has only slurm.key sends tokens without ``kid``, which are checked with the default key: so a key becomes
+    the default only when every host has a slurm.jwks.
+    """
+    found = [
+        {"alg": "HS256", "kty": "oct", "kid": kid(raw), "k": base64.b64encode(raw).decode()}
+        for raw in dict.fromkeys((default, *others))
+    ]
+    found[0]["use"] = "default"
+    return _document(found)
+
+
+def of_slurm_jwks(document: bytes) -> list[bytes]:
+    """The keys in a slurm.jwks, the one that signs included. Raises ValueError, which quotes nothing."""
+    try:
+        return [base64.b64decode(str(each["k"]), validate=True) for each in json.loads(document)["keys"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise ValueError("slurm.jwks: is no set of keys as this program makes it") from None
+
+
+class HasPublicHalf(Protocol):
+    """An RSA key: :class:`slinky_iac.keys.rsa.TokenKey`."""
+
+    @property
+    def kid(self) -> str: ...
+
+    @property
+    def jwk(self) -> tuple[tuple[str, str], ...]: ...
+
+
+def public_set(found: Iterable[HasPublicHalf]) -> bytes:
+    """jwks.json with the public halves, in whatever order they come: the change from one key to the other leaves the file as
+    it is.
+
+    slurmctld ends at its start with a set that it can't read, so ``alg`` and ``kid`` stand in each (``auth_jwt.c``).
+    """
+    by_kid = {key.kid: dict(key.jwk) for key in found}
+    return _document([by_kid[name] for name in sorted(by_kid)])
+
+
+def _document(entries: list[dict[str, str]]) -> bytes:
+    return (json.dumps({"keys": entries}, sort_keys=True, separators=(",", ":")) + "\n").encode()
+
+
+def kids(document: bytes) -> frozenset[str]:
+    """Names of the keys in a public set: each key's own thumbprint, which another key that is given its name hasn't.
+
+    Raises ValueError where it is no such set.
+    """
+    try:
+        entries = [dict(each) for each in json.loads(document, object_pairs_hook=_once)["keys"]]
+    except (ValueError, TypeError, KeyError, RecursionError):
+        raise _no_set() from None
+    return frozenset(thumbprint(entry) for entry in entries)
+
+
+@dataclass(frozen=True)
+class SetDifference:
+    """How a public set differs from the one that the stack makes. Keys by their own thumbprints."""
+
+    foreign: tuple[str, ...] = ()
+    """Keys that aren't the stack's: the holder of such a private half can be any user of Slurm."""
+    lacking: tuple[str, ...] = ()
+    readable: bool = True
+
+    @property
+    def words(self) -> str:
+        """What is so, without what to do. Nothing that is in the set is quoted."""
+        if not self.readable:
+            return "can't be read as a set of keys"
+        if not self.foreign and not self.lacking:
+            return "has the stack's keys and isn't the file that the stack makes"
+        said = [f"holds keys that aren't the stack's: {len(self.foreign)} (kid {', '.join(self.foreign[:4])})"]
+        said = said if self.foreign else []
+        return " and ".join([*said, *([f"lacks kid {', '.join(self.lacking[:4])}"] if self.lacking else [])])
+
+
+def difference(document: bytes, wanted: bytes) -> SetDifference | None:
+    """How ``document`` differs from ``wanted``, the stack's own set; None where it is the same file, byte for byte.
+
+    Names alone tell nothing: who may write the set may give his key the stack's name.
+    """
+    if document == wanted:
+        return None
+    try:
+        found, ours = kids(document), kids(wanted)
+    except ValueError:
+        return SetDifference(readable=False)
+    return SetDifference(tuple(sorted(found - ours)), tuple(sorted(ours - found)))
+
+
+def thumbprint(jwk: Mapping[str, Any]) -> str:
+    """RFC 7638: a hash of what makes the key. Raises ValueError for anything but an RSA key with a ``kid``."""
+    needed = {name: jwk.get(name) for name in ("e", "kty", "n")}
+    if not isinstance(jwk.get("kid"), str) or not all(isinstance(each, str) for each in needed.values()):
+        raise _no_set()
+    return base64url(hashlib.sha256(json.dumps(needed, sort_keys=True, separators=(",", ":")).encode()).digest())
+
+
+def base64url(raw: bytes) -> str:
+    """RFC 7515: without padding."""
+    return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object none of whose members stands twice: readers differ in which of the two they take."""
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        raise _no_set()
+    return found
+
+
+def _no_set() -> ValueError:
+    return ValueError("is no set of keys as this program makes it (a JWKS of RSA keys that each have a kid)")

@@ -1,0 +1,92 @@
+"""The keys that a stack's configuration holds, decrypted, for as long as this process lives; and new ones."""
+
+from __future__ import annotations
+
+import secrets
+import string
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from slinky_iac.errors import ConfigError, KeyMaterialError
+from slinky_iac.keys import jwks, raw
+from slinky_iac.keys.catalogue import SLURM, TOKEN_SECRETS, TOKENS, Key
+
+if TYPE_CHECKING:
+    from slinky_iac.keys.rsa import TokenKey
+
+Read = TypeVar("Read")
+_LETTERS: Final = string.ascii_letters + string.digits
+
+
+@dataclass(frozen=True)
+class KeyMaterial:
+    """Keys by the names of their configuration values; those that are set."""
+
+    raw: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    rsa: Mapping[str, TokenKey] = field(default_factory=dict, repr=False)
+
+    def of(self, key: Key) -> bytes | None:
+        """The raw bytes of the key in use; None where it isn't set."""
+        return self.raw.get(key.config)
+
+    def fingerprint(self, name: str) -> str | None:
+        """Fingerprint of raw bytes by their configuration value; None where it isn't set."""
+        found = self.raw.get(name)
+        return None if found is None else raw.fingerprint(found)
+
+    def slurm_jwks(self) -> bytes | None:
+        """slurm.jwks as these keys make it: it signs with slurmKey, and takes the next and the previous one; None where
+        slurmKey isn't set."""
+        own = self.of(SLURM)
+        return None if own is None else jwks.slurm_jwks(own, *(self.raw[n] for n in SLURM.rotation_secrets if n in self.raw))
+
+    def token_set(self) -> bytes | None:
+        """jwks.json: the public halves of all token keys that are set; None where there is none."""
+        return jwks.public_set(self.rsa.values()) if self.rsa else None
+
+
+def decoded(texts: Mapping[str, str], names: Iterable[str], *, allow_trailing_newline: bool) -> KeyMaterial:
+    """Those of the configuration values ``names`` that are set, from their texts.
+
+    Raises :class:`ConfigError` with the faults of all that can't be read; it never holds a key.
+    """
+    wanted = [name for name in names if name in texts]
+    faults: list[str] = []
+
+    def read(name: str, how: Callable[[str, str], Read]) -> dict[str, Read]:
+        try:
+            return {name: how(name, texts[name])}
+        except KeyMaterialError as error:
+            faults.append(str(error))
+            return {}
+
+    def as_raw(name: str, text: str) -> bytes:
+        return raw.decode(name, text, allow_trailing_newline=allow_trailing_newline)
+
+    def as_rsa(name: str, text: str) -> TokenKey:
+        # Every program reads its configuration, and few have RSA keys: these cost a tenth of a second to import.
+        from slinky_iac.keys.rsa import decode  # noqa: PLC0415
+
+        return decode(name, text)
+
+    plain: dict[str, bytes] = {}
+    rsa: dict[str, TokenKey] = {}
+    for name in wanted:
+        if name in TOKEN_SECRETS:
+            rsa |= read(name, as_rsa)
+        else:
+            plain |= read(name, as_raw)
+    if faults:
+        raise ConfigError(tuple(faults))
+    return KeyMaterial(plain, rsa)
+
+
+def generate(key: Key) -> bytes:
+    """A new key: a PEM for RSA, else letters and digits, without a line break, so that no editor or shell can change it
+    unseen."""
+    if key is TOKENS:
+        from slinky_iac.keys.rsa import generate as generate_rsa  # noqa: PLC0415
+
+        return generate_rsa()
+    return "".join(secrets.choice(_LETTERS) for _ in range(raw.GENERATED_LENGTH)).encode()
