@@ -49,9 +49,9 @@ def _sessions_first(config: StackConfig, loginset: str, resource: str) -> pulumi
     way = reach(config)
 
     def look() -> str:
-        from slinky_iac.drain import logins  # noqa: PLC0415 - few updates change a login set, and its clients take 0.1 s
+        from slinky_iac.drain import preview  # noqa: PLC0415 - few updates change a login set, and its clients take 0.1 s
 
-        return logins.in_the_way(way, resource, hide)
+        return preview.login_jobs(way, resource, hide)
 
     async def before_update(args: pulumi.ResourceHookArgs) -> None:
         if not replaces_pods(args.old_inputs or {}, args.new_inputs or {}):

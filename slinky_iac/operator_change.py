@@ -31,7 +31,7 @@ def _image(inputs: Mapping[str, Any]) -> object:
 def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: str) -> str:
     """Why the release must not be installed now, and what to do first; ``""`` where nothing speaks against it."""
     # Few updates change the operator, and the clients take 0.1 s to import.
-    from slinky_iac.drain import logins  # noqa: PLC0415
+    from slinky_iac.drain import preview  # noqa: PLC0415
 
     try:
         with kube_connection(config, env, home) as way:
@@ -43,7 +43,7 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
         if login.interrupt_sessions or found:
             continue
         resource = names.loginset_resource(config.cluster.resource_name, name)
-        why = logins.in_the_way(reach(config), resource, hide)
+        why = preview.login_jobs(reach(config), resource, hide)
         if why:
             found.append(f"{resource}: {why}. Wait until they have ended, or set logins.{name}.interruptSessions: true")
     return "; ".join(found)

@@ -1,4 +1,5 @@
-"""The ``drain`` command's arguments and words; what it asks is :mod:`slinky_iac.drain.cli`'s."""
+"""``python -m slinky_iac drain status|plan|cancel``: what our drains left behind, what a removal would wait for, and giving
+it all back, without a `pulumi up`."""
 
 from __future__ import annotations
 
@@ -6,9 +7,16 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from dataclasses import asdict
 
-from slinky_iac.drain import cli
-from slinky_iac.drain.describe import lines, plan_props
+from slinky_iac import stack_state
+from slinky_iac.drain import scale
+from slinky_iac.drain.describe import lines, plan_props, status_of
+from slinky_iac.drain.plan import ScaleInPlan, plan_teardown
+from slinky_iac.drain.plugin_process import console_report
+from slinky_iac.drain.session import open_session
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.errors import DrainBlocked, SlinkyError, StateError
 
 HELP = "what scale-ins have drained, what a removal would wait for, and giving nodes back"
 CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not be asked; 2 wrong arguments"
@@ -39,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.act == "plan":
         _plan(arguments)
     else:
-        taken = cli.cancel(arguments.stack, arguments.nodeset)
+        taken = cancel(arguments.stack, arguments.nodeset)
         if arguments.json:
             _told({"steps": taken})
         else:
@@ -48,20 +56,20 @@ def run(arguments: argparse.Namespace) -> int:
 
 
 def _plan(arguments: argparse.Namespace) -> None:
-    plans = cli.plans(arguments.stack, arguments.nodeset)
+    found = plans(arguments.stack, arguments.nodeset)
     if arguments.json:
-        _told({"plans": [plan_props(plan) for plan in plans]})
+        _told({"plans": [plan_props(plan) for plan in found]})
         return
-    if not plans:
+    if not found:
         print("no NodeSet of this stack is up, so a removal waits for nobody")
-    for plan in plans:
+    for plan in found:
         print(f"{plan.nodeset}: {_counted(plan.give_up, 'node')}")
         for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
             print(f"    {line}")
 
 
 def _status(arguments: argparse.Namespace) -> int:
-    rows, unknown = cli.status(arguments.stack, arguments.nodeset)
+    rows, unknown = status(arguments.stack, arguments.nodeset)
     for trouble in unknown:
         print(f"not known: {trouble}", file=sys.stderr)
     code = 1 if unknown else 0
@@ -90,3 +98,63 @@ def _given_back(taken: int) -> str:
 
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def status(stack: str | None, nodeset: str | None) -> tuple[list[dict[str, object]], list[str]]:
+    """Drains and marks of one NodeSet or all of a stack, and what could not be asked about them: without Slurm's answer a
+    pod's mark is all that is seen. Raises what reading the state and asking Kubernetes raise."""
+    rows: list[dict[str, object]] = []
+    unknown: list[str] = []
+    for settings in _chosen(stack, nodeset):
+        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+            seen = session.observe(settings)
+            if seen.problem:
+                unknown.append(f"{settings.owner.text}: {seen.problem}")
+            rows += [asdict(row) for row in status_of(settings, seen)]
+    return rows, unknown
+
+
+def plans(stack: str | None, nodeset: str | None) -> list[ScaleInPlan]:
+    """What removing one NodeSet, or all of a stack, would wait for: a preview shows no deletion's plan, so this does.
+
+    NodeSets that aren't there (any more) have none. Raises what reading the state and asking the clusters raise.
+    """
+    made: list[ScaleInPlan] = []
+    for settings in _chosen(stack, nodeset):
+        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+            seen = session.observe(settings)
+            if seen.nodeset is None:
+                continue
+            plan = plan_teardown(
+                seen.pods, seen.cluster, seen.nodeset, now=seen.now, owner=settings.owner, problem=seen.problem
+            )
+            made.append(plan)
+    return made
+
+
+def cancel(stack: str | None, nodeset: str | None) -> int:
+    """Give back our drains and marks and nothing else; returns how many steps it took.
+
+    Trouble with one NodeSet keeps none of the others; at the end all of it is raised as one DrainBlocked.
+    """
+    taken = 0
+    left: list[str] = []
+    for settings in _chosen(stack, nodeset):
+        try:
+            with open_session(settings.reach, settings.urn, report=console_report()) as session:
+                taken += scale.give_back(session, settings)
+        except SlinkyError as error:
+            left.append(str(error))
+    if left:
+        raise DrainBlocked("\n".join(left))
+    return taken
+
+
+def _chosen(stack: str | None, nodeset: str | None) -> list[GateSettings]:
+    found = stack_state.gates(stack_state.export(stack))
+    if nodeset is None:
+        return list(found.values())
+    if nodeset not in found:
+        known = ", ".join(found) or "none"
+        raise StateError(f"the stack has no NodeSet {nodeset!r} (it has: {known})")
+    return [found[nodeset]]

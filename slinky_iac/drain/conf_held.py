@@ -17,8 +17,8 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.drain.actions import Undrain
 from slinky_iac.drain.conf_steps import CLOSED
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.session import Session, act_on_slurm
+from slinky_iac.drain.settings import Owner
 from slinky_iac.errors import KubeNotFound, StateError
 from slinky_iac.slurmrest.client import SlurmrestClient
 

@@ -21,10 +21,9 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.actions import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.cost import drainable
 from slinky_iac.drain.free import Free, verdict
-from slinky_iac.drain.limits import job_findings
-from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.policy import DrainPolicy, Limits, parse_policy
-from slinky_iac.drain.settings import known_schema, reach_from
+from slinky_iac.drain.settings import Owner, known_schema, reach_from
 from slinky_iac.drain.text import iso, jobs_in_words
 from slinky_iac.drain.view import ClusterView, JobView, Queued
 

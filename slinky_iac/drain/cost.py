@@ -27,8 +27,8 @@ from enum import IntEnum
 from itertools import groupby
 from typing import Final
 
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.ranking import Class, class_of
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.view import BUSY_STATES, CALM_BASES, ClusterView, JobView, NodeView, PodView
 
 RESERVATION_HORIZON_S: Final = 24 * 3600

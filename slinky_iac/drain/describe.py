@@ -5,10 +5,14 @@ It stands in a resource's inputs, so it must not change by itself between two lo
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from slinky_iac.drain.cost import Candidate
+from slinky_iac.drain.mark import foreign_tags, tag_of
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import ScaleInPlan
+from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.view import JobView
 
@@ -94,3 +98,48 @@ def lines(plan: ScaleInPlan) -> tuple[str, ...]:
         until = "of no known end" if each.unforeseen else known
         shown.append(f"{each.pod.node} ({each.kind.name.lower()}): {jobs}, {until}")
     return tuple(shown)
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """One node of a NodeSet that carries a drain or a mark."""
+
+    nodeset: str
+    node: str
+    states: str
+    reason: str
+    owner: str
+    """``ours``, ``operator``, ``somebody else`` or empty for none."""
+    returns: str
+    """When slurmctld returns it by itself, ISO 8601, or empty."""
+    marked: bool
+    jobs: tuple[str, ...]
+
+
+def status_of(settings: GateSettings, seen: Observation) -> tuple[NodeStatus, ...]:
+    """What one look says about drains and marks on a NodeSet's pods, ours and others'."""
+    rows: list[NodeStatus] = []
+    strangers = {pod.name for pod in foreign_tags(seen.pods, settings.owner)}
+    for pod in seen.pods:
+        record = seen.cluster.nodes.get(pod.node) if seen.cluster is not None else None
+        marked = tag_of(pod, settings.owner) is not None or pod.name in strangers
+        if not marked and (record is None or not record.drained_flag):
+            continue
+        jobs = seen.cluster.jobs(pod.node) if seen.cluster is not None else ()
+        owner = ""
+        if record is not None and record.drained_flag:
+            ours = settings.owner.owns(record.reason)
+            owner = "ours" if ours else "operator" if record.held_by_operator() else "somebody else"
+        rows.append(
+            NodeStatus(
+                nodeset=settings.owner.nodeset,
+                node=pod.node,
+                states="+".join(sorted(record.states)) if record is not None else "no record",
+                reason=record.reason if record is not None else "",
+                owner=owner,
+                returns=iso(record.resume_after) if record is not None and record.resume_after else "",
+                marked=marked,
+                jobs=tuple(f"{job.shown} {job.user}" for job in jobs),
+            )
+        )
+    return tuple(rows)

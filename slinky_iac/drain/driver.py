@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from typing import Final, Generic, Protocol, TypeVar
 
 from slinky_iac.drain.actions import NEXT_STEP, Done, SetReplicas, Signal, Step, Stop, Wait
-from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.plugin_process import Report
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.progress import Report
+from slinky_iac.drain.settings import Owner
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
 
 SOON_S: Final = 0.5

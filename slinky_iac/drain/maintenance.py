@@ -18,9 +18,8 @@ from slinky_iac.drain.describe import job_props
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.observe import cluster_view
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.session import Session, act_on_slurm
-from slinky_iac.drain.settings import OutsideSettings
+from slinky_iac.drain.settings import OutsideSettings, Owner
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.view import ClusterView, NodeView
 from slinky_iac.errors import DrainDeadline, KubeNotFound, SlinkyError, SlurmrestGarbage, SlurmrestUnreachable

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Final
 
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.ranking import INT32_MIN
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.view import PodView
 
 BASE_COST: Final = -1_000_000_000

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.view import ClusterView, NodeSetView, PodView
 from slinky_iac.operator_version import OperatorVersion
 from slinky_iac.slurmrest.drains import MAX_REASON

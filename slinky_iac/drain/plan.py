@@ -14,11 +14,10 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.drain import mark
 from slinky_iac.drain.cost import Candidate, Key, Kind, assess, choose, seen_elsewhere, stated_cost
-from slinky_iac.drain.limits import limit_findings, share_findings
-from slinky_iac.drain.owner import Owner
-from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.queue import stranded, stranded_in_words, tied_in_words, tied_to
 from slinky_iac.drain.ranking import Prediction, class_of, predicted_victims
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
 from slinky_iac.operator_version import OperatorVersion
@@ -283,3 +282,79 @@ def _holder_name(record: NodeView) -> str:
 def _pods(pods: Sequence[PodView]) -> str:
     shown = ", ".join(pod.name for pod in pods[:8])
     return shown if len(pods) <= 8 else f"{shown} and {len(pods) - 8} more"
+
+
+def share_findings(given_up: int, current: int, limits: Limits) -> Iterable[tuple[str, str]]:
+    """The limit that needs no word of Slurm's: how many pods of how many."""
+    if limits.max_share is not None and current > 0 and given_up / current > limits.max_share:
+        yield (
+            "limit-share",
+            f"{given_up} of {current} pods would be given up, more than the share {limits.max_share:g} that "
+            "drain.limits allows: go in smaller steps, or raise maxShare on purpose",
+        )
+
+
+def limit_findings(chosen: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[tuple[str, str]]:
+    """Code and text of each limit that ``chosen`` exceeds."""
+    yield from share_findings(len(chosen), current, limits)
+    if limits.max_jobs is None and limits.max_job_age_s is None:
+        return
+    jobs = sorted({job.job_id: job for each in chosen for job in each.jobs}.values(), key=lambda job: job.job_id)
+    yield from job_findings(jobs, jobs, limits, now)
+
+
+def job_findings(jobs: Sequence[JobView], running: Sequence[JobView], limits: Limits, now: int) -> Iterable[tuple[str, str]]:
+    """Limits that these jobs exceed. One of the ``running`` whose start isn't known is older than any limit."""
+    if limits.max_jobs is not None and len(jobs) > limits.max_jobs:
+        yield (
+            "limit-jobs",
+            f"{jobs_in_words(jobs)}: more than the {limits.max_jobs} that drain.limits allows; wait, or raise maxJobs",
+        )
+    if limits.max_job_age_s is not None:
+        oldest = now - limits.max_job_age_s
+        old = [job for job in running if job.start is None or job.start < oldest]
+        if old:
+            yield (
+                "limit-age",
+                f"{jobs_in_words(old)}: drain.limits allows no job that has run longer than {limits.max_job_age_s} s; "
+                "wait for its end, or raise maxJobAge",
+            )
+
+
+def plan_teardown(
+    pods: Sequence[PodView],
+    cluster: ClusterView | None,
+    state: NodeSetView,
+    *,
+    now: int,
+    owner: Owner,
+    problem: str = "",
+) -> ScaleInPlan:
+    """The plan for removing the NodeSet; ``cluster`` is None when slurmrestd could not be asked."""
+    blocks = list(foreign_gates(pods, owner))
+    warnings = list(_delays(pods, state))
+    if cluster is None:
+        warnings.append(Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not known: {problem}"))
+        chosen: tuple[Candidate, ...] = ()
+    else:
+        chosen = choose(assess(pods, cluster, now, owner), 0)
+        blocks += blocked_nodes(chosen)
+        warnings += [*warnings_about(chosen, ()), *queue_warnings(cluster, chosen)]
+    return ScaleInPlan(
+        nodeset=owner.nodeset,
+        current=state.replicas,
+        target=0,
+        give_up=len(pods),
+        chosen=chosen,
+        blocks=tuple(blocks),
+        warnings=tuple(warnings),
+        known=cluster is not None,
+    )
+
+
+def _delays(pods: Sequence[PodView], state: NodeSetView) -> Iterable[Finding]:
+    """What is waited out before the first drain."""
+    if state.rolling(len(pods)):
+        yield Finding("rollout", f"a rolling update of {state.name} is on, and its end is waited for first")
+    if len(pods) > state.replicas:
+        yield Finding("in-flight", f"an earlier scale-in of {state.name} isn't over, and its end is waited for first")

@@ -15,9 +15,9 @@ import sys
 import threading
 import traceback
 import types
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, Final
+from typing import Any, Final, Literal, Protocol
 
 from slinky_iac.errors import SlinkyError
 
@@ -161,3 +161,55 @@ def _shorten_errors() -> None:
     main = sys.modules["__main__"]
     if getattr(main, "traceback", None) is traceback:
         main.traceback = PlainErrors()  # type: ignore[attr-defined]
+
+
+Severity = Literal["info", "warning"]
+
+
+class Report(Protocol):
+    """Says one sentence; ``keep`` leaves it on the screen after the run."""
+
+    def __call__(self, message: str, *, severity: Severity = "info", keep: bool = False) -> None: ...
+
+
+def engine_report(urn: str, fallback: Callable[[str], None] | None = None) -> Report:
+    """A :class:`Report` that puts messages on the line of the resource ``urn``; to stderr where no engine answers.
+
+    Nothing that a report meets may stop a drain, so every failure falls back.
+    """
+
+    def to_stderr(message: str) -> None:
+        print(message, file=sys.stderr, flush=True)
+
+    say = fallback or to_stderr
+    address = engine_address()
+
+    def report(message: str, *, severity: Severity = "info", keep: bool = False) -> None:
+        if address is None:
+            say(message)
+            return
+        try:
+            _log(address, urn, message, severity, keep=keep)
+        except Exception:  # a lost line must not lose a drain
+            say(message)
+
+    return report
+
+
+def _log(address: str, urn: str, message: str, severity: Severity, *, keep: bool) -> None:
+    import grpc  # noqa: PLC0415 - only inside a plugin, where the SDK has it loaded anyway
+    from pulumi.runtime.proto import engine_pb2, engine_pb2_grpc  # noqa: PLC0415
+
+    level = engine_pb2.WARNING if severity == "warning" else engine_pb2.INFO
+    with grpc.insecure_channel(address) as channel:
+        request = engine_pb2.LogRequest(severity=level, message=message, urn=urn, ephemeral=not keep)
+        engine_pb2_grpc.EngineStub(channel).Log(request, timeout=5)
+
+
+def console_report() -> Report:
+    """Progress on stderr, so that stdout stays for answers."""
+
+    def report(message: str, *, severity: Severity = "info", keep: bool = False) -> None:  # noqa: ARG001
+        print(message if severity == "info" else f"warning: {message}", file=sys.stderr, flush=True)
+
+    return report

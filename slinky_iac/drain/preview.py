@@ -10,21 +10,26 @@ left on a node that stays, or a look that got no answer.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
 from slinky_iac.drain.describe import plan_props, unknown_props
+from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observe import job_view
 from slinky_iac.drain.plan import ScaleInPlan, plan_scale_in
-from slinky_iac.drain.rollout_plan import plan_rollout, refusals
-from slinky_iac.drain.scale_out import names_in_use
+from slinky_iac.drain.rollout import plan_rollout, refusals
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
+from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.undo import undo_steps
-from slinky_iac.drain.view import NodeSetView
+from slinky_iac.drain.view import JobView, NodeSetView
 from slinky_iac.errors import SlinkyError
+from slinky_iac.kube.login_pods import login_hosts
+from slinky_iac.slurmrest.objects import Job
 
 BUDGET_S: Final = 20.0
 """Seconds that one question of a preview may take: a preview is looked at by somebody who waits."""
@@ -173,3 +178,37 @@ def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Props:
         except SlinkyError as error:
             session.report(f"the plan for bare-metal hosts is not known: {error}", severity="warning")
             return kept
+
+
+def login_jobs(way: Reach, loginset: str, hide: str) -> str:
+    """Whose jobs a replacement of the login set's pods ends, or why that is not known; ``""`` where none does.
+
+    A job of sbatch goes on without the host where it was submitted. An srun ends its job when it is killed; salloc's
+    allocation stays, without the shell that used it.
+
+    ``hide``: of :meth:`slinky_iac.drain.policy.DrainPolicy.hide_by`.
+    """
+    try:
+        with open_session(way, "", budget_s=BUDGET_S, report=_silent) as session:
+            hosts = login_hosts(session.kube, way.namespace, loginset)
+            found = interactive(session.slurm.jobs().jobs, hosts, hide) if hosts else ()
+    except SlinkyError as error:
+        return f"its pods would be replaced, and which jobs run from them is not known: {error}"
+    return f"its pods would be replaced, and with them end {jobs_in_words(found)} of srun and salloc" if found else ""
+
+
+def interactive(jobs: Iterable[Job], hosts: Collection[str], hide: str = "") -> tuple[JobView, ...]:
+    """Jobs that srun or salloc asked for on one of ``hosts`` and that are not over. One that waits is one too."""
+    names = {_label(host) for host in hosts}
+    here = (job for job in jobs if not job.batch_flag and _label(job.allocating_node) in names)
+    views = (job_view(job, hide) for job in here)
+    return tuple(view for view in views if view.active or "PENDING" in view.states)
+
+
+def _label(host: str) -> str:
+    """slurmctld is told the host's name up to its first dot (gethostname_short)."""
+    return host.partition(".")[0].casefold()
+
+
+def _silent(message: str, *, severity: str = "info", keep: bool = False) -> None:
+    del message, severity, keep

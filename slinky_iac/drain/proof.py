@@ -14,9 +14,8 @@ from typing import Final
 from slinky_iac.drain.actions import Cancel, Requeue, Step
 from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.session import Session
-from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.view import JobView
 from slinky_iac.errors import DrainLost, SlurmrestError

@@ -12,14 +12,13 @@ from typing import Final
 
 from slinky_iac.drain import conf_held, conf_run
 from slinky_iac.drain.actions import NEXT_STEP, DeleteNodeSet, DeletePod, Done, Drain, Step, Stop, Wait
-from slinky_iac.drain.deadline import touched
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.membership import members_step
+from slinky_iac.drain.members import members_step, records_without_pods
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.proof import Met
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
-from slinky_iac.drain.scale_out import records_without_pods
+from slinky_iac.drain.scale_in_state import touched
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step

@@ -15,12 +15,11 @@ from slinky_iac.cluster.connection import PATIENT_S, Connection
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import actions, plugin_process
 from slinky_iac.drain.mark import Mark, Unmark
+from slinky_iac.drain.members import LEFT_BEHIND
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import Answers, Look, look
-from slinky_iac.drain.owner import Owner
-from slinky_iac.drain.progress import Report, engine_report
-from slinky_iac.drain.scale_out import LEFT_BEHIND
-from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.plugin_process import Report, engine_report
+from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.errors import KubeNotFound, SlurmrestRefused
 from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.kube.wire import Clock

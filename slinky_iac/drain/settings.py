@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 
+from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, parse_policy
 from slinky_iac.names import HS256, RS256, SLURM_USER
 from slinky_iac.operator_version import OperatorVersion
@@ -20,6 +20,32 @@ GATED: Final = "Gated"
 OPERATORS: Final = "RollingUpdate"
 SCHEMA: Final = 1
 """Number of this shape. A later program reads older numbers too."""
+
+
+@dataclass(frozen=True)
+class Owner:
+    """One stack's hold on one NodeSet. ``nodeset`` is its name in the configuration."""
+
+    stack: str
+    nodeset: str
+
+    @property
+    def text(self) -> str:
+        """``stack/nodeset``, as tags have it."""
+        return f"{self.stack}/{self.nodeset}"
+
+    @property
+    def prefix(self) -> str:
+        """Beginning of each reason that is this owner's."""
+        return names.drain_owner(self.stack, self.nodeset)
+
+    def owns(self, reason: str) -> bool:
+        """Whether a drain reason is this owner's; Slurm may have appended to it, so its beginning decides."""
+        return names.owns_reason(reason, self.stack, self.nodeset)
+
+    def reason(self, why: str) -> str:
+        """Reason for a drain of this owner's."""
+        return names.drain_reason(self.stack, self.nodeset, why)
 
 
 @dataclass(frozen=True)

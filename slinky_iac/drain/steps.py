@@ -50,14 +50,12 @@ from slinky_iac.drain.actions import (
     Wait,
 )
 from slinky_iac.drain.cost import Kind
-from slinky_iac.drain.deadline import deadline_step, late
-from slinky_iac.drain.limits import limit_findings
 from slinky_iac.drain.mark import cost_below, is_marked, just_nudged, mark, nudged, tag_of
+from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.observation import Goal, Observation
-from slinky_iac.drain.plan import foreign_gates, state_blocks
+from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
-from slinky_iac.drain.scale_out import names_in_use
-from slinky_iac.drain.scene import Scene, another_slurm, none_listed, scene, unsettled
+from slinky_iac.drain.scale_in_state import Scene, another_slurm, deadline_step, late, none_listed, scene, unsettled
 from slinky_iac.drain.undo import release_steps, unused_permit
 from slinky_iac.drain.view import ClusterView, NodeSetView
 

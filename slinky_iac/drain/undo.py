@@ -17,8 +17,8 @@ from typing import Final
 from slinky_iac.drain.actions import Release, RevokePermit, Reword, Step, Undrain, Wait
 from slinky_iac.drain.mark import Tag, Unmark, tag_of, unmark
 from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.ranking import predicted_victims
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.view import ClusterView, NodeView, PodView
 
 RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"

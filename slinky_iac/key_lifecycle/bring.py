@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slinky_iac.drain.cli import console_report
+from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import open_session
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError
 from slinky_iac.key_lifecycle import files, material

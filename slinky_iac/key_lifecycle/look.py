@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from slinky_iac import names
-from slinky_iac.drain.cli import console_report
+from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
 from slinky_iac.key_lifecycle import pods, scripts

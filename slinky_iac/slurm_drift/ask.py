@@ -8,8 +8,8 @@ from dataclasses import replace
 from typing import Any, Final
 
 from slinky_iac import names, stack_state
-from slinky_iac.drain.cli import console_report
 from slinky_iac.drain.observe import queued
+from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.errors import KubeNotFound, StateError

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeVar
 from slinky_iac import names, stack_config, stack_state
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
-from slinky_iac.drain.progress import Severity
+from slinky_iac.drain.plugin_process import Severity
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError

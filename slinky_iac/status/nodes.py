@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.drain.cli import NodeStatus, status_of
+from slinky_iac.drain.describe import NodeStatus, status_of
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import job_view, node_view, nodeset_view, pod_view
 from slinky_iac.drain.settings import GateSettings

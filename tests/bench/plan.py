@@ -33,9 +33,9 @@ from functools import partial
 
 from lab.paths import REPO
 from slinky_iac.drain.cost import stated_cost
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.plan import ScaleInPlan, plan_scale_in
 from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
 from slinky_iac.operator_version import OperatorVersion
 from slinky_iac.slurmrest.answers import Envelope

@@ -43,8 +43,7 @@ EXTRA = {
     "slinky_iac/shell_completion.py": {"shtab"},
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/conf_gates.py": {"pulumi"},
-    "slinky_iac/drain/progress.py": {"pulumi", "grpc"},
-    "slinky_iac/drain/plugin_process.py": {"google", "pulumi"},
+    "slinky_iac/drain/plugin_process.py": {"google", "grpc", "pulumi"},
 }
 """The few modules that stand on the border to the engine."""
 LAYERS = {
@@ -156,7 +155,7 @@ LAYERS = {
 that runs the gates stays small, and a destroy works with no program at hand."""
 BORDER = {
     "slinky_iac/preflight/cli.py": {"verify_state"},
-    "slinky_iac/drain/cli.py": {"config"},
+    "slinky_iac/drain/command.py": {"config"},
     "slinky_iac/diagram/cli.py": {"stack_config"},
     "slinky_iac/rights/cli.py": {"errors", "stack_config", "stack_state"},
     "slinky_iac/handoff/known.py": {"kube", "pulumi_command", "reach", "stack_config"},
@@ -258,7 +257,7 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "pod", "compare", "report")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]
     pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/ranking.py", "slinky_iac/drain/free.py"]
-    pure += [f"slinky_iac/drain/{name}.py" for name in ("queue", "conf_steps", "membership", "rollout", "in_service")]
+    pure += [f"slinky_iac/drain/{name}.py" for name in ("queue", "conf_steps", "members", "rollout", "scale_in_state")]
     impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}
     allowed = {"datetime"}  # the type; `now` is searched for below
     for path in pure:

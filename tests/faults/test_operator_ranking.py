@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from slinky_iac import names, stack_state
-from slinky_iac.drain.progress import Severity
+from slinky_iac.drain.plugin_process import Severity
 from slinky_iac.drain.ranking import Prediction, predicted_victims
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings

@@ -21,7 +21,7 @@ WAITER = f"""
     import pulumi
     from pulumi.dynamic import CreateResult, Resource, ResourceProvider
     from slinky_iac.drain import plugin_process
-    from slinky_iac.drain.progress import engine_report
+    from slinky_iac.drain.plugin_process import engine_report
     from slinky_iac.errors import DrainBlocked
 
     ERRORS = {{"ours": DrainBlocked, "a fault of the program": KeyError}}

@@ -2,8 +2,8 @@
 
 from slinky_iac.drain.mark import BASE_COST, Tag
 from slinky_iac.drain.observation import Goal, Observation
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
 from slinky_iac.operator_version import OperatorVersion
 

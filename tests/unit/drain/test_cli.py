@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from slinky_iac.drain import cli
-from slinky_iac.drain.owner import Owner
+from slinky_iac.drain import command
+from slinky_iac.drain.settings import Owner
 from slinky_iac.errors import DrainBlocked, KubeUnreachable
 from tests.unit.drain.test_drive import settings
 
@@ -25,9 +25,9 @@ def test_trouble_with_one_nodeset_keeps_none_of_the_others(monkeypatch):
         return 2
 
     chosen = [replace(settings(1), owner=Owner("dev", name)) for name in "abc"]
-    monkeypatch.setattr(cli, "_chosen", lambda _stack, _nodeset: chosen)
-    monkeypatch.setattr(cli, "open_session", opened)
-    monkeypatch.setattr(cli.scale, "give_back", give_back)
+    monkeypatch.setattr(command, "_chosen", lambda _stack, _nodeset: chosen)
+    monkeypatch.setattr(command, "open_session", opened)
+    monkeypatch.setattr(command.scale, "give_back", give_back)
     with pytest.raises(DrainBlocked, match="a: no route\nc: no route"):
-        cli.cancel(None, None)
+        command.cancel(None, None)
     assert asked == ["a", "b", "c"]

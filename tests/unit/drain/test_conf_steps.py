@@ -17,8 +17,8 @@ from slinky_iac.drain.conf_steps import (
     limits_exceeded,
     next_step,
 )
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, Limits
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.view import ClusterView, NodeView, Queued
 from tests.unit.drain.made import NOW, job
 

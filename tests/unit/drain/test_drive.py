@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import driver, membership, scale
+from slinky_iac.drain import driver, members, scale
 from slinky_iac.drain.actions import DeleteNodeSet
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy
@@ -513,16 +513,16 @@ def test_drain_of_a_person_does_not_hold_up_an_update():
 def test_absent_nodeset_silent_slurm_and_dead_nodes_are_told():
     w = world("1.1.0", 2)
     seen = w.observe()
-    assert membership.absent(replace(seen, nodeset=None), settings(2)) == ("there is no NodeSet hpc-worker-gpu",)
-    assert "refused" in membership.absent(replace(seen, cluster=None, problem="refused"), settings(2))[0]
+    assert members.absent(replace(seen, nodeset=None), settings(2)) == ("there is no NodeSet hpc-worker-gpu",)
+    assert "refused" in members.absent(replace(seen, cluster=None, problem="refused"), settings(2))[0]
     w.nodes["gpu-0"].down, w.nodes["gpu-0"].reason = True, "Not responding"
     del w.nodes["gpu-1"]
-    faults = membership.absent(w.observe(), settings(2))
+    faults = members.absent(w.observe(), settings(2))
     assert [fault.split()[0] for fault in faults] == ["gpu-0", "gpu-1"]
 
 
 def test_a_node_that_slurmctld_refuses_to_use_as_it_registered_is_told():
     """slurmctld drains it with words of its own, which would pass for a person's decision."""
     look = seen([pod(0)], [node(0, "IDLE+DRAIN+INVALID_REG", "gres/gpu count reported lower than configured (0 < 8)")])
-    (fault,) = membership.absent(look, settings(1))
+    (fault,) = members.absent(look, settings(1))
     assert fault.startswith("gpu-0 registered as something else than it is configured to be: gres/gpu count")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slinky_iac.drain.logins import interactive
+from slinky_iac.drain.preview import interactive
 from slinky_iac.specs.workers import replaces_pods
 from tests.unit.drain.test_observe import JOB
 

@@ -5,9 +5,8 @@ import pytest
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import OUTSIDE, OutsideSettings, reach_props
+from slinky_iac.drain.settings import OUTSIDE, OutsideSettings, Owner, reach_props
 from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
 from tests.unit.drain.made import NOW
 from tests.unit.slurmrest.fake import FakeSlurm, node

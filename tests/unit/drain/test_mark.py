@@ -20,8 +20,8 @@ from slinky_iac.drain.mark import (
     tag_of,
     unmark,
 )
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.ranking import INT32_MIN
+from slinky_iac.drain.settings import Owner
 from tests.unit.drain.made import NOW, OWNER, given_up, pod
 
 WIRE = '{"cost":-1000000000,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}'

@@ -3,7 +3,7 @@
 import pytest
 
 from slinky_iac.drain.maintenance import HostsPlan, plan_hosts
-from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.view import ClusterView
 from tests.unit.drain.made import NOW, job, node
 

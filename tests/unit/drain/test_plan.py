@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.describe import lines, plan_props, unknown_props
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.plan import _choice_blocks, is_forced, plan_scale_in, with_costs
+from slinky_iac.drain.plan import _choice_blocks, is_forced, plan_scale_in, plan_teardown, with_costs
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
-from slinky_iac.drain.teardown import plan_teardown
 from slinky_iac.drain.text import iso, jobs_in_words
 from slinky_iac.drain.view import ClusterView, Queued, ReservationView
 from slinky_iac.operator_version import OperatorVersion

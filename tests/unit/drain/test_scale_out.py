@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from slinky_iac.drain.scale_out import LEFT_BEHIND, names_in_use, records_without_pods, stale_records
+from slinky_iac.drain.members import LEFT_BEHIND, names_in_use, records_without_pods, stale_records
 from tests.unit.drain.made import NOW, OURS, OWNER, given_up, job, node, nodeset, pod, seen
 
 TERMINATING = "slurm-operator: Pod is terminating"

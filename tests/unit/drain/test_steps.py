@@ -22,10 +22,10 @@ from slinky_iac.drain.actions import (
 )
 from slinky_iac.drain.mark import BASE_COST, Mark, Tag
 from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.owner import Owner
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
-from slinky_iac.drain.scene import scene
+from slinky_iac.drain.scale_in_state import scene
+from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.steps import FIRST_ANSWER_S, HANDED_OVER_S, _hand_over, next_step
 from slinky_iac.drain.view import ClusterView, JobView, NodeView
 from tests.unit.drain.made import (

@@ -2,7 +2,7 @@
 
 from slinky_iac.drain.describe import plan_props
 from slinky_iac.drain.mark import Tag
-from slinky_iac.drain.teardown import plan_teardown
+from slinky_iac.drain.plan import plan_teardown
 from slinky_iac.drain.view import ClusterView
 from tests.unit.drain.made import NOW, OWNER, given_up, job, node, nodeset, pod
 

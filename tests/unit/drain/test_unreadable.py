@@ -7,11 +7,10 @@ import pytest
 
 from slinky_iac.drain.actions import Stop
 from slinky_iac.drain.cost import Kind, assess
-from slinky_iac.drain.deadline import deadline_step
 from slinky_iac.drain.free import Busy, Free, Unknown, verdict
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.scene import scene
+from slinky_iac.drain.scale_in_state import deadline_step, scene
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.view import ClusterView
 from tests.unit.drain import made

@@ -1,4 +1,4 @@
-"""Slurm's records of the names that new pods take: those of earlier pods, and those of somebody else's nodes.
+"""Whether a NodeSet's pods are Slurm nodes that take jobs, what keeps them from it, and what clears that. Pure.
 
 The operator names new pods by the lowest free ordinals, so names come again, and with them slurmctld's record: a preStop
 hook sets the node DOWN ("Pod is terminating"; releases from 1.2 on leave the record so for good), on top of the drain
@@ -6,10 +6,9 @@ with which a scale-in took the pod. The new slurmd's registration may lift DOWN 
 slurmctld), never DRAIN.
 
 Only reasons of ours and of the operator are cleared, and only those older than the pod: a younger one may be the sign of
-the pod's own end, and then a job started there would die with it. A record whose pod is gone for good is deleted.
-
-A name may also be in use: another Kubernetes cluster has a NodeSet of the same name at the same slurmctld. slurmctld gives
-the name to whoever registers last and ends the jobs of the one before (watched with 26.05.5: NODE_FAIL).
+the pod's own end, and then a job started there would die with it. A record whose pod is gone for good is deleted. Drains of
+people stay, are named, and don't hold up an update: they are somebody's decision. Nodes over an autoscaler's maximum stay
+drained too, until it lowers its number.
 """
 
 from __future__ import annotations
@@ -19,8 +18,11 @@ from collections.abc import Collection
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.drain.actions import Done, Resume, Step, Stop, Wait
+from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.owner import Owner
+from slinky_iac.drain.settings import GateSettings, Owner
+from slinky_iac.drain.undo import release_steps
 from slinky_iac.drain.view import ClusterView, NodeView, PodView
 
 LEFT_BEHIND: Final = (names.OPERATOR_REASON_PREFIX, "Pod is terminating")
@@ -108,3 +110,75 @@ def _is_stale(pod: PodView, record: NodeView | None, owner: Owner) -> bool:
         and record.reason_at is not None
         and record.reason_at < pod.created
     )
+
+
+def fault_of(pod: PodView, seen: Observation, owner: Owner) -> str:
+    """What isn't as it should be, ``""`` where all is. A person's drain is a decision and no fault."""
+    if not pod.scheduled:
+        return f"{pod.name} has no Kubernetes node: {pod.trouble or '`kubectl describe pod` says why'}"
+    if not pod.ready:
+        return f"{pod.name} is {pod.phase} and not ready: {pod.trouble or '`kubectl logs` of its slurmd says why'}"
+    return _record_fault(pod, None if seen.cluster is None else seen.cluster.nodes.get(pod.node), owner)
+
+
+def _record_fault(pod: PodView, record: NodeView | None, owner: Owner) -> str:
+    if record is None:
+        return f"{pod.node} is not registered with slurmctld, though its pod is ready"
+    if owner.owns(record.reason) and record.drained_flag:
+        return f"{pod.node} still carries our own drain"
+    if "INVALID_REG" in record.states:  # slurmctld drains such a node itself: nobody's decision
+        return f"{pod.node} registered as something else than it is configured to be: {record.reason or 'no reason given'}"
+    if record.states & {"DOWN", "UNKNOWN", "NOT_RESPONDING"} and not record.drained_flag:
+        return f"{pod.node} is {'+'.join(sorted(record.states))}: {record.reason or 'no reason given'}"
+    return ""
+
+
+def members_step(seen: Observation, settings: GateSettings, deadline_at: int) -> Step:
+    """The next act towards all nodes in service."""
+    missing = absent(seen, settings)
+    if not missing:
+        return Done()
+    step = _given_back(settings, seen)
+    if step is not None:
+        return step
+    if seen.now >= deadline_at:
+        return Stop(
+            f"after {settings.policy.register_deadline_s} s these are not in service: {'; '.join(missing)}. Repair what is"
+            " named, then run `pulumi up` again; nodes that are in service stay so",
+            "deadline",
+        )
+    return Wait(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")
+
+
+def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
+    """What isn't as it should be, one sentence each; empty when all is well."""
+    if seen.nodeset is None:
+        return (f"there is no NodeSet {settings.resource}",)
+    if seen.cluster is None:
+        return (f"Slurm could not be asked: {seen.problem}",)
+    wanted = seen.nodeset.replicas
+    faults = [f"{len(seen.pods)} pods where {wanted} are asked for"] if len(seen.pods) != wanted else []
+    held = _held(seen, settings)
+    faults += [fault for pod in seen.pods if pod.node not in held and (fault := fault_of(pod, seen, settings.owner))]
+    faults += [f"{node} carries what an earlier pod of its name left" for node in stale_records(seen, settings.owner)]
+    return tuple(faults)
+
+
+def _held(seen: Observation, settings: GateSettings) -> frozenset[str]:
+    """Nodes that this gate has drained for an autoscaler, which lowers the number."""
+    if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.replicas <= settings.ceiling:
+        return frozenset()
+    return frozenset(pod.node for pod in seen.pods if tag_of(pod, settings.owner) is not None)
+
+
+def _given_back(settings: GateSettings, seen: Observation) -> Step | None:
+    """What gives back ours on pods that are here to stay, or clears what earlier pods of their names left."""
+    if seen.nodeset is None or len(seen.pods) != seen.nodeset.replicas:
+        return None
+    held = _held(seen, settings)
+    nodes = {pod.node for pod in seen.pods} - held
+    steps = release_steps(seen, settings.owner, lambda pod: pod.node not in held, lambda node: node in nodes)
+    stale = stale_records(seen, settings.owner)
+    if stale:
+        return Resume(stale)
+    return None if not steps or isinstance(steps[0], Wait) else steps[0]
