@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Final
@@ -16,7 +16,7 @@ from slinky_iac.handoff.script import check_script
 from slinky_iac.keys.catalogue import JWT, SLURM, SecretEntry
 from slinky_iac.keys.jwks import kids
 from slinky_iac.specs.endpoints import join_target
-from slinky_iac.specs.slurm_conf import LISTS
+from slinky_iac.specs.slurm_conf import Parameter
 
 SLURM_KEY: Final = f"{SLURM_FOLDER}/{names.SLURM_KEY_FILE}"
 SLURM_JWKS: Final = f"{SLURM_FOLDER}/{names.SLURM_JWKS_FILE}"
@@ -78,17 +78,16 @@ def resolved(config: StackConfig) -> tuple[Check, ...]:
     return tuple(("check_name", line.names[0]) for line in network.host_lines(config, None))
 
 
-def parameters(conf: str, wanted: Mapping[str, str], known: Known) -> Iterable[Check]:
+def parameters(conf: str, wanted: Iterable[tuple[Parameter, str]], known: Known) -> Iterable[Check]:
     """Checks of a configuration file's parameters."""
-    for key, value in wanted.items():
-        if key == "AuthAltParameters" and TOKEN_SET in value:
+    for each, value in wanted:
+        if each.key != "AuthAltParameters":
+            yield ("check_parameter", conf, each.key, value, *filter(None, [each.compared]))
+        elif TOKEN_SET in value:
             yield ("check_jwt_key", conf, JWT_KEY, value)
             yield ("check_jwks", conf, TOKEN_SET, *_set_words(known.token_set))
-        elif key == "AuthAltParameters":
-            yield ("check_jwt_key", conf, JWT_KEY)
         else:
-            how = ["list"] if key in LISTS else ["least"] if key == "MaxNodeCount" else []
-            yield ("check_parameter", conf, key, value, *how)
+            yield ("check_jwt_key", conf, JWT_KEY)
 
 
 def _set_words(token_set: str | None) -> tuple[str, ...]:

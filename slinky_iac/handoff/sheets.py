@@ -17,7 +17,7 @@ from slinky_iac.handoff import network, parts
 from slinky_iac.handoff.model import Handoff, Host, Placed, Role, Sheet
 from slinky_iac.handoff.parts import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.specs.endpoints import join_target
-from slinky_iac.specs.slurm_conf import auth_alt_parameters, outside_lines, outside_parameters, outside_slurm_conf
+from slinky_iac.specs.slurm_conf import outside_lines, outside_slurm_conf, parameter, required
 
 
 def roles_of(config: StackConfig) -> tuple[Role, ...]:
@@ -106,13 +106,12 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     outside = config.controller.external
     assert outside is not None
     conf = "/etc/slurm/slurm.conf"
-    parameters = outside_parameters(config)
     lines = outside_lines(config)
     checks = [
         *parts.common(config, "/usr/sbin/slurmctld"),
         *parts.slurm_key_checks(known),
         ("check_key", JWT_KEY, known.fingerprints[1] or "", "slurm"),
-        *parts.parameters(conf, parameters, known),
+        *parts.parameters(conf, required(config), known),
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
         ("check_running", "slurmctld"),
@@ -145,23 +144,18 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
     outside = config.accounting.external
     assert outside is not None
     conf = "/etc/slurm/slurmdbd.conf"
-    parameters = {
-        "DbdPort": str(outside.port),
-        "SlurmUser": "slurm",
-        "AuthType": "auth/slurm",
-        "AuthInfo": "use_client_ids",
-        "AuthAltTypes": "auth/jwt",
-        "AuthAltParameters": auth_alt_parameters(config),
-    }
+    own = {"DbdPort": str(outside.port), "SlurmUser": "slurm"}
+    shared = [(each, value) for each, value in required(config) if each.slurmdbd]
     checks = [
         *parts.common(config, "/usr/sbin/slurmdbd"),
         *parts.slurm_key_checks(known),
         ("check_key", JWT_KEY, known.fingerprints[1] or "", "slurm"),
-        *parts.parameters(conf, parameters, known),
+        *(("check_parameter", conf, key, value) for key, value in own.items()),
+        *parts.parameters(conf, shared, known),
         ("check_running", "slurmdbd"),
         ("check_tcp", "127.0.0.1", str(outside.port), "slurmdbd"),
     ]
-    text = "".join(f"{key}={value}\n" for key, value in parameters.items())
+    text = "".join(f"{key}={value}\n" for key, value in (*own.items(), *((each.key, value) for each, value in shared)))
     sheet = Sheet(
         role=Role.SLURMDBD,
         service="slurmdbd",
@@ -233,9 +227,7 @@ def _rest_conf(config: StackConfig) -> str:
         "SlurmUser": "slurm",
         "SlurmctldHost": host,
         "SlurmctldPort": port,
-        "AuthType": "auth/slurm",
-        "CredType": "cred/slurm",
-        "AuthAltTypes": "auth/jwt",
+        **{key: parameter(key).value(config) for key in ("AuthType", "CredType", "AuthAltTypes")},
     }
     if config.accounting.enabled:
         outside = config.accounting.external

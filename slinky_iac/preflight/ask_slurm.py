@@ -24,7 +24,7 @@ from slinky_iac.slurmrest.endpoints import Connect as Lead
 from slinky_iac.slurmrest.endpoints import Endpoint
 from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.signing import SigningKey
-from slinky_iac.slurmrest.survey import RunningConf, Surveyor
+from slinky_iac.slurmrest.survey import Surveyor
 
 BUDGET_S = 20.0
 """Longest wait for one answer, tries together."""
@@ -126,10 +126,12 @@ def _asked(
             why = found.token_trouble or "no token was taken"
             rest = ("admin", "conf", "partitions", "nodes", "clusters", "slurmdbd_answers", "clock")
             return replace(found, failed={**dict.fromkeys(rest, why), **found.failed})
+        found = replace(found, admin=ask("admin", lambda: _admin(client, way.user)))
+        running = ask("conf", client.running_conf)
         found = replace(
             found,
-            admin=ask("admin", lambda: _admin(client, way.user)),
-            conf=ask("conf", lambda: _conf(client.running_conf())),
+            conf=running.conf if running else None,
+            version=running.version if running else "",
             partitions=ask("partitions", lambda: _partitions(client, quick=quick)),
             nodes=None if quick else ask("nodes", lambda: _nodes(client)),
             clusters=ask("clusters", lambda: _clusters(client)),
@@ -216,36 +218,6 @@ def _admin(client: Surveyor, user: str) -> str:
     except SlurmrestAuthError as error:
         return str(error)
     return ""
-
-
-def _conf(running: RunningConf) -> facts.Conf:
-    conf = running.conf
-    return facts.Conf(
-        cluster=conf.ClusterName,
-        version=running.version,
-        auth_type=conf.AuthType,
-        auth_info=conf.AuthInfo,
-        auth_alt_types=_all(conf.AuthAltTypes),
-        auth_alt_parameters=conf.AuthAltParameters,
-        cred_type=conf.CredType,
-        slurmctld_parameters=_all(conf.SlurmctldParameters),
-        slurmctld_port=conf.SlurmctldPort,
-        max_node_count=conf.MaxNodeCount,
-        return_to_service=conf.ReturnToService,
-        gres_types=_all(conf.GresTypes),
-        slurm_user=conf.SlurmUser,
-        slurm_uid=conf.SlurmUserId,
-        storage_type=conf.AccountingStorageType,
-        storage_host=conf.AccountingStorageHost,
-        storage_port=conf.AccountingStoragePort,
-        proctrack=conf.ProctrackType,
-        task_plugins=_all(conf.TaskPlugin),
-        job_gather=conf.JobAcctGatherType,
-    )
-
-
-def _all(values: list[str] | None) -> tuple[str, ...] | None:
-    return None if values is None else tuple(values)
 
 
 def _partitions(client: Surveyor, *, quick: bool) -> tuple[facts.PartitionFacts, ...]:

@@ -1,10 +1,18 @@
-"""One check and its verdict: what was checked, from where, what came back, what to change, the line to paste."""
+"""One check and its verdict: what was checked, from where, what came back, what to change, the line to paste.
+
+A check is a row of a table: an :class:`Expect` with its name, its subject and the function that judges the facts, which
+yields an :class:`Answer` for each thing that it has to say. :mod:`slinky_iac.preflight.compare` runs the rows.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from enum import StrEnum
+from enum import Flag, StrEnum, auto
 from typing import Final
+
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.preflight.facts import Facts
 
 SLURM_CONF: Final = "in slurm.conf on slurmctld's host, then run `scontrol reconfigure` there"
 """Where most lines go."""
@@ -48,21 +56,64 @@ class Check:
     """Where to paste or run them: ``on slurmctld's host``, ``in slurm.conf …``."""
 
 
-def fine(name: str, subject: str, source: str, got: str) -> Check:
+@dataclass(frozen=True)
+class Answer:
+    """What one row says of one thing: fields as in :class:`Check`; ``about`` and ``source`` empty: the row's own."""
+
+    verdict: Verdict
+    got: str
+    change: str = ""
+    paste: tuple[str, ...] = ()
+    at: str = ""
+    about: str = ""
+    source: str = ""
+
+
+def fine(got: str, *, about: str = "", source: str = "") -> Answer:
     """Looked at, and right."""
-    return Check(name, Verdict.FINE, subject, source, got)
+    return Answer(Verdict.FINE, got, about=about, source=source)
 
 
-def unknown(name: str, subject: str, source: str, got: str, change: str = "", *paste: str, at: str = "") -> Check:
+def unknown(got: str, change: str = "", *paste: str, at: str = "", about: str = "", source: str = "") -> Answer:
     """It could not be asked: why, and how to find out."""
-    return Check(name, Verdict.UNKNOWN, subject, source, got, change, paste, at)
+    return Answer(Verdict.UNKNOWN, got, change, paste, at, about, source)
 
 
-def problem(name: str, subject: str, source: str, got: str, change: str, *paste: str, at: str = "") -> Check:
+def problem(got: str, change: str, *paste: str, at: str = "", about: str = "", source: str = "") -> Answer:
     """It doesn't fit: what came back, and what to change."""
-    return Check(name, Verdict.PROBLEM, subject, source, got, change, paste, at)
+    return Answer(Verdict.PROBLEM, got, change, paste, at, about, source)
 
 
-def warning(name: str, subject: str, source: str, got: str, change: str, *paste: str, at: str = "") -> Check:
+def warning(got: str, change: str, *paste: str, at: str = "", about: str = "", source: str = "") -> Answer:
     """It will surprise: what came back, and what to change."""
-    return Check(name, Verdict.WARNING, subject, source, got, change, paste, at)
+    return Answer(Verdict.WARNING, got, change, paste, at, about, source)
+
+
+class Run(Flag):
+    """Which runs have a row."""
+
+    WHOLE = auto()
+    """`preflight` of a stack with auth/slurm."""
+    PREVIEW = auto()
+    """The short look of every preview, which asks slurmctld a few questions and Kubernetes none."""
+    HERE = auto()
+    """`preflight --from-here-only`."""
+    MUNGE = auto()
+    """`preflight` of a stack with auth/munge."""
+
+
+@dataclass(frozen=True)
+class Expect:
+    """One row: what is expected of one thing, and who says whether it is so."""
+
+    name: str
+    subject: str
+    source: str
+    judge: Callable[[StackConfig, Facts], Iterator[Answer]]
+    runs: Run = Run.WHOLE
+
+    def checks(self, config: StackConfig, facts: Facts) -> Iterator[Check]:
+        """What the facts come to."""
+        for each in self.judge(config, facts):
+            about, source = each.about or self.subject, each.source or self.source
+            yield Check(self.name, each.verdict, about, source, each.got, each.change, each.paste, each.at)

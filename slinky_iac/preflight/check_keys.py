@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
-from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Check, fine, problem, unknown, warning
+from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.check_reach import LOST
 from slinky_iac.preflight.facts import Clock, Facts, UnreadyPod
 
@@ -21,28 +22,24 @@ CLOCKS_APART_S: Final = 60
 """auth/slurm credentials live a minute by default: daemons whose clocks are this far apart refuse each other."""
 
 
-def slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """Some slurmrestd could be asked."""
     slurm = facts.slurm
     if facts.kube.restapi and facts.kube.restapi_pods == 0:
         yield problem(
-            "slurmrestd",
-            "slurmrestd in Kubernetes",
-            "Kubernetes",
             "its Deployment is there, and no pod of it serves: nothing drains, and the operator takes nodes for drained",
             "See why: the image, the way to slurmctld, its log",
             f"kubectl -n {config.cluster.namespace} describe pods -l app.kubernetes.io/name=slurmrestd",
+            about="slurmrestd in Kubernetes",
+            source="Kubernetes",
         )
     for each in slurm.unanswered:
-        yield problem("slurmrestd", each.what, "here", each.trouble, "Drains and the operator need one: look at its log")
+        yield problem(each.trouble, "Drains and the operator need one: look at its log", about=each.what)
     if slurm.way:
         place = "in Kubernetes" if slurm.inside else "outside"
-        yield fine("slurmrestd", f"slurmrestd {place}", "here", f"{slurm.release} answers at {slurm.way}")
+        yield fine(f"{slurm.release} answers at {slurm.way}", about=f"slurmrestd {place}")
     elif slurm.trouble and not slurm.unanswered:
         yield unknown(
-            "slurmrestd",
-            "slurmrestd",
-            "here",
             slurm.trouble,
             "Until one can be asked, what only slurmctld knows stays unknown. Name one that runs, or run preflight again"
             " after `pulumi up`, which makes one",
@@ -51,55 +48,47 @@ def slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Check]:
         )
 
 
-def slurmctld(_: StackConfig, facts: Facts) -> Iterator[Check]:
+def _slurmctld(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     """slurmctld answers slurmrestd: a token refused is an answer, too."""
     said = facts.slurm.silent.get("slurmctld", "")
     if said:
         yield problem(
-            "slurmctld",
-            "slurmctld",
-            "slurmrestd",
             said,
             "Start slurmctld, or open the way to it for slurmrestd",
             "scontrol ping; systemctl status slurmctld",
             at=ON_SLURMCTLD,
         )
     elif {"accepted", "refused"} & set(facts.slurm.tokens.values()):
-        yield fine("slurmctld", "slurmctld", "slurmrestd", "answers it")
+        yield fine("answers it")
 
 
-def token(_: StackConfig, facts: Facts) -> Iterator[Check]:
+def _token(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     """A token made with our JWT key is taken in a call that checks it."""
-    slurm, subject = facts.slurm, JWT.label
+    slurm = facts.slurm
     file = f"/etc/slurm/{names.JWT_KEY_FILE}"
     by_hand = f"openssl dgst -sha256 -binary {file} | base64"
     if facts.keys_trouble:
-        yield unknown("jwt-key", subject, "here", facts.keys_trouble, "Give the stack's passphrase, then run it again")
+        yield unknown(facts.keys_trouble, "Give the stack's passphrase, then run it again", source="here")
     for source, verdict in slurm.tokens.items():
         if source not in (IN_CONFIG, IN_SECRET):
             continue  # an RSA key: check_tokens
-        what = f"{subject} of the {source} ({_print(facts, source)})"
+        what = f"JWT key of the {source} ({_print(facts, source)})"
         if verdict == "accepted":
-            yield fine("jwt-key", what, "slurmctld", "took a token made with it")
+            yield fine("took a token made with it", about=what)
         elif verdict == "refused":
             yield problem(
-                "jwt-key",
-                what,
-                "slurmctld",
                 f"refused a fresh token: {_cause(facts)}",
                 "Compare fingerprints (without SHA256: and the = at the end). Where they differ, import slurmctld's file",
                 by_hand,
                 f"base64 -w0 {file} | pulumi config set --secret jwtKey",
                 at=f"{ON_SLURMCTLD}; the second where you run pulumi",
+                about=what,
             )
         else:
-            yield unknown("jwt-key", what, "slurmctld", f"not known: {slurm.token_trouble or 'nobody was asked'}")
+            yield unknown(f"not known: {slurm.token_trouble or 'nobody was asked'}", about=what)
     if not {IN_CONFIG, IN_SECRET} & slurm.tokens.keys() and not facts.keys_trouble:
         expected = facts.keys.get(JWT.label) or facts.kube.keys.get(JWT.label) or ""
         yield unknown(
-            "jwt-key",
-            subject,
-            "slurmctld",
             f"not known: {slurm.token_trouble or 'there is no slurmrestd to ask, or no key yet'}",
             f"The fingerprint there must be {expected}; this shows it" if expected else "Compare after `pulumi up`",
             by_hand,
@@ -118,45 +107,39 @@ def _cause(facts: Facts) -> str:
     return "it has another key, its clock is over five minutes ahead, or it doesn't know the user slurm"
 
 
-def same_keys(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _same_keys(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """What the configuration imports is what the Secrets in Kubernetes hold."""
     for key in DAEMON_KEYS:
-        subject = f"Secret of {key.label}"
+        about = f"Secret of {key.label}"
         ours, theirs = facts.keys.get(key.label), facts.kube.keys.get(key.label)
         if key.label in facts.kube.keys_trouble:
-            yield unknown("key-secret", subject, "Kubernetes", f"not known: {facts.kube.keys_trouble[key.label]}")
+            yield unknown(f"not known: {facts.kube.keys_trouble[key.label]}", about=about)
         elif config.keys.source == "external" and facts.kube.namespace and theirs is None:
             yield warning(
-                "key-secret",
-                subject,
-                "Kubernetes",
                 f"isn't in namespace {config.cluster.namespace} yet. `pulumi up` waits for it for {config.keys.wait} s",
                 f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must make it: see what its maker says",
+                about=about,
             )
         elif config.keys.source == "existing" and facts.kube.namespace and theirs is None:
             yield problem(
-                "key-secret",
-                subject,
-                "Kubernetes",
                 f"isn't in namespace {config.cluster.namespace}, and keys.source is existing",
                 "Make it before `pulumi up`, from the outside hosts' own file",
                 f"kubectl -n {config.cluster.namespace} create secret generic NAME --from-file=ENTRY=FILE",
+                about=about,
             )
         elif ours and theirs and ours != theirs:
             yield problem(
-                "key-secret",
-                subject,
-                "Kubernetes",
                 f"holds {theirs}, and {key.config} of the configuration is {ours}",
                 "Pods have the Secret's key. Find out which one the outside hosts have, and set the configuration to it",
                 f"openssl dgst -sha256 -binary /etc/slurm/{key.file} | base64",
                 at=ON_SLURMCTLD,
+                about=about,
             )
         elif ours and theirs:
-            yield fine("key-secret", subject, "Kubernetes", f"holds the key of the configuration ({ours})")
+            yield fine(f"holds the key of the configuration ({ours})", about=about)
 
 
-def slurm_key(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _slurm_key(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """slurm.key is slurmctld's: proved by a slurmd in a pod that is registered, else a fingerprint to compare."""
     ready = {node for each in facts.kube.nodesets.values() for node in each.nodes}
     talking = [n.name for n in facts.slurm.nodes or () if n.name in ready and n.version and not n.states & LOST]
@@ -164,7 +147,7 @@ def slurm_key(config: StackConfig, facts: Facts) -> Iterator[Check]:
     subject = f"slurm.key ({mine or 'no fingerprint'})"
     if talking:
         some = ", ".join(talking[:6])
-        yield fine("slurm-key", subject, "slurmctld", f"slurmd of {some} is registered with it, so slurmctld has the same")
+        yield fine(f"slurmd of {some} is registered with it, so slurmctld has the same", about=subject)
         return
     compare = (
         f"The fingerprint there must be {mine}; this shows it"
@@ -176,27 +159,24 @@ def slurm_key(config: StackConfig, facts: Facts) -> Iterator[Check]:
     if kept_out is not None:
         ends = f" ({kept_out.trouble})" if kept_out.trouble else ""
         yield warning(
-            "slurm-key",
-            subject,
-            "slurmctld",
             f"no pod's slurmd is registered, {kept_out.node}'s not after {kept_out.for_s} s{ends}; with another key on"
             " slurmctld's side it looks like this",
             f"See slurmd's log (`kubectl logs -n {config.cluster.namespace} POD -c slurmd`). {compare}",
             show,
             at=EVERYWHERE,
+            about=subject,
         )
     else:
         why = "not known: only a registered slurmd proves it, and no pod's is registered yet"
-        yield unknown("slurm-key", subject, "slurmctld", why, compare, show, at=EVERYWHERE)
+        yield unknown(why, compare, show, at=EVERYWHERE, about=subject)
     if config.keys.allow_trailing_newline:
         yield warning(
-            "slurm-key",
-            subject,
-            "here",
             "keys.allowTrailingNewline is on",
             "Right only where the outside file ends with a line break as well: compare the number of bytes",
             f"wc -c /etc/slurm/{names.SLURM_KEY_FILE}",
             at=EVERYWHERE,
+            about=subject,
+            source="here",
         )
 
 
@@ -210,60 +190,67 @@ def _kept_out(facts: Facts) -> UnreadyPod | None:
     return max(slurmds, key=lambda pod: pod.for_s, default=None)
 
 
-def clocks(config: StackConfig, facts: Facts) -> Iterator[Check]:
-    """slurmctld's, the pods' and our clocks agree: tokens and credentials have times in them."""
+def _clocks(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """slurmctld's clock and ours agree: tokens and credentials have times in them."""
     controller = facts.slurm.clock
     if controller is None:
         yield unknown(
-            "clock",
-            "slurmctld's clock",
-            "slurmctld",
             f"not known: {facts.slurm.failed.get('clock', 'slurmctld was not asked')}",
             "Compare: tokens live five minutes, auth/slurm credentials one",
             "date -u; timedatectl show -p NTPSynchronized",
             at=f"{ON_SLURMCTLD} and here",
         )
     else:
-        yield _clock(controller, "slurmctld's clock", "here", controller.skew_s)
-    yield from node_clocks(config, facts)
+        yield replace(_clock(controller), source="here")
 
 
-def node_clocks(_: StackConfig, facts: Facts) -> Iterator[Check]:
+def _node_clocks(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     """The Kubernetes nodes' clocks, as the short-lived pods read them, and ours agree."""
     for report in facts.pod.reports:
         if report.clock is not None:
-            yield _clock(report.clock, "clock of a Kubernetes node", report.clock.whose, report.clock.skew_s)
+            yield replace(_clock(report.clock), source=report.clock.whose)
 
 
-def _clock(clock: Clock, subject: str, source: str, skew: int) -> Check:
+def _clock(clock: Clock) -> Answer:
+    skew = clock.skew_s
     within = int(clock.after - clock.before) + 1
     if abs(skew) <= CLOCKS_AGREE_S and within > CLOCKS_APART_S:
-        return unknown("clock", subject, source, f"not known: it took {within} s to read it", "Run preflight again")
+        return unknown(f"not known: it took {within} s to read it", "Run preflight again")
     if abs(skew) <= CLOCKS_AGREE_S:
-        return fine("clock", subject, source, f"agrees with ours within {within} s")
+        return fine(f"agrees with ours within {within} s")
     where = f"is {abs(skew)} s {'ahead of' if skew > 0 else 'behind'} ours"
     advice = "Run NTP on all hosts: credentials of auth/slurm live a minute, tokens and munge's credentials five"
     command = "timedatectl show -p NTPSynchronized"
     make = problem if abs(skew) >= CLOCKS_APART_S else warning
-    return make("clock", subject, source, where, advice, command, at="on both hosts")
+    return make(where, advice, command, at="on both hosts")
 
 
-def key_age(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _key_age(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """No key is older than keys.maxAge allows."""
     most = config.keys.max_age
     if most is None:
         return
     for key in DAEMON_KEYS:
-        age, subject = facts.kube.keys_age_s.get(key.label), f"age of {key.label}"
+        age, about = facts.kube.keys_age_s.get(key.label), f"age of {key.label}"
         if age is None:
             why = facts.kube.keys_trouble.get(key.label) or facts.kube.trouble or "there is no Secret yet"
-            yield unknown("key-age", subject, "Kubernetes", f"not known: {why}")
+            yield unknown(f"not known: {why}", about=about)
         elif age > most:
             how = f"python -m slinky_iac keys rotate {key.name} --plan"
             got = f"{int(age // 86400)} days, and keys.maxAge is {most // 86400} days"
-            yield warning("key-age", subject, "Kubernetes", got, "Replace it (docs/keys.md). This shows how", how)
+            yield warning(got, "Replace it (docs/keys.md). This shows how", how, about=about)
         else:
-            yield fine("key-age", subject, "Kubernetes", f"{int(age // 86400)} days")
+            yield fine(f"{int(age // 86400)} days", about=about)
 
 
-CHECKS = (slurmrestd, slurmctld, token, same_keys, slurm_key, clocks, key_age)
+_SHORT: Final = Run.WHOLE | Run.PREVIEW
+EXPECTED: Final = (
+    Expect("slurmrestd", "slurmrestd", "here", _slurmrestd),
+    Expect("slurmctld", "slurmctld", "slurmrestd", _slurmctld, _SHORT),
+    Expect("jwt-key", "JWT key", "slurmctld", _token, _SHORT),
+    Expect("key-secret", "Secrets of keys", "Kubernetes", _same_keys),
+    Expect("slurm-key", "slurm.key", "slurmctld", _slurm_key),
+    Expect("clock", "slurmctld's clock", "slurmctld", _clocks, _SHORT),
+    Expect("clock", "clock of a Kubernetes node", "pod", _node_clocks, _SHORT | Run.MUNGE),
+    Expect("key-age", "age of keys", "Kubernetes", _key_age),
+)

@@ -2,70 +2,79 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
+from typing import Final
 
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, fine, problem, unknown, warning
-from slinky_iac.preflight.facts import Facts, PartitionFacts
-from slinky_iac.specs.slurm_conf import nodeset_lines, partition_lines
+from slinky_iac.preflight.check import (
+    ON_SLURMCTLD,
+    RESTARTED,
+    SLURM_CONF,
+    Answer,
+    Expect,
+    Run,
+    fine,
+    problem,
+    unknown,
+    warning,
+)
+from slinky_iac.preflight.facts import Facts
+from slinky_iac.specs.slurm_conf import line, nodeset_lines, parameter, partition_lines
 
 
-def lines(config: StackConfig, facts: Facts) -> Iterator[Check]:
-    """slurmctld has a partition, and in it a NodeSet, for every one of the stack's."""
+def _missing(config: StackConfig, facts: Facts) -> list[str]:
+    """Partitions that the stack has and slurmctld hasn't."""
+    there = {each.name for each in facts.slurm.partitions or ()}
+    return [name for name in partition_lines(config) if name not in there]
+
+
+def _unseen(config: StackConfig, facts: Facts) -> list[str]:
+    """NodeSets that no partition of slurmctld's names."""
+    in_use = {name for each in facts.slurm.partitions or () for name in each.nodesets}
+    return [name for name in config.nodesets if name not in in_use]
+
+
+def _partitions(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """An external slurmctld has every partition of the stack."""
+    wanted, own = partition_lines(config), nodeset_lines(config)
     if config.controller.external is None:
-        yield from _inside(config, facts)
         return
-    wanted, seen = partition_lines(config), facts.slurm.partitions
-    own = nodeset_lines(config)
-    if seen is None:
+    if facts.slurm.partitions is None:
         yield unknown(
-            "partitions",
-            "NodeSet= and PartitionName= lines",
-            "slurmctld",
             f"not known: {facts.slurm.failed.get('partitions', 'slurmctld was not asked')}",
             "slurm.conf must have these lines",
             *own.values(),
             *wanted.values(),
             at=SLURM_CONF,
         )
-        return
-    there = {each.name for each in seen}
-    missing = [name for name in wanted if name not in there]
-    in_use = {name for each in seen for name in each.nodesets}
-    unseen = [name for name in own if name not in in_use]
-    if missing:
-        also = [own[name] for name in unseen if _needed(config, name, missing)]
+    elif missing := _missing(config, facts):
+        also = [own[name] for name in _unseen(config, facts) if _needed(config, name, missing)]
         yield problem(
-            "partitions",
-            f"partitions {', '.join(missing)}",
-            "slurmctld",
             "has none of that name: nobody can submit to them",
             "Add",
             *also,
             *(wanted[name] for name in missing),
             at=SLURM_CONF,
+            about=f"partitions {', '.join(missing)}",
         )
     elif wanted:
-        yield fine("partitions", f"partitions {', '.join(wanted)}", "slurmctld", "has them")
-    yield from _nodesets(config, own, unseen, missing)
-    yield from _left(wanted, own, seen)
+        yield fine("has them", about=f"partitions {', '.join(wanted)}")
 
 
-def _left(wanted: dict[str, str], own: dict[str, str], seen: Iterable[PartitionFacts]) -> Iterator[Check]:
-    """Partitions over the stack's NodeSets that the stack doesn't have: whoever takes their lines out loses their jobs."""
-    for each in seen:
-        if each.name not in wanted and own.keys() & set(each.nodesets):
-            yield warning(
-                "partitions-left",
-                f"partition {each.name}",
-                "slurmctld",
-                f"has it over {', '.join(sorted(own.keys() & set(each.nodesets)))}, and the stack hasn't: if its line goes,"
-                f" {losing([each.name], (), each.jobs)}",
-                "Add it to partitions, or close and empty it before its line goes",
-                *closing_steps([each.name], ()),
-                at=ON_SLURMCTLD,
-            )
+def _written(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """With slurmctld in Kubernetes the operator writes the lines; after `pulumi up` they are there."""
+    wanted = partition_lines(config)
+    if config.controller.external is not None or facts.slurm.partitions is None or not wanted:
+        return
+    if missing := _missing(config, facts):
+        yield problem(
+            "has none of that name, and the operator should have written them",
+            "Run `pulumi up`; where that is done, look at the operator's log and the Controller's events",
+            about=f"partitions {', '.join(missing)}",
+        )
+    else:
+        yield fine("has them", about=f"partitions {', '.join(wanted)}")
 
 
 def _needed(config: StackConfig, nodeset: str, partitions: list[str]) -> bool:
@@ -73,134 +82,120 @@ def _needed(config: StackConfig, nodeset: str, partitions: list[str]) -> bool:
     return nodeset in partitions or any(nodeset in names for names in shared)
 
 
-def _nodesets(config: StackConfig, own: dict[str, str], unseen: list[str], missing: list[str]) -> Iterator[Check]:
+def _nodesets(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """NodeSet= lines show in the partitions that name them, and nowhere else."""
-    expected = [name for name in unseen if config.nodesets[name].partition.enabled and name not in missing]
-    if expected:
+    if config.controller.external is None or facts.slurm.partitions is None:
+        return
+    own, unseen, missing = nodeset_lines(config), _unseen(config, facts), _missing(config, facts)
+    if expected := [name for name in unseen if config.nodesets[name].partition.enabled and name not in missing]:
         yield warning(
-            "nodeset-lines",
-            f"NodeSet= lines of {', '.join(expected)}",
-            "slurmctld",
             "their partitions don't name them: unless they hold ALL nodes, the pods are in no partition",
             "Add, and name them in their partitions' Nodes=",
             *(own[name] for name in expected),
             at=SLURM_CONF,
+            about=f"NodeSet= lines of {', '.join(expected)}",
         )
-    hidden = [name for name in unseen if not config.nodesets[name].partition.enabled]
-    if hidden:
+    if hidden := [name for name in unseen if not config.nodesets[name].partition.enabled]:
         yield unknown(
-            "nodeset-lines",
-            f"NodeSet= lines of {', '.join(hidden)}",
-            "slurmctld",
             "not known: slurmctld tells them only by partitions that name them, and these have none of their own",
             "slurm.conf must have them",
             *(own[name] for name in hidden),
             at=SLURM_CONF,
+            about=f"NodeSet= lines of {', '.join(hidden)}",
         )
-    shown = [name for name in own if name not in unseen]
-    if shown:
-        yield fine("nodeset-lines", f"NodeSet= lines of {', '.join(shown)}", "slurmctld", "partitions name them")
+    if shown := [name for name in own if name not in unseen]:
+        yield fine("partitions name them", about=f"NodeSet= lines of {', '.join(shown)}")
 
 
-def _inside(config: StackConfig, facts: Facts) -> Iterator[Check]:
-    """With slurmctld in Kubernetes the operator writes the lines; after `pulumi up` they are there."""
-    wanted, seen = partition_lines(config), facts.slurm.partitions
-    if seen is None or not wanted:
-        return
-    missing = [name for name in wanted if name not in {each.name for each in seen}]
-    if missing:
-        yield problem(
-            "partitions",
-            f"partitions {', '.join(missing)}",
-            "slurmctld",
-            "has none of that name, and the operator should have written them",
-            "Run `pulumi up`; where that is done, look at the operator's log and the Controller's events",
-        )
-    else:
-        yield fine("partitions", f"partitions {', '.join(wanted)}", "slurmctld", "has them")
+def _left(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """Partitions over the stack's NodeSets that the stack doesn't have: whoever takes their lines out loses their jobs."""
+    wanted, own = partition_lines(config), nodeset_lines(config)
+    for each in facts.slurm.partitions or () if config.controller.external is not None else ():
+        if each.name not in wanted and own.keys() & set(each.nodesets):
+            yield warning(
+                f"has it over {', '.join(sorted(own.keys() & set(each.nodesets)))}, and the stack hasn't: if its line goes,"
+                f" {losing([each.name], (), each.jobs)}",
+                "Add it to partitions, or close and empty it before its line goes",
+                *closing_steps([each.name], ()),
+                at=ON_SLURMCTLD,
+                about=f"partition {each.name}",
+            )
 
 
-def storage(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _storage(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """slurmctld accounts to slurmdbd, to the one that the configuration names."""
-    conf, accounting = facts.slurm.conf, config.accounting
-    if not accounting.enabled or conf is None or conf.storage_type is None:
+    conf, external = facts.slurm.conf, config.accounting.external
+    if not config.accounting.enabled or conf is None or conf.AccountingStorageType is None:
         return
-    outside, subject = accounting.external, "AccountingStorageType"
-    host = f"AccountingStorageHost={outside.host}" if outside is not None else ""
-    port = f"AccountingStoragePort={outside.port}" if outside is not None else ""
-    if conf.storage_type != "accounting_storage/slurmdbd":
+    if conf.AccountingStorageType != "accounting_storage/slurmdbd":
+        keys = ("AccountingStorageHost", "AccountingStoragePort") if external is not None else ()
         yield problem(
-            "accounting",
-            subject,
-            "slurmctld",
-            f"is {conf.storage_type or 'unset'}: jobs are not accounted",
+            f"is {conf.AccountingStorageType or 'unset'}: {parameter('AccountingStorageType').without}",
             "Set it, or accounting.enabled: false",
-            *filter(None, ("AccountingStorageType=accounting_storage/slurmdbd", host, port)),
+            "AccountingStorageType=accounting_storage/slurmdbd",
+            *(line(key, config) for key in keys),
             at=RESTARTED,
         )
-    elif outside is not None and conf.storage_port not in (None, outside.port):
+    elif external is not None and conf.AccountingStoragePort not in (None, external.port):
         yield problem(
-            "accounting",
-            "AccountingStoragePort",
-            "slurmctld",
-            f"is {conf.storage_port}, and accounting.external.port is {outside.port}",
+            f"is {conf.AccountingStoragePort}, and accounting.external.port is {external.port}",
             "Set the one that slurmdbd listens on",
-            f"port: {conf.storage_port}",
+            f"port: {conf.AccountingStoragePort}",
             at="in Pulumi.<stack>.yaml, under slinky-iac:accounting, external",
+            about="AccountingStoragePort",
         )
     else:
-        yield fine("accounting", subject, "slurmctld", f"is slurmdbd at {conf.storage_host} port {conf.storage_port}")
+        yield fine(f"is slurmdbd at {conf.AccountingStorageHost} port {conf.AccountingStoragePort}")
 
 
-def registered(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _registered(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """slurmctld is registered with slurmdbd, under our name."""
     if not config.accounting.enabled:
         return
     name, rows = config.cluster.name, facts.slurm.clusters
     subject = f"cluster {name} in slurmdbd"
     by_hand = "sacctmgr -n show cluster format=cluster,controlhost,controlport"
-    said = facts.slurm.silent.get("slurmdbd", "")
-    if said:
+    row = next((each for each in rows or () if each.name == name), None)
+    if said := facts.slurm.silent.get("slurmdbd", ""):
         yield problem(
-            "slurmdbd",
-            "slurmdbd",
-            "slurmrestd",
             said,
             "slurmctld takes our token, so slurmdbd is down, slurmrestd has no way to it, or it refuses the token: it must"
             " have the same JWT key, and reads a new one only when it is restarted",
             "systemctl status slurmdbd; grep -i AuthAlt /etc/slurm/slurmdbd.conf",
             at="on slurmdbd's host",
+            source="slurmrestd",
         )
-        return
-    if rows is None:
+    elif rows is None:
         why = facts.slurm.failed.get("clusters", "slurmdbd was not asked")
         change = "It must list the cluster with slurmctld's address and port"
-        yield unknown("slurmdbd", subject, "slurmdbd", f"not known: {why}", change, by_hand, at=ON_SLURMCTLD)
-        return
-    row = next((each for each in rows if each.name == name), None)
-    if row is None:
+        yield unknown(f"not known: {why}", change, by_hand, at=ON_SLURMCTLD, about=subject)
+    elif row is None:
         known = ", ".join(sorted(each.name for each in rows)) or "none"
         yield problem(
-            "slurmdbd",
-            subject,
-            "slurmdbd",
             f"isn't there; it has {known}",
             "slurmctld registers by itself once it reaches slurmdbd: check ClusterName, AccountingStorageHost and its log",
             by_hand,
             at=ON_SLURMCTLD,
+            about=subject,
         )
     elif not row.host or not row.port:
         yield problem(
-            "slurmdbd",
-            subject,
-            "slurmdbd",
             "is there, and no slurmctld is registered (host empty, port 0)",
             "Start slurmctld, or repair its way to slurmdbd: jobs are kept back and lost at its queue's limit",
             by_hand,
             at=ON_SLURMCTLD,
+            about=subject,
         )
     else:
-        yield fine("slurmdbd", subject, "slurmdbd", f"slurmctld is registered from {row.host} port {row.port}")
+        yield fine(f"slurmctld is registered from {row.host} port {row.port}", about=subject)
 
 
-CHECKS = (lines, storage, registered)
+_SHORT: Final = Run.WHOLE | Run.PREVIEW
+EXPECTED: Final = (
+    Expect("partitions", "NodeSet= and PartitionName= lines", "slurmctld", _partitions, _SHORT),
+    Expect("partitions", "PartitionName= lines", "slurmctld", _written),
+    Expect("nodeset-lines", "NodeSet= lines", "slurmctld", _nodesets, _SHORT),
+    Expect("partitions-left", "partitions", "slurmctld", _left, _SHORT),
+    Expect("accounting", "AccountingStorageType", "slurmctld", _storage, _SHORT),
+    Expect("slurmdbd", "slurmdbd", "slurmdbd", _registered, _SHORT),
+)

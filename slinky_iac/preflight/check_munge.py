@@ -7,59 +7,51 @@ concern here: advice about it would break the cluster that it is given to.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import MUNGE
-from slinky_iac.preflight import check_keys, check_reach
-from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Check, fine, problem, unknown
+from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown
 from slinky_iac.preflight.facts import Facts
 
 
-def key(config: StackConfig, facts: Facts) -> Iterator[Check]:
-    """The configuration's munge.key is the Secret's; the outside hosts' own is compared by hand."""
+def _secret(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """The configuration's munge.key is the Secret's."""
     ours, theirs = facts.keys.get(MUNGE.label), facts.kube.keys.get(MUNGE.label)
-    secret = f"Secret of {MUNGE.label}"
-    if facts.keys_trouble:
-        yield unknown("munge-key", MUNGE.label, "here", facts.keys_trouble, "Give the stack's passphrase, then run it again")
     if MUNGE.label in facts.kube.keys_trouble:
-        yield unknown("key-secret", secret, "Kubernetes", f"not known: {facts.kube.keys_trouble[MUNGE.label]}")
+        yield unknown(f"not known: {facts.kube.keys_trouble[MUNGE.label]}")
     elif config.keys.source == "existing" and facts.kube.namespace and theirs is None:
         yield problem(
-            "key-secret",
-            secret,
-            "Kubernetes",
             f"isn't in namespace {config.cluster.namespace}, and keys.source is existing",
             "Make it before `pulumi up`, from an outside host's own file",
             f"kubectl -n {config.cluster.namespace} create secret generic NAME --from-file=ENTRY=FILE",
         )
     elif ours and theirs and ours != theirs:
         yield problem(
-            "key-secret",
-            secret,
-            "Kubernetes",
             f"holds {theirs}, and mungeKey of the configuration is {ours}",
             "The outside hosts' file tells which is right; docs/munge.md says how to change it (A new munge.key)",
         )
     elif ours and theirs:
-        yield fine("key-secret", secret, "Kubernetes", "is the configuration's")
-    expected = ours or theirs
+        yield fine("is the configuration's")
+
+
+def _key(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """The external hosts' own munge.key is compared by hand."""
+    if facts.keys_trouble:
+        yield unknown(facts.keys_trouble, "Give the stack's passphrase, then run it again", source="here")
+    expected = facts.keys.get(MUNGE.label) or facts.kube.keys.get(MUNGE.label)
     yield unknown(
-        "munge-key",
-        f"{MUNGE.label} ({expected or 'no fingerprint'})",
-        "nobody",
         "not known: no daemon of this stack's could show that the outside hosts have the same",
         f"The fingerprint there must be {expected}; this shows it" if expected else "Compare with mungeKeyFingerprint",
         f"openssl dgst -sha256 -binary /etc/munge/{MUNGE.file} | base64",
         at=EVERYWHERE,
+        about=f"{MUNGE.label} ({expected or 'no fingerprint'})",
     )
 
 
-def daemons(_: StackConfig, __: Facts) -> Iterator[Check]:
+def _daemons(_: StackConfig, __: Facts) -> Iterator[Answer]:
     """What only a client can try."""
     yield unknown(
-        "slurmctld",
-        "slurmctld and slurmdbd",
-        "nobody",
         "not asked: with auth/munge this stack makes no slurmrestd to ask them through",
         "Try it as a client does",
         "scontrol ping && sinfo && sacctmgr -n show cluster",
@@ -67,18 +59,19 @@ def daemons(_: StackConfig, __: Facts) -> Iterator[Check]:
     )
 
 
-def clocks(config: StackConfig, facts: Facts) -> Iterator[Check]:
-    """The Kubernetes nodes' clocks and ours agree; slurmctld's is compared by hand."""
+def _clocks(_: StackConfig, __: Facts) -> Iterator[Answer]:
+    """slurmctld's clock is compared by hand."""
     yield unknown(
-        "clock",
-        "slurmctld's clock",
-        "nobody",
         "not known: slurmctld was not asked",
         "Compare: munge's credentials live five minutes",
         "date -u; timedatectl show -p NTPSynchronized",
         at=f"{ON_SLURMCTLD} and here",
     )
-    yield from check_keys.node_clocks(config, facts)
 
 
-CHECKS = (check_reach.api_server, check_reach.from_here, check_reach.pods, check_reach.from_pods, key, daemons, clocks)
+EXPECTED: Final = (
+    Expect("key-secret", f"Secret of {MUNGE.label}", "Kubernetes", _secret, Run.MUNGE),
+    Expect("munge-key", MUNGE.label, "nobody", _key, Run.MUNGE),
+    Expect("slurmctld", "slurmctld and slurmdbd", "nobody", _daemons, Run.MUNGE),
+    Expect("clock", "slurmctld's clock", "nobody", _clocks, Run.MUNGE),
+)

@@ -3,10 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
+from typing import Final
 
+from slinky_iac.config.connections import on_host_network, parts
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import ON_SLURMCTLD, SLURM_CONF, Check, fine, problem, unknown, warning
-from slinky_iac.preflight.check_networks import guarded, refusal
+from slinky_iac.names import Part
+from slinky_iac.preflight.check import (
+    ON_SLURMCTLD,
+    SLURM_CONF,
+    Answer,
+    Expect,
+    Run,
+    fine,
+    problem,
+    unknown,
+    warning,
+)
 from slinky_iac.preflight.facts import Facts, NodeFacts, Place, PodReport, Tried
 from slinky_iac.specs.slurm_conf import host_line
 
@@ -15,108 +28,130 @@ ONLY_USERS = "external.slurmrestd.url"
 NEEDED_HERE = "slurmrest.url"
 """The setting of the slurmrestd that this program itself asks."""
 LOST = frozenset({"NOT_RESPONDING", "INVALID_REG"})
+_PARTS: Final[dict[str, Part]] = {"controller": "slurmctld", "accounting": "slurmdbd", "restapi": "slurmrestd"}
 
 
-def api_server(_: StackConfig, facts: Facts) -> Iterator[Check]:
+def _api_server(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     """The Kubernetes API server answers."""
     kube = facts.kube
     if kube.trouble:
         yield problem(
-            "api-server",
-            "Kubernetes API server",
-            "here",
-            kube.trouble,
-            "Check kubeconfig, VPN and firewall, or set kubernetes.kubeconfig and kubernetes.context",
+            kube.trouble, "Check kubeconfig, VPN and firewall, or set kubernetes.kubeconfig and kubernetes.context"
         )
     elif kube.server:
-        yield fine("api-server", "Kubernetes API server", "here", f"{kube.release} answers at {kube.server}")
+        yield fine(f"{kube.release} answers at {kube.server}")
 
 
-def from_here(_: StackConfig, facts: Facts) -> Iterator[Check]:
+def _from_here(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     """Every outside daemon takes a TCP connection from here, or from the pods alone."""
     for seen in facts.here:
-        yield _from_here(seen, facts)
+        yield _tried_here(seen, facts)
 
 
-def from_pods(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _from_pods(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """Every daemon takes a TCP connection from a pod, but those that a NetworkPolicy of the stack guards."""
     for report in facts.pod.reports:
-        for seen in report.tried:
-            if guarded(config, seen):
-                yield refusal(config, facts, seen, _shown(seen.place), f"pod on {report.node}")
-            else:
-                yield _from_pod(seen, report)
-    if facts.pod.reports:
-        return
+        yield from (_tried_in_pod(seen, report) for seen in report.tried if not _guarded(config, seen))
     again = "Run it again without --no-pod" if facts.pod.skipped else "Run it again once that is mended"
-    for seen in facts.here:
+    for seen in facts.here if not facts.pod.reports else ():
         yield unknown(
-            "connect",
-            _shown(seen.place),
-            "a pod",
             "not asked: " + (facts.pod.trouble or "no pod was made"),
             f"{again}, or try from a pod",
             f"timeout 5 bash -c '</dev/tcp/{seen.place.host}/{seen.place.port}' && echo open",
             at="in any pod of the cluster",
+            about=_shown(seen.place),
         )
+
+
+def _guarded(config: StackConfig, seen: Tried) -> bool:
+    """Whether a NetworkPolicy of the stack is for the pods behind this Service."""
+    part = _PARTS.get(seen.place.path)
+    return config.network_policies.enabled and part is not None and part in parts(config)
+
+
+def _policies(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """The stack's NetworkPolicies are enforced: a short-lived pod has no label of the cluster, so daemons refuse it."""
+    for report in facts.pod.reports:
+        for seen in filter(partial(_guarded, config), report.tried):
+            yield _refusal(config, facts, seen, about=_shown(seen.place), source=f"pod on {report.node}")
+
+
+def _refusal(config: StackConfig, facts: Facts, seen: Tried, *, about: str, source: str) -> Answer:
+    """What a connection says of the policies: it is to be refused."""
+    if not seen.open:
+        if facts.slurm.nodes is not None:
+            return fine(f"refuses a pod that is none of the cluster's: {seen.trouble}", about=about, source=source)
+        return unknown(
+            f"{seen.trouble}, and slurmrestd doesn't answer: refused by a policy, or down",
+            "Run preflight again once slurmrestd answers",
+            about=about,
+            source=source,
+        )
+    if on_host_network(config, "slurmd"):
+        return fine("takes connections; on the host network this pod has its node's address", about=about, source=source)
+    return warning(
+        "takes the connection of a pod that is none of the cluster's, though networkPolicies.enabled is true",
+        "Run `pulumi up` where the policies aren't made yet. Else the network plugin enforces none, or another policy lets"
+        " everybody in (docs/networks.md)",
+        "kubectl get networkpolicies -A",
+        about=about,
+        source=source,
+    )
 
 
 def _shown(place: Place) -> str:
     return f"{place.daemon} at {place.host} port {place.port}"
 
 
-def _from_here(seen: Tried, facts: Facts) -> Check:
+def _tried_here(seen: Tried, facts: Facts) -> Answer:
     subject = _shown(seen.place)
     if seen.open:
-        return fine("connect", subject, "here", f"takes connections{_at(seen)}")
+        return fine(f"takes connections{_at(seen)}", about=subject)
     same = [each for report in facts.pod.reports for each in report.tried if each.place == seen.place]
     if seen.place.path == NEEDED_HERE:
-        return problem("connect", subject, "here", seen.trouble, f"Drains go there: check {NEEDED_HERE} and the firewall")
+        return problem(seen.trouble, f"Drains go there: check {NEEDED_HERE} and the firewall", about=subject)
     if same and all(each.open for each in same):
-        return fine("connect", subject, "here", f"{seen.trouble}; pods reach it, and only they have to")
+        return fine(f"{seen.trouble}; pods reach it, and only they have to", about=subject)
     return warning(
-        "connect",
-        subject,
-        "here",
         seen.trouble,
         "Check the address, the daemon, the firewall and the route; where only pods can reach it, nothing is wrong",
+        about=subject,
     )
 
 
-def _from_pod(seen: Tried, report: PodReport) -> Check:
+def _tried_in_pod(seen: Tried, report: PodReport) -> Answer:
     place, subject, source = seen.place, _shown(seen.place), f"pod on {report.node}"
     if seen.open:
-        return fine("connect", subject, source, f"takes connections{_at(seen)}")
+        return fine(f"takes connections{_at(seen)}", about=subject, source=source)
     if place.path == ONLY_USERS:
-        return warning("connect", subject, source, seen.trouble, "No pod needs it, but jobs in pods that use it would fail")
+        return warning(
+            seen.trouble, "No pod needs it, but jobs in pods that use it would fail", about=subject, source=source
+        )
     if place.is_service:
         daemon = place.daemon.partition("'")[0]
         return problem(
-            "connect",
-            subject,
-            source,
             f"{seen.trouble}{_at(seen)}",
             f"The Service should lead to {daemon}: see what is behind it; where it isn't there, run `pulumi up`",
             "kubectl -n NAMESPACE get services,endpointslices",
+            about=subject,
+            source=source,
         )
     if "not known" in seen.trouble:
         return problem(
-            "connect",
-            subject,
-            source,
             seen.trouble,
             f"Give cluster DNS the name, or set {place.path}.host to the address",
             f"getent hosts {place.host}",
             at="on a host that knows the name",
+            about=subject,
+            source=source,
         )
     return problem(
-        "connect",
-        subject,
-        source,
         f"{seen.trouble}{_at(seen)}",
         f"Check that {place.daemon} listens on port {place.port} ({place.path}.port), the firewall and the route from pods",
         f"ss -ltnp 'sport = :{place.port}'",
         at=f"on the host of {place.daemon}",
+        about=subject,
+        source=source,
     )
 
 
@@ -124,67 +159,57 @@ def _at(seen: Tried) -> str:
     return f" ({seen.address})" if seen.address and seen.address != seen.place.host else ""
 
 
-def pods(_: StackConfig, facts: Facts) -> Iterator[Check]:
+def _pods(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     """A pod could be made to look from inside."""
     if facts.pod.trouble and not facts.pod.skipped:
         yield warning(
-            "pod",
-            "short-lived pod",
-            "Kubernetes",
             facts.pod.trouble,
             "Pods of the cluster may fail for the same reason. Repair what is named, or look from here only with --no-pod",
         )
 
 
-def nodes_of_pods(config: StackConfig, facts: Facts) -> Iterator[Check]:
-    """slurmctld reaches the pods: it pings every slurmd on port 6818, so its states tell."""
-    if not config.nodesets:
-        return
-    expected = sorted({node for each in facts.kube.nodesets.values() for node in each.nodes})
-    if not expected or facts.slurm.nodes is None:
-        why = "no NodeSet pod is ready yet" if not expected else facts.slurm.failed.get("nodes", "slurmctld was not asked")
-        yield unknown(
-            "pods-reached",
-            "pods, from slurmctld's host",
-            "slurmctld",
-            f"not known: {why}",
-            "Run preflight again after `pulumi up`, or try a pod's address (`kubectl get pods -A -o wide`)",
-            "timeout 5 bash -c '</dev/tcp/POD_ADDRESS/6818' && echo open",
-            at=ON_SLURMCTLD,
-        )
-        return
-    known = {node.name: node for node in facts.slurm.nodes}
-    missing = [name for name in expected if name not in known]
-    lost = [name for name in expected if name in known and known[name].states & LOST]
-    if missing:
+def _pods_registered(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """slurmctld has a node for every NodeSet pod that is ready."""
+    known = {node.name for node in facts.slurm.nodes or ()}
+    missing = [name for name in _expected(facts) if name not in known]
+    if missing and facts.slurm.nodes is not None:
         yield problem(
-            "pods-registered",
-            f"nodes {', '.join(missing)}",
-            "slurmctld",
             "has no such node, though their pods are ready",
             "Look at slurmd's log: key, MaxNodeCount, network to slurmctld",
             "kubectl logs -n NAMESPACE POD -c slurmd",
+            about=f"nodes {', '.join(missing)}",
         )
-    if lost:
+
+
+def _expected(facts: Facts) -> list[str]:
+    return sorted({node for each in facts.kube.nodesets.values() for node in each.nodes})
+
+
+def _pods_reached(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """slurmctld reaches the pods: it pings every slurmd on port 6818, so its states tell."""
+    if not config.nodesets:
+        return
+    expected, try_it = _expected(facts), "timeout 5 bash -c '</dev/tcp/POD_ADDRESS/6818' && echo open"
+    known = {node.name: node for node in facts.slurm.nodes or ()}
+    lost = [name for name in expected if name in known and known[name].states & LOST]
+    if not expected or facts.slurm.nodes is None:
+        why = "no NodeSet pod is ready yet" if not expected else facts.slurm.failed.get("nodes", "slurmctld was not asked")
+        advice = "Run preflight again after `pulumi up`, or try a pod's address (`kubectl get pods -A -o wide`)"
+        yield unknown(f"not known: {why}", advice, try_it, at=ON_SLURMCTLD)
+    elif lost:
         yield problem(
-            "pods-reached",
-            f"nodes {', '.join(lost)}",
-            "slurmctld",
             "; ".join(f"{name} is {_states(known[name])}" for name in lost),
             "slurmctld calls pods at their own addresses: route the pod network to its host, without NAT; open 6818/tcp",
-            "timeout 5 bash -c '</dev/tcp/POD_ADDRESS/6818' && echo open",
+            try_it,
             at=ON_SLURMCTLD,
+            about=f"nodes {', '.join(lost)}",
         )
-    if not missing and not lost:
-        yield fine(
-            "pods-reached",
-            f"pods of nodes {', '.join(expected[:6])}{' …' if len(expected) > 6 else ''}",
-            "slurmctld",
-            "all are registered and answer its pings",
-        )
+    elif known.keys() >= set(expected):
+        some = f"pods of nodes {', '.join(expected[:6])}{' …' if len(expected) > 6 else ''}"
+        yield fine("all are registered and answer its pings", about=some)
 
 
-def metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """The bare-metal hosts of the configuration are nodes of slurmctld's, and answer it."""
     hosts = config.external.slurmd_hosts
     if not hosts:
@@ -192,67 +217,71 @@ def metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Check]:
     lines = {host.name: host_line(host.name, host.address, host.config) for host in hosts}
     if facts.slurm.nodes is None:
         yield unknown(
-            "metal-hosts",
-            f"bare-metal hosts {', '.join(lines)}",
-            "slurmctld",
             f"not known: {facts.slurm.failed.get('nodes', 'slurmctld was not asked')}",
             "slurm.conf must have their lines",
             *lines.values(),
             at=SLURM_CONF,
+            about=f"bare-metal hosts {', '.join(lines)}",
         )
         return
     known = {node.name: node for node in facts.slurm.nodes}
     missing = [line for name, line in lines.items() if name not in known]
     if missing:
         names = ", ".join(name for name in lines if name not in known)
-        yield problem(
-            "metal-hosts", f"bare-metal hosts {names}", "slurmctld", "has no such node", "Add", *missing, at=SLURM_CONF
-        )
+        yield problem("has no such node", "Add", *missing, at=SLURM_CONF, about=f"bare-metal hosts {names}")
     there = [known[name] for name in lines if name in known]
     lost = [node for node in there if node.states & {*LOST, "UNKNOWN", "FUTURE"} or not node.version]
     for node in lost:
         yield problem(
-            "metal-hosts",
-            f"bare-metal host {node.name}",
-            "slurmctld",
             f"is {_states(node)}" if node.version else f"is {_states(node)}, and no slurmd of it ever registered",
             "Start slurmd there and look at its log: key, address, network",
             "systemctl status slurmd",
             at=f"on {node.name}",
+            about=f"bare-metal host {node.name}",
         )
     if not missing and not lost:
-        yield fine("metal-hosts", f"bare-metal hosts {', '.join(lines)}", "slurmctld", "all are nodes and answer its pings")
+        yield fine("all are nodes and answer its pings", about=f"bare-metal hosts {', '.join(lines)}")
 
 
 def _states(node: NodeFacts) -> str:
     return "+".join(sorted(node.states))
 
 
-def beyond_our_reach(config: StackConfig, _: Facts) -> Iterator[Check]:
-    """Ways that nobody can be asked about, with the command that tells."""
-    hosts, nodesets = config.external.slurmd_hosts, config.nodesets
-    if hosts and nodesets:
-        nodes = f"{hosts[0].name},{next(iter(nodesets))}-0"
+def _pods_and_metal(config: StackConfig, _: Facts) -> Iterator[Answer]:
+    """slurmd to slurmd: no daemon can be asked, so the command that tells."""
+    if config.external.slurmd_hosts and config.nodesets:
+        nodes = f"{config.external.slurmd_hosts[0].name},{next(iter(config.nodesets))}-0"
         yield unknown(
-            "pods-and-metal",
-            "bare-metal hosts and pods, to each other",
-            "nobody",
             "no daemon tells whether slurmd reaches slurmd, which steps over both halves need",
             "Run a step over one of each, as a user",
             f"srun -N2 -w {nodes} -t1 hostname",
             at="on a login host",
         )
+
+
+def _login_hosts(config: StackConfig, _: Facts) -> Iterator[Answer]:
+    """Login hosts to slurmctld: no daemon can be asked, so the command that tells."""
     if config.external.login_hosts:
         names = ", ".join(host.name for host in config.external.login_hosts)
         yield unknown(
-            "login-hosts",
-            f"login hosts {names}",
-            "nobody",
             "they register nowhere, so nobody knows whether their key and their way to slurmctld are right",
             "Ask slurmctld from there, as a user",
             "scontrol ping && sinfo",
             at=f"on {names}",
+            about=f"login hosts {names}",
         )
 
 
-CHECKS = (api_server, pods, from_here, from_pods, nodes_of_pods, metal_hosts, beyond_our_reach)
+_ANY: Final = Run.WHOLE | Run.MUNGE
+EXPECTED: Final = (
+    Expect("api-server", "Kubernetes API server", "here", _api_server, _ANY | Run.HERE),
+    Expect("pod", "short-lived pod", "Kubernetes", _pods, _ANY),
+    Expect("connect", "daemons", "here", _from_here, _ANY | Run.HERE),
+    Expect("connect", "daemons", "a pod", _from_pods, _ANY),
+    Expect("network-policies", "daemons", "a pod", _policies, _ANY),
+    Expect("pods-registered", "nodes", "slurmctld", _pods_registered),
+    Expect("pods-reached", "pods, from slurmctld's host", "slurmctld", _pods_reached),
+    Expect("metal-hosts", "bare-metal hosts", "slurmctld", _metal_hosts),
+    Expect("pods-and-metal", "bare-metal hosts and pods, to each other", "nobody", _pods_and_metal),
+    Expect("login-hosts", "login hosts", "nobody", _login_hosts),
+)

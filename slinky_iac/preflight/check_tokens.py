@@ -11,9 +11,10 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.jwks import difference
-from slinky_iac.preflight.check import ON_SLURMCTLD, Check, fine, problem, unknown, warning
+from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Token
-from slinky_iac.specs.slurm_conf import auth_alt_parameters
+from slinky_iac.slurmrest.level import ALWAYS
+from slinky_iac.specs.slurm_conf import line
 
 TOKEN_IN_CONFIG, TOKEN_IN_SECRET = "configuration (RS256)", "Secret (RS256)"
 """Where an RSA key came from, beside the JWT key's places."""
@@ -24,7 +25,7 @@ _MAKE: Final = (
 _AT: Final = "in slurm.conf and slurmdbd.conf, then restart slurmdbd and run `scontrol reconfigure`"
 
 
-def taken(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _taken(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """A token of the RSA key is taken in a call that checks it, by slurmctld and by slurmdbd."""
     if not config.keys.has_token_keys:
         return
@@ -37,55 +38,47 @@ def taken(config: StackConfig, facts: Facts) -> Iterator[Check]:
             yield _verdict(config, subject, "slurmdbd", slurm.slurmdbd_tokens[source], slurm.failed.get("clusters", ""))
     if not asked:
         why = slurm.token_trouble or "there is no slurmrestd to ask, or no key yet"
-        yield unknown(
-            "token-key", "token key", "slurmctld", f"not known: {why}", "slurm.conf must have", _line(config), at=_AT
-        )
+        yield unknown(f"not known: {why}", "slurm.conf must have", line("AuthAltParameters", config), at=_AT)
 
 
-def _verdict(config: StackConfig, subject: str, daemon: str, verdict: Token, trouble: str) -> Check:
+def _verdict(config: StackConfig, subject: str, daemon: str, verdict: Token, trouble: str) -> Answer:
     if verdict == "accepted":
-        return fine("token-key", subject, daemon, "took a token made with it")
+        return fine("took a token made with it", about=subject, source=daemon)
     if verdict == "unknown":
-        return unknown("token-key", subject, daemon, f"not known: {trouble or 'nobody was asked'}")
-    lines = ("pulumi stack output tokenKeySet > jwks.json", _line(config))
+        return unknown(f"not known: {trouble or 'nobody was asked'}", about=subject, source=daemon)
+    lines = ("pulumi stack output tokenKeySet > jwks.json", line("AuthAltParameters", config))
     if config.keys.tokens == "rs256":
         said = "refused a fresh token, and gates and commands sign with this key: nothing drains"
-        return problem("token-key", subject, daemon, said, _MAKE, *lines, at=f"the file on its host; the line {_AT}")
+        return problem(said, _MAKE, *lines, at=f"the file on its host; the line {_AT}", about=subject, source=daemon)
     said = "refused a fresh token; the JWT key signs yet (keys.tokens: prepared)"
     advice = f"Before keys.tokens: rs256: {_MAKE[0].lower()}{_MAKE[1:]}"
-    return warning("token-key", subject, daemon, said, advice, *lines, at=f"the file on its host; the line {_AT}")
+    return warning(said, advice, *lines, at=f"the file on its host; the line {_AT}", about=subject, source=daemon)
 
 
-def _line(config: StackConfig) -> str:
-    return f"AuthAltParameters={auth_alt_parameters(config)}"
-
-
-def line(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _named(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """AuthAltParameters names the set, and the JWT key beside it."""
     if not config.keys.has_token_keys:
         return
-    conf, subject = facts.slurm.conf, "AuthAltParameters"
-    if conf is None or conf.auth_alt_parameters is None:
+    conf = facts.slurm.conf
+    if conf is None or conf.AuthAltParameters is None:
         why = facts.slurm.failed.get("conf", "slurmctld doesn't tell it")
         show = "scontrol show config | grep -i '^AuthAltParameters '"
-        yield unknown(
-            "token-set", subject, "slurmctld", f"not known: {why}", f"It must be {_line(config)}", show, at=ON_SLURMCTLD
-        )
+        yield unknown(f"not known: {why}", f"It must be {line('AuthAltParameters', config)}", show, at=ON_SLURMCTLD)
         return
-    parts = conf.auth_alt_parameters.split(",")
+    parts = conf.AuthAltParameters.split(",")
     lacking = [word for word in ("jwt_key=", "jwks=") if not any(part.startswith(word) for part in parts)]
     if not lacking:
-        yield fine("token-set", subject, "slurmctld", "names the JWT key and a set of public keys")
+        yield fine("names the JWT key and a set of public keys")
         return
     what = {
         "jwt_key=": "the JWT key, so the operator's tokens are refused",
         "jwks=": f"no {names.JWKS_FILE}, so RS256 tokens are",
     }
     said = " and ".join(("lacks " if word == "jwt_key=" else "names ") + what[word] for word in lacking)
-    yield problem("token-set", subject, "slurmctld", said, "Set", _line(config), at=_AT)
+    yield problem(said, "Set", line("AuthAltParameters", config), at=_AT)
 
 
-def public_set(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _public_set(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """The ConfigMap is the set that the configuration's keys make, byte for byte: a key of somebody else's in it signs as
     any user."""
     if not config.keys.has_token_keys:
@@ -93,28 +86,48 @@ def public_set(config: StackConfig, facts: Facts) -> Iterator[Check]:
     held, wanted = facts.kube.token_set, facts.token_set
     subject = f"ConfigMap {names.token_key_set(config.cluster.resource_name)}"
     if facts.kube.token_set_trouble:
-        yield unknown("public-set", subject, "Kubernetes", f"not known: {facts.kube.token_set_trouble}")
+        yield unknown(f"not known: {facts.kube.token_set_trouble}", about=subject)
         return
     if held is None:
         return  # before the first `pulumi up`
     if wanted is None:
         why = facts.keys_trouble or "the configuration's token keys could not be read here"
-        yield unknown("public-set", subject, "Kubernetes", f"not known: {why}", "Give the stack's passphrase, run it again")
+        yield unknown(f"not known: {why}", "Give the stack's passphrase, run it again", about=subject)
         return
     found = difference(held, wanted)
     if found is None:
-        yield fine("public-set", subject, "Kubernetes", "is the set of the configuration's keys, byte for byte")
+        yield fine("is the set of the configuration's keys, byte for byte", about=subject)
     elif found.foreign or not found.readable:
         yield problem(
-            "public-set",
-            subject,
-            "Kubernetes",
             f"{found.words}; the holder of such a key can be any user of Slurm",
             "Find out who wrote it (docs/token-keys.md says how), then write the stack's own",
             "pulumi up --refresh",
+            about=subject,
         )
     else:
-        yield warning("public-set", subject, "Kubernetes", found.words, "Write the stack's own", "pulumi up --refresh")
+        yield warning(found.words, "Write the stack's own", "pulumi up --refresh", about=subject)
 
 
-CHECKS = (taken, line, public_set)
+def _admin_level(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """AdminLevel of slurmrest.user. Gates ask it again before they drain."""
+    user, slurm = config.slurmrest.user, facts.slurm
+    if user in ALWAYS:
+        return
+    subject, modify = f"slurmrest.user {user}", f"sacctmgr modify user {user} set adminlevel=Admin"
+    if slurm.admin is None:
+        why = slurm.failed.get("admin") or slurm.trouble or "Slurm was not asked"
+        look = f"sacctmgr show user {user} format=user,adminlevel"
+        yield unknown(f"not known: {why}", "Look by hand", look, at=ON_SLURMCTLD, about=subject)
+    elif slurm.admin:
+        yield problem(slurm.admin, "Give it the level", modify, at=ON_SLURMCTLD, about=subject)
+    else:
+        yield fine("is an administrator of Slurm, as drains need it", about=subject)
+
+
+_SHORT: Final = Run.WHOLE | Run.PREVIEW
+EXPECTED: Final = (
+    Expect("token-key", "token key", "slurmctld", _taken, _SHORT),
+    Expect("token-set", "AuthAltParameters", "slurmctld", _named, _SHORT),
+    Expect("public-set", "ConfigMap of public keys", "Kubernetes", _public_set),
+    Expect("admin-level", "slurmrest.user", "slurmdbd", _admin_level),
+)

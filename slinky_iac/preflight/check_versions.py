@@ -8,11 +8,13 @@ v0.0.44.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.operator_version import MINIMUM_SLURM
-from slinky_iac.preflight.check import ON_SLURMCTLD, Check, fine, problem, unknown, warning
+from slinky_iac.preflight import fence
+from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.slurm_release import of_protocol, ordinal
 from slinky_iac.slurmrest.versions import OLDER
@@ -24,41 +26,28 @@ _THREE_SINCE: Final = 24 * 2 + 1
 
 def slurmctld_release(config: StackConfig, facts: Facts) -> str:
     """slurmctld's release: its own word, else its protocol number as slurmdbd has it; empty where nobody says."""
-    conf = facts.slurm.conf
-    if conf is not None and conf.version:
-        return conf.version
+    if facts.slurm.version:
+        return facts.slurm.version
     rows = [each for each in facts.slurm.clusters or () if each.name == config.cluster.name and each.port]
     return of_protocol(rows[0].rpc_version) if rows else ""
 
 
-def slurmctld(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _slurmctld(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """slurmctld is new enough for the operator, and of the release that the configuration says."""
     release = slurmctld_release(config, facts)
     mine, wanted = ordinal(release), config.slurm_release
     least = f"{MINIMUM_SLURM[0]}.{MINIMUM_SLURM[1]:02}"
     if mine is None:
         yield unknown(
-            "version-slurmctld",
-            "slurmctld's release",
-            "slurmctld",
             "not known: nobody who was asked says it",
             f"It must be {least} or newer, and no older than {wanted}, of which the stack's images are; this shows it",
             "slurmctld -V",
             at=ON_SLURMCTLD,
         )
     elif mine < (ordinal(least) or 0):
-        yield problem(
-            "version-slurmctld",
-            "slurmctld's release",
-            "slurmctld",
-            f"is {release}",
-            f"slurm-operator needs {least} or newer: update slurmdbd, then slurmctld",
-        )
+        yield problem(f"is {release}", f"slurm-operator needs {least} or newer: update slurmdbd, then slurmctld")
     elif mine < (ordinal(wanted) or 0):
         yield problem(
-            "version-slurmctld",
-            "slurmctld's release",
-            "slurmctld",
             f"is {release}, and the stack is set to {wanted}: newer pods can't join it",
             "Update slurmctld, or set cluster.slurmVersion and give images of its release",
             f'slurmVersion: "{release[:5]}"',
@@ -66,31 +55,25 @@ def slurmctld(config: StackConfig, facts: Facts) -> Iterator[Check]:
         )
     elif mine > (ordinal(wanted) or 0):
         yield warning(
-            "version-slurmctld",
-            "slurmctld's release",
-            "slurmctld",
             f"is {release}, and the stack is set to {wanted}",
             "Older pods can join a newer slurmctld; say what it is",
             f'slurmVersion: "{release[:5]}"',
             at="in Pulumi.<stack>.yaml, under slinky-iac:cluster",
         )
     else:
-        yield fine("version-slurmctld", "slurmctld's release", "slurmctld", f"is {release}, as the stack says")
+        yield fine(f"is {release}, as the stack says")
 
 
-def slurmdbd(config: StackConfig, facts: Facts) -> Iterator[Check]:
+def _slurmdbd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """slurmdbd is no older than slurmctld. It doesn't tell its release; that it answers a client shows it isn't older."""
     if not config.accounting.enabled:
         return
-    subject, client = "slurmdbd's release", facts.slurm.release
+    client = facts.slurm.release
     controller = slurmctld_release(config, facts)
     if facts.slurm.slurmdbd_answers and client and ordinal(client) == ordinal(controller):
-        yield fine("version-slurmdbd", subject, "slurmdbd", f"understands {client[:5]}, as slurmctld is, so it is no older")
+        yield fine(f"understands {client[:5]}, as slurmctld is, so it is no older")
         return
     yield unknown(
-        "version-slurmdbd",
-        subject,
-        "slurmdbd",
         f"not known: slurmdbd tells it to nobody{_why(facts, 'slurmdbd_answers')}",
         f"It must be no older than slurmctld{f' ({controller})' if controller else ''}; this shows it",
         "slurmdbd -V",
@@ -103,27 +86,24 @@ def _why(facts: Facts, field: str) -> str:
     return f", and it could not be asked ({said})" if said else ""
 
 
-def slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Check]:
-    """slurmrestd is no newer than slurmctld, and serves the REST version that the operator speaks."""
+def _slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """slurmrestd is no newer than slurmctld."""
+    if facts.slurm.way:
+        yield _client(facts.slurm.release, slurmctld_release(config, facts))
+
+
+def _rest(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """slurmrestd serves the REST version that the operator speaks."""
     slurm = facts.slurm
     if not slurm.way:
         return
-    subject = "slurmrestd's release"
-    controller = slurmctld_release(config, facts)
-    yield from _client("version-slurmrestd", subject, "slurmrestd", slurm.release, controller)
+    served = ", ".join(slurm.served or ()) or "none that is known"
     if slurm.served is None:
-        why = slurm.failed.get("served", "it was not asked")
-        yield unknown("rest-version", "REST versions served", "slurmrestd", f"not known: {why}")
-        return
-    served = ", ".join(slurm.served) or "none that is known"
-    if OPERATOR_REST in slurm.served:
-        got = f"{served}; the operator speaks {OPERATOR_REST}"
-        yield fine("rest-version", "REST versions served", "slurmrestd", got)
+        yield unknown(f"not known: {slurm.failed.get('served', 'it was not asked')}")
+    elif OPERATOR_REST in slurm.served:
+        yield fine(f"{served}; the operator speaks {OPERATOR_REST}")
     else:
         yield problem(
-            "rest-version",
-            "REST versions served",
-            "slurmrestd",
             f"{served}, without {OPERATOR_REST}{_release(slurm.served)}",
             "slurm-operator 1.x and this program speak nothing older: Slurm 25.11 or newer is needed",
         )
@@ -135,47 +115,67 @@ def _release(served: Sequence[str]) -> str:
     return f": it is Slurm {newest}" if newest else ""
 
 
-def slurmd(config: StackConfig, facts: Facts) -> Iterator[Check]:
-    """No slurmd, registered or in an image, is newer than slurmctld or too old for it."""
+def _images(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """slurmd in an image is no newer than slurmctld, nor too old for it."""
     controller = slurmctld_release(config, facts)
     for report in facts.pod.reports:
         if report.slurmd:
-            where = f"pod on {report.node}"
-            yield from _client("version-image", f"slurmd in {report.image}", where, report.slurmd, controller)
+            about, source = f"slurmd in {report.image}", f"pod on {report.node}"
+            yield replace(_client(report.slurmd, controller), about=about, source=source)
+
+
+def _slurmds(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """No slurmd that is registered is newer than slurmctld or too old for it."""
+    controller = slurmctld_release(config, facts)
     by_release: dict[str, list[str]] = {}
     for node in facts.slurm.nodes or ():
         if node.version:
             by_release.setdefault(node.version, []).append(node.name)
     for release, nodes in sorted(by_release.items()):
         some = ", ".join(nodes[:6]) + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "")
-        yield from _client("version-slurmd", f"slurmd of {some}", "slurmctld", release, controller)
+        yield replace(_client(release, controller), about=f"slurmd of {some}")
 
 
-def _client(name: str, subject: str, source: str, release: str, controller: str) -> Iterator[Check]:
+def _client(release: str, controller: str) -> Answer:
     """One daemon that talks to slurmctld: no newer, and not too old."""
     mine, its = ordinal(release), ordinal(controller)
     if mine is None or its is None:
         got = f"is {release}" if mine is not None else "not known"
         other = f"slurmctld is {controller}" if its is not None else "slurmctld's isn't known"
-        yield unknown(name, subject, source, f"{got}; {other}", "It may not be newer than slurmctld")
-    elif mine > its:
-        yield problem(
-            name,
-            subject,
-            source,
+        return unknown(f"{got}; {other}", "It may not be newer than slurmctld")
+    if mine > its:
+        return problem(
             f"is {release}, newer than slurmctld ({controller}): slurmctld refuses it",
             f"Use {controller[:5]} or older there, or update slurmdbd and slurmctld first",
         )
-    elif its - mine > (3 if its >= _THREE_SINCE else 2):
-        yield problem(
-            name,
-            subject,
-            source,
+    if its - mine > (3 if its >= _THREE_SINCE else 2):
+        return problem(
             f"is {release}, too old for slurmctld ({controller})",
             f"Use {controller[:5]}: Slurm understands three major releases back (two before 24.11)",
         )
+    return fine(f"is {release}; slurmctld is {controller}")
+
+
+def _fence(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """The API server can have the fence that the stack asks for."""
+    if not config.cluster.fence or facts.kube.trouble:
+        return
+    if facts.kube.admission_policies is None:
+        got = "not known: the API server doesn't tell which APIs it serves"
+        yield unknown(got, "It needs Kubernetes 1.30 or newer; this shows it", "kubectl version")
+    elif facts.kube.admission_policies:
+        yield fine("the API server serves ValidatingAdmissionPolicy")
     else:
-        yield fine(name, subject, source, f"is {release}; slurmctld is {controller}")
+        at = "in Pulumi.<stack>.yaml, under slinky-iac:cluster"
+        yield problem(fence.UNSERVED, fence.CHANGE, "fence: false", at=at)
 
 
-CHECKS = (slurmctld, slurmdbd, slurmrestd, slurmd)
+EXPECTED: Final = (
+    Expect("version-slurmctld", "slurmctld's release", "slurmctld", _slurmctld, Run.WHOLE | Run.PREVIEW),
+    Expect("version-slurmdbd", "slurmdbd's release", "slurmdbd", _slurmdbd),
+    Expect("version-slurmrestd", "slurmrestd's release", "slurmrestd", _slurmrestd),
+    Expect("rest-version", "REST versions served", "slurmrestd", _rest),
+    Expect("version-image", "slurmd in an image", "pod", _images),
+    Expect("version-slurmd", "slurmd", "slurmctld", _slurmds),
+    Expect("fence", fence.SUBJECT, "Kubernetes", _fence),
+)

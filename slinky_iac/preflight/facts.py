@@ -5,7 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:  # a program without a cluster doesn't load the clients
+    from slinky_iac.slurmrest.survey import SlurmConf
 
 
 @dataclass(frozen=True)
@@ -138,37 +141,6 @@ class KubeFacts:
 
 
 @dataclass(frozen=True)
-class Conf:
-    """The part of slurmctld's running configuration that a hybrid cluster depends on (REST v0.0.45, ``conf``).
-
-    None: the answer doesn't have it. Texts are empty and numbers 0 where slurmctld has them unset.
-    """
-
-    cluster: str | None = None
-    version: str = ""
-    """slurmctld's release; empty where the answer doesn't have it."""
-    auth_type: str | None = None
-    auth_info: str | None = None
-    auth_alt_types: tuple[str, ...] | None = None
-    auth_alt_parameters: str | None = None
-    cred_type: str | None = None
-    slurmctld_parameters: tuple[str, ...] | None = None
-    slurmctld_port: int | None = None
-    max_node_count: int | None = None
-    return_to_service: str | None = None
-    """``all`` stands for 2."""
-    gres_types: tuple[str, ...] | None = None
-    slurm_user: str | None = None
-    slurm_uid: int | None = None
-    storage_type: str | None = None
-    storage_host: str | None = None
-    storage_port: int | None = None
-    proctrack: str | None = None
-    task_plugins: tuple[str, ...] | None = None
-    job_gather: str | None = None
-
-
-@dataclass(frozen=True)
 class PartitionFacts:
     """One partition that slurmctld has."""
 
@@ -252,7 +224,10 @@ class SlurmFacts:
     """slurmctld's word, by way of slurmrestd, where it ended the connection at a token; empty where it didn't."""
     admin: str | None = None
     """Why the user of our tokens is no administrator of Slurm; empty where it is one."""
-    conf: Conf | None = None
+    conf: SlurmConf | None = None
+    """slurm.conf as slurmctld runs with it (from 26.05 on)."""
+    version: str = ""
+    """slurmctld's release, where it tells; empty where it doesn't."""
     partitions: tuple[PartitionFacts, ...] | None = None
     nodes: tuple[NodeFacts, ...] | None = None
     clusters: tuple[ClusterFacts, ...] | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
@@ -13,39 +12,19 @@ from slinky_iac.errors import KubeNotFound
 from slinky_iac.keys.catalogue import JWT, TOKENS
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Retry, Timeouts
-from slinky_iac.preflight import check_conf, check_keys, check_lines, check_tokens, check_versions
+from slinky_iac.preflight import check_keys, check_tokens
 from slinky_iac.preflight.ask_slurm import Keys, ask_slurm, surveying
-from slinky_iac.preflight.check import Check
+from slinky_iac.preflight.check import Check, Run
 from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
 from slinky_iac.preflight.ways import way_of_drains
 from slinky_iac.reach import kube_connection
 from slinky_iac.slurmrest.signing import held
 
-CHECKS: Final = (
-    check_keys.slurmctld,
-    check_keys.token,
-    check_tokens.taken,
-    check_tokens.line,
-    check_keys.clocks,
-    check_versions.slurmctld,
-    check_conf.cluster_name,
-    check_conf.port,
-    check_conf.auth,
-    check_conf.client_ids,
-    check_conf.configless,
-    check_conf.max_node_count,
-    check_conf.return_to_service,
-    check_conf.gres,
-    check_lines.storage,
-    check_lines.registered,
-)
-
 
 def compare(config: StackConfig, facts: Facts) -> tuple[Check, ...]:
-    """The checks that these facts allow. Lines of an inside slurmctld are made by the very update that is previewed."""
-    outside = (check_lines.lines,) if config.controller.external is not None else ()
-    return tuple(judged((*CHECKS, *outside), config, facts))
+    """The checks that these facts allow."""
+    return tuple(judged(Run.PREVIEW, config, facts))
 
 
 def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answer_s: float) -> Facts:

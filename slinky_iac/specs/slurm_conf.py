@@ -5,17 +5,14 @@ Source: slurm.conf(5), the hybrid guide (Slurm Configuration), slurm-operator ``
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
 
 from slinky_iac import names
+from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import StackConfig
-
-LISTS = frozenset({"AuthInfo", "AuthAltTypes", "AuthAltParameters", "SlurmctldParameters", "GresTypes"})
-"""slurm.conf parameters that are lists: what is asked for may stand among others."""
-_REASONS = {
-    "SlurmctldParameters": "pods fetch their configuration; add to other SlurmctldParameters with a comma",
-    "ReturnToService": "a pod that comes back may run jobs again without an admin",
-}
 
 OPERATOR_MAX_NODE_COUNT = 1024
 """What the operator writes by itself (controller_config.go)."""
@@ -106,29 +103,100 @@ def auth_alt_parameters(config: StackConfig) -> str:
     return f"{found},jwks=/etc/slurm/{names.JWKS_FILE}" if config.keys.has_token_keys else found
 
 
-def outside_parameters(config: StackConfig) -> dict[str, str]:
-    """Parameters that slurm.conf of an outside slurmctld must hold. Those of LISTS may hold more, after a comma."""
-    parameters = {
-        "ClusterName": config.cluster.name,
-        "AuthType": "auth/slurm",
-        "CredType": "cred/slurm",
-        "AuthInfo": "use_client_ids",
-        "AuthAltTypes": "auth/jwt",
-        "AuthAltParameters": auth_alt_parameters(config),
-        "SlurmctldParameters": "enable_configless",
-        "MaxNodeCount": str(config.cluster.max_node_count),
-        "ReturnToService": "2",
-    }
-    if types := gres_types(config):
-        parameters["GresTypes"] = ",".join(types)
-    if config.accounting.enabled and config.accounting.external is not None:
-        outside = config.accounting.external
-        parameters |= {
-            "AccountingStorageType": "accounting_storage/slurmdbd",
-            "AccountingStorageHost": outside.host,
-            "AccountingStoragePort": str(outside.port),
-        }
-    return parameters
+def _accounting(value: Callable[[ExternalHost], str]) -> Callable[[StackConfig], str]:
+    """A value of stacks that account with an external slurmdbd."""
+
+    def found(config: StackConfig) -> str:
+        external = config.accounting.external if config.accounting.enabled else None
+        return "" if external is None else value(external)
+
+    return found
+
+
+class Compared(StrEnum):
+    """When a value that slurm.conf has already is enough. The words are those that check.sh takes."""
+
+    EQUAL = ""
+    LIST = "list"
+    """It may have more, after a comma."""
+    LEAST = "least"
+    """It may be a greater number."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter of slurm.conf that an external slurmctld must have."""
+
+    key: str
+    value: Callable[[StackConfig], str]
+    """What it must be; empty where this stack needs none."""
+    without: str
+    """What follows where it has another value, or none."""
+    compared: Compared = Compared.EQUAL
+    restart: bool = True
+    """slurmctld reads it only when it starts; else `scontrol reconfigure` is enough."""
+    slurmdbd: bool = False
+    """slurmdbd.conf must have it too."""
+    comment: str = ""
+    """A line above it, for the admin."""
+
+
+REQUIRED: Final = (
+    Parameter("ClusterName", lambda config: config.cluster.name, "this may be another cluster"),
+    Parameter("AuthType", lambda _: "auth/slurm", "pods can't speak to it at all", slurmdbd=True),
+    Parameter("CredType", lambda _: "cred/slurm", "pods can't speak to it at all"),
+    Parameter(
+        "AuthInfo",
+        lambda _: "use_client_ids",
+        "users that its host doesn't know can't run jobs",
+        Compared.LIST,
+        slurmdbd=True,
+    ),
+    Parameter("AuthAltTypes", lambda _: "auth/jwt", "no token is taken, so nobody can drain", Compared.LIST, slurmdbd=True),
+    Parameter(
+        "AuthAltParameters", auth_alt_parameters, "no token is taken, so nobody can drain", Compared.LIST, slurmdbd=True
+    ),
+    Parameter(
+        "SlurmctldParameters",
+        lambda _: "enable_configless",
+        "slurmd in pods gets no configuration",
+        Compared.LIST,
+        restart=False,
+        comment="pods fetch their configuration; add to other SlurmctldParameters with a comma",
+    ),
+    Parameter(
+        "MaxNodeCount", lambda config: str(config.cluster.max_node_count), "pods beyond it can't register", Compared.LEAST
+    ),
+    Parameter(
+        "ReturnToService",
+        lambda _: "2",
+        "a pod that comes back stays DOWN until somebody resumes it",
+        restart=False,
+        comment="a pod that comes back may run jobs again without an admin",
+    ),
+    Parameter("GresTypes", lambda config: ",".join(gres_types(config)), "nodes with it can't register", Compared.LIST),
+    Parameter("AccountingStorageType", _accounting(lambda _: "accounting_storage/slurmdbd"), "jobs are not accounted"),
+    Parameter("AccountingStorageHost", _accounting(lambda slurmdbd: slurmdbd.host), "jobs are not accounted"),
+    Parameter("AccountingStoragePort", _accounting(lambda slurmdbd: str(slurmdbd.port)), "jobs are not accounted"),
+)
+"""The parameters, in the order in which they are written. From here come the output ``outsideSlurmConf``, the files and
+checks of the hand-off, the checks of the preflight and the table of docs/outside-hosts.md. The policies have a list of their
+own on purpose: they judge what this program renders."""
+
+
+def parameter(key: str) -> Parameter:
+    """The required parameter of that name."""
+    return next(each for each in REQUIRED if each.key == key)
+
+
+def line(key: str, config: StackConfig) -> str:
+    """``KEY=VALUE`` of a required parameter."""
+    return f"{key}={parameter(key).value(config)}"
+
+
+def required(config: StackConfig) -> tuple[tuple[Parameter, str], ...]:
+    """The parameters that this stack needs of an external slurmctld, with their values."""
+    return tuple((each, value) for each in REQUIRED if (value := each.value(config)))
 
 
 def outside_lines(config: StackConfig) -> tuple[str, ...]:
@@ -147,7 +215,7 @@ def outside_slurm_conf(config: StackConfig) -> str:
     if config.controller.external is None:
         return f"# slurmctld of {config.cluster.name} is in Kubernetes: the operator writes its slurm.conf\n"
     lines = [f"# slurm.conf of {config.cluster.name}: what the NodeSets in Kubernetes need"]
-    for key, value in outside_parameters(config).items():
-        lines += [f"# {_REASONS[key]}"] if key in _REASONS else []
-        lines.append(f"{key}={value}")
+    for each, value in required(config):
+        lines += [f"# {each.comment}"] if each.comment else []
+        lines.append(f"{each.key}={value}")
     return "\n".join([*lines, *outside_lines(config)]) + "\n"

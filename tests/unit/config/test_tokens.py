@@ -16,7 +16,7 @@ from slinky_iac.errors import ConfigError
 from slinky_iac.keys.jwks import public_set
 from slinky_iac.reach import reach
 from slinky_iac.specs.daemons import accounting_spec, controller_spec
-from slinky_iac.specs.slurm_conf import outside_parameters
+from slinky_iac.specs.slurm_conf import parameter
 from tests.crds import SERVED, faults
 from tests.raw_keys import raw_key
 from tests.rsa_keys import pem, token_key
@@ -160,8 +160,8 @@ def test_an_outside_controllers_picture_has_no_set() -> None:
     config = form("controller-outside", keys={"tokens": "rs256"})
     assert "jwksKeyRef" not in controller_spec(config)
     wanted = "jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json"
-    assert outside_parameters(config)["AuthAltParameters"] == wanted, "jwks= alone would switch the operator's tokens off"
-    assert "jwks" not in outside_parameters(form("controller-outside"))["AuthAltParameters"]
+    assert parameter("AuthAltParameters").value(config) == wanted, "jwks= alone would switch the operator's tokens off"
+    assert "jwks" not in parameter("AuthAltParameters").value(form("controller-outside"))
 
 
 def test_gates_sign_with_the_rsa_key_only_when_that_is_chosen() -> None:

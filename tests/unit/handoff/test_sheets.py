@@ -13,7 +13,7 @@ from slinky_iac.errors import HandoffError
 from slinky_iac.handoff.model import Role, Sheet
 from slinky_iac.handoff.parts import Known
 from slinky_iac.handoff.sheets import handoff, roles_of
-from slinky_iac.specs.slurm_conf import outside_lines, outside_parameters
+from slinky_iac.specs.slurm_conf import outside_lines, required
 from tests.stacks import EXAMPLES, form, outside, sections
 from tests.unit.handoff.made import KNOWN, made
 
@@ -89,7 +89,7 @@ def test_slurmctld_s_check_asks_for_every_line_and_parameter_that_the_stack_need
     (found,) = handoff(config, KNOWN, [Role.SLURMCTLD]).sheets
     assert [call[2] for call in found.checks if call[0] == "check_line"] == list(outside_lines(config))
     asked = {call[2] for call in found.checks if call[0] == "check_parameter"} | {"AuthAltParameters"}
-    assert asked == set(outside_parameters(config))
+    assert asked == {each.key for each, _ in required(config)}
 
 
 @pytest.mark.parametrize(

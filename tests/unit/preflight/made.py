@@ -6,6 +6,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from slinky_iac.cluster.connection import KubeConnection
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
@@ -15,7 +17,6 @@ from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import (
     Clock,
     ClusterFacts,
-    Conf,
     Facts,
     KubeFacts,
     NodeFacts,
@@ -27,6 +28,7 @@ from slinky_iac.preflight.facts import (
     SlurmFacts,
     Tried,
 )
+from slinky_iac.slurmrest.survey import SlurmConf
 from tests.stacks import merged
 
 NOW = 1_795_250_000
@@ -55,26 +57,25 @@ def node(name: str, *states: str, version: str = "26.05.5") -> NodeFacts:
     return NodeFacts(name, frozenset(states or ("IDLE",)), version)
 
 
-CONF = Conf(
-    cluster="lab",
-    version="26.05.5",
-    auth_type="auth/slurm",
-    auth_info="use_client_ids",
-    auth_alt_types=("auth/jwt",),
-    cred_type="cred/slurm",
-    slurmctld_parameters=("enable_configless",),
-    slurmctld_port=6817,
-    max_node_count=1024,
-    return_to_service="all",
-    gres_types=("gpu",),
-    slurm_user="slurm",
-    slurm_uid=401,
-    storage_type="accounting_storage/slurmdbd",
-    storage_host="dbd.example.org",
-    storage_port=6819,
-    proctrack="proctrack/linuxproc",
-    task_plugins=("task/affinity",),
-    job_gather="jobacct_gather/linux",
+CONF = SlurmConf(
+    ClusterName="lab",
+    AuthType="auth/slurm",
+    AuthInfo="use_client_ids",
+    AuthAltTypes=["auth/jwt"],
+    CredType="cred/slurm",
+    SlurmctldParameters=["enable_configless"],
+    SlurmctldPort=6817,
+    MaxNodeCount=1024,
+    ReturnToService="all",
+    GresTypes=["gpu"],
+    SlurmUser="slurm",
+    SlurmUserId=401,
+    AccountingStorageType="accounting_storage/slurmdbd",
+    AccountingStorageHost="dbd.example.org",
+    AccountingStoragePort=6819,
+    ProctrackType="proctrack/linuxproc",
+    TaskPlugin=["task/affinity"],
+    JobAcctGatherType="jobacct_gather/linux",
 )
 SLURM = SlurmFacts(
     way="Service slurm/slurm-restapi:6820",
@@ -83,6 +84,7 @@ SLURM = SlurmFacts(
     release="26.05.5",
     tokens={"configuration": "accepted"},
     conf=CONF,
+    version="26.05.5",
     partitions=(PartitionFacts("gpu", ("gpu",)), PartitionFacts("all", ("gpu",))),
     nodes=(node("gpu-0"), node("gpu-1"), node("metal-1")),
     clusters=(ClusterFacts("lab", "10.0.0.1", 6817, 11520),),
@@ -121,12 +123,13 @@ BY_HAND = {"pods-and-metal", "login-hosts", "encryption"}
 
 def slurm(**over: Any) -> Facts:
     """The facts, but for what Slurm says."""
-    return replace(FACTS, slurm=replace(SLURM, **over))
+    without = {"version": ""} if over.get("conf", CONF) is None else {}
+    return replace(FACTS, slurm=replace(SLURM, **{**without, **over}))
 
 
 def conf(**over: Any) -> Facts:
     """The facts, but for slurmctld's configuration."""
-    return slurm(conf=replace(CONF, **over))
+    return slurm(conf=structs.replace(CONF, **over))
 
 
 def pod(**over: Any) -> Facts:
@@ -160,3 +163,10 @@ UNASKED = replace(
 def nowhere(folder: Path) -> KubeConnection:
     """The way to no cluster."""
     return KubeConnection(KubeSource(path=folder / "none"))
+
+
+def check(
+    verdict: Verdict, name: str, subject: str, source: str, got: str, change: str = "", *paste: str, at: str = ""
+) -> Check:
+    """One check, as a report gets it."""
+    return Check(name, verdict, subject, source, got, change, paste, at)

@@ -77,7 +77,7 @@ def test_all_questions_are_answered() -> None:
     assert (seen.served, seen.release) == (("v0.0.45", "v0.0.44"), "26.05.5")
     assert seen.tokens == {"configuration": "accepted"}
     assert seen.conf is not None
-    assert (seen.conf.cluster, seen.conf.version, seen.conf.slurm_uid) == ("lab", "26.05.5", 401)
+    assert (seen.conf.ClusterName, seen.version, seen.conf.SlurmUserId) == ("lab", "26.05.5", 401)
     assert seen.partitions == (PartitionFacts("gpu", ("gpu",), 0), PartitionFacts("all", (), 0))
     assert [each.name for each in seen.nodes or ()] == ["gpu-0"]
     assert seen.clusters == (ClusterFacts("lab", "10.0.0.1", 6817, 11520),)
@@ -89,7 +89,7 @@ def test_all_questions_are_answered() -> None:
 def test_what_the_answer_does_not_have_is_unknown_and_no_default() -> None:
     conf = ask({"inside": Surveyed()}, INSIDE).conf
     assert conf is not None
-    assert (conf.gres_types, conf.return_to_service, conf.proctrack, conf.storage_port) == (None, None, None, None)
+    assert (conf.GresTypes, conf.ReturnToService, conf.ProctrackType, conf.AccountingStoragePort) == (None, None, None, None)
 
 
 def test_a_refused_token_leaves_all_else_unknown_with_the_reason() -> None:

@@ -78,35 +78,35 @@ def unready(*pods: UnreadyPod) -> Facts:
 
 
 CASES: list[tuple[str, Facts, Verdict, str]] = [
-    ("cluster-name", conf(cluster="other"), PROBLEM, "name: other"),
-    ("cluster-name", conf(cluster=None), UNKNOWN, ""),
+    ("cluster-name", conf(ClusterName="other"), PROBLEM, "name: other"),
+    ("cluster-name", conf(ClusterName=None), UNKNOWN, ""),
     ("cluster-name", slurm(conf=None, clusters=(ClusterFacts("x", "h", 1, 11520),)), PROBLEM, ""),
     ("cluster-name", slurm(conf=None), UNKNOWN, ""),
-    ("slurmctld-port", conf(slurmctld_port=7000), PROBLEM, "port: 7000"),
-    ("auth-type", conf(auth_type="auth/munge", cred_type="cred/munge"), PROBLEM, "AuthType=auth/slurm"),
-    ("auth-type", conf(auth_type=None), UNKNOWN, ""),
-    ("auth-jwt", conf(auth_alt_types=()), PROBLEM, "AuthAltTypes=auth/jwt"),
-    ("auth-jwt", conf(auth_alt_types=None), UNKNOWN, ""),
-    ("use-client-ids", conf(auth_info="ttl=90"), WARNING, "AuthInfo=ttl=90,use_client_ids"),
-    ("use-client-ids", conf(auth_info=""), WARNING, "AuthInfo=use_client_ids"),
-    ("use-client-ids", conf(auth_info=None), UNKNOWN, ""),
-    ("configless", conf(slurmctld_parameters=("a",)), PROBLEM, "SlurmctldParameters=a,enable_configless"),
-    ("configless", conf(slurmctld_parameters=None), UNKNOWN, ""),
-    ("max-node-count", conf(max_node_count=2), PROBLEM, "MaxNodeCount=1024"),
-    ("max-node-count", conf(max_node_count=0), PROBLEM, "MaxNodeCount=1024"),
-    ("max-node-count", conf(max_node_count=3), WARNING, "MaxNodeCount=1024"),
-    ("max-node-count", conf(max_node_count=None), UNKNOWN, ""),
-    ("return-to-service", conf(return_to_service="none"), WARNING, "ReturnToService=2"),
-    ("return-to-service", conf(return_to_service=None), UNKNOWN, ""),
-    ("gres-types", conf(gres_types=("nic",)), PROBLEM, "GresTypes=gpu,nic"),
-    ("gres-types", conf(gres_types=None), UNKNOWN, ""),
-    ("slurm-uid", conf(slurm_uid=64030), PROBLEM, "usermod -u 401 slurm"),
-    ("slurm-uid", conf(slurm_uid=None), UNKNOWN, "id -u slurm"),
-    ("cgroup", conf(proctrack="proctrack/cgroup"), UNKNOWN, "IgnoreSystemd=yes"),
-    ("cgroup", conf(task_plugins=("task/cgroup",)), UNKNOWN, "IgnoreSystemd=yes"),
-    ("cgroup", conf(task_plugins=None), UNKNOWN, ""),
-    ("accounting", conf(storage_type=""), PROBLEM, "AccountingStorageHost=dbd.example.org"),
-    ("accounting", conf(storage_port=7819), PROBLEM, "port: 7819"),
+    ("slurmctld-port", conf(SlurmctldPort=7000), PROBLEM, "port: 7000"),
+    ("auth-type", conf(AuthType="auth/munge", CredType="cred/munge"), PROBLEM, "AuthType=auth/slurm"),
+    ("auth-type", conf(AuthType=None), UNKNOWN, ""),
+    ("auth-jwt", conf(AuthAltTypes=[]), PROBLEM, "AuthAltTypes=auth/jwt"),
+    ("auth-jwt", conf(AuthAltTypes=None), UNKNOWN, ""),
+    ("use-client-ids", conf(AuthInfo="ttl=90"), WARNING, "AuthInfo=ttl=90,use_client_ids"),
+    ("use-client-ids", conf(AuthInfo=""), WARNING, "AuthInfo=use_client_ids"),
+    ("use-client-ids", conf(AuthInfo=None), UNKNOWN, ""),
+    ("configless", conf(SlurmctldParameters=["a"]), PROBLEM, "SlurmctldParameters=a,enable_configless"),
+    ("configless", conf(SlurmctldParameters=None), UNKNOWN, ""),
+    ("max-node-count", conf(MaxNodeCount=2), PROBLEM, "MaxNodeCount=1024"),
+    ("max-node-count", conf(MaxNodeCount=0), PROBLEM, "MaxNodeCount=1024"),
+    ("max-node-count", conf(MaxNodeCount=3), WARNING, "MaxNodeCount=1024"),
+    ("max-node-count", conf(MaxNodeCount=None), UNKNOWN, ""),
+    ("return-to-service", conf(ReturnToService="none"), WARNING, "ReturnToService=2"),
+    ("return-to-service", conf(ReturnToService=None), UNKNOWN, ""),
+    ("gres-types", conf(GresTypes=["nic"]), PROBLEM, "GresTypes=nic,gpu"),
+    ("gres-types", conf(GresTypes=None), UNKNOWN, ""),
+    ("slurm-uid", conf(SlurmUserId=64030), PROBLEM, "usermod -u 401 slurm"),
+    ("slurm-uid", conf(SlurmUserId=None), UNKNOWN, "id -u slurm"),
+    ("cgroup", conf(ProctrackType="proctrack/cgroup"), UNKNOWN, "IgnoreSystemd=yes"),
+    ("cgroup", conf(TaskPlugin=["task/cgroup"]), UNKNOWN, "IgnoreSystemd=yes"),
+    ("cgroup", conf(TaskPlugin=None), UNKNOWN, ""),
+    ("accounting", conf(AccountingStorageType=""), PROBLEM, "AccountingStorageHost=dbd.example.org"),
+    ("accounting", conf(AccountingStoragePort=7819), PROBLEM, "port: 7819"),
     (
         "partitions",
         slurm(partitions=(PartitionFacts("all", ("gpu",)),)),
@@ -159,9 +159,9 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("clock", slurm(clock=Clock("slurmctld", NOW - 400, NOW, NOW)), PROBLEM, "timedatectl"),
     ("clock", slurm(clock=None), UNKNOWN, "date -u"),
     ("clock", pod(clock=Clock("pod on node-1", NOW + 300, NOW, NOW + 5)), PROBLEM, "timedatectl"),
-    ("version-slurmctld", conf(version="25.05.3"), PROBLEM, ""),
-    ("version-slurmctld", conf(version="25.11.1"), PROBLEM, 'slurmVersion: "25.11"'),
-    ("version-slurmctld", conf(version="26.11.0"), WARNING, 'slurmVersion: "26.11"'),
+    ("version-slurmctld", slurm(version="25.05.3"), PROBLEM, ""),
+    ("version-slurmctld", slurm(version="25.11.1"), PROBLEM, 'slurmVersion: "25.11"'),
+    ("version-slurmctld", slurm(version="26.11.0"), WARNING, 'slurmVersion: "26.11"'),
     ("version-slurmctld", slurm(conf=None, clusters=None), UNKNOWN, "slurmctld -V"),
     ("version-slurmrestd", slurm(release="26.11.0"), PROBLEM, ""),
     ("version-slurmrestd", slurm(release="24.05.1"), PROBLEM, ""),
@@ -205,7 +205,7 @@ def test_every_check_that_can_fail_has_a_case() -> None:
 
 
 def test_a_case_makes_no_other_check_worse_than_unknown_where_they_are_independent() -> None:
-    for name, facts in (("configless", conf(slurmctld_parameters=())), ("auth-jwt", conf(auth_alt_types=()))):
+    for name, facts in (("configless", conf(SlurmctldParameters=[])), ("auth-jwt", conf(AuthAltTypes=[]))):
         bad = {each.name for each in checks(stack(), facts) if each.verdict is PROBLEM}
         assert bad == {name}
 
@@ -281,9 +281,7 @@ def test_slurmctlds_release_is_read_from_slurmdbd_where_slurmctld_does_not_tell(
 
 def test_three_major_releases_back_are_understood_from_2411_on() -> None:
     assert verdicts("version-slurmd", slurm(nodes=(node("metal-1", version="24.11.5"),))) == [FINE]
-    old = replace(
-        conf(version="24.05.0"), slurm=replace(conf(version="24.05.0").slurm, nodes=(node("metal-1", version="22.05.9"),))
-    )
+    old = slurm(version="24.05.0", nodes=(node("metal-1", version="22.05.9"),))
     assert verdicts("version-slurmd", old) == [PROBLEM]
 
 
@@ -309,7 +307,7 @@ def test_a_slurmctld_in_kubernetes_that_is_not_made_yet_is_one_unknown_not_fifte
 
 def test_lines_of_a_slurmctld_in_kubernetes_go_into_no_file_of_a_host() -> None:
     config = stack(controller=None, keys={"source": "generated"}, accounting={"enabled": False, "external": None})
-    facts = conf(return_to_service="none", max_node_count=1, slurmctld_parameters=(), gres_types=())
+    facts = conf(ReturnToService="none", MaxNodeCount=1, SlurmctldParameters=[], GresTypes=[])
     told = [each for each in checks(config, facts) if each.verdict in (PROBLEM, WARNING)]
     assert {each.name for each in told} == {"return-to-service", "max-node-count", "configless", "gres-types"}
     assert all(each.at.startswith("by `pulumi up`") for each in told)

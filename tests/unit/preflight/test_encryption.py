@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.preflight.check import Verdict
-from slinky_iac.preflight.hops import hops
+from slinky_iac.preflight.check_encryption import hops
 from tests.stacks import EXAMPLES, ROOT, form, outside, sections
 from tests.unit.preflight.made import FACTS, KUBE, found, stack
 

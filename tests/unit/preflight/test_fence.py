@@ -11,9 +11,9 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.facts import Facts
-from slinky_iac.preflight.fence import served, unserved
+from slinky_iac.preflight.fence import unserved
 from tests.stacks import minimal
-from tests.unit.preflight.made import FACTS, KUBE, nowhere
+from tests.unit.preflight.made import FACTS, KUBE, found, nowhere
 
 
 def stack(*, fence: bool = True) -> StackConfig:
@@ -35,13 +35,13 @@ def asked(policies: bool | None, trouble: str = "") -> Facts:
 def test_the_fence_needs_an_api_server_that_serves_its_kinds(
     policies: bool | None, verdict: Verdict, paste: tuple[str, ...]
 ) -> None:
-    (found,) = served(stack(), asked(policies))
-    assert (found.verdict, found.paste) == (verdict, paste)
+    (said,) = found("fence", asked(policies), stack())
+    assert (said.verdict, said.paste) == (verdict, paste)
 
 
 def test_nothing_is_said_without_a_fence_or_of_an_api_server_that_is_silent() -> None:
-    assert list(served(stack(fence=False), asked(policies=False))) == []
-    assert list(served(stack(), asked(None, trouble="no answer"))) == []
+    assert list(found("fence", asked(policies=False), stack(fence=False))) == []
+    assert list(found("fence", asked(None, trouble="no answer"), stack())) == []
 
 
 def test_a_preview_without_a_cluster_says_nothing(tmp_path: Path) -> None:

@@ -16,14 +16,15 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.preflight import preview
-from slinky_iac.preflight.check import Check, Verdict, fine, problem, unknown
-from slinky_iac.preflight.check import warning as warned
+from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.facts import Facts, SlurmFacts
 from slinky_iac.preflight.quick import compare
 from tests.stacks import ROOT, minimal
-from tests.unit.preflight.made import SLURM, conf, slurm, stack
+from tests.unit.preflight.made import SLURM, check, conf, slurm, stack
 
-BAD = problem("partitions", "partition gpu", "slurmctld", "isn't there", "Add", "A=1", "B=2", at="in slurm.conf")
+BAD = check(
+    Verdict.PROBLEM, "partitions", "partition gpu", "slurmctld", "isn't there", "Add", "A=1", "B=2", at="in slurm.conf"
+)
 
 
 @pytest.fixture
@@ -42,10 +43,12 @@ def silent_api(tmp_path: Path) -> Iterator[Path]:
 
 
 def test_what_is_wrong_is_a_warning_with_the_lines_to_paste() -> None:
-    (said,) = preview.findings([BAD, fine("a", "b", "c", "d"), unknown("e", "f", "g", "h", "i")])
+    (said,) = preview.findings(
+        [BAD, check(Verdict.FINE, "a", "b", "c", "d"), check(Verdict.UNKNOWN, "e", "f", "g", "h", "i")]
+    )
     assert str(said) == "preflight.partitions: partition gpu: isn't there. Add, in slurm.conf: A=1 | B=2"
     assert said.level == "warning"
-    (said,) = preview.findings([warned("use-client-ids", "AuthInfo", "slurmctld", "is ''", "Set")])
+    (said,) = preview.findings([check(Verdict.WARNING, "use-client-ids", "AuthInfo", "slurmctld", "is ''", "Set")])
     assert str(said) == "preflight.use-client-ids: AuthInfo: is ''. Set"
 
 
@@ -62,8 +65,8 @@ def test_nothing_asked_is_nothing_said() -> None:
     [
         (slurm(partitions=()), "partitions"),
         (slurm(tokens={"Secret": "refused"}, conf=None, clusters=None, partitions=None), "jwt-key"),
-        (conf(cluster="other"), "cluster-name"),
-        (conf(slurmctld_parameters=()), "configless"),
+        (conf(ClusterName="other"), "cluster-name"),
+        (conf(SlurmctldParameters=[]), "configless"),
         (slurm(silent={"slurmdbd": "7000"}, clusters=None), "slurmdbd"),
     ],
 )

@@ -6,14 +6,14 @@ import json
 
 import pytest
 
-from slinky_iac.preflight.check import Verdict, fine, problem, unknown, warning
+from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.cli import exit_code
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.report import WIDTH, as_json, as_text, headline
-from tests.unit.preflight.made import FACTS, UNASKED, slurm, stack
+from tests.unit.preflight.made import FACTS, UNASKED, check, slurm, stack
 
 LINE = "PartitionName=gpu Nodes=gpu " + "MaxTime=UNLIMITED " * 6 + "State=UP"
-BAD = problem("partitions", "partition gpu", "slurmctld", "isn't there", "Add", LINE, at="in slurm.conf")
+BAD = check(Verdict.PROBLEM, "partitions", "partition gpu", "slurmctld", "isn't there", "Add", LINE, at="in slurm.conf")
 
 
 @pytest.mark.parametrize("width", [80, WIDTH, 140])
@@ -32,7 +32,7 @@ def test_a_line_to_paste_is_never_broken() -> None:
 
 
 def test_the_headline_counts_the_worst_first() -> None:
-    found = (BAD, BAD, warning("a", "b", "c", "d", "e"), fine("a", "b", "c", "d"))
+    found = (BAD, BAD, check(Verdict.WARNING, "a", "b", "c", "d", "e"), check(Verdict.FINE, "a", "b", "c", "d"))
     assert headline("lab", found) == "preflight of lab: 2 problems, 1 warning, 1 fine"
 
 
@@ -43,7 +43,7 @@ def test_the_worst_comes_first() -> None:
 
 
 def test_control_characters_of_others_reach_no_terminal() -> None:
-    evil = problem("a", "node \x1b[2J", "pod on \x1b]0;x\x07", "said \r\nfine", "do \x1b[31m", "line \x1b[0m")
+    evil = check(Verdict.PROBLEM, "a", "node \x1b[2J", "pod on \x1b]0;x\x07", "said \r\nfine", "do \x1b[31m", "line \x1b[0m")
     text = as_text("lab\x1b[1m", [evil])
     assert "\x1b" not in text
     assert "\r" not in text
@@ -51,7 +51,7 @@ def test_control_characters_of_others_reach_no_terminal() -> None:
 
 
 def test_a_snippet_of_several_lines_keeps_its_shape() -> None:
-    lines = as_text("lab", [unknown("a", "b", "c", "d", "Add", "a:\n  b: 1")]).splitlines()
+    lines = as_text("lab", [check(Verdict.UNKNOWN, "a", "b", "c", "d", "Add", "a:\n  b: 1")]).splitlines()
     first = next(line for line in lines if line.endswith("a:"))
     assert lines[lines.index(first) + 1] == first.replace("a:", "  b: 1")
 
@@ -75,8 +75,8 @@ def test_json_holds_every_check_whole() -> None:
 
 
 def test_only_problems_fail_and_warnings_where_that_is_asked_for() -> None:
-    unsure = (unknown("a", "b", "c", "d"), fine("a", "b", "c", "d"))
-    warned = (*unsure, warning("a", "b", "c", "d", "e"))
+    unsure = (check(Verdict.UNKNOWN, "a", "b", "c", "d"), check(Verdict.FINE, "a", "b", "c", "d"))
+    warned = (*unsure, check(Verdict.WARNING, "a", "b", "c", "d", "e"))
     assert [exit_code(unsure, strict=False), exit_code(unsure, strict=True)] == [0, 0]
     assert [exit_code(warned, strict=False), exit_code(warned, strict=True)] == [0, 6]
     assert exit_code((*warned, BAD), strict=False) == 6

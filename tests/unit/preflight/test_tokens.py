@@ -8,13 +8,15 @@ from typing import Any
 
 import httpx
 import pytest
+from msgspec import structs
 
 from slinky_iac.keys.jwks import public_set
 from slinky_iac.keys.rsa import TokenKey
 from slinky_iac.preflight import check_tokens, quick
 from slinky_iac.preflight.check import Verdict
-from slinky_iac.preflight.facts import Conf, Facts, SlurmFacts
+from slinky_iac.preflight.facts import Facts, SlurmFacts
 from slinky_iac.slurmrest.signing import SigningKey
+from slinky_iac.slurmrest.survey import SlurmConf
 from tests.rsa_keys import token_key
 from tests.unit.preflight.made import CONF, KUBE, SLURM, found, slurm, stack, verdicts
 from tests.unit.preflight.test_ask_slurm import INSIDE, Surveyed, ask
@@ -24,7 +26,7 @@ from tests.unit.slurmrest.test_rs256 import WithSet
 OWN = check_tokens.TOKEN_IN_CONFIG
 LINE = "AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json"
 FINE = {"configuration": "accepted", OWN: "accepted"}
-NAMED = replace(CONF, auth_alt_parameters="jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json")
+NAMED = structs.replace(CONF, AuthAltParameters="jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json")
 
 
 def rsa(tokens: str = "rs256") -> Any:
@@ -64,7 +66,7 @@ def test_a_refusal_names_the_daemon_and_brings_set_and_line(tokens: str, verdict
     ],
 )
 def test_the_line_must_name_the_jwt_key_and_the_set(line: str, words: str) -> None:
-    conf = replace(CONF, auth_alt_parameters=line)
+    conf = structs.replace(CONF, AuthAltParameters=line)
     (check,) = found("token-set", world(conf=conf), rsa())
     assert check.verdict is Verdict.PROBLEM
     assert words in check.got
@@ -72,7 +74,7 @@ def test_the_line_must_name_the_jwt_key_and_the_set(line: str, words: str) -> No
 
 
 @pytest.mark.parametrize("conf", [None, CONF])
-def test_an_older_slurmctld_that_tells_no_line_leaves_it_unknown(conf: Conf | None) -> None:
+def test_an_older_slurmctld_that_tells_no_line_leaves_it_unknown(conf: SlurmConf | None) -> None:
     (check,) = found("token-set", world(conf=conf), rsa())
     assert check.verdict is Verdict.UNKNOWN
     assert LINE in check.change

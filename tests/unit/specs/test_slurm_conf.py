@@ -9,8 +9,8 @@ import pytest
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.rules_slurm_conf import OWNED
-from slinky_iac.specs.slurm_conf import controller_extra_conf, gres_types, outside_slurm_conf
-from tests.stacks import form, merged, minimal, outside
+from slinky_iac.specs.slurm_conf import REQUIRED, controller_extra_conf, gres_types, outside_slurm_conf, required
+from tests.stacks import ROOT, form, merged, minimal, outside
 
 NODESETS = {
     "gpu": {
@@ -153,3 +153,21 @@ def test_an_owned_parameter_is_refused_in_any_spelling(owned: str) -> None:
     for key in (owned, owned.upper()):
         found = findings(load(minimal(controller={"extraConf": {key: "x"}})))
         assert f"controller.extraConf.{key}" in {f.path for f in found if f.level == "error"}
+
+
+def test_the_documented_table_is_the_required_one() -> None:
+    page = (ROOT / "docs" / "outside-hosts.md").read_text()
+    rows = [[cell.strip() for cell in row.split("|")[1:-1]] for row in page.splitlines() if row.startswith("| `")]
+    told = [(cells[0], *cells[2:]) for cells in rows if len(cells) == 5]
+    assert told == [
+        (f"`{each.key}`", each.compared or "equal", "restart" if each.restart else "`scontrol reconfigure`", each.without)
+        for each in REQUIRED
+    ]
+    dbd = next(line for line in page.splitlines() if "slurmdbd.conf needs" in line)
+    assert {each.key for each in REQUIRED if each.slurmdbd} == {each.key for each in REQUIRED if f"`{each.key}`" in dbd}
+
+
+def test_what_is_required_is_what_an_external_slurmctld_is_told() -> None:
+    config = load(outside(nodesets=NODESETS))
+    told = dict(line.split("=", 1) for line in outside_slurm_conf(config).splitlines() if not line.startswith("#"))
+    assert [told[each.key] for each, _ in required(config)] == [value for _, value in required(config)]
