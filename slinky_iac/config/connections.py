@@ -62,9 +62,18 @@ def parts(config: StackConfig) -> tuple[Part, ...]:
     return tuple(found)
 
 
-def connects_to_pods(config: StackConfig, part: Part) -> bool:
-    """Whether a part connects to any pod that has a policy."""
-    return any(flow.source == part and flow.target in parts(config) for flow in FLOWS)
+def limited(config: StackConfig) -> tuple[Part, ...]:
+    """Parts whose own connections a policy limits."""
+    return tuple(part for part in parts(config) if part in config.network_policies.egress.parts)
+
+
+def meets_a_policy(config: StackConfig, part: Part) -> bool:
+    """Whether a part connects to any pod that has a policy, or is connected to by one whose connections are limited."""
+    guarded, daemons = parts(config), set(limited(config)) - {"slurmd", "login"}
+    return any(
+        (flow.source == part and flow.target in guarded) or (flow.target == part and flow.source in daemons)
+        for flow in FLOWS
+    )
 
 
 def on_host_network(config: StackConfig, part: Part) -> bool:
@@ -115,9 +124,12 @@ def addresses_of(config: StackConfig, host: OutsideHost) -> tuple[Network, ...]:
     given = config.network_policies.addresses.get(host.name)
     if given is not None:
         return given
-    if not is_address(host.address):
-        return ()
-    return (f"{host.address}/{128 if ':' in host.address else 32}",)
+    return (network_of(host.address),) if is_address(host.address) else ()
+
+
+def network_of(address: str) -> Network:
+    """The network of one address."""
+    return f"{address}/{128 if ':' in address else 32}"
 
 
 def through_services(config: StackConfig, part: Part) -> tuple[int, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ipaddress import ip_network
-from typing import Annotated
+from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
@@ -61,6 +61,32 @@ class Clients(Section):
     """Clients of slurm-operator's pods, e.g. Prometheus. Asked where this stack installs the operator."""
 
 
+METADATA = ("169.254.169.254/32", "fd00:ec2::254/128")
+"""Where clouds answer each pod that asks for its node's credentials."""
+
+
+class Egress(Section):
+    """What pods of the stack may connect to themselves. By default that isn't limited."""
+
+    parts: tuple[Literal["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login"], ...] = ()
+    """Parts whose pods are limited. slurmctld, slurmdbd and slurmrestd may connect to the parts of the cluster that they
+    need, to DNS, and to what is named here. Jobs (slurmd) and users (login) may connect to everything but `blocked`.
+    Nodes that slurmctld may not connect to are set DOWN, and their jobs are lost: name all of them before slurmctld."""
+    blocked: tuple[Network, ...] = METADATA
+    """What pods of slurmd and login may not connect to. By default the metadata addresses of clouds, which give each pod the
+    rights of its node."""
+    dns: tuple[Peer, ...] = ()
+    """Who answers DNS, on ports 53 and 5353. By default everybody, since some clusters answer on the node."""
+    database: tuple[Peer, ...] = ()
+    """The database of slurmdbd, on its port. By default the address in accounting.database.host; needed for a name."""
+    slurmctld: tuple[Peer, ...] = ()
+    """What else slurmctld connects to, on every port, e.g. another stack's nodes, or hosts that its scripts ask."""
+    slurmdbd: tuple[Peer, ...] = ()
+    """What else slurmdbd connects to, on every port, e.g. slurmctld of another cluster."""
+    slurmrestd: tuple[Peer, ...] = ()
+    """What else slurmrestd connects to, on every port."""
+
+
 class NetworkPolicies(Section):
     """NetworkPolicies for every pod of the stack: each may be connected to by the parts that need it, and by no other
     pod. They hold where the network plugin enforces NetworkPolicies (docs/networks.md says how to see it)."""
@@ -78,3 +104,5 @@ class NetworkPolicies(Section):
     address that the stack has for it."""
     clients: Clients = Clients()
     """Who else may connect."""
+    egress: Egress = Egress()
+    """What pods may connect to themselves."""

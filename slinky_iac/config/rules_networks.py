@@ -5,7 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac.config.connections import addresses_of, connects_to_pods, on_host_network, outside_hosts, through_services
+from slinky_iac.config.connections import (
+    addresses_of,
+    limited,
+    meets_a_policy,
+    on_host_network,
+    outside_hosts,
+    parts,
+    through_services,
+)
+from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, error, warning
 from slinky_iac.config.rules_kubernetes import ignored
 from slinky_iac.config.shown import name_of
@@ -25,7 +34,7 @@ def networks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Findings about `networkPolicies`."""
     policies = config.network_policies
     if not policies.enabled:
-        fields = ("api_server", "nodes", "addresses", "clients")
+        fields = ("api_server", "nodes", "addresses", "clients", "egress")
         yield from ignored(_PATH, policies, fields, "networkPolicies.enabled is false")
         return
     if config.keys.auth == "auth/munge":
@@ -34,6 +43,7 @@ def networks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     yield from _slurmrestd(config)
     yield from _hosts(config)
     yield from _nodes(config)
+    yield from _egress(config)
 
 
 def _operator(config: StackConfig) -> Iterator[Finding]:
@@ -75,12 +85,12 @@ def _hosts(config: StackConfig) -> Iterator[Finding]:
     for part in _PARTS:
         for host in outside_hosts(config, part):
             known.add(host.name)
-            if connects_to_pods(config, part) and not addresses_of(config, host):
+            if meets_a_policy(config, part) and not addresses_of(config, host):
                 yield error(
                     f"{_PATH}.addresses",
                     f"has nothing for {name_of(host.name)} ({host.path}), which the stack knows by name only, and a policy"
-                    f" can't hold a name: its connections to pods would be refused. Set {_PATH}.addresses."
-                    f"{name_of(host.name)} to the addresses that it connects from; 0.0.0.0/0 opens its ports to everybody",
+                    f" can't hold a name: its connections to pods, or theirs to it, would be refused. Set {_PATH}"
+                    f".addresses.{name_of(host.name)} to its addresses; 0.0.0.0/0 opens its ports to everybody",
                 )
     for name in config.network_policies.addresses:
         if name not in known:
@@ -113,6 +123,20 @@ def _nodes(config: StackConfig) -> Iterator[Finding]:
             f"is needed: outside clients reach {' and '.join(through)} through a Service, and kube-proxy gives their"
             " connections a node's address. Give the nodes' networks, or [] where connections keep their address"
             " (externalTrafficPolicy: Local, or a network plugin that does so)",
+        )
+
+
+def _egress(config: StackConfig) -> Iterator[Finding]:
+    egress, own = config.network_policies.egress, limited(config)
+    for part in egress.parts:
+        if part not in parts(config):
+            yield warning(f"{_PATH}.egress.parts", f"{part} is ignored: no pod of {part} that this stack makes has a policy")
+    database = config.accounting.database
+    if "slurmdbd" in own and database is not None and not egress.database and not is_address(database.host):
+        yield error(
+            f"{_PATH}.egress.database",
+            f"is needed: slurmdbd's connections are limited, and a policy can't hold {name_of(database.host)}, the name in"
+            " accounting.database.host. slurmdbd would end, and no job would be accounted. Give the addresses or the pods",
         )
 
 

@@ -1,8 +1,8 @@
-"""NetworkPolicies: which connections the pods of a stack take, and from whom.
+"""NetworkPolicies: which connections the pods of a stack take, and from whom; and what they connect to, where that is asked.
 
 Who talks to whom is :data:`slinky_iac.config.connections.FLOWS`, one row a pair. All else is refused to the pods that a
-policy selects. What they connect to themselves isn't restricted: jobs are their users' programs, and a policy can't name the
-hosts that they need (docs/adr/0012-network-policies.md).
+policy selects. What they connect to themselves is limited by ``networkPolicies.egress`` alone: jobs are their users'
+programs, and a policy can't name the hosts that they need (docs/adr/0012-network-policies.md).
 
 Labels are those of the operator's pods (``internal/builder/labels``, 1.0.1 to 1.2.1): NodeSets' pods have their cluster's
 name, login pods only their own set's.
@@ -12,26 +12,33 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from ipaddress import ip_network
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.connections import (
     ALL_TCP,
+    EVERYTHING,
     FLOWS,
     SSH,
     Ports,
     addresses_of,
+    limited,
+    network_of,
     on_host_network,
     outside_hosts,
     parts,
     through_services,
 )
+from slinky_iac.config.fields import is_address
 from slinky_iac.config.networks import Network, Peer
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import Part
 from slinky_iac.specs.shared import Spec
 
 WEB: Final = (names.SLURMRESTD_PORT, names.SLURMRESTD_TLS_PORT)
+DNS: Final = (53, 5353)
+"""CoreDNS's port, and that of OpenShift's DNS pods behind port 53 of their Service."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +61,9 @@ def network_policies(config: StackConfig) -> tuple[NetworkPolicy, ...]:
 def _policy(config: StackConfig, part: Part) -> NetworkPolicy:
     space = config.operator.namespace if part == "operator" else config.cluster.namespace
     spec: Spec = {"podSelector": selector(config, part), "policyTypes": ["Ingress"], "ingress": list(_ingress(config, part))}
+    if part in limited(config):
+        spec["policyTypes"].append("Egress")
+        spec["egress"] = list(_egress(config, part))
     return NetworkPolicy(part, names.network_policy(config.cluster.resource_name, part), space, spec)
 
 
@@ -92,6 +102,32 @@ def _ingress(config: StackConfig, part: Part) -> Iterator[Spec]:
         yield _rule(_given(clients), own)
     elif part == "login":
         yield {"ports": _ports((SSH,))}
+
+
+def _egress(config: StackConfig, part: Part) -> Iterator[Spec]:
+    """What a part connects to: jobs and users to all that isn't blocked, daemons to what they need."""
+    egress = config.network_policies.egress
+    if part in ("slurmd", "login"):
+        yield {"to": [{"namespaceSelector": {}}, *(_all_but(egress.blocked, each) for each in (4, 6))]}
+        return
+    yield _to([{"podSelector": selector(config, part)}], _OWN[part])  # by its own Service, too
+    for flow in FLOWS:
+        if flow.source == part and (peers := _peers(config, flow.target)):
+            yield _to(peers, flow.ports)
+    database = config.accounting.database
+    if part == "slurmdbd" and database is not None:
+        known = [_block(network_of(database.host))] if is_address(database.host) else []
+        yield _to(_given(egress.database) or known, (database.port,))
+    asked = {"ports": [{"protocol": protocol, "port": port} for protocol in ("UDP", "TCP") for port in DNS]}
+    yield asked | ({"to": _given(egress.dns)} if egress.dns else {})
+    if more := getattr(egress, part):
+        yield _to(_given(more), EVERYTHING)
+
+
+def _all_but(blocked: Iterable[Network], version: int) -> Spec:
+    """Every address of one IP version but these."""
+    own = [each for each in blocked if ip_network(each).version == version]
+    return {"ipBlock": {"cidr": "0.0.0.0/0" if version == 4 else "::/0", **({"except": own} if own else {})}}
 
 
 _OWN: Final[dict[Part, Ports]] = {
@@ -141,6 +177,11 @@ def _block(network: Network) -> Spec:
 def _rule(peers: list[Spec], ports: Ports) -> Spec:
     listed = _ports(ports)
     return {"from": peers, **({"ports": listed} if listed else {})}
+
+
+def _to(peers: list[Spec], ports: Ports) -> Spec:
+    listed = _ports(ports)
+    return {"to": peers, **({"ports": listed} if listed else {})}
 
 
 def _ports(ports: Ports) -> list[Spec]:

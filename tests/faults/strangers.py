@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -44,23 +45,36 @@ class Stranger:
         self.world.kubectl("wait", "-n", self.namespace, f"pod/{self.name}", "--for=condition=Ready", "--timeout=60s")
 
     def reaches(self, address: str, port: int) -> bool:
-        said = self.world.kubectl(
-            *("exec", "-n", self.namespace, self.name, "--"),
-            *("timeout", "3", "bash", "-c", f"exec 3<>/dev/tcp/{address}/{port} && echo open"),
-            check=False,
-        )
-        return said.stdout == "open\n"
+        return reaches(self.world, self.namespace, self.name, address, port)
 
     def open_of(self, world: World, namespace: str, ports: dict[str, int]) -> set[str]:
         """The daemons that it can connect to."""
         return {name for name, port in ports.items() if self.reaches(address_of(world, namespace, name), port)}
 
 
+def reaches(world: World, namespace: str, pod: str, address: str, port: int) -> bool:
+    """Whether a pod can connect."""
+    said = world.kubectl(
+        *("exec", "-n", namespace, pod, "--"),
+        *("timeout", "3", "bash", "-c", f"exec 3<>/dev/tcp/{address}/{port} && echo open"),
+        check=False,
+    )
+    return said.stdout == "open\n"
+
+
 def address_of(world: World, namespace: str, name: str) -> str:
+    """Address of a pod of a daemon."""
+    return str(_pod(world, namespace, name)["status"]["podIP"])
+
+
+def pod_of(world: World, namespace: str, name: str) -> str:
     """A pod of a daemon."""
+    return str(_pod(world, namespace, name)["metadata"]["name"])
+
+
+def _pod(world: World, namespace: str, name: str) -> dict[str, Any]:
     listed = world.objects("pods", namespace)
-    found = [pod["status"]["podIP"] for pod in listed if pod["metadata"].get("labels", {}).get(LABEL_NAME) == name]
-    return str(found[0])
+    return next(pod for pod in listed if pod["metadata"].get("labels", {}).get(LABEL_NAME) == name)
 
 
 @pytest.fixture(scope="module")

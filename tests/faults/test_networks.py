@@ -1,6 +1,7 @@
 """NetworkPolicies for a cluster that runs, all of it in Kubernetes: strangers reach no daemon, and all that it does goes on.
 
-Each stranger tries every port with a connection of its own, before there are policies as well: then all are open.
+Each stranger tries every port with a connection of its own, before there are policies as well: then all are open. The same
+for what its own pods connect to.
 """
 
 from __future__ import annotations
@@ -10,17 +11,25 @@ from collections.abc import Iterator
 
 import pytest
 
+from lab.slurm.topology import Network
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import INSIDE
 from tests.e2e.world import Settings, World
 from tests.faults.later_operator import Inside, all_inside, lived
-from tests.faults.strangers import API_SERVER, PORTS, Stranger, elsewhere, network
+from tests.faults.strangers import API_SERVER, PORTS, Stranger, elsewhere, network, pod_of, reaches
 
 __all__ = ["elsewhere", "network"]
 
 
-def guarded() -> Settings:
-    return all_inside("hs256", later=False) | {"slinky-iac:networkPolicies": {"enabled": True, "apiServer": API_SERVER}}
+PARTS = ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login")
+OTHER = (str(Network().address(10)), 6817)
+"""slurmctld of another cluster, outside."""
+DATABASE_HOST = str(Network().address(11))
+
+
+def guarded(**more: object) -> Settings:
+    policies = {"enabled": True, "apiServer": API_SERVER, **more}
+    return all_inside("hs256", later=False) | {"slinky-iac:networkPolicies": policies}
 
 
 @pytest.fixture(scope="module")
@@ -62,6 +71,26 @@ def test_preflight_sees_that_they_hold(inside: Inside) -> None:
     rows = [(each["subject"].split(" at ")[0], each["verdict"]) for each in found if each["name"] == "network-policies"]
     wanted = {("slurmctld", "fine"), ("slurmdbd's Service", "fine"), ("slurmrestd's Service", "fine")}
     assert set(rows) == wanted, found
+
+
+def opens(inside: Inside) -> set[str]:
+    """Parts whose pods can connect to a host that is none of theirs."""
+    return {part for part in PARTS if reaches(inside.world, INSIDE, pod_of(inside.world, INSIDE, part), *OTHER)}
+
+
+def test_policies_that_say_who_may_connect_limit_nobody_s_own_connections(inside: Inside) -> None:
+    assert opens(inside) == set(PARTS)
+
+
+def test_a_limit_for_a_running_cluster_holds_and_restarts_no_pod(inside: Inside) -> None:
+    before = inside.uids()
+    inside.write(guarded(egress={"parts": list(PARTS), "blocked": [OTHER[0]], "database": [{"cidr": DATABASE_HOST}]}))
+    inside.stack.up()
+    await_true("no part connects to a host that is none of its own", lambda: not opens(inside), 60)
+    pod = pod_of(inside.world, INSIDE, "slurmdbd")
+    assert reaches(inside.world, INSIDE, pod, DATABASE_HOST, 3306)
+    assert not reaches(inside.world, INSIDE, pod, DATABASE_HOST, 6819), "the database's host, but not its port"
+    assert inside.uids() == before
 
 
 def test_jobs_steps_logins_and_accounting_go_on(inside: Inside) -> None:

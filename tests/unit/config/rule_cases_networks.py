@@ -129,7 +129,34 @@ NETWORKS += [
         {"cluster": {"quota": {"pods": 10}}},
     ),
 ]
+DATABASE = {"database": {"host": "db.example.org"}}
+NETWORKS += [
+    Case(
+        "a slurmdbd that may not connect to its database",
+        minimal(accounting=DATABASE, **on(egress={"parts": ["slurmdbd"]})),
+        "error",
+        "networkPolicies.egress.database",
+        ("db.example.org", "no job would be accounted"),
+        {"networkPolicies": {"egress": {"database": [{"cidr": "192.0.2.5"}]}}},
+    ),
+    Case(
+        "a slurmctld that may not connect to a metal host",
+        minimal(external=METAL, **on(nodes=[], egress={"parts": ["slurmctld"]})),
+        "error",
+        "networkPolicies.addresses",
+        ("metal-1 (external.slurmdHosts)", "or theirs to it"),
+        {"networkPolicies": {"addresses": {"metal-1": ["192.0.2.2"]}}},
+    ),
+]
 NETWORKS_TOLD = [
+    Case(
+        "a limit for pods that this stack doesn't make",
+        minimal(**on(egress={"parts": ["login"]})),
+        "warning",
+        "networkPolicies.egress.parts",
+        ("login is ignored",),
+        {"networkPolicies": {"egress": {"parts": ["slurmd"]}}},
+    ),
     Case(
         "a level for somebody else's namespace",
         minimal(cluster={"name": "lab", "podSecurity": "privileged", "createNamespace": False}),

@@ -20,7 +20,8 @@ from tests.stacks import form, minimal
 from tests.strategies import sound_configs
 
 NAME, INSTANCE, CLUSTER = "app.kubernetes.io/name", "app.kubernetes.io/instance", "slinky.slurm.net/cluster"
-API_SERVER, NODE, STRANGER = "10.0.0.10", "10.0.1.7", "198.51.100.9"
+API_SERVER, NODE, STRANGER, DATABASE = "10.0.0.10", "10.0.1.7", "198.51.100.9", "192.0.2.3"
+LIMITED = ("slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login")
 BARE: dict[str, Any] = {"enabled": True, "apiServer": [{"cidr": API_SERVER}]}
 ON = BARE | {"nodes": ["10.0.1.0/24"]}
 
@@ -124,6 +125,65 @@ def test_all_outside() -> None:
     }
 
 
+def egress_of(config: StackConfig) -> dict[str, list[dict[str, Any]]]:
+    return {each.part: each.spec["egress"] for each in network_policies(config) if "Egress" in each.spec["policyTypes"]}
+
+
+def test_what_daemons_connect_to_is_limited_where_that_is_asked() -> None:
+    login = {"main": {"sssdConfSecret": "sssd"}}
+    database = {"namespace": "databases", "pods": {"app": "mariadb"}}
+    egress = {"parts": ["slurmctld", "slurmdbd", "slurmrestd"], "database": [database], "slurmctld": [{"cidr": "192.0.2.9"}]}
+    found = egress_of(form("all-in-kubernetes", logins=login, networkPolicies=BARE | {"egress": egress}))
+    slurmd, slurmctld = from_pods(name="slurmd", cluster="slurm"), from_pods(name="slurmctld", instance="slurm")
+    slurmrestd, slurmdbd = from_pods(name="slurmrestd", instance="slurm"), from_pods(name="slurmdbd", instance="slurm")
+    dns = {"ports": [{"protocol": name, "port": port} for name in ("UDP", "TCP") for port in (53, 5353)]}
+    mariadb = {"matchLabels": {"kubernetes.io/metadata.name": "databases"}}
+    assert found == {
+        "slurmctld": [
+            {"to": [slurmctld], "ports": tcp(6817)},
+            {"to": [slurmdbd], "ports": tcp(6819)},
+            {"to": [slurmd], "ports": [{"protocol": "TCP"}]},
+            {"to": [{"podSelector": LOGIN}], "ports": [{"protocol": "TCP"}]},
+            dns,
+            {"to": [block("192.0.2.9/32")]},
+        ],
+        "slurmdbd": [
+            {"to": [slurmdbd], "ports": tcp(6819)},
+            {"to": [slurmctld], "ports": tcp(6817)},
+            {
+                "to": [{"namespaceSelector": mariadb, "podSelector": {"matchLabels": {"app": "mariadb"}}}],
+                "ports": tcp(3306),
+            },
+            dns,
+        ],
+        "slurmrestd": [
+            {"to": [slurmrestd], "ports": tcp(6820)},
+            {"to": [slurmctld], "ports": tcp(6817)},
+            {"to": [slurmdbd], "ports": tcp(6819)},
+            dns,
+        ],
+    }
+
+
+def test_jobs_and_users_reach_all_but_what_is_blocked() -> None:
+    login = {"main": {"sssdConfSecret": "sssd"}}
+    egress = {"parts": ["slurmd", "login"], "blocked": ["169.254.169.254", "168.63.129.16/32"]}
+    found = egress_of(form("all-in-kubernetes", logins=login, networkPolicies=BARE | {"egress": egress}))
+    four = {"ipBlock": {"cidr": "0.0.0.0/0", "except": ["169.254.169.254/32", "168.63.129.16/32"]}}
+    wanted = [{"to": [{"namespaceSelector": {}}, four, block("::/0")]}]
+    assert found == {"slurmd": wanted, "login": wanted}
+
+
+def test_dns_and_the_database_s_address_are_known_where_they_are_given() -> None:
+    egress = {"parts": ["slurmdbd"], "dns": [{"namespace": "kube-system", "pods": {"k8s-app": "kube-dns"}}]}
+    more = {"accounting": {"database": {"host": "192.0.2.5", "port": 3307}}}
+    (_, _, database, dns) = egress_of(form("all-in-kubernetes", networkPolicies=BARE | {"egress": egress}, **more))[
+        "slurmdbd"
+    ]
+    assert database == {"to": [block("192.0.2.5/32")], "ports": tcp(3307)}
+    assert [list(peer) for peer in dns["to"]] == [["namespaceSelector", "podSelector"]]
+
+
 def test_clients_of_the_site_are_let_to_the_part_that_names_them() -> None:
     prometheus = {"namespace": "monitoring", "pods": {"app": "prometheus"}}
     clients = {
@@ -184,7 +244,8 @@ def comes_from(peer: Mapping[str, Any], own: str, source: Place) -> bool:
     if "ipBlock" in peer:
         network = ip_network(peer["ipBlock"]["cidr"])
         address = ip_address(source.address)
-        return address.version == network.version and address in network
+        blocked = any(address in ip_network(each) for each in peer["ipBlock"].get("except", []))
+        return address.version == network.version and address in network and not blocked
     if not source.namespace:
         return False
     if "namespaceSelector" in peer:
@@ -196,15 +257,29 @@ def comes_from(peer: Mapping[str, Any], own: str, source: Place) -> bool:
 
 
 def lets(policies: tuple[NetworkPolicy, ...], source: Place, target: Place, protocol: str, port: int) -> bool:
-    selecting = [p for p in policies if p.namespace == target.namespace and matches(p.spec["podSelector"], target.labels)]
+    """A connection must be let in where it ends and, where that is limited, out where it begins."""
+    return _lets(policies, "Ingress", target, source, protocol, port) and _lets(
+        policies, "Egress", source, target, protocol, port
+    )
+
+
+def _lets(policies: tuple[NetworkPolicy, ...], way: str, own: Place, other: Place, protocol: str, port: int) -> bool:
+    selecting = [
+        each
+        for each in policies
+        if way in each.spec["policyTypes"]
+        and each.namespace == own.namespace
+        and matches(each.spec["podSelector"], own.labels)
+    ]
     if not selecting:
         return True
+    named = {"Ingress": "from", "Egress": "to"}[way]
     for policy in selecting:
-        for rule in policy.spec["ingress"]:
+        for rule in policy.spec[way.lower()]:
             ports = rule.get("ports", [])
             if ports and not any(p["protocol"] == protocol and p.get("port", port) == port for p in ports):
                 continue
-            if "from" not in rule or any(comes_from(peer, policy.namespace, source) for peer in rule["from"]):
+            if named not in rule or any(comes_from(peer, policy.namespace, other) for peer in rule[named]):
                 return True
     return False
 
@@ -276,7 +351,9 @@ def guarded(draw: st.DrawFn) -> StackConfig:
     external = External.model_validate(hosts if draw(st.booleans()) else {})
     outside = ((config.controller.external, "192.0.2.1"), (config.accounting.external, "192.0.2.2"))
     addresses = {daemon.host: [address] for daemon, address in outside if daemon is not None}
-    policies = NetworkPolicies.model_validate(ON | {"addresses": addresses})
+    limited = draw(st.lists(st.sampled_from(LIMITED), unique=True))
+    egress = {"parts": limited, "database": [{"cidr": DATABASE}]}
+    policies = NetworkPolicies.model_validate(ON | {"addresses": addresses, "egress": egress})
     return config.model_copy(update={"network_policies": policies, "external": external})
 
 
@@ -303,6 +380,24 @@ def test_each_that_must_not_connect_may_not(config: StackConfig) -> None:
                 for port in PORTS:
                     assert not lets(policies, each, to, "TCP", port), (source, target, port)
                 assert not lets(policies, each, to, "UDP", 6817)
+
+
+@given(guarded())
+def test_a_part_that_is_limited_connects_to_its_daemons_its_database_and_dns_alone(config: StackConfig) -> None:
+    policies, found = network_policies(config), places(config)
+    limited = set(config.network_policies.egress.parts)
+    for part in LIMITED:
+        for each in targets(found, part):
+            assert lets(policies, each, Place(STRANGER), "UDP", 53)
+            is_daemon = part not in ("slurmd", "login")
+            assert lets(policies, each, Place(STRANGER), "TCP", 443) == (part not in limited or not is_daemon)
+            assert lets(policies, each, Place("169.254.169.254"), "TCP", 80) == (part not in limited)
+            if part == "slurmdbd":
+                assert lets(policies, each, Place(DATABASE), "TCP", config.accounting.database.port)  # type: ignore[union-attr]
+    for source, target, protocol, port in MUST:
+        for each in targets(found, source):
+            for host in (place for place in found[target] if not place.namespace):
+                assert lets(policies, each, host, protocol, port), (source, target, protocol, port)
 
 
 @given(guarded())
