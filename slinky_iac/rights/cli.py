@@ -142,6 +142,11 @@ def notes(
             " preview would write the fence's binding as a trial before there is a policy, and for that the API server wants"
             " `get` on all objects of all kinds. The update has the policy by then."
         )
+    if use is Use.APPLY and config.cluster.fence and not config.operator.install and config.keys.auth != "auth/munge":
+        found.append(
+            "operator.install is false: the operator's CRDs must be there before the first `pulumi up`. While the kind NodeSet"
+            " isn't known, the API server wants `get` on all objects of all kinds for the fence."
+        )
     if use is Use.REVIEW and config.keys.auth != "auth/munge":
         found.append(
             "Previews with these rights don't try writes in the API server, and don't look for Secrets and Helm releases"

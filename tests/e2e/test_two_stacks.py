@@ -77,8 +77,11 @@ def pair(world: World, slurm: Slurm) -> Iterator[Pair]:
     outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
     outside.reconfigure()
     a, b = world.stack("side-a", dev_settings(hybrid)), world.stack("side-b", dev_settings(inside))
-    runs = [started(stack, "up", "--skip-preview") for stack in (a, b)]
+    runs = [started(a, "up", "--skip-preview")]
     try:
+        # The first stack brings the operator; `rights` says that the second one needs its CRDs.
+        await_true("the operator's CRDs are there", lambda: not world.kubectl("get", "nodesets", "-A", check=False).returncode, 60)
+        runs.append(started(b, "up", "--skip-preview"))
         for run in runs:
             out, _ = run.communicate(timeout=150)
             assert run.returncode == 0, out[-6000:]

@@ -145,6 +145,13 @@ def test_a_stack_that_installs_no_operator_may_write_no_role() -> None:
     assert any("cluster-admin" in note for note in notes(form("all-outside"), Use.APPLY, None))
 
 
+def test_a_fence_without_an_operator_of_the_stack_asks_for_its_crds_first() -> None:
+    def told(**operator: Any) -> bool:
+        return any("CRDs must be there" in note for note in notes(form("all-outside", operator=operator), Use.APPLY, None))
+
+    assert (told(install=False), told(install=True)) == (True, False)
+
+
 @every_example
 @every_use
 def test_manifests_are_roles_and_bindings_to_the_account_and_lose_no_rule(example: Any, use: Use) -> None:
