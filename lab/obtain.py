@@ -155,6 +155,7 @@ def _built(tool: Tool, say: Say) -> dict[str, Path]:
     source = part / "src"
     shutil.copytree(tool.lock, source)
     _embed(tool, source, compiler)
+    _trim(tool, source, compiler)
     argv = [
         "setpriv", "--pdeathsig", "KILL", "nice", str(compiler), "build", "-v", "-buildvcs=false", "-mod=readonly",
         "-ldflags", tool.ldflags, "-o", f"{part}/", *tool.packages,
@@ -200,6 +201,19 @@ def _embed(tool: Tool, source: Path, compiler: Path) -> None:
         shutil.copyfile(origin / name, source / name)
     schema = json.loads((source / "schema.json").read_text())
     (source / "schema.json").write_text(json.dumps({**schema, "version": tool.version}))
+
+
+def _trim(tool: Tool, source: Path, compiler: Path) -> None:
+    """A copy of the module with its files replaced, where go.mod has it."""
+    if tool.trimmed is None:
+        return
+    copy = source / "module"
+    shutil.copytree(go.module(tool.trimmed.module, tool.trimmed.version, tool.trimmed.checksum, go=compiler), copy)
+    for folder in (copy, *(path for path in copy.rglob("*") if path.is_dir())):
+        folder.chmod(0o755)
+    for name, text in tool.trimmed.files:
+        (copy / name).unlink()
+        (copy / name).write_text(text)
 
 
 def _fresh(tool: Tool) -> Path:

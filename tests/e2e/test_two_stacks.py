@@ -80,7 +80,9 @@ def pair(world: World, slurm: Slurm) -> Iterator[Pair]:
     runs = [started(a, "up", "--skip-preview")]
     try:
         # The first stack brings the operator; `rights` says that the second one needs its CRDs.
-        await_true("the operator's CRDs are there", lambda: not world.kubectl("get", "nodesets", "-A", check=False).returncode, 60)
+        await_true(
+            "the operator's CRDs are there", lambda: not world.kubectl("get", "nodesets", "-A", check=False).returncode, 60
+        )
         runs.append(started(b, "up", "--skip-preview"))
         for run in runs:
             out, _ = run.communicate(timeout=150)
