@@ -31,3 +31,9 @@ class ServedBody(_Raw):
     """The resources of one version of an API group."""
 
     resources: list[_Served]
+
+
+class GroupsBody(_Raw):
+    """All API groups."""
+
+    groups: list[_Served]

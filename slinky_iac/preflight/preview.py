@@ -20,6 +20,7 @@ from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.expiry import expiring
 from slinky_iac.preflight.fence import unserved
 from slinky_iac.preflight.neighbours import same_name
+from slinky_iac.preflight.network_plugin import network_plugin
 from slinky_iac.preflight.older_pods import older_pods
 from slinky_iac.preflight.reach import kubernetes, unreachable
 from slinky_iac.reach import kube_connection
@@ -36,7 +37,7 @@ def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Fi
     began = time.monotonic()
     with kube_connection(config, env, home) as way:
         shut = kubernetes(way, env)
-        older = () if shut else (*unserved(config, way), *older_pods(config, way))
+        older = () if shut else (*unserved(config, way), *older_pods(config, way), *network_plugin(config, way))
         here = expiring(config, datetime.now(UTC).date())
         found = (*here, *shut, *unreachable(config), *same_name(config, way), *older)
     slurm.join(max(0.0, began + TIMEOUT_S - time.monotonic()))

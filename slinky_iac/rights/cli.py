@@ -144,8 +144,8 @@ def notes(
         )
     if use is Use.APPLY and config.cluster.fence and not config.operator.install and config.keys.auth != "auth/munge":
         found.append(
-            "operator.install is false: the operator's CRDs must be there before the first `pulumi up`. While the kind NodeSet"
-            " isn't known, the API server wants `get` on all objects of all kinds for the fence."
+            "operator.install is false: the operator's CRDs must be there before the first `pulumi up`. While the kind"
+            " NodeSet isn't known, the API server wants `get` on all objects of all kinds for the fence."
         )
     if use is Use.REVIEW and config.keys.auth != "auth/munge":
         found.append(

@@ -474,6 +474,12 @@ def test_which_kubernetes_has_admission_policies_is_asked_and_not_guessed_from_i
         assert kube.serves_admission_policies() is there
 
 
+def test_api_groups_are_named() -> None:
+    found = {"kind": "APIGroupList", "groups": [{"name": "apps", "versions": []}, {"name": "cilium.io", "versions": []}]}
+    with client_of(always(httpx.Response(200, json=found))) as kube:
+        assert kube.api_groups() == {"apps", "cilium.io"}
+
+
 def test_a_config_map_of_ours_is_applied_and_deleted() -> None:
     asked: list[tuple[str, str, bytes]] = []
 
