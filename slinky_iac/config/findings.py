@@ -44,6 +44,10 @@ KINDS: Final[Mapping[str, str]] = {
     "munge-ignored": "The `munge` section has no effect with `keys.auth: auth/slurm`. Remove the section.",
     "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"
     " node. Acknowledge it where everybody who can be root in the pod may be root on the node.",
+    "network-policies-off": "The Kubernetes has a network plugin that can enforce NetworkPolicies, and the stack makes none."
+    " Acknowledge it where others make them; else set `networkPolicies.enabled` ([networks.md](networks.md)).",
+    "network-policies-unenforced": "The stack makes NetworkPolicies, and this Kubernetes has no network plugin that is known"
+    " to enforce them. Acknowledge it once `slinky preflight` says that they hold.",
     "nothing-to-acknowledge": "The stack's file acknowledges a finding that is no longer there. Remove the line.",
     "operator-1-0-pods": "slurm-operator 1.0 made pods that a newer operator replaces ([releases.md](releases.md)).",
     "outside-slurm-conf": "slurmctld runs outside Kubernetes, so its slurm.conf must hold the lines of the stack output"
@@ -86,6 +90,7 @@ KINDS: Final[Mapping[str, str]] = {
 NOT_OF_RULES: Final = frozenset(
     {"certificate-expires", "daemon-unreachable", "fence-not-served", "key-looks-like-words", "kubernetes-unreachable"}
     | {"kubernetes-unverified", "nothing-to-acknowledge", "operator-1-0-pods"}
+    | {"network-policies-off", "network-policies-unenforced"}
     | {"same-cluster-name", "same-cluster-name-unknown"}
 )
 """Those that the rules alone can't find: they need the keys' own bytes, or a look at the cluster."""

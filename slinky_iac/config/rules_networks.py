@@ -130,7 +130,11 @@ def _egress(config: StackConfig) -> Iterator[Finding]:
     egress, own = config.network_policies.egress, limited(config)
     for part in egress.parts:
         if part not in parts(config):
-            yield warning(f"{_PATH}.egress.parts", f"{part} is ignored: no pod of {part} that this stack makes has a policy")
+            yield warning(
+                f"{_PATH}.egress.parts",
+                f"{part} is ignored: no pod of {part} that this stack makes has a policy",
+                id="setting-ignored",
+            )
     database = config.accounting.database
     if "slurmdbd" in own and database is not None and not egress.database and not is_address(database.host):
         yield error(

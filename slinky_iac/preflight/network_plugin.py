@@ -50,6 +50,7 @@ def told(config: StackConfig, groups: Collection[str]) -> tuple[Finding, ...]:
                 f"is false, and this Kubernetes has {' and '.join(known)}, which enforces NetworkPolicies unless that is"
                 " switched off: every pod may connect to the pods of this cluster. docs/networks.md has the steps for a"
                 " cluster that runs",
+                id="network-policies-off",
             ),
         )
     if config.network_policies.enabled and not known:
@@ -58,6 +59,7 @@ def told(config: StackConfig, groups: Collection[str]) -> tuple[Finding, ...]:
                 PATH,
                 "is true, and this Kubernetes has the API of no network plugin that is known to enforce NetworkPolicies."
                 " Some have none (kube-router, k3s); Flannel enforces nothing. `python -m slinky_iac preflight` tries it",
+                id="network-policies-unenforced",
             ),
         )
     return ()
