@@ -18,7 +18,7 @@ from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFou
 from slinky_iac.kube import models, raw
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
-from slinky_iac.kube.raw_admission import ADMISSION, AdmissionBody, GroupsBody, ServedBody
+from slinky_iac.kube.raw_admission import ADMISSION, AdmissionBody, ServedBody
 from slinky_iac.kube.raw_secret import SecretBody
 from slinky_iac.kube.raw_service import ConfigMapBody, ServiceBody, config_map_apply
 from slinky_iac.kube.schema import CrdSchema, read_crd
@@ -286,10 +286,6 @@ class KubeClient:
         """Whether this API server has ValidatingAdmissionPolicies, as Kubernetes has from 1.30 on."""
         found = self._get("/apis/admissionregistration.k8s.io/v1", ServedBody, "the API server's list of admission policies")
         return set(ADMISSION.values()) <= {each.name for each in found.resources}
-
-    def api_groups(self) -> frozenset[str]:
-        """The API groups that this API server knows."""
-        return frozenset(each.name for each in self._get("/apis", GroupsBody, "the API server's list of APIs").groups)
 
     def set_config_map(self, namespace: str, name: str, data: Mapping[str, str] | None) -> None:
         """Make a ConfigMap of ours, or set its entries; None deletes it. :raises KubeNotFound: nothing to delete."""

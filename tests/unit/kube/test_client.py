@@ -18,6 +18,7 @@ from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.models import NodeSetState, Pod, Ref
+from slinky_iac.kube.raw_admission import GroupsBody
 from slinky_iac.kube.schema import read_crd
 from slinky_iac.kube.wire import Clock, Retry
 
@@ -477,7 +478,8 @@ def test_which_kubernetes_has_admission_policies_is_asked_and_not_guessed_from_i
 def test_api_groups_are_named() -> None:
     found = {"kind": "APIGroupList", "groups": [{"name": "apps", "versions": []}, {"name": "cilium.io", "versions": []}]}
     with client_of(always(httpx.Response(200, json=found))) as kube:
-        assert kube.api_groups() == {"apps", "cilium.io"}
+        groups = kube.asked("/apis", GroupsBody, "the list of APIs").groups
+        assert [each.name for each in groups] == ["apps", "cilium.io"]
 
 
 def test_a_config_map_of_ours_is_applied_and_deleted() -> None:
