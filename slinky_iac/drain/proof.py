@@ -1,4 +1,4 @@
-"""Proof afterwards: what slurmdbd says became of the jobs that a drain met.
+"""What slurmdbd says of jobs: before pods go of which slurmctld knows nothing, and afterwards of those that a drain met.
 
 A drain ends only when its nodes are free, so no job should be lost. Whether that is so, only the accounts can tell. A job is
 lost where one of its runs ended NODE_FAIL on such a node since the drain began: so slurmctld ends a job whose node goes,
@@ -17,7 +17,7 @@ from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.text import iso
-from slinky_iac.drain.view import JobView
+from slinky_iac.drain.view import JobView, PodView
 from slinky_iac.errors import DrainLost, SlurmrestError
 from slinky_iac.slurmrest.accounts import Accounted
 
@@ -59,6 +59,33 @@ class Met:
         """Add what the policy did to jobs."""
         if isinstance(step, Requeue | Cancel):
             self.ended |= set(step.jobs)
+
+
+def still_running(session: Session, settings: GateSettings, pods: Collection[PodView]) -> str:
+    """Jobs that run, by slurmdbd, on pods whose nodes slurmctld has no record of; ``""`` where there is none.
+
+    A slurmctld that lost its state knows neither, and pods do not register a second time. Only runs younger than their pod
+    count: earlier ones ended with an earlier pod. Where slurmdbd does not answer, that is said, and nothing held up.
+    """
+    made = {pod.node: pod.created for pod in pods}
+    if not made:
+        return ""
+    unknown = f"slurmctld has no record of {', '.join(sorted(made)[:8])}"
+    try:
+        since, cluster = min(made.values()), settings.cluster
+        runs = session.slurm.running(since, session.now(), cluster=cluster, budget_s=BUDGET_S)
+    except SlurmrestError as error:
+        text = f"{unknown}, and slurmdbd could not be asked for jobs there: {error}"
+        session.report(text, severity="warning", keep=True)
+        return ""
+    there = {run.job_id for run in runs for node in run.node_names if node in made and run.time.start >= made[node]}
+    if not there:
+        return ""
+    return (
+        f"{unknown}, and by slurmdbd these jobs run there: {_numbers(there)}. slurmctld may have lost its state"
+        " (StateSaveLocation). Give it its state back, and the gate waits for the jobs; or, if they are over,"
+        " `sacctmgr show runawayjobs` ends them in slurmdbd"
+    )
 
 
 def prove(session: Session, settings: GateSettings, met: Met) -> str:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac.drain import conf_held, conf_run
-from slinky_iac.drain.actions import NEXT_STEP, DeleteNodeSet, DeletePod, Done, Drain, Step, Stop, Wait
+from slinky_iac.drain.actions import NEXT_STEP, DeleteNodeSet, DeletePod, Done, Drain, SetReplicas, Step, Stop, Wait
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.members import members_step, records_without_pods
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.observe import cluster_view
-from slinky_iac.drain.proof import Met
+from slinky_iac.drain.proof import Met, still_running
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
 from slinky_iac.drain.scale_in_state import touched
 from slinky_iac.drain.session import Session
@@ -80,9 +80,10 @@ class ScaleTask(NodeSetTask):
         return self.steps(seen, self.goal)
 
     def check(self, seen: Observation, step: Step) -> Step:
-        """Note what is seen of drained nodes and their jobs; a removal asks for its partition's queue first."""
+        """Note what is seen of drained nodes and their jobs; a removal asks for its partition's queue first, and before pods
+        go that slurmctld knows nothing of, slurmdbd is asked."""
         self.met.see(seen)
-        return self._queue_first(step) if self.goal.teardown else step
+        return self._accounts_first(seen, self._queue_first(step) if self.goal.teardown else step)
 
     def did(self, step: Step) -> None:
         """Note what the policy did to jobs."""
@@ -109,6 +110,24 @@ class ScaleTask(NodeSetTask):
     def stays(self) -> str:
         """By what the policy may have done."""
         return f"{touched(self.goal, self.session.now())}; drained nodes stay so. {NEXT_STEP}"
+
+    def _accounts_first(self, seen: Observation, step: Step) -> Step:
+        """A step that ends pods, once no job runs there by slurmdbd where slurmctld has no record of their nodes."""
+        match step:
+            case SetReplicas(pods=going) | DeleteNodeSet(pods=going):
+                ending = set(going)
+            case DeletePod(pod):
+                ending = {pod}
+            case _:
+                return step
+        known = {} if seen.cluster is None else seen.cluster.nodes
+        unknown = [pod for pod in seen.pods if pod.name in ending and pod.phase == "Running" and pod.node not in known]
+        why = still_running(self.session, self.settings, unknown)
+        if not why:
+            return step
+        if self.session.now() < self.ends_at:
+            return Wait(why)
+        return Stop(f"the deadline ({iso(self.deadline_at)}) is over: {why}. No pod was ended. {NEXT_STEP}", "deadline")
 
     def _queue_first(self, step: Step) -> Step:
         """A removal's step, once no job waits in the NodeSet's own partition, and once none runs there before the NodeSet

@@ -116,6 +116,12 @@ class AccountsSession(Session):
         window = {"start_time": str(moment), "end_time": str(moment + FAR)}
         return self._accounted([{"state": "NODE_FAIL", **window}], cluster, budget_s)
 
+    def running(self, since: int, now: int, *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
+        """Runs that began after ``since`` and of whose end slurmdbd has not heard."""
+        window = {"start_time": str(since), "end_time": str(now + FAR)}
+        found = self._accounted([{"state": state, **window} for state in ("RUNNING", "SUSPENDED")], cluster, budget_s)
+        return tuple(run for run in found if run.time.start >= since and not run.time.end)
+
     def _accounted(
         self, questions: Iterable[dict[str, str | list[str]]], cluster: str, budget_s: float | None
     ) -> tuple[Accounted, ...]:
