@@ -14,6 +14,8 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import JWT
+from slinky_iac.keys.catalogue import SLURM as SLURM_KEY
 from slinky_iac.preflight.check import Run, Verdict
 from slinky_iac.preflight.compare import EXPECTED, checks, judged
 from slinky_iac.preflight.facts import CertificateFacts, Clock, Facts, PartitionFacts, PodFacts, Tried
@@ -63,7 +65,7 @@ WRONG_CONF = type(CONF)(
 WRONG = replace(
     FACTS,
     here=(Tried(CTL, "connection refused"), Tried(DBD, "the name is not known here")),
-    kube=replace(KUBE, admission_policies=False, keys={"slurm.key": "SHA256:other", "jwt": "SHA256:other"}),
+    kube=replace(KUBE, admission_policies=False, keys={SLURM_KEY.label: "SHA256:other", JWT.label: "SHA256:other"}),
     pod=PodFacts(
         (replace(POD, tried=(Tried(CTL, "no answer"), Tried(DBD, "the name is not known there")), slurmd="27.05.0"),)
     ),
