@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from dataclasses import replace
 
-from slinky_iac.config.findings import Finding, Level, error
+from slinky_iac.config.findings import Finding, Level, acknowledged, error, info
 from slinky_iac.config.load import examined
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
@@ -42,6 +42,9 @@ def _ruled(config: StackConfig, secret: frozenset[str]) -> Iterator[Finding]:
     for each in findings(config, secret):
         waits = each.level is Level.ERROR and each not in later
         yield replace(each, level=Level.WARNING) if waits else each
+    if not config.nodesets and config.keys.auth == "auth/slurm":
+        none = info("nodesets", "none is set: no pod of this stack runs slurmd", id="no-nodesets")
+        yield from acknowledged([none], config.acknowledged)
 
 
 def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:

@@ -15,6 +15,8 @@ KINDS: Final[Mapping[str, str]] = {
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",
     "cluster-ip-outside-hosts": "Hosts outside Kubernetes use slurmctld by a ClusterIP. They reach it only where the pod"
     " network is routed to them. Acknowledge it where it is; else set `controller.service.type`.",
+    "cluster-ip-outside-slurmdbd": "slurmdbd runs outside Kubernetes and sends changes of accounts to slurmctld by a"
+    " ClusterIP. Acknowledge it where the pod network is routed to slurmdbd's host; else set `controller.service.type`.",
     "config-file-unread": "A file of `controller.configFiles` has a name that no Slurm daemon opens. Acknowledge it where"
     " another file includes it.",
     "daemon-unreachable": "An outside daemon doesn't answer this machine. Acknowledge it where only pods and hosts have a"
@@ -42,6 +44,8 @@ KINDS: Final[Mapping[str, str]] = {
     "mixed-cgroups": "slurmd runs in pods and on hosts, and Slurm has one cgroup.conf for all nodes. Acknowledge it after"
     " you have checked that `IgnoreSystemd=yes` suits the hosts.",
     "munge-ignored": "The `munge` section has no effect with `keys.auth: auth/slurm`. Remove the section.",
+    "no-nodesets": "The stack has no NodeSet, so no pod runs slurmd. Acknowledge it for a stack of slurmctld, slurmdbd or"
+    " logins only.",
     "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"
     " node. Acknowledge it where everybody who can be root in the pod may be root on the node.",
     "network-policies-off": "The Kubernetes has a network plugin that can enforce NetworkPolicies, and the stack makes none."
@@ -77,6 +81,8 @@ KINDS: Final[Mapping[str, str]] = {
     "setting-ignored": "A setting is given that has no effect beside another one. Remove it.",
     "tls-plugin-missing": "A TLS plugin of Slurm is set that Slinky's images don't have. Acknowledge it where your own"
     " image has it.",
+    "short-host-name": "An outside daemon has a host name without a domain, and the cluster's DNS completes it to names of"
+    " Services only. Give the full name. Acknowledge it where it is the name of a Service.",
     "token-keys-unused": "A token key is set, but `keys.tokens` doesn't use it. Run the `pulumi config rm` of the finding.",
     "token-rotation": "The token key is being replaced. The finding goes with the rotation's last step.",
     "tokens-ignored": "`keys.tokens` has no effect with `keys.auth: auth/munge`. Remove it.",
@@ -89,7 +95,7 @@ KINDS: Final[Mapping[str, str]] = {
 
 NOT_OF_RULES: Final = frozenset(
     {"certificate-expires", "daemon-unreachable", "fence-not-served", "key-looks-like-words", "kubernetes-unreachable"}
-    | {"kubernetes-unverified", "nothing-to-acknowledge", "operator-1-0-pods"}
+    | {"kubernetes-unverified", "no-nodesets", "nothing-to-acknowledge", "operator-1-0-pods"}
     | {"network-policies-off", "network-policies-unenforced"}
     | {"same-cluster-name", "same-cluster-name-unknown"}
 )

@@ -129,6 +129,26 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             "ClusterIP: outside slurmd and sackd hosts reach slurmctld only where the pod network is routed to them",
             id="cluster-ip-outside-hosts",
         )
+    if config.accounting.enabled and config.accounting.external is not None and controller.service.type == "ClusterIP":
+        yield info(
+            "controller.service.type",
+            "ClusterIP: the outside slurmdbd sends changes of accounts to slurmctld, and reaches it only where the pod"
+            " network is routed to slurmdbd's host. Without it slurmctld has them when it asks again",
+            id="cluster-ip-outside-slurmdbd",
+        )
+
+
+def _short_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Pods resolve names by the cluster's DNS, which completes a short one to names of Services only."""
+    hosts = (("controller.external", config.controller.external), ("accounting.external", config.accounting.external))
+    for path, external in hosts:
+        if external is not None and external.host != "localhost" and not {".", ":"} & set(external.host):
+            yield warning(
+                f"{path}.host",
+                f"got the short name {name_of(external.host)}: pods resolve it only if it is a Service of namespace"
+                f" {name_of(config.cluster.namespace)}. Give the full name: {name_of(external.host)}.example.org",
+                id="short-host-name",
+            )
 
 
 def _ignored_outside(config: StackConfig) -> Iterator[Finding]:
@@ -315,6 +335,7 @@ RULES: tuple[Rule, ...] = (
     _versions,
     _operator,
     _mixed,
+    _short_names,
     *rules_kubernetes.RULES,
     *rules_tls.RULES,
     *rules_namespace.RULES,

@@ -169,7 +169,7 @@ def test_an_acknowledged_warning_is_shown_with_its_reason_and_counts_no_more(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "Pulumi.prod.yaml"
-    sound = {"cluster": {"name": "Lab"}, "accounting": {"enabled": False}}
+    sound = {"cluster": {"name": "Lab"}, "accounting": {"enabled": False}, "nodesets": {"gpu": {"replicas": 1}}}
     text = {f"slinky-iac:{section}": value for section, value in sound.items()}
     file.write_text(yaml.safe_dump({"config": text}))
     assert main(["check", "--strict", str(file)]) == 6
@@ -180,6 +180,12 @@ def test_an_acknowledged_warning_is_shown_with_its_reason_and_counts_no_more(
     out = capsys.readouterr().out
     assert "[capital-letters] (reason: the cluster has had this name since 2019)" in out
     assert out.splitlines()[-1] == f"{file}: 1 acknowledged"
+
+
+def test_a_stack_without_a_nodeset_is_said() -> None:
+    text = "config:\n  slinky-iac:cluster: {name: lab}\n  slinky-iac:accounting: {enabled: false}\n"
+    assert said(text, Level.INFO) == [(1, "nodesets: none is set: no pod of this stack runs slurmd [no-nodesets]")]
+    assert said(text + "  slinky-iac:nodesets: {gpu: {replicas: 1}}\n", Level.INFO) == []
 
 
 def test_json_has_what_the_text_has(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -54,7 +54,7 @@ def test_an_error_has_no_id_and_nothing_accepts_it() -> None:
 
 @pytest.mark.parametrize("kind", sorted(set(KINDS) - NOT_OF_RULES))
 def test_what_accepts_nothing_is_said(kind: str) -> None:
-    sound = minimal()
+    sound = minimal(nodesets={"gpu": {"replicas": 1}})
     assert kind not in {each.id for each in findings(load(sound))}
     after = findings(load(merged(sound, {"acknowledged": {kind: REASON}})))
     assert [(each.path, each.id) for each in after if each.path.startswith("acknowledged")] == [
