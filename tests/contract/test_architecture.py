@@ -44,6 +44,7 @@ EXTRA = {
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/conf_gates.py": {"pulumi"},
     "slinky_iac/drain/plugin_process.py": {"google", "grpc", "pulumi"},
+    "slinky_iac/drain/policy.py": {"msgspec"},
 }
 """The few modules that stand on the border to the engine."""
 LAYERS = {
