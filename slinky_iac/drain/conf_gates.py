@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, UpdateResult
 
-from slinky_iac.drain.gates import Gate, Props, is_unknown, own_inputs
+from slinky_iac.drain.gates import Gate, Props, at_work, is_unknown, own_inputs
 from slinky_iac.drain.plugin_process import prepare
 
 
@@ -37,13 +37,11 @@ class SlurmConfGateProvider(Gate):
         """The stack's first gate of this kind: compare with the Controller that is there, if one is."""
         from slinky_iac.drain import conf_run
         from slinky_iac.drain.conf_steps import ConfSettings
-        from slinky_iac.drain.session import open_session
 
-        prepare()
         settings = ConfSettings.from_props(props)
         if settings.outside:
             return CreateResult(f"{props['stack']}/slurm-conf", own_inputs(props))
-        with open_session(settings.reach, settings.urn) as session:
+        with at_work(settings) as session:
             olds = conf_run.live_lines(session, settings)
             if olds.partitions or olds.hosts:
                 conf_run.settle(session, settings, olds)
@@ -53,11 +51,9 @@ class SlurmConfGateProvider(Gate):
         """Wait until no job names what leaves; give back what an earlier, interrupted run closed."""
         from slinky_iac.drain import conf_run
         from slinky_iac.drain.conf_steps import ConfSettings, lines_of
-        from slinky_iac.drain.session import open_session
 
-        prepare()
         settings = ConfSettings.from_props(_news)
-        with open_session(settings.reach, settings.urn) as session:
+        with at_work(settings) as session:
             conf_run.settle(session, settings, lines_of(_olds))
         return UpdateResult(own_inputs(_news))
 
@@ -65,11 +61,9 @@ class SlurmConfGateProvider(Gate):
         """slurmctld is gone: forget what was closed for it, so that nothing of it is left in a namespace that stays."""
         from slinky_iac.drain import conf_run
         from slinky_iac.drain.conf_steps import ConfSettings
-        from slinky_iac.drain.session import open_session
 
-        prepare()
         settings = ConfSettings.from_props(_props)
-        with open_session(settings.reach, settings.urn) as session:
+        with at_work(settings) as session:
             conf_run.forget(session, settings)
 
 
@@ -84,11 +78,9 @@ class QueueGateProvider(Gate):
         """Return hosts whose CPUs or GRES have changed, once slurmctld has read it."""
         from slinky_iac.drain import conf_run
         from slinky_iac.drain.conf_steps import ConfSettings
-        from slinky_iac.drain.session import open_session
 
-        prepare()
         settings = ConfSettings.from_props(_news)
-        with open_session(settings.reach, settings.urn) as session:
+        with at_work(settings) as session:
             conf_run.return_hosts(session, settings)
         return UpdateResult(own_inputs(_news))
 
@@ -96,9 +88,7 @@ class QueueGateProvider(Gate):
         """Wait for the queue and for bare metal; no program runs now, so all comes from the state."""
         from slinky_iac.drain import conf_run
         from slinky_iac.drain.conf_steps import ConfSettings
-        from slinky_iac.drain.session import open_session
 
-        prepare()
         settings = ConfSettings.from_props(_props)
-        with open_session(settings.reach, settings.urn) as session:
+        with at_work(settings) as session:
             conf_run.finish(session, settings)

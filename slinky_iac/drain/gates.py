@@ -15,8 +15,9 @@ what the methods work with (httpx, the clients, the planner: 130 ms) is imported
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
 
 from pulumi.dynamic import (
     CheckFailure,
@@ -31,6 +32,10 @@ from pulumi.output import Unknown
 
 from slinky_iac.drain.plugin_process import prepare
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
+
+if TYPE_CHECKING:
+    from slinky_iac.drain.conf_steps import ConfSettings
+    from slinky_iac.drain.session import Session
 
 Props = dict[str, Any]
 LAST_DRAIN = "lastDrain"
@@ -87,11 +92,8 @@ class NodeSetScaleProvider(Gate):
 
     def read(self, id_: str, props: Props) -> ReadResult:
         """The state as refresh finds it, with the live number."""
-        from slinky_iac.drain.session import open_session
-
-        prepare()
         settings = GateSettings.from_props(props)
-        with open_session(settings.reach, settings.urn) as session:
+        with at_work(settings) as session:
             state = session.nodeset(settings.resource)
         own = _outputs(props)
         if state is None or settings.scaler == "autoscaler":
@@ -101,11 +103,9 @@ class NodeSetScaleProvider(Gate):
     def delete(self, _id: str, _props: Props) -> None:
         """Drain every node of the NodeSet and delete it; no program runs now, so all comes from the state."""
         from slinky_iac.drain import proof, scale
-        from slinky_iac.drain.session import open_session
 
-        prepare()
         settings = GateSettings.from_props(_props)
-        with open_session(settings.reach, settings.urn) as session:
+        with at_work(settings) as session:
             met = scale.tear_down(session, settings)
             scale.forget_removed(session, settings)
             proof.prove(session, settings, met)
@@ -149,12 +149,20 @@ class OutsideHostsProvider(Gate):
     def delete(self, _id: str, _props: Props) -> None:
         """Return the hosts that this stack holds."""
         from slinky_iac.drain import maintenance
-        from slinky_iac.drain.session import open_session
 
-        prepare()
         settings = OutsideSettings.from_props(_props)
-        with open_session(settings.reach, settings.urn) as session:
+        with at_work(settings) as session:
             maintenance.release(session, settings)
+
+
+@contextmanager
+def at_work(settings: GateSettings | OutsideSettings | ConfSettings) -> Iterator[Session]:
+    """A session for what one provider call does; its connections are closed at the end."""
+    from slinky_iac.drain.session import open_session
+
+    prepare()
+    with open_session(settings.reach, settings.urn) as session:
+        yield session
 
 
 def _kept(props: Props, act: Callable[[Props], object]) -> CreateResult:
@@ -172,12 +180,10 @@ def _kept(props: Props, act: Callable[[Props], object]) -> CreateResult:
 def _settle(props: Props, *, first: bool = False) -> str:
     """Returns what became of the jobs that a drain met; ``""`` where there was none."""
     from slinky_iac.drain import proof, scale
-    from slinky_iac.drain.session import open_session
     from slinky_iac.errors import DrainDeadline
 
-    prepare()
     settings = GateSettings.from_props(props)
-    with open_session(settings.reach, settings.urn) as session:
+    with at_work(settings) as session:
         met = scale.settle(session, settings, first=first)
         scale.roll(session, settings, met)
         try:
@@ -193,11 +199,9 @@ def _settle(props: Props, *, first: bool = False) -> str:
 
 def _maintain(props: Props, olds: Props) -> None:
     from slinky_iac.drain import maintenance
-    from slinky_iac.drain.session import open_session
 
-    prepare()
     settings = OutsideSettings.from_props(props, olds)
-    with open_session(settings.reach, settings.urn) as session:
+    with at_work(settings) as session:
         maintenance.maintain(session, settings)
 
 
