@@ -12,7 +12,7 @@ from dataclasses import asdict
 from slinky_iac import stack_state
 from slinky_iac.drain import scale
 from slinky_iac.drain.describe import lines, plan_props, status_of
-from slinky_iac.drain.plan import ScaleInPlan, plan_teardown
+from slinky_iac.drain.plan import DrainPlan, plan_teardown
 from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings
@@ -114,21 +114,18 @@ def status(stack: str | None, nodeset: str | None) -> tuple[list[dict[str, objec
     return rows, unknown
 
 
-def plans(stack: str | None, nodeset: str | None) -> list[ScaleInPlan]:
+def plans(stack: str | None, nodeset: str | None) -> list[DrainPlan]:
     """What removing one NodeSet, or all of a stack, would wait for: a preview shows no deletion's plan, so this does.
 
     NodeSets that aren't there (any more) have none. Raises what reading the state and asking the clusters raise.
     """
-    made: list[ScaleInPlan] = []
+    made: list[DrainPlan] = []
     for settings in _chosen(stack, nodeset):
         with open_session(settings.reach, settings.urn, report=console_report()) as session:
             seen = session.observe(settings)
             if seen.nodeset is None:
                 continue
-            plan = plan_teardown(
-                seen.pods, seen.cluster, seen.nodeset, now=seen.now, owner=settings.owner, problem=seen.problem
-            )
-            made.append(plan)
+            made.append(plan_teardown(seen, seen.nodeset, settings.owner))
     return made
 
 

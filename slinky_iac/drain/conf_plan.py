@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Any
 
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.drain import conf_held, conf_run
@@ -20,16 +20,12 @@ from slinky_iac.drain.conf_steps import (
     lines_of,
     next_step,
 )
-from slinky_iac.drain.describe import job_props
+from slinky_iac.drain.describe import MAX_JOBS, SCHEMA, job_props, when
 from slinky_iac.drain.preview import BUDGET_S
 from slinky_iac.drain.queue import tied_in_words, tied_to
 from slinky_iac.drain.session import Session, open_session
-from slinky_iac.drain.text import iso
 from slinky_iac.errors import SlinkyError
 
-SCHEMA: Final = 1
-MAX_JOBS: Final = 200
-"""Jobs listed one by one: a plan stands in every state."""
 Props = dict[str, Any]
 
 
@@ -82,7 +78,8 @@ def plan_props(look: ConfLook, goal: ConfGoal) -> Props:
     going, holding = goal.leaving, held_by(look, goal)
     step = next_step(look, goal)
     ends = [None if each.waits else each.job.expected_end for each in holding]
-    known = max((end for end in ends if end is not None), default=0)
+    known = [end for end in ends if end is not None]
+    unknown = bool(look.problem) or len(known) < len(ends)
     warnings = [*_warnings(look, going), *tied_in_words(tied_to(look.jobs, going.hosts))]
     return {
         "schema": SCHEMA,
@@ -92,7 +89,7 @@ def plan_props(look: ConfLook, goal: ConfGoal) -> Props:
         "known": not look.problem,
         "jobs": [{**job_props(each.job), "waits": each.waits} for each in holding[:MAX_JOBS]],
         "jobs_total": len(holding),
-        "free_at": "unknown" if None in ends or look.problem else (iso(known) if ends else "now"),
+        "free_at": when(None if unknown else max(known, default=0)),
         "blocks": [step.why] if isinstance(step, Stop) and step.cause == "blocked" else [],
         "warnings": [f"no answer, so nothing is claimed: {look.problem}"] if look.problem else warnings,
     }

@@ -11,7 +11,7 @@ from typing import Any
 from slinky_iac.drain.cost import Candidate
 from slinky_iac.drain.mark import foreign_tags, tag_of
 from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.plan import ScaleInPlan
+from slinky_iac.drain.plan import DrainPlan
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.view import JobView
@@ -23,7 +23,7 @@ MAX_JOBS = 200
 MAX_JOBS_OF_A_NODE = 16
 
 
-def plan_props(plan: ScaleInPlan) -> dict[str, Any]:
+def plan_props(plan: DrainPlan) -> dict[str, Any]:
     """The plan as flat JSON: what is given up, whose jobs are waited for, until when, and what stands in the way."""
     jobs = plan.jobs
     return {
@@ -35,16 +35,15 @@ def plan_props(plan: ScaleInPlan) -> dict[str, Any]:
         "nodes": [node_props(each) for each in plan.chosen],
         "jobs": [job_props(job) for job in jobs[:MAX_JOBS]],
         "jobs_total": len(jobs),
-        "free_at": _free_at(plan),
+        "free_at": when(plan.free_at if plan.known else None),
         "blocks": [block.text for block in plan.blocks],
         "warnings": [warning.text for warning in plan.warnings],
     }
 
 
-def _free_at(plan: ScaleInPlan) -> str:
-    if not plan.known or plan.free_at is None:
-        return "unknown"
-    return "now" if plan.free_at == 0 else iso(plan.free_at)
+def when(free_at: int | None) -> str:
+    """``now``, a time, or ``unknown``."""
+    return "now" if free_at == 0 else iso(free_at)
 
 
 def node_props(each: Candidate) -> dict[str, Any]:
@@ -53,7 +52,7 @@ def node_props(each: Candidate) -> dict[str, Any]:
         "node": each.pod.node,
         "pod": each.pod.name,
         "kind": each.kind.name.lower(),
-        "free_at": "unknown" if each.unforeseen else ("now" if not each.jobs else iso(each.end)),
+        "free_at": when(None if each.unforeseen else each.end if each.jobs else 0),
         "jobs": [job.shown for job in each.jobs[:MAX_JOBS_OF_A_NODE]],
         "jobs_total": len(each.jobs),
     }
@@ -72,24 +71,7 @@ def job_props(job: JobView) -> dict[str, Any]:
     }
 
 
-def unknown_props(nodeset: str, current: int, target: int, why: str) -> dict[str, Any]:
-    """The plan where nothing could be asked."""
-    return {
-        "schema": SCHEMA,
-        "nodeset": nodeset,
-        "from": current,
-        "to": target,
-        "known": False,
-        "nodes": [],
-        "jobs": [],
-        "jobs_total": 0,
-        "free_at": "unknown",
-        "blocks": [],
-        "warnings": [f"nobody could be asked, so nothing is claimed: {why}"],
-    }
-
-
-def lines(plan: ScaleInPlan) -> tuple[str, ...]:
+def lines(plan: DrainPlan) -> tuple[str, ...]:
     """One line a node that is given up, for people."""
     shown = []
     for each in plan.chosen:

@@ -1,8 +1,8 @@
-"""The plan of a scale-in: which pods are given up, what runs on them, until when, and what stands in the way.
+"""The plan of a scale-in or a removal: which pods are selected, what runs on them, until when, and what stands in the way.
 
-Pure: the same views give the same plan, so that a preview and the `up` after it agree unless the cluster changed. The
+Pure: the same look gives the same plan, so that a preview and the `up` after it agree unless the cluster changed. The
 choice is :func:`slinky_iac.drain.cost.choose`'s; the prediction of what the operator will delete is
-:func:`slinky_iac.drain.ranking.predicted_victims`'s, with and without the costs that the gate will set.
+:func:`slinky_iac.drain.ranking.predicted_victims`'s.
 """
 
 from __future__ import annotations
@@ -13,10 +13,11 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.drain import mark
-from slinky_iac.drain.cost import Candidate, Key, Kind, assess, choose, seen_elsewhere, stated_cost
+from slinky_iac.drain.cost import Candidate, Kind, assess, choose, seen_elsewhere
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.queue import stranded, stranded_in_words, tied_in_words, tied_to
-from slinky_iac.drain.ranking import Prediction, class_of, predicted_victims
+from slinky_iac.drain.ranking import class_of, predicted_victims
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
@@ -35,8 +36,8 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class ScaleInPlan:
-    """What a scale-in will do, as of one look."""
+class DrainPlan:
+    """What a scale-in, a removal or a rollout will do, as of one look."""
 
     nodeset: str
     current: int
@@ -51,8 +52,6 @@ class ScaleInPlan:
     warnings: tuple[Finding, ...] = ()
     deletion_cost: int | None = None
     """Set on every chosen pod, so that the operator deletes exactly these."""
-    operator_alone: Prediction | None = None
-    """What the operator would delete if replicas were simply lowered."""
     known: bool = True
     """False when Slurm could not be asked: then nothing is claimed about nodes and jobs."""
 
@@ -72,54 +71,29 @@ class ScaleInPlan:
         """When all chosen nodes are expected to be free: None when nobody can say, 0 when they are now."""
         return None if self.unforeseen else max((candidate.end for candidate in self.chosen), default=0)
 
-    @property
-    def cost(self) -> tuple[tuple[Key, ...], int]:
-        """The stated cost of the choice."""
-        return stated_cost(self.chosen)
 
-
-def plan_scale_in(
-    pods: Sequence[PodView],
-    cluster: ClusterView | None,
-    state: NodeSetView,
-    target: int,
-    policy: DrainPolicy,
-    *,
-    now: int,
-    version: OperatorVersion,
-    owner: Owner,
-    problem: str = "",
-) -> ScaleInPlan:
-    """The plan for lowering ``state.replicas`` to ``target``.
-
-    :param cluster: None when slurmrestd could not be asked, with ``problem`` saying why: then the plan holds counts only.
-    """
+def plan_scale_in(seen: Observation, state: NodeSetView, target: int, policy: DrainPolicy, owner: Owner) -> DrainPlan:
+    """The plan for lowering ``state.replicas`` to ``target``; without an answer from Slurm it holds counts only."""
+    pods, cluster = seen.pods, seen.cluster
     give_up = max(len(pods) - target, 0)
     blocks = list(state_blocks(pods, state, owner))
     warnings = [*_count_warnings(pods, state, target)]
+    chosen: tuple[Candidate, ...] = ()
+    kept: tuple[Candidate, ...] = ()
+    cost = None
     if cluster is None:
         blocks += [Finding(*each) for each in share_findings(give_up, state.replicas, policy.limits)]
-        warnings.append(
-            Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not in this plan: {problem}")
-        )
-        return ScaleInPlan(
-            nodeset=owner.nodeset,
-            current=state.replicas,
-            target=target,
-            give_up=give_up,
-            blocks=tuple(blocks),
-            warnings=tuple(warnings),
-            known=False,
-        )
-    candidates = assess(pods, cluster, now, owner)
-    chosen = choose(candidates, target)
-    names_chosen = {candidate.pod.name for candidate in chosen}
-    kept = tuple(candidate for candidate in candidates if candidate.pod.name not in names_chosen)
-    cost = mark.cost_below(candidate.pod for candidate in kept)
-    blocks += _choice_blocks(chosen, kept, cost, target, version)
-    blocks += [Finding(*each) for each in limit_findings(chosen, state.replicas, policy.limits, now)]
-    warnings += [*warnings_about(chosen, kept), *queue_warnings(cluster, chosen)]
-    return ScaleInPlan(
+        warnings.append(_unasked(seen))
+    else:
+        candidates = assess(pods, cluster, seen.now, owner)
+        chosen = choose(candidates, target)
+        names_chosen = {candidate.pod.name for candidate in chosen}
+        kept = tuple(candidate for candidate in candidates if candidate.pod.name not in names_chosen)
+        cost = mark.cost_below(candidate.pod for candidate in kept)
+        blocks += _choice_blocks(chosen, kept, cost, target, seen.version)
+        blocks += [Finding(*each) for each in limit_findings(chosen, state.replicas, policy.limits, seen.now)]
+        warnings += [*warnings_about(chosen, kept), *queue_warnings(cluster, chosen)]
+    return DrainPlan(
         nodeset=owner.nodeset,
         current=state.replicas,
         target=target,
@@ -129,8 +103,45 @@ def plan_scale_in(
         blocks=tuple(blocks),
         warnings=tuple(warnings),
         deletion_cost=cost,
-        operator_alone=predicted_victims(pods, target, version),
+        known=cluster is not None,
     )
+
+
+def plan_teardown(seen: Observation, state: NodeSetView, owner: Owner) -> DrainPlan:
+    """The plan of a removal: every node is selected, because the NodeSet is removed, replaced or destroyed.
+
+    Nothing is ranked here, for Kubernetes takes all pods at once; so costs, autoscalers and the operator's view don't
+    matter, and limits on a scale-in don't either: a destroy means everything. The wait for jobs is the same.
+    """
+    blocks = list(foreign_gates(seen.pods, owner))
+    warnings = list(_delays(seen.pods, state))
+    chosen: tuple[Candidate, ...] = ()
+    if seen.cluster is None:
+        warnings.append(_unasked(seen))
+    else:
+        chosen = choose(assess(seen.pods, seen.cluster, seen.now, owner), 0)
+        blocks += blocked_nodes(chosen)
+        warnings += [*warnings_about(chosen, ()), *queue_warnings(seen.cluster, chosen)]
+    return DrainPlan(
+        nodeset=owner.nodeset,
+        current=state.replicas,
+        target=0,
+        give_up=len(seen.pods),
+        chosen=chosen,
+        blocks=tuple(blocks),
+        warnings=tuple(warnings),
+        known=seen.cluster is not None,
+    )
+
+
+def unknown_plan(nodeset: str, current: int, target: int, why: str) -> DrainPlan:
+    """The plan where nothing could be asked."""
+    warning = Finding("unknown", f"nobody could be asked, so nothing is claimed: {why}")
+    return DrainPlan(nodeset, current, target, max(current - target, 0), warnings=(warning,), known=False)
+
+
+def _unasked(seen: Observation) -> Finding:
+    return Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not in this plan: {seen.problem}")
 
 
 def with_costs(pods: Iterable[PodView], chosen: Iterable[str], cost: int) -> tuple[PodView, ...]:
@@ -319,37 +330,6 @@ def job_findings(jobs: Sequence[JobView], running: Sequence[JobView], limits: Li
                 f"{jobs_in_words(old)}: drain.limits allows no job that has run longer than {limits.max_job_age_s} s; "
                 "wait for its end, or raise maxJobAge",
             )
-
-
-def plan_teardown(
-    pods: Sequence[PodView],
-    cluster: ClusterView | None,
-    state: NodeSetView,
-    *,
-    now: int,
-    owner: Owner,
-    problem: str = "",
-) -> ScaleInPlan:
-    """The plan for removing the NodeSet; ``cluster`` is None when slurmrestd could not be asked."""
-    blocks = list(foreign_gates(pods, owner))
-    warnings = list(_delays(pods, state))
-    if cluster is None:
-        warnings.append(Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not known: {problem}"))
-        chosen: tuple[Candidate, ...] = ()
-    else:
-        chosen = choose(assess(pods, cluster, now, owner), 0)
-        blocks += blocked_nodes(chosen)
-        warnings += [*warnings_about(chosen, ()), *queue_warnings(cluster, chosen)]
-    return ScaleInPlan(
-        nodeset=owner.nodeset,
-        current=state.replicas,
-        target=0,
-        give_up=len(pods),
-        chosen=chosen,
-        blocks=tuple(blocks),
-        warnings=tuple(warnings),
-        known=cluster is not None,
-    )
 
 
 def _delays(pods: Sequence[PodView], state: NodeSetView) -> Iterable[Finding]:

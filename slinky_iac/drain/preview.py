@@ -16,11 +16,11 @@ from typing import Any, Final
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
-from slinky_iac.drain.describe import plan_props, unknown_props
+from slinky_iac.drain.describe import plan_props
 from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import job_view
-from slinky_iac.drain.plan import ScaleInPlan, plan_scale_in
+from slinky_iac.drain.plan import DrainPlan, plan_scale_in, unknown_plan
 from slinky_iac.drain.rollout import plan_rollout, refusals
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
@@ -105,17 +105,7 @@ def _first(settings: GateSettings) -> Seen:
 
 
 def _planned(settings: GateSettings, seen: Observation, state: NodeSetView) -> Seen:
-    plan = plan_scale_in(
-        seen.pods,
-        seen.cluster,
-        state,
-        settings.ceiling,
-        settings.policy,
-        now=seen.now,
-        version=settings.version,
-        owner=settings.owner,
-        problem=seen.problem,
-    )
+    plan = plan_scale_in(seen, state, settings.ceiling, settings.policy, settings.owner)
     due = f"{state.name} has {state.replicas} replicas and {settings.ceiling} are asked for"
     # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that is no difference by itself.
     return Seen(plan_props(plan), limits_exceeded(plan), due if settings.scaler == "stack" else "")
@@ -147,7 +137,7 @@ def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observati
         )
 
 
-def limits_exceeded(plan: ScaleInPlan) -> tuple[str, ...]:
+def limits_exceeded(plan: DrainPlan) -> tuple[str, ...]:
     """Blocks that end a preview: limits that the site has set. Other blocks may be gone by the time of the update."""
     return tuple(block.text for block in plan.blocks if block.code.startswith("limit-"))
 
@@ -158,7 +148,11 @@ def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any
         f"the plan is not known: {why.rstrip('.')}. The update asks again, and fails if it gets no answer",
         severity="warning",
     )
-    plan = kept if before <= settings.ceiling else unknown_props(settings.owner.nodeset, before, settings.ceiling, why)
+    plan = (
+        kept
+        if before <= settings.ceiling
+        else plan_props(unknown_plan(settings.owner.nodeset, before, settings.ceiling, why))
+    )
     return Seen(plan, due=f"not known: {why}")
 
 

@@ -18,17 +18,17 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.drain.actions import NEXT_STEP, DeletePod, Done, Resume, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
-from slinky_iac.drain.describe import MAX_JOBS, SCHEMA, job_props, node_props
+from slinky_iac.drain.describe import plan_props, when
 from slinky_iac.drain.free import Free
 from slinky_iac.drain.mark import cost_below, is_marked, mark, tag_of
 from slinky_iac.drain.members import fault_of, stale_records
 from slinky_iac.drain.observation import Goal, Observation
-from slinky_iac.drain.plan import foreign_gates, limit_findings, share_findings
+from slinky_iac.drain.plan import DrainPlan, Finding, foreign_gates, limit_findings, share_findings
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.scale_in_state import Scene, another_slurm, deadline_step, none_listed, staged
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
 from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, nudge, refused, wait
-from slinky_iac.drain.text import iso, jobs_in_words
+from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.view import STANDS_STILL, ClusterView, NodeSetView, PodView
 
 CONDEMNED: Final = "pending termination"
@@ -244,22 +244,24 @@ def plan_rollout(
     if seen.cluster is None:
         names = sorted(pod.name for pod in old)
         rolls: Props = {"pods": names, "of": len(seen.pods), "at_once": most, "held": [], "text": _text(names, seen, most)}
-        plan = _plan(settings, state, (), [f"Slurm could not be asked whose jobs are waited for: {seen.problem}"])
-        return Rollout({**plan, "known": False, "free_at": "unknown"}, rolls, (), "")
+        unasked = Finding("slurm-unknown", f"Slurm could not be asked whose jobs are waited for: {seen.problem}")
+        plan = DrainPlan(settings.owner.nodeset, state.replicas, state.replicas, 0, warnings=(unasked,), known=False)
+        return Rollout(plan_props(plan), rolls, (), "")
     found = members(seen, settings.owner, seen.cluster, old)
     if not found.ours:
         return None
     names = [each.pod.name for each in found.ours]
     held = [in_words(each) for each in found.held]
-    text = _text(sorted(names), seen, most, found.ours)
+    warnings = tuple(Finding("rollout", text) for text in (*held, *_new_operator(settings, olds)))
+    plan = DrainPlan(settings.owner.nodeset, state.replicas, state.replicas, 0, found.ours, warnings=warnings)
+    text = _text(sorted(names), seen, most, plan)
     rolls = {"pods": sorted(names), "of": len(seen.pods), "at_once": most, "held": held, "text": text}
     batch = choose(found.ours, max(len(found.ours) - most, 0))
     over = limits_exceeded(found.ours, batch, state, settings.policy, seen.now)
-    plan = _plan(settings, state, found.ours, [*held, *_new_operator(settings, olds)])
     blocks = [*over, *(each.text for each in foreign_gates(seen.pods, settings.owner))]
     live = [name for name in names if name in seen.outdated]
     due = f"{len(live)} pods of {state.name} are of an earlier template: {', '.join(sorted(live))}" if live else ""
-    return Rollout({**plan, "blocks": blocks}, rolls, tuple(over), due)
+    return Rollout({**plan_props(plan), "blocks": blocks}, rolls, tuple(over), due)
 
 
 def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any]) -> tuple[str, ...]:
@@ -306,33 +308,9 @@ def _new_operator(settings: GateSettings, olds: Mapping[str, Any]) -> list[str]:
     return [f"slurm-operator {settings.version} may count pods of {before} as of an earlier template: then all are replaced"]
 
 
-def _plan(settings: GateSettings, state: NodeSetView, old: tuple[Candidate, ...], warnings: list[str]) -> Props:
-    jobs = {job.job_id: job for each in old for job in each.jobs}
-    return {
-        "schema": SCHEMA,
-        "nodeset": settings.owner.nodeset,
-        "from": state.replicas,
-        "to": state.replicas,
-        "known": True,
-        "nodes": [node_props(each) for each in old],
-        "jobs": [job_props(job) for _, job in sorted(jobs.items())[:MAX_JOBS]],
-        "jobs_total": len(jobs),
-        "free_at": _free_at(old),
-        "blocks": [],
-        "warnings": warnings,
-    }
-
-
-def _free_at(old: tuple[Candidate, ...]) -> str:
-    if any(each.unforeseen for each in old):
-        return "unknown"
-    last = max((each.end for each in old), default=0)
-    return iso(last) if last else "now"
-
-
-def _text(names: list[str], seen: Observation, most: int, old: tuple[Candidate, ...] = ()) -> str:
+def _text(names: list[str], seen: Observation, most: int, plan: DrainPlan | None = None) -> str:
     shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    busy = sum(1 for each in old if each.jobs)
-    until = "of no known end" if _free_at(old) == "unknown" else f"until {_free_at(old)}"
+    busy = sum(1 for each in plan.chosen if each.jobs) if plan else 0
+    until = "of no known end" if plan is None or plan.free_at is None else f"until {when(plan.free_at)}"
     jobs = f"; {busy} busy, {until}" if busy else ""
     return f"rolls {len(names)} of {len(seen.pods)} pods, {most} at once: {shown}{jobs}"

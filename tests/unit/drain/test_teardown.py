@@ -2,15 +2,16 @@
 
 from slinky_iac.drain.describe import plan_props
 from slinky_iac.drain.mark import Tag
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import plan_teardown
 from slinky_iac.drain.view import ClusterView
-from tests.unit.drain.made import NOW, OWNER, given_up, job, node, nodeset, pod
+from tests.unit.drain.made import NOW, OWNER, V110, given_up, job, node, nodeset, pod
 
 
 def plan(pods, nodes, jobs=(), **state):
     cluster = None if nodes is None else ClusterView.of(nodes, jobs)
     shown = nodeset(**{"replicas": len(pods), **state})
-    return plan_teardown(pods, cluster, shown, now=NOW, owner=OWNER, problem="timed out")
+    return plan_teardown(Observation(NOW, V110, tuple(pods), cluster=cluster, problem="timed out"), shown, OWNER)
 
 
 def codes(findings):
