@@ -21,13 +21,12 @@ from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.preflight.ask_certificates import ask_certificates
 from slinky_iac.preflight.ask_pods import ask_pods
-from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm, surveying
+from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm, surveying, way_of_drains, way_of_users
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
 from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts, UnreadyPod
 from slinky_iac.preflight.pod import inside_places
 from slinky_iac.preflight.reach import attempts, places
-from slinky_iac.preflight.ways import way_of_drains, way_of_users
 from slinky_iac.reach import kube_connection
 
 TRY_S = 5.0

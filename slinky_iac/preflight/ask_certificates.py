@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlurmrestUnreachable
+from slinky_iac.preflight.ask_slurm import way_of_drains, way_of_users
 from slinky_iac.preflight.facts import CertificateFacts
-from slinky_iac.preflight.ways import way_of_drains, way_of_users
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.tls import Files, served_until
 

@@ -7,6 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from slinky_iac.cluster.connection import endpoint
+from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import (
     SlinkyError,
     SlurmrestAuthError,
@@ -20,8 +22,9 @@ from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.names import SLURM_USER
 from slinky_iac.preflight import facts
 from slinky_iac.preflight.facts import SlurmFacts, Token
+from slinky_iac.reach import reach
 from slinky_iac.slurmrest.endpoints import Connect as Lead
-from slinky_iac.slurmrest.endpoints import Endpoint
+from slinky_iac.slurmrest.endpoints import Endpoint, direct
 from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.signing import SigningKey
 from slinky_iac.slurmrest.survey import Surveyor
@@ -45,6 +48,21 @@ class Way:
     """Drains or the operator go there; else it is for users, and its silence leaves things unknown, not broken."""
     user: str = SLURM_USER
     """Slurm's user that tokens name."""
+
+
+def way_of_drains(config: StackConfig) -> Way:
+    """The one that drains go through: at its URL, or in Kubernetes behind the API server."""
+    way = reach(config)
+    return Way(endpoint(way), inside=way.url is None, user=way.user)
+
+
+def way_of_users(config: StackConfig) -> Way | None:
+    """The one for users, outside Kubernetes; None where the stack has none."""
+    outside = config.external.slurmrestd
+    if outside is None:
+        return None
+    place = direct(outside.url, outside.ca_file, outside.client_cert_file, outside.client_key_file)
+    return Way(place, inside=False, needed=False, user=config.slurmrest.user)
 
 
 Keys = tuple[SigningKey, ...]

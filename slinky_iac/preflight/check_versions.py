@@ -13,9 +13,9 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.operator_version import MINIMUM_SLURM
-from slinky_iac.preflight import fence
 from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
+from slinky_iac.preflight.kube_questions import CHANGE, FENCE, UNSERVED
 from slinky_iac.slurm_release import of_protocol, ordinal
 from slinky_iac.slurmrest.versions import OLDER
 
@@ -167,7 +167,7 @@ def _fence(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield fine("the API server serves ValidatingAdmissionPolicy")
     else:
         at = "in Pulumi.<stack>.yaml, under slinky-iac:cluster"
-        yield problem(fence.UNSERVED, fence.CHANGE, "fence: false", at=at)
+        yield problem(UNSERVED, CHANGE, "fence: false", at=at)
 
 
 EXPECTED: Final = (
@@ -177,5 +177,5 @@ EXPECTED: Final = (
     Expect("rest-version", "REST versions served", "slurmrestd", _rest),
     Expect("version-image", "slurmd in an image", "pod", _images),
     Expect("version-slurmd", "slurmd", "slurmctld", _slurmds),
-    Expect("fence", fence.SUBJECT, "Kubernetes", _fence),
+    Expect("fence", FENCE, "Kubernetes", _fence),
 )

@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
@@ -17,17 +17,15 @@ from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlinkyError
 from slinky_iac.preflight.check import Check, Verdict
-from slinky_iac.preflight.expiry import expiring
-from slinky_iac.preflight.fence import unserved
-from slinky_iac.preflight.neighbours import same_name
-from slinky_iac.preflight.network_plugin import network_plugin
-from slinky_iac.preflight.older_pods import older_pods
+from slinky_iac.preflight.kube_questions import OTHERS, SAME_NAME, answered
 from slinky_iac.preflight.reach import kubernetes, unreachable
 from slinky_iac.reach import kube_connection
 
 TIMEOUT_S: Final = 3.0
 """Longest wait for the look at Slurm: a preview is looked at by somebody who waits."""
 _ANSWER_S: Final = 2.0
+EXPIRES_SOON: Final = 30
+"""Days before a generated certificate ends from which on every preview warns."""
 
 
 def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
@@ -37,11 +35,28 @@ def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Fi
     began = time.monotonic()
     with kube_connection(config, env, home) as way:
         shut = kubernetes(way, env)
-        older = () if shut else (*unserved(config, way), *older_pods(config, way), *network_plugin(config, way))
         here = expiring(config, datetime.now(UTC).date())
-        found = (*here, *shut, *unreachable(config), *same_name(config, way), *older)
+        asked = [*answered(config, way, (SAME_NAME, *(() if shut else OTHERS)))]
+        found = (*here, *shut, *unreachable(config), *asked)
     slurm.join(max(0.0, began + TIMEOUT_S - time.monotonic()))
     return (*found, *findings(slurm.found))
+
+
+def expiring(config: StackConfig, today: date) -> tuple[Finding, ...]:
+    """A warning where a generated certificate isn't valid yet, has run out, or will within the next 30 days."""
+    tls = config.restapi.tls
+    if tls is None or tls.source != "generated" or tls.since is None:
+        return ()
+    end = tls.since + timedelta(days=tls.days)
+    if today < tls.since:
+        told = f"is {tls.since}, a day to come: until then clients refuse the certificate. Set it to {today} or earlier"
+    elif today >= end:
+        told = f"is {tls.since}, and the certificate ran out on {end}: gates and users are refused. Set it to {today}"
+    elif today >= end - timedelta(days=EXPIRES_SOON):
+        told = f"is {tls.since}, so the certificate runs out on {end}. Set it to {today}: it is renewed in place"
+    else:
+        return ()
+    return (warning("restapi.tls.since", told, id="certificate-expires"),)
 
 
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:

@@ -13,11 +13,10 @@ from slinky_iac.keys.catalogue import JWT, TOKENS
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Retry, Timeouts
 from slinky_iac.preflight import check_keys, check_tokens
-from slinky_iac.preflight.ask_slurm import Keys, ask_slurm, surveying
+from slinky_iac.preflight.ask_slurm import Keys, ask_slurm, surveying, way_of_drains
 from slinky_iac.preflight.check import Check, Run
 from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
-from slinky_iac.preflight.ways import way_of_drains
 from slinky_iac.reach import kube_connection
 from slinky_iac.slurmrest.signing import held
 

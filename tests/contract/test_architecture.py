@@ -85,9 +85,7 @@ LAYERS = {
     "slinky_iac/cluster/reach.py": {"names"},
     "slinky_iac/cluster/": {"cluster", "slurmrest", "kube", "errors", "names"},
     "slinky_iac/preflight/reach.py": {"preflight", "cluster", "config", "kube", "errors"},
-    "slinky_iac/preflight/neighbours.py": {"preflight", "cluster", "config", "errors"},
-    "slinky_iac/preflight/fence.py": {"preflight", "cluster", "config", "errors"},
-    "slinky_iac/preflight/older_pods.py": {"preflight", "cluster", "config", "errors", "names"},
+    "slinky_iac/preflight/kube_questions.py": {"preflight", "cluster", "config", "errors", "kube", "names"},
     "slinky_iac/preflight/": {
         "preflight",
         "closing",

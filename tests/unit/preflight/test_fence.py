@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -11,9 +10,9 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.facts import Facts
-from slinky_iac.preflight.fence import unserved
+from slinky_iac.preflight.kube_questions import unserved
 from tests.stacks import minimal
-from tests.unit.preflight.made import FACTS, KUBE, found, nowhere
+from tests.unit.preflight.made import FACTS, KUBE, found
 
 
 def stack(*, fence: bool = True) -> StackConfig:
@@ -44,6 +43,6 @@ def test_nothing_is_said_without_a_fence_or_of_an_api_server_that_is_silent() ->
     assert list(found("fence", asked(None, trouble="no answer"), stack())) == []
 
 
-def test_a_preview_without_a_cluster_says_nothing(tmp_path: Path) -> None:
-    assert unserved(stack(), nowhere(tmp_path)) == ()
-    assert unserved(stack(fence=False), nowhere(tmp_path)) == ()
+def test_an_api_server_without_its_kinds_is_a_warning_of_every_preview() -> None:
+    assert [each.path for each in unserved(stack(), there=False)] == ["cluster.fence"]
+    assert unserved(stack(), there=True) == ()

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import pytest
-
 from slinky_iac.cluster.connection import KubeConnection
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.kubeconfig import KubeSource
-from slinky_iac.preflight.older_pods import older_pods, replaced
+from slinky_iac.preflight.kube_questions import OTHERS, answered, replaced
 from tests.api_server import ApiServer
 from tests.stacks import minimal
-from tests.unit.preflight.made import nowhere
 
 
 def stack(version: str = "1.1.0") -> StackConfig:
@@ -33,14 +30,10 @@ def test_pods_without_the_label_are_named_with_the_command_that_gives_it() -> No
     assert "more" not in two.message.partition(" were ")[0]
 
 
-@pytest.mark.parametrize("version", ["1.0.1", "1.1.0"])
-def test_without_a_cluster_nothing_is_said(version: str, tmp_path: Path) -> None:
-    assert older_pods(stack(version), nowhere(tmp_path)) == ()
-
-
 def test_a_stack_that_stays_with_1_0_asks_nobody(tmp_path: Path) -> None:
     with ApiServer() as api, KubeConnection(KubeSource(path=Path(api.kubeconfig(tmp_path)))) as way:
-        assert older_pods(stack("1.0.5"), way) == ()
+        questions = [each for each in OTHERS if each.findings is replaced]
+        assert list(answered(stack("1.0.5"), way, questions)) == []
         assert api.asked == []
-        older_pods(stack("1.1.0"), way)
+        list(answered(stack("1.1.0"), way, questions))
         assert api.asked == ["/api/v1/namespaces/slurm/pods"]

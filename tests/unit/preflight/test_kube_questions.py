@@ -9,7 +9,7 @@ import pytest
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.neighbours import clashes, same_name
+from slinky_iac.preflight.kube_questions import OTHERS, SAME_NAME, answered, clashes
 from tests.stacks import minimal
 from tests.unit.preflight.made import nowhere
 
@@ -29,11 +29,18 @@ def test_the_same_name_in_another_namespace_is_a_warning_and_ones_own_is_not() -
 
 
 def test_where_nobody_can_be_asked_it_is_a_note(tmp_path: Path) -> None:
-    (found,) = same_name(stack(), nowhere(tmp_path))
+    (found,) = answered(stack(), nowhere(tmp_path), [SAME_NAME])
     assert (found.level, found.path) == (Level.INFO, "cluster.resourceName")
     assert "is not known" in found.message
 
 
 @pytest.mark.parametrize("version", ["1.1.1", "1.2.1"])
 def test_later_operators_need_no_question(version: str, tmp_path: Path) -> None:
-    assert same_name(stack(version), nowhere(tmp_path)) == ()
+    assert list(answered(stack(version), nowhere(tmp_path), [SAME_NAME])) == []
+
+
+@pytest.mark.parametrize("version", ["1.0.1", "1.1.0"])
+def test_a_preview_without_a_cluster_says_nothing_else(version: str, tmp_path: Path) -> None:
+    config = load(minimal(operator={"version": version}, cluster={"name": "atlas", "fence": True}, nodesets={"gpu": {"replicas": 2}}))
+    assert all(each.applies(config) for each in OTHERS[::2]), "the fence and the network plugin are asked about"
+    assert list(answered(config, nowhere(tmp_path), OTHERS)) == []

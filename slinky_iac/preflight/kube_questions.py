@@ -1,0 +1,187 @@
+"""What every preview asks Kubernetes: a table of questions, each asked where the stack has use for it.
+
+A question that gets no answer says nothing, but for the one that has a note of its own: a preview needs no cluster.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from slinky_iac import names
+from slinky_iac.config.connections import parts
+from slinky_iac.config.findings import Finding, info, warning
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import KubeError, KubeNotFound
+
+if TYPE_CHECKING:
+    from slinky_iac.cluster.connection import KubeConnection
+    from slinky_iac.kube.client import KubeClient
+
+BUDGET_S: Final = 2.0
+"""Longest wait for one answer: a preview is looked at by somebody who waits."""
+NAME: Final = "cluster.resourceName"
+FENCE: Final = "cluster.fence"
+POLICIES: Final = "networkPolicies.enabled"
+NAMED: Final = 3
+"""Pods that are named; of more, the number."""
+UNSERVED: Final = (
+    "this API server doesn't serve ValidatingAdmissionPolicy (admissionregistration.k8s.io/v1): it is older than 1.30"
+)
+CHANGE: Final = "Update Kubernetes, or set the fence off: then kubectl and others can delete NodeSets with jobs on them"
+ENFORCERS: Final[Mapping[str, str]] = {
+    "crd.projectcalico.org": "Calico",
+    "cilium.io": "Cilium",
+    "crd.antrea.io": "Antrea",
+    "k8s.ovn.org": "OVN-Kubernetes",
+    "networking.k8s.aws": "the VPC CNI of AWS",
+}
+"""API groups of network plugins that enforce NetworkPolicies unless that is switched off. Others have no API: kube-router,
+k3s, Flannel, which enforces none."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One question."""
+
+    applies: Callable[[StackConfig], bool]
+    ask: Callable[[KubeClient, StackConfig], Any]
+    """The answer. Raises :class:`KubeError` where there is none."""
+    findings: Callable[[StackConfig, Any], tuple[Finding, ...]]
+    silent: Callable[[StackConfig, KubeError], tuple[Finding, ...]] = lambda _config, _error: ()
+    """What is said where there is no answer."""
+
+
+def answered(config: StackConfig, way: KubeConnection, questions: Iterable[Question]) -> Iterator[Finding]:
+    """What the answers come to."""
+    for each in questions:
+        if each.applies(config):
+            try:
+                with way.kube(BUDGET_S) as kube:
+                    answer = each.ask(kube, config)
+            except KubeError as error:
+                yield from each.silent(config, error)
+            else:
+                yield from each.findings(config, answer)
+
+
+def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> tuple[Finding, ...]:
+    """The finding for what is there; ``controllers`` as namespace and name."""
+    name, own = config.cluster.resource_name, config.cluster.namespace
+    others = sorted(namespace for namespace, other in controllers if other == name and namespace != own)
+    if not others:
+        return ()
+    return (
+        warning(
+            NAME,
+            f"{name!r} is the name of a cluster in namespace {', '.join(others)} too, and slurm-operator"
+            f" {config.operator.version} takes both for one: pods of either may be led to the other's slurmctld. Choose"
+            " another resourceName before the first `pulumi up` (it can't change later), or use operator 1.1 or newer",
+            id="same-cluster-name",
+        ),
+    )
+
+
+def unknown(config: StackConfig, error: KubeError) -> tuple[Finding, ...]:
+    """The note where nobody could be asked; before the operator is there, there is no Controller."""
+    if isinstance(error, KubeNotFound):
+        return ()
+    return (
+        info(
+            NAME,
+            f"slurm-operator {config.operator.version} needs it to differ from every other cluster's on this Kubernetes, and"
+            f" whether {config.cluster.resource_name!r} does is not known: {error}",
+            id="same-cluster-name-unknown",
+        ),
+    )
+
+
+def unserved(_: StackConfig, there: bool) -> tuple[Finding, ...]:  # noqa: FBT001 - the answer
+    """A warning where the API server doesn't serve what the fence is made of: Pulumi says only that it knows none."""
+    return () if there else (warning(FENCE, f"{UNSERVED}. {CHANGE} (`fence: false`)", id="fence-not-served"),)
+
+
+def replaced(config: StackConfig, pods: Sequence[str]) -> tuple[Finding, ...]:
+    """The finding for worker pods that lack the label by which a newer operator tells its own.
+
+    What lacks it, it takes for pods of another scaling mode: it makes as many others, under other names, and drains and
+    deletes these, whatever the update strategy (`syncNodeSet`, 1.1.0 to main of August 2026; watched with 1.1.0). As long as
+    it has no client of slurmrestd yet, it takes busy nodes for drained.
+    """
+    if not pods:
+        return ()
+    more = f" and {len(pods) - NAMED} more" if len(pods) > NAMED else ""
+    return (
+        warning(
+            "operator.version",
+            f"worker pods {', '.join(pods[:NAMED])}{more} were made by slurm-operator 1.0 and lack a label, so"
+            f" {config.operator.version} takes them for another mode's: whatever updateStrategy says, it drains and deletes"
+            " them all at once, perhaps undrained in its first moments, and makes others under new node names. Before"
+            f" `pulumi up`: `kubectl label pods -n {config.cluster.namespace} -l app.kubernetes.io/name=slurmd"
+            f" {names.LABEL_SCALING_MODE}=StatefulSet`, and the other steps of docs/releases.md",
+            id="operator-1-0-pods",
+        ),
+    )
+
+
+def network_plugin(config: StackConfig, groups: Collection[str]) -> tuple[Finding, ...]:
+    """The note for an API server with these API groups: policies off beside such a plugin, or on without one.
+
+    A plugin's API says that it is, or was, installed. It doesn't say that it enforces: each has a switch, and its API stays
+    when it goes. So it decides nothing, and `preflight` tries what a preview can't know (docs/adr/0012-network-policies.md).
+    """
+    known = [f"{name} ({group})" for group, name in ENFORCERS.items() if group in groups]
+    if known and not config.network_policies.enabled:
+        return (
+            info(
+                POLICIES,
+                f"is false, and this Kubernetes has {' and '.join(known)}, which enforces NetworkPolicies unless that is"
+                " switched off: every pod may connect to the pods of this cluster. docs/networks.md has the steps for a"
+                " cluster that runs",
+                id="network-policies-off",
+            ),
+        )
+    if config.network_policies.enabled and not known:
+        return (
+            info(
+                POLICIES,
+                "is true, and this Kubernetes has the API of no network plugin that is known to enforce NetworkPolicies."
+                " Some have none (kube-router, k3s); Flannel enforces nothing. `python -m slinky_iac preflight` tries it",
+                id="network-policies-unenforced",
+            ),
+        )
+    return ()
+
+
+def _groups(kube: KubeClient) -> set[str]:
+    from slinky_iac.kube.raw_admission import GroupsBody  # noqa: PLC0415 - a program without a cluster doesn't load the client
+
+    return {each.name for each in kube.asked("/apis", GroupsBody, "the API server's list of APIs").groups}
+
+
+SAME_NAME: Final = Question(
+    applies=lambda config: config.operator_version.confuses_equal_names,
+    ask=lambda kube, _: kube.controllers(),
+    findings=clashes,
+    silent=unknown,
+)
+"""slurm-operator 1.0 takes two clusters of one name in two namespaces for one."""
+OTHERS: Final = (
+    Question(
+        applies=lambda config: config.cluster.fence,
+        ask=lambda kube, _: kube.serves_admission_policies(),
+        findings=unserved,
+    ),
+    Question(
+        applies=lambda config: config.operator_version.has_scaling_mode and bool(config.nodesets),
+        ask=lambda kube, config: kube.pods_without(config.cluster.namespace, "slurmd", names.LABEL_SCALING_MODE),
+        findings=replaced,
+    ),
+    Question(
+        applies=lambda config: config.keys.auth != "auth/munge" and bool(parts(config)),
+        ask=lambda kube, _: _groups(kube),
+        findings=network_plugin,
+    ),
+)
+"""Asked where the API server takes connections."""
