@@ -41,6 +41,7 @@ def test_later_operators_need_no_question(version: str, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("version", ["1.0.1", "1.1.0"])
 def test_a_preview_without_a_cluster_says_nothing_else(version: str, tmp_path: Path) -> None:
-    config = load(minimal(operator={"version": version}, cluster={"name": "atlas", "fence": True}, nodesets={"gpu": {"replicas": 2}}))
+    cluster = {"name": "atlas", "fence": True}
+    config = load(minimal(operator={"version": version}, cluster=cluster, nodesets={"gpu": {"replicas": 2}}))
     assert all(each.applies(config) for each in OTHERS[::2]), "the fence and the network plugin are asked about"
     assert list(answered(config, nowhere(tmp_path), OTHERS)) == []
