@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import dataclass
 
 import pulumi
@@ -9,7 +10,8 @@ from pulumi_kubernetes.core.v1 import ConfigMap
 
 from slinky_iac import names, taken
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.daemons import controller_spec, script_maps
+from slinky_iac.reach import reach
+from slinky_iac.specs.daemons import controller_spec, restarts_slurmctld, script_maps
 from slinky_iac.specs.endpoints import join_target
 
 from .first_look import Lost, first_look, none_lost, require_there
@@ -53,12 +55,14 @@ class Controller(pulumi.ComponentResource):
         if config.controller.external is None:
             rest = {key: value for key, value in plain.items() if key != "extraConf"}
             spec = self.gate.extraConf.apply(lambda text: rest | ({"extraConf": text} if text else {}))
+        first, queue = first_look("controllers", config, taken.custom(config, "controllers")), _queue_first(config)
+        hooks = pulumi.ResourceHookBinding(before_create=first.before_create, before_update=[queue] if queue else None)
         self.resource = custom_resource(
             "Controller",
             config.cluster.resource_name,
             config,
             spec,
-            child(self, *files, self.gate, hooks=first_look("controllers", config, taken.custom(config, "controllers"))),
+            child(self, *files, self.gate, hooks=hooks),
             {} if told is None else {names.ANNOTATION_JWT_KEY: told},
         )
         require_there(self.resource, "controllers", args.lost)
@@ -66,3 +70,29 @@ class Controller(pulumi.ComponentResource):
         self.join_host = pulumi.Output.from_input(target.host)
         self.join_port = pulumi.Output.from_input(target.port)
         self.register_outputs({"join_host": self.join_host, "join_port": self.join_port})
+
+
+def _queue_first(config: StackConfig) -> pulumi.ResourceHook | None:
+    """A look, right before an update that may restart a slurmctld that keeps no state, at the jobs that it would forget: a
+    preview warns, an update stops."""
+    if config.controller.external is not None or config.controller.persistence.enabled:
+        return None
+    hide = "" if config.drain is None or config.drain.show_users else f"slinky-iac/{pulumi.get_stack()}"
+    way, name = reach(config), config.cluster.resource_name
+
+    def look() -> str:
+        from slinky_iac.drain import preview  # noqa: PLC0415 - few updates change a Controller, and its clients take 0.1 s
+
+        return preview.forgotten_jobs(way, hide)
+
+    async def before_update(args: pulumi.ResourceHookArgs) -> None:
+        if not restarts_slurmctld(args.old_inputs or {}, args.new_inputs or {}, config.operator_version):
+            return
+        found = await asyncio.to_thread(look)
+        what = f"slurmctld's pod restarts with this change, and controller.persistence is off: {found}"
+        if found and pulumi.runtime.is_dry_run():
+            pulumi.log.warn(f"{name}: {what}. The update stops before it")
+        elif found:
+            raise pulumi.RunError(f"Controller {name} was not changed: {what}. Wait until they have ended, or cancel them")
+
+    return pulumi.ResourceHook("slinky-queue-first", before_update, pulumi.ResourceHookOptions(on_dry_run=True))

@@ -191,12 +191,28 @@ def login_jobs(way: Reach, loginset: str, hide: str) -> str:
     return f"its pods would be replaced, and with them end {jobs_in_words(found)} of srun and salloc" if found else ""
 
 
+def forgotten_jobs(way: Reach, hide: str) -> str:
+    """Whose jobs a slurmctld that keeps no state forgets when its pod restarts, or why that is not known; ``""`` where there
+    is none. ``hide``: as of :func:`login_jobs`."""
+    try:
+        with open_session(way, "", budget_s=BUDGET_S, report=_silent) as session:
+            found = unfinished(session.slurm.jobs().jobs, hide)
+    except SlinkyError as error:
+        return f"which jobs would be forgotten is not known: {error}"
+    return f"{jobs_in_words(found)} would be forgotten" if found else ""
+
+
+def unfinished(jobs: Iterable[Job], hide: str = "") -> tuple[JobView, ...]:
+    """Jobs that run or wait."""
+    views = (job_view(job, hide) for job in jobs)
+    return tuple(view for view in views if view.active or "PENDING" in view.states)
+
+
 def interactive(jobs: Iterable[Job], hosts: Collection[str], hide: str = "") -> tuple[JobView, ...]:
     """Jobs that srun or salloc asked for on one of ``hosts`` and that are not over. One that waits is one too."""
     names = {_label(host) for host in hosts}
     here = (job for job in jobs if not job.batch_flag and _label(job.allocating_node) in names)
-    views = (job_view(job, hide) for job in here)
-    return tuple(view for view in views if view.active or "PENDING" in view.states)
+    return unfinished(here, hide)
 
 
 def _label(host: str) -> str:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.operator_version import OperatorVersion
 from slinky_iac.specs.database_tls import database_tls_parameters, database_tls_volumes
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.restapi_tls import tls_annotations, tls_pod
@@ -58,6 +60,16 @@ def _inside_controller(config: StackConfig) -> Spec:
     if controller.metrics:
         spec["metrics"] = {"enabled": True, "serviceMonitor": {"enabled": False}}
     return spec
+
+
+def restarts_slurmctld(old: Mapping[str, Any], new: Mapping[str, Any], version: OperatorVersion) -> bool:
+    """Whether a Controller that goes from ``old`` to ``new``, both whole inputs, may get another pod. In a preview the new
+    spec may not be known yet. Releases before 1.2 let slurmctld read a new slurm.conf without a restart."""
+    apart = {"service"} if version.prunes_slurm_conf else {"service", "extraConf"}
+    before, after = old.get("spec"), new.get("spec")
+    if not isinstance(before, Mapping) or not isinstance(after, Mapping):
+        return True
+    return any(before.get(field) != after.get(field) for field in (before.keys() | after.keys()) - apart)
 
 
 def _namespace(config: StackConfig) -> Spec:

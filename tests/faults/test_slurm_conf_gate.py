@@ -257,6 +257,22 @@ def test_a_partition_over_a_nodeset_that_comes_with_it_never_breaks_the_file(clu
     assert cluster.complaints() == []
 
 
+def test_a_slurmctld_that_keeps_no_state_is_not_restarted_over_its_jobs(cluster: Cluster) -> None:
+    await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
+    running = cluster.submit("-p", "main", "-w", METAL)
+    pod = cluster.settings["slinky-iac:controller"]["pod"]
+    cluster.set("controller", pod={**pod, "labels": {"team": "hpc"}})
+    assert f"1 job ({running} of slurm)" in cluster.stack.pulumi("preview").stdout
+    ended = cluster.stack.up(check=False)
+    assert ended.returncode != 0
+    assert "controller.persistence is off" in ended.stdout + ended.stderr
+    assert cluster.job(running) == "RUNNING"
+    cluster.set("controller", pod=pod)
+    cluster.stack.up()
+    cluster.end(running)
+    cluster.all_completed(running)
+
+
 def test_a_destroy_waits_for_the_queue_and_for_metal(cluster: Cluster) -> None:
     """slurmctld's state isn't kept: what waits would be forgotten, and what runs on metal would run on unknown."""
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 120)

@@ -1,4 +1,4 @@
-"""Whose jobs end with a login pod."""
+"""Whose jobs end with a login pod, or with a slurmctld that keeps no state."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slinky_iac.drain.preview import interactive
+from slinky_iac.drain.preview import interactive, unfinished
+from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.specs.daemons import restarts_slurmctld
 from slinky_iac.specs.workers import replaces_pods
 from tests.unit.drain.test_observe import JOB
 
@@ -65,3 +67,32 @@ LIVE = {"spec": {"replicas": 2, "login": {"image": "login:1"}, "service": {"port
 )
 def test_what_ends_pods_is_told_from_what_does_not(change: dict[str, Any], replaces: bool) -> None:
     assert replaces_pods(LIVE, {"spec": {**LIVE["spec"], **change}}) is replaces
+
+
+def test_a_slurmctld_that_keeps_no_state_forgets_what_runs_and_what_waits() -> None:
+    states = ("RUNNING", "SUSPENDED", "COMPLETING", "PENDING", "COMPLETED", "CANCELLED")
+    jobs = [replace(JOB, job_state=frozenset({state})) for state in states]
+    assert [view.states for view in unfinished(jobs)] == [frozenset({state}) for state in states[:4]]
+
+
+CONTROLLER = {"spec": {"slurmctld": {"image": "slurmctld:1"}, "extraConf": "MaxJobCount=9", "service": {"port": 6817}}}
+
+
+@pytest.mark.parametrize(
+    ("change", "before_1_2", "from_1_2"),
+    [
+        ({"slurmctld": {"image": "slurmctld:2"}}, True, True),
+        ({"template": {"metadata": {}}}, True, True),
+        ({"extraConf": ""}, False, True),
+        ({"service": {"port": 1}}, False, False),
+        ({}, False, False),
+    ],
+)
+def test_which_change_of_a_controller_restarts_slurmctld(change: dict[str, Any], before_1_2: bool, from_1_2: bool) -> None:
+    new = {"spec": CONTROLLER["spec"] | change}
+    assert restarts_slurmctld(CONTROLLER, new, OperatorVersion.parse("1.1.2")) is before_1_2
+    assert restarts_slurmctld(CONTROLLER, new, OperatorVersion.parse("1.2.1")) is from_1_2
+
+
+def test_a_spec_that_a_preview_does_not_know_yet_may_restart_slurmctld() -> None:
+    assert restarts_slurmctld(CONTROLLER, {"spec": None}, OperatorVersion.parse("1.1.2"))
