@@ -122,7 +122,7 @@ def plans(stack: str | None, nodeset: str | None) -> list[DrainPlan]:
     made: list[DrainPlan] = []
     for settings in _chosen(stack, nodeset):
         with open_session(settings.reach, settings.urn, report=console_report()) as session:
-            seen = session.observe(settings)
+            seen = session.observe(settings, queue=True)
             if seen.nodeset is None:
                 continue
             made.append(plan_teardown(seen, seen.nodeset, settings.owner))

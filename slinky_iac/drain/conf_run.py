@@ -59,13 +59,16 @@ def _look(session: Session, hide: str) -> ConfLook:
     nodes = client.nodes(allow_none=True)
     if nodes is None:
         raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
-    jobs = tuple(queued(job, hide) for job in client.jobs_after(nodes.answered).jobs)
+    can_close = client.version() == PARTITIONS_SINCE
+    # What ended is asked for where slurmctld may not lose a partition of a job that it remembers.
+    listed = client.jobs_after(nodes.answered, wanted="live" if can_close else "all").jobs
+    jobs = tuple(queued(job, hide) for job in listed)
     return ConfLook(
         now=session.now(),
         partitions=states,
         cluster=ClusterView.of((node_view(node) for node in nodes.nodes), (each.job for each in jobs)),
         jobs=jobs,
-        can_close=client.version() == PARTITIONS_SINCE,
+        can_close=can_close,
     )
 
 

@@ -16,7 +16,7 @@ from slinky_iac.drain import mark
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, seen_elsewhere
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
-from slinky_iac.drain.queue import stranded, stranded_in_words, tied_in_words, tied_to
+from slinky_iac.drain.queue import left_out_in_words, stranded, stranded_in_words, tied_in_words, tied_to
 from slinky_iac.drain.ranking import class_of, predicted_victims
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.text import jobs_in_words
@@ -264,6 +264,8 @@ def queue_warnings(cluster: ClusterView, chosen: Sequence[Candidate]) -> Iterabl
         yield Finding("nodelist", text)
     for text in stranded_in_words(stranded(cluster.queue, cluster.nodes, nodes)):
         yield Finding("stranded", text)
+    if nodes and cluster.queue_left_out:
+        yield Finding("queue-not-read", left_out_in_words(cluster.queue_left_out))
 
 
 def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]:

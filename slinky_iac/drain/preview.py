@@ -60,7 +60,7 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
     kept = dict(olds.get("plan") or {})
     with open_session(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
         try:
-            seen = session.observe(settings)
+            seen = session.observe(settings, queue=True)
         except SlinkyError as error:
             return _unanswered(session, settings, olds, kept, str(error))
     if seen.nodeset is None:
@@ -94,7 +94,7 @@ def _first(settings: GateSettings) -> Seen:
     """The plan of a creation. A NodeSet may be there all the same: of a state that was lost, or made by hand."""
     with open_session(settings.reach, settings.urn, budget_s=FIRST_S, tries=1) as session:
         try:
-            seen = session.observe(settings)
+            seen = session.observe(settings, queue=True)
         except SlinkyError as error:
             session.report(f"whether {settings.resource} is there already, with jobs, is not known: {error}")
             return Seen({})
@@ -185,7 +185,8 @@ def login_jobs(way: Reach, loginset: str, hide: str) -> str:
     try:
         with open_session(way, "", budget_s=BUDGET_S, report=_silent) as session:
             hosts = login_hosts(session.kube, way.namespace, loginset)
-            found = interactive(session.slurm.jobs().jobs, hosts, hide) if hosts else ()
+            jobs = session.slurm.jobs_after(session.steady(), wanted="live").jobs if hosts else ()
+            found = interactive(jobs, hosts, hide)
     except SlinkyError as error:
         return f"its pods would be replaced, and which jobs run from them is not known: {error}"
     return f"its pods would be replaced, and with them end {jobs_in_words(found)} of srun and salloc" if found else ""

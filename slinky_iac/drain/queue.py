@@ -69,6 +69,14 @@ def stranded_in_words(jobs: tuple[JobView, ...]) -> tuple[str, ...]:
     )
 
 
+def left_out_in_words(count: int) -> str:
+    """A sentence about jobs that wait and were not read."""
+    return (
+        f"{count} jobs and array tasks wait, too many to read for a plan: whether one names a selected node by --nodelist,"
+        " or could run on no other, is not known. `squeue -t pending -o '%i %u %P %n'` lists the nodes that they name"
+    )
+
+
 def _fits(job: Queued, nodes: Iterable[NodeView]) -> bool:
     """Whether so many nodes of one of its partitions have what it asks for; so it does where that can't be told."""
     if not job.partitions:

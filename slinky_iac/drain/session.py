@@ -73,10 +73,10 @@ class Session(Connection):
         unseen = state.observed_generation != state.generation
         return bool(pods) and (unseen or any(pod.revision != state.hash for pod in pods))
 
-    def observe(self, settings: GateSettings) -> Observation:
-        """One look: pods first, then Slurm's nodes, then its jobs. Slurm's silence is part of what is seen; Kubernetes'
-        is an error, for without pods nothing can be said at all."""
-        return self._look(settings, None).observation
+    def observe(self, settings: GateSettings, *, queue: bool = False) -> Observation:
+        """One look: pods first, then Slurm's nodes, then its jobs; with ``queue``, for a plan, jobs that wait too. Slurm's
+        silence is part of what is seen; Kubernetes' is an error, for without pods nothing can be said at all."""
+        return self._look(settings, None, queue=queue).observation
 
     def glance(self, settings: GateSettings) -> tuple[Observation, bool]:
         """One look, cheap where no drained node of the NodeSet has changed since the last one; and whether it is as good as
@@ -84,8 +84,8 @@ class Session(Connection):
         seen = self._look(settings, self._answers)
         return seen.observation, seen.whole
 
-    def _look(self, settings: GateSettings, last: Answers | None) -> Look:
-        seen = look(self.kube, lambda: self.slurm, settings, self.now(), last)
+    def _look(self, settings: GateSettings, last: Answers | None, *, queue: bool = False) -> Look:
+        seen = look(self.kube, lambda: self.slurm, settings, self.now(), last, queue=queue)
         self._pods = {pod.name: pod for pod in seen.pods}
         self._answers = seen.answers
         self._nodeset = seen.nodeset

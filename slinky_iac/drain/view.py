@@ -278,6 +278,8 @@ class ClusterView:
     """ClusterName of the slurmctld that answered; ``""`` where slurmrestd does not say."""
     queue: tuple[Queued, ...] = ()
     """Jobs that wait, and those that name nodes; ended ones are not among them."""
+    queue_left_out: int = 0
+    """Jobs that wait and are not in ``queue``."""
 
     @classmethod
     def of(
@@ -288,6 +290,7 @@ class ClusterView:
         *,
         name: str = "",
         queue: Iterable[Queued] = (),
+        queue_left_out: int = 0,
     ) -> ClusterView:
         """Index ``nodes`` and the active ones of ``jobs`` by node name (one pass each)."""
         by_node: dict[str, list[JobView]] = {}
@@ -305,6 +308,7 @@ class ClusterView:
             reservations=tuple(reservations),
             name=name,
             queue=tuple(each for each in queue if each.waits or (each.required != () and not each.over)),
+            queue_left_out=queue_left_out,
         )
 
     def jobs(self, node: str) -> tuple[JobView, ...]:

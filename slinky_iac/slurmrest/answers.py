@@ -27,6 +27,8 @@ AUTH_REFUSED = 1007
 """ESLURM_PROTOCOL_AUTHENTICATION_ERROR: wrong key, expired token or slurmrestd newer than slurmctld."""
 NO_SUCH_NODE = 2018
 """ESLURM_INVALID_NODE_NAME: the node isn't known, or not any more."""
+NO_SUCH_JOB = 2017
+"""ESLURM_INVALID_JOB_ID: slurmctld has no such job (any more), or doesn't show it to us."""
 PASSING = frozenset({1800, 5004, 7000})
 """slurmctld not reachable; slurmctld silent; slurmdbd not reachable."""
 PASSING_STATUS = frozenset({502, 503, 504})

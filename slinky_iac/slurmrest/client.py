@@ -7,16 +7,17 @@ are repeated on passing trouble, within a budget. Writes are not: after a failed
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestVersionError
 from slinky_iac.kube.wire import SIEVE
 from slinky_iac.names import REASON_PREFIX
 from slinky_iac.slurmrest import controller, drains, versions
 from slinky_iac.slurmrest.accounts import AccountsSession
-from slinky_iac.slurmrest.answers import NO_SUCH_NODE, Envelope, read
+from slinky_iac.slurmrest.answers import NO_SUCH_JOB, NO_SUCH_NODE, Envelope, read
 from slinky_iac.slurmrest.bulk import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
 from slinky_iac.slurmrest.controller import JobActionResult
+from slinky_iac.slurmrest.current_jobs import StatesAnswer, Wanted, current_jobs
 from slinky_iac.slurmrest.lists import JobRows, JobsAnswer, NodeRows, NodesAnswer
 from slinky_iac.slurmrest.objects import Node
 from slinky_iac.slurmrest.session import LONG
@@ -81,8 +82,36 @@ class SlurmrestClient(AccountsSession):
         rows: JobRows = response.extensions[SIEVE]
         return rows.answer(body, asked, self._clock.monotonic())
 
-    def jobs_after(self, moment: float, *, fresh_s: float = FRESH_S, budget_s: float | None = None) -> JobsAnswer:
-        """All jobs, asked after ``moment``: where that is when nodes were answered, what both lists call free was free.
+    def job_states(self, ids: Collection[int] = (), *, budget_s: float | None = None) -> StatesAnswer:
+        """States of all jobs, or of those of ``ids`` that slurmctld knows (24.05 on). No PrivateData hides any."""
+        params = {"job_id": [str(each) for each in ids]} if ids else None
+        left = self._left(self._lists_s if budget_s is None else budget_s)
+        path = self._path("jobs/state/", left())
+        asked = self._clock.monotonic()
+        response = self._send("GET", path, "job states", left(), params=params, most=LONG, patient=True)
+        body = read(response, controller.JobStates, "job states")
+        return StatesAnswer(body.by_job(), len(body.jobs), asked, self._clock.monotonic())
+
+    def job_records(self, job_id: int, *, budget_s: float | None = None) -> JobsAnswer:
+        """The record of a job, with an array's all its tasks', with a het job's all its parts'; none where there is none."""
+        left = self._left(budget_s)
+        path = self._path(f"job/{job_id:d}", left())
+        asked = self._clock.monotonic()
+        response = self._send("GET", path, "job", left(), rows=JobRows)
+        try:
+            body = read(response, controller.RowlessJobs, f"job {job_id}")
+        except SlurmrestRefused as error:
+            if error.error_number != NO_SUCH_JOB:
+                raise
+            return JobsAnswer((), 0, asked, self._clock.monotonic())
+        rows: JobRows = response.extensions[SIEVE]
+        return rows.answer(body, asked, self._clock.monotonic())
+
+    def jobs_after(
+        self, moment: float, *, wanted: Wanted = "all", fresh_s: float = FRESH_S, budget_s: float | None = None
+    ) -> JobsAnswer:
+        """The jobs that are ``wanted``, asked after ``moment``: where that is when nodes were answered, what both lists call
+        free was free. How they are asked for: :mod:`slinky_iac.slurmrest.current_jobs`.
 
         One answer serves all clients of this process that were given the same :class:`SharedJobs`, ask the same slurmrestd
         as the same user, and name a moment before its question was sent. It is ``fresh_s`` old at most.
@@ -91,8 +120,8 @@ class SlurmrestClient(AccountsSession):
         monotonic = self._clock.monotonic
         return self._shared.after(
             moment,
-            self._who,
-            lambda left: self.jobs(budget_s=left),
+            (*self._who, wanted),
+            lambda left: current_jobs(self, wanted, self._left(left)),
             budget_s=budget,
             monotonic=monotonic,
             fresh_s=fresh_s,

@@ -103,6 +103,29 @@ class Statistics(Wire, frozen=True):
     jobs_pending: int = 0
 
 
+class _JobState(Wire, frozen=True, gc=False):
+    job_id: Annotated[str, Meta(pattern=r"^[1-9][0-9]{0,9}([_+]|$)")]
+    """A record's own id, and behind it the task, or the offset of a part: slurmrestd writes neither the id of the array nor
+    that of the whole job (26.05)."""
+    state: Annotated[frozenset[str], Meta(min_length=1)]
+
+
+class JobStates(Envelope, frozen=True, kw_only=True):
+    """GET jobs/state/."""
+
+    jobs: tuple[_JobState, ...]
+
+    def by_job(self) -> dict[int, frozenset[str]]:
+        """States by record; where two rows of one differ, all of them."""
+        same: dict[frozenset[str], frozenset[str]] = {}
+        found: dict[int, frozenset[str]] = {}
+        for row in self.jobs:
+            number = int(re.split("[_+]", row.job_id, maxsplit=1)[0])
+            states = row.state | found.get(number, frozenset())
+            found[number] = same.setdefault(states, states)
+        return found
+
+
 class Diag(Envelope, frozen=True, kw_only=True):
     """GET diag/: the proof that the key is right."""
 

@@ -17,7 +17,7 @@ from slinky_iac.kube.wire import quote
 from slinky_iac.slurmrest.answers import UNREADABLE as UNREADABLE_BYTES
 from slinky_iac.slurmrest.answers import Wire, legible
 from slinky_iac.slurmrest.controller import RowlessJobs, RowlessNodes
-from slinky_iac.slurmrest.objects import NO_TEXT, UNREADABLE, UNSET, Job, Node
+from slinky_iac.slurmrest.objects import NO_TEXT, UNREADABLE, Job, Node
 from slinky_iac.slurmrest.rows import RowSieve
 
 Hide = Callable[[bytes], bytes]
@@ -59,6 +59,8 @@ class JobsAnswer:
     answered: float
     clusters: frozenset[str] = frozenset()
     """ClusterName of slurmctld as the rows have it. Empty without a job."""
+    left_out: int = 0
+    """Jobs that wait and are not among ``jobs``, each task of an array counted as one."""
 
     @property
     def unreadable(self) -> tuple[Job, ...]:
@@ -156,18 +158,14 @@ class JobRows(_Rows[Job]):
             raw = _AnyJob()
         known = isinstance(raw.job_id, int) and raw.job_id > 0 and not isinstance(raw.job_id, bool)
         states = frozenset(raw.job_state) if _texts(raw.job_state) else frozenset({UNREADABLE})
-        job = Job(
-            job_id=raw.job_id if known else 0,
-            job_state=states,
+        return Job.half_read(
+            why,
+            raw.job_id if known else 0,
+            states,
             nodes=raw.nodes if isinstance(raw.nodes, str) else NO_TEXT,
-            user_name=raw.user_name if isinstance(raw.user_name, str) else "",
+            user=raw.user_name if isinstance(raw.user_name, str) else "",
             partition=raw.partition if isinstance(raw.partition, str) else "",
-            time_limit=UNSET,
-            start_time=UNSET,
-            end_time=UNSET,
-            required_nodes=NO_TEXT,
         )
-        return msgspec.structs.replace(job, unreadable=why)
 
 
 def _texts(states: object) -> bool:

@@ -15,7 +15,7 @@ from functools import lru_cache
 from typing import Annotated, Final, TypeVar
 
 from msgspec import Meta
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
@@ -196,6 +196,24 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
             force_setattr(self, "unreadable", why)
             force_setattr(self, "job_state", _same(self.job_state | {UNREADABLE}))
 
+    @classmethod
+    def half_read(
+        cls, why: str, job_id: int, states: frozenset[str], *, nodes: str = NO_TEXT, user: str = "", partition: str = ""
+    ) -> Job:
+        """A job of which only so much can be read; without nodes it may hold any."""
+        job = cls(
+            job_id=job_id,
+            job_state=states,
+            nodes=nodes,
+            user_name=user,
+            partition=partition,
+            time_limit=UNSET,
+            start_time=UNSET,
+            end_time=UNSET,
+            required_nodes=NO_TEXT,
+        )
+        return replace(job, unreadable=why)
+
     @property
     def trouble(self) -> str:
         """What can't be read and why, for a message; empty where all was read."""
@@ -244,12 +262,8 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
 
     @property
     def active(self) -> bool:
-        """Whether it may hold its nodes: anything but pending alone or finished alone.
-
-        ``COMPLETED`` with ``COMPLETING`` is active (its epilog runs), and so are two base states at once, and a state this
-        program never heard of. ``REVOKED`` (the job runs in another cluster of a federation) makes no difference.
-        """
-        return _active(self.job_state)
+        """Whether it may hold its nodes."""
+        return may_hold_nodes(self.job_state)
 
     @property
     def unplaced(self) -> bool:
@@ -269,7 +283,7 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     @property
     def waits(self) -> bool:
         """It is pending and holds no node."""
-        return not self.active and bool(self.job_state & _PENDING)
+        return only_waits(self.job_state)
 
     @property
     def over(self) -> bool:
@@ -327,9 +341,19 @@ def _many(text: str) -> tuple[tuple[str, ...], str]:
 
 
 @lru_cache(maxsize=1 << 10)
-def _active(states: frozenset[str]) -> bool:
+def may_hold_nodes(states: frozenset[str]) -> bool:
+    """Whether a job in these states may hold nodes: anything but pending alone or finished alone.
+
+    ``COMPLETED`` with ``COMPLETING`` may (its epilog runs), and so may two base states at once, and a state this program
+    never heard of. ``REVOKED`` (the job runs in another cluster of a federation) makes no difference.
+    """
     rest = states - {"REVOKED"}
     return len(rest) != 1 or not rest <= _HOLDS_NOTHING
+
+
+def only_waits(states: frozenset[str]) -> bool:
+    """Whether a job in these states is pending and holds no node."""
+    return bool(states & _PENDING) and not may_hold_nodes(states)
 
 
 @lru_cache(maxsize=1 << 10)

@@ -117,12 +117,13 @@ class Session:
         json: object = None,
         rows: MakeSieve | None = None,
         most: int = MOST,
+        patient: bool = False,
     ) -> httpx.Response:
         """``rows``: for the long lists, which slurmrestd builds whole before it sends their first byte. ``most``: bytes
-        that any other answer may have."""
-        bounds: dict[str, object] = {wire.MOST: most}
+        that any other answer may have; ``patient``: it is built whole, too."""
+        bounds: dict[str, object] = {wire.MOST: most, wire.PATIENT: patient or rows is not None}
         if rows is not None:
-            bounds |= {wire.PATIENT: True, wire.SIEVE: rows}
+            bounds[wire.SIEVE] = rows
         reading = method == "GET"
         try:
             return self._sender.send(

@@ -1,17 +1,20 @@
 """One look of a gate at Slurm with many job records, end to end on real daemons, against `scontrol show jobs`.
 
-Run (as root): venv/bin/python -m tests.bench.look [--sizes 1000 5000 10000 20000] [--rounds 2] [--arenas 1] [--most 4096]
+Run (as root): venv/bin/python -m tests.bench.look [--sizes 1000 10000 20000 50000] [--holding 500] [--rounds 2]
+[--arenas 1] [--most 4096] [--lists]
 
 It brings up a Slurm cluster of its own beside the lab's, fills it with held jobs (slurmctld and slurmrestd do with them all
-that they do with any record), and starts a slurmrestd with a bounded address space. Each size in turns:
+that they do with any record) and with allocations that hold nodes, and starts a slurmrestd with a bounded address space.
+Each size in turns:
 
 - look: nodes, jobs and reservations by our client to the gate's view, in a process of its own, whose memory is read;
-- scontrol: `scontrol show jobs -o`, on slurmctld's own host, its start included;
-- states: slurmrestd's `jobs/state/`, numbers and states alone: the only shorter list that it has.
+- states: slurmrestd's `jobs/state/`, by which a look finds the jobs that hold nodes; its own processor time beside it;
+- squeue: `squeue --only-job-state` of all jobs on slurmctld's own host, its start included: what slurmctld takes for them;
+- scontrol: `scontrol show jobs -o` there;
+- list, with ``--lists``: slurmrestd's list of all records, as a look read it before.
 
-slurmrestd's own memory is what bounds the size: it builds its whole answer before the first byte. A size that would take
-it past ``--most`` MiB, by the one before, is not tried but extrapolated. ``--arenas 0``: glibc's own number of heaps, of
-which each keeps the largest answer that was made in it.
+A size that would take slurmrestd past ``--most`` MiB, by the one before, is not tried but extrapolated. ``--arenas 0``:
+glibc's own number of heaps, of which each keeps the largest answer that was made in it.
 """
 
 from __future__ import annotations
@@ -44,6 +47,7 @@ PORT = 6830
 MOST_JOBS = 60_000
 LOOK_S, LOOK_MIB = 10.0, 200.0
 WHOLE = 50_000
+CROWD = "PartitionName=crowd Nodes=metal-1,metal-2 OverSubscribe=FORCE:8000 State=UP\n"
 """Job records that the aims are for."""
 KEPT = 'ulimit -v "$1"; shift; exec "$@"'
 TIMED = 'began=$EPOCHREALTIME; "$@" >/dev/null || exit 1; ended=$EPOCHREALTIME; echo "$began $ended"'
@@ -59,6 +63,8 @@ class Found:
     """Most memory of the process that looked."""
     theirs_mib: float
     """Most memory of slurmrestd."""
+    states_s: float = 0.0
+    """slurmrestd's own processor time for one list of states."""
 
 
 class Rest:
@@ -96,6 +102,21 @@ class Rest:
         """One plain question."""
         httpx.get(f"{self.url}/slurm/v0.0.45/{path}", headers=self.token(), timeout=600).raise_for_status()
 
+    def processor_s(self) -> float:
+        """Seconds of a processor that it has used so far, its kernel's part included."""
+        user, system = Path(f"/proc/{self.pid}/stat").read_text().rpartition(")")[2].split()[11:13]
+        return (int(user) + int(system)) / os.sysconf("SC_CLK_TCK")
+
+    def hold(self, count: int) -> None:
+        """So many allocations without a step: jobs that hold a node and take nothing of the machine."""
+        wish = {
+            "name": "train", "account": "research", "user_id": "1000", "partition": "crowd", "tasks": 1, "minimum_nodes": 1,
+            "time_limit": {"set": True, "number": 600}, "current_working_directory": "/tmp", "environment": ["PATH=/bin"],
+        }  # fmt: skip
+        with httpx.Client(base_url=self.url, headers=self.token(), timeout=60) as client:
+            for _ in range(count):
+                client.post("/slurm/v0.0.45/job/allocate", json={"job": wish}).raise_for_status()
+
     def submit(self, count: int) -> None:
         """So many more held jobs."""
         wish = {
@@ -131,32 +152,46 @@ def look_once(url: str, key: Path) -> dict[str, float]:
         began = time.perf_counter()
         view = cluster_view(client)
         seconds = time.perf_counter() - began
-    return {"s": seconds, "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, "queue": len(view.queue)}
+    return {
+        "s": seconds,
+        "mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "held": len({job.job_id for jobs in view.jobs_on.values() for job in jobs}),
+    }
 
 
-def measure(cluster: Cluster, rest: Rest, size: int, rounds: int) -> Found:
-    """All ways in turns. Raises AssertionError where a look missed a job."""
+def measure(cluster: Cluster, rest: Rest, size: int, holding: int, rounds: int, *, lists: bool) -> Found:
+    """All ways in turns. Raises AssertionError where a look missed a job that holds a node."""
     ours: list[float] = []
+    theirs: list[float] = []
 
     def look() -> float:
         argv = [sys.executable, "-m", "tests.bench.look", "--once", rest.url, str(rest.key)]
         told = json.loads(subprocess.run(argv, check=True, capture_output=True, text=True).stdout)
-        if told["queue"] != size:
-            raise AssertionError(f"a look found {told['queue']} jobs of {size}")
+        if told["held"] != holding:
+            raise AssertionError(f"a look found {told['held']} jobs on nodes, and {holding} are")
         ours.append(told["mib"])
         return float(told["s"])
 
-    def scontrol() -> float:
-        argv = ["bash", "-c", TIMED, "timed", "scontrol", "show", "jobs", "-o"]
+    def on_ctl(*command: str) -> float:
+        argv = ["bash", "-c", TIMED, "timed", *command]
         began, ended = cluster.hosts.run("ctl", argv, timeout=600).stdout.split()
         return float(ended) - float(began)
 
+    def states() -> float:
+        before = rest.processor_s()
+        seconds = clocked(lambda: rest.asked("jobs/state/"))
+        theirs.append(rest.processor_s() - before)
+        return seconds
+
     ways: dict[str, Callable[[], float]] = {
         "look": look,
-        "scontrol": scontrol,
-        "states": lambda: clocked(lambda: rest.asked("jobs/state/")),
+        "states": states,
+        "squeue": lambda: on_ctl("squeue", "--only-job-state", "--states=all", "--noheader"),
+        "scontrol": lambda: on_ctl("scontrol", "show", "jobs", "-o"),
     }
-    return Found(size, in_turns(ways, rounds), max(ours), rest.most_mib())
+    if lists:
+        ways["list"] = lambda: clocked(lambda: rest.asked("jobs/"))
+    return Found(size, in_turns(ways, rounds), max(ours), rest.most_mib(), min(theirs))
 
 
 def aims(first: Found, last: Found) -> tuple[Aim, ...]:
@@ -174,7 +209,7 @@ def report(found: Found) -> str:
     """One size in lines for people."""
     ratio = median_ratio(found.samples, "look", "scontrol")
     memory = f"  memory: our process {found.ours_mib:.0f} MiB, slurmrestd {found.theirs_mib:.0f} MiB"
-    whole = f"  slurmrestd at {WHOLE} records, from {found.size}: {found.theirs_mib * WHOLE / found.size:.0f} MiB"
+    whole = f"  slurmrestd's processor time for the states: {found.states_s:.2f} s"
     head = f"{found.size} job records ({machine()})"
     return "\n".join([head, *lines(found.samples), f"  look to scontrol: {ratio:.1f}x", memory, whole])
 
@@ -182,7 +217,9 @@ def report(found: Found) -> str:
 def main(argv: Sequence[str] | None = None) -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 5000, 10_000, 20_000], help="job records")
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 10_000, 20_000, WHOLE], help="job records")
+    parser.add_argument("--holding", type=int, default=500, help="jobs among them that hold nodes (default 500)")
+    parser.add_argument("--lists", action="store_true", help="slurmrestd's list of all records too")
     parser.add_argument("--rounds", type=int, default=2, help="looks of each kind (default 2)")
     parser.add_argument("--arenas", type=int, default=1, help="MALLOC_ARENA_MAX of slurmrestd (default 1; 0: glibc's own)")
     parser.add_argument("--most", type=int, default=4096, help="MiB that slurmrestd may take (default 4096)")
@@ -192,16 +229,17 @@ def main(argv: Sequence[str] | None = None) -> None:
         print(json.dumps(look_once(args.once[0], Path(args.once[1]))))
         return
     found: list[Found] = []
-    with slurm(f"MaxJobCount={MOST_JOBS}\n") as cluster:
+    with slurm(f"MaxJobCount={MOST_JOBS}\n{CROWD}") as cluster:
         for size in sorted(args.sizes):
             before = found[-1] if found else Found(0, {}, 0, 0)
             if before.size and before.theirs_mib * size / before.size > args.most:
                 print(f"{size} job records: not tried, slurmrestd would pass {args.most} MiB")
                 break
             with slurmrestd(cluster, args.arenas, args.most) as rest, ThreadPoolExecutor(4) as pool:
-                more = size - before.size
+                more = size - (before.size or args.holding)
+                rest.hold(0 if before.size else args.holding)
                 list(pool.map(rest.submit, [more // 4 + (part < more % 4) for part in range(4)]))
-                found.append(measure(cluster, rest, size, args.rounds))
+                found.append(measure(cluster, rest, size, args.holding, args.rounds, lists=args.lists))
             print(report(found[-1]), flush=True)
     if found:
         print("\n".join(aim.line() for aim in aims(found[0], found[-1])))

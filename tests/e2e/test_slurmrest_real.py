@@ -24,7 +24,9 @@ from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.kube.wire import Retry
 from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.current_jobs import chosen
 from slinky_iac.slurmrest.endpoints import KubeProxy
+from slinky_iac.slurmrest.objects import may_hold_nodes, only_waits
 from tests.e2e.own_hosts import (
     METAL,
     NETWORK,
@@ -118,6 +120,34 @@ def test_a_persons_drain_survives_everything_we_do(client: SlurmrestClient, own:
     assert (undone.names(Outcome.DONE), undone.names(Outcome.FOREIGN)) == (("metal-1",), ("metal-2",))
     after = node(client, "metal-2")
     assert (after.state, after.reason, after.reason_changed_at) == (before.state, "bad DIMM", before.reason_changed_at)
+
+
+def test_jobs_found_by_their_states_are_those_of_the_list(client: SlurmrestClient, own: Slurm) -> None:
+    """Arrays, with the last task that keeps the array's id; parts of a het job; suspended, waiting and ended jobs."""
+    for _ in range(30):
+        metal(own, "--hold")
+    wide = metal(own, "--array=0-40", "--hold")
+    het = own.submit("-p", "metal", "-n1", "-w", "metal-1", ":", "-p", "metal", "-n1", "-w", "metal-2", seconds=300)
+    own.await_running(het)
+    array = metal(own, "--array=3-4", "-n1")
+    running = [frozenset({"RUNNING"})] * 2
+    await_true(
+        "both tasks run", lambda: [j.job_state for j in client.jobs().jobs if j.array_job_id.value == array] == running, 60
+    )
+    stopped = next(j.job_id for j in client.jobs().jobs if j.array_job_id.value == array and may_hold_nodes(j.job_state))
+    own.admin("scontrol", "suspend", str(stopped))
+    held = [j for j in client.jobs().jobs if may_hold_nodes(j.job_state)]
+    waiting = [j for j in client.jobs().jobs if only_waits(j.job_state)]
+    assert {frozenset({"RUNNING"}), frozenset({"SUSPENDED"})} <= {j.job_state for j in held}
+    assert len([j for j in held if j.het_job_id.value == het]) == 2
+    seen = client.job_states()
+    assert chosen(seen, "held") is not None
+    assert {j.job_id for j in held} == {job for job, states in seen.states.items() if may_hold_nodes(states)}
+    assert {j.job_id: j for j in client.jobs_after(time.monotonic(), wanted="held").jobs} == {j.job_id: j for j in held}
+    assert {wide} <= {j.job_id for j in waiting} == {job for job, states in seen.states.items() if only_waits(states)}
+    some = client.job_states([het, 999_999])
+    assert {job: states for job, states in some.states.items() if job == het} == {het: frozenset({"RUNNING"})}
+    assert client.job_records(999_999).jobs == ()
 
 
 def test_jobs_of_every_kind_are_read(client: SlurmrestClient, own: Slurm) -> None:

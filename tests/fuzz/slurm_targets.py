@@ -61,6 +61,17 @@ JOBS = (
     ),
     *OTHERS,
 )
+STATES = (
+    _body(
+        jobs=[
+            {"job_id": "17_3", "state": ["RUNNING", "COMPLETING"]},
+            {"job_id": "18", "state": ["PENDING"]},
+            {"job_id": "19+1", "state": ["SUSPENDED"]},
+            {"job_id": "20_*", "state": ["COMPLETED"]},
+        ]
+    ),
+    *OTHERS,
+)
 PARTITIONS = (
     _body(
         partitions=[
@@ -225,6 +236,8 @@ TARGETS = (
     Target("slurmrestd-rows", JOBS[:1], _sieved, ()),
     Target("slurmrestd-nodes", NODES, _asking(lambda c: c.nodes(allow_none=True)), (SlurmrestError,)),
     Target("slurmrestd-jobs", JOBS, _asking(lambda c: c.jobs()), (SlurmrestError,)),
+    Target("slurmrestd-job-states", STATES, _asking(lambda c: c.job_states()), (SlurmrestError,)),
+    Target("slurmrestd-job", JOBS, _asking(lambda c: c.job_records(17)), (SlurmrestError,)),
     Target(
         "slurmrestd-partitions",
         PARTITIONS,

@@ -75,8 +75,10 @@ class World:
                 self.slurm.add(job(ord(each[0]) * 10 + int(each[-1]), nodes=each, limit=9999, end_time=number(ends)))
 
     def jobs_asked(self) -> int:
-        """Lists of jobs that slurmctld was asked for."""
-        return len([path for method, path, _ in self.slurm.asked if method == "GET" and path.endswith("v0.0.45/jobs/")])
+        """Looks at all jobs that slurmctld was asked for."""
+        return len(
+            [path for method, path, _ in self.slurm.asked if method == "GET" and path.endswith("v0.0.45/jobs/state/")]
+        )
 
     def nodes_asked(self) -> int:
         """Lists of nodes."""

@@ -68,7 +68,7 @@ class ModelSession:
     def surplus_pods(self, _name, target):
         return max(len(self.w.pods) - target, 0)
 
-    def observe(self, _settings):
+    def observe(self, _settings, **_more):
         return Observation(self.w.now, self.w.version) if self.gone else self.w.observe()
 
     def glance(self, _settings):
@@ -394,7 +394,7 @@ def test_passing_trouble_is_told_and_survived():
     session = ModelSession(w)
     look, troubles = session.observe, [SlurmrestUnreachable("refused"), KubeConflict("409")]
 
-    def observe(wanted):
+    def observe(wanted, **_more):
         if troubles:
             raise troubles.pop()
         return look(wanted)

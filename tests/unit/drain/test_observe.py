@@ -187,7 +187,7 @@ def test_a_look_takes_the_last_list_again_only_on_slurmctlds_word_and_says_so():
 
 
 def jobs_asked(slurm):
-    return len(slurm.asked_for("GET", "jobs/"))
+    return len(slurm.asked_for("GET", "jobs/state/"))
 
 
 def drained(slurm, *states):

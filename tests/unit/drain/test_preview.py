@@ -17,7 +17,7 @@ class Silent:
     def __init__(self):
         self.said = []
 
-    def observe(self, _settings):
+    def observe(self, _settings, **_more):
         raise KubeUnreachable("no route.")
 
     def report(self, message, **_more):
@@ -64,52 +64,52 @@ def test_a_creation_that_nobody_can_look_at_says_so(silent):
 @pytest.mark.parametrize("there", [0, 2])
 def test_a_creation_without_pods_to_lose_has_no_plan(silent, there):
     nothing = Observation(1, world("1.1.0", 1).version)
-    silent.observe = lambda _settings: world("1.1.0", there).observe() if there else nothing
+    silent.observe = lambda _settings, **_more: world("1.1.0", there).observe() if there else nothing
     assert preview.nodeset_scale(settings(2), {}) == preview.Seen({})
     assert silent.said == []
 
 
 def test_a_creation_over_a_nodeset_that_is_there_plans_the_drain(silent):
     """A state that was lost: the gate drains what is over its number."""
-    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
     found = preview.nodeset_scale(settings(2), {})
     assert (found.plan["from"], found.plan["to"], len(found.plan["nodes"])) == (3, 2, 1)
 
 
 def test_a_number_as_it_should_be_is_no_work(silent):
-    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
     olds = {"replicas": 3.0, "plan": {"nodeset": "gpu"}}
     assert preview.nodeset_scale(settings(3), olds) == preview.Seen(olds["plan"])
 
 
 def test_a_nodeset_that_somebody_raised_is_drained_down_by_the_update(silent):
-    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
     found = preview.nodeset_scale(settings(2), {"replicas": 2.0, "plan": {"nodeset": "gpu"}})
     assert found.plan["nodes"]
     assert found.due == "hpc-worker-gpu has 3 replicas and 2 are asked for"
 
 
 def test_a_nodeset_that_somebody_lowered_is_raised_by_the_update(silent):
-    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
     found = preview.nodeset_scale(settings(4), {"replicas": 4.0})
     assert found.plan["raises"] == {"from": 3, "to": 4}
     assert found.due
 
 
 def test_an_autoscalers_number_is_no_work(silent):
-    silent.observe = lambda _settings: world("1.1.0", 3).observe()
+    silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
     assert preview.nodeset_scale(settings(4, scaler="autoscaler", maximum=5), {"replicas": 4.0}).due == ""
 
 
 def test_a_drain_of_ours_on_a_node_that_stays_is_work_for_the_update(silent):
     w = world("1.1.0", 3)
     w.nodes["gpu-1"].drain, w.nodes["gpu-1"].reason = True, f"{OURS}: scale-in 3->2"
-    silent.observe = lambda _settings: w.observe()
+    silent.observe = lambda _settings, **_more: w.observe()
     found = preview.nodeset_scale(settings(3), {"replicas": 3.0})
     assert found.plan["gives_back"] == ["gpu-1"]
     assert "gpu-1" in found.due
 
 
 def test_a_nodeset_that_is_gone_is_said_to_need_a_refresh(silent):
-    silent.observe = lambda _settings: Observation(1, world("1.1.0", 1).version)
+    silent.observe = lambda _settings, **_more: Observation(1, world("1.1.0", 1).version)
     assert "`pulumi up --refresh` makes it again" in preview.nodeset_scale(settings(3), {"replicas": 3.0}).due

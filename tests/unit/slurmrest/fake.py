@@ -6,7 +6,7 @@ It is no model of Slurm: tests set its nodes, jobs and faults; it answers, and k
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -133,6 +133,8 @@ class FakeSlurm:
     """SlurmUser of slurmctld's conf."""
     levels: dict[str, str] | None = field(default_factory=dict)
     """AdminLevel by user in slurmdbd. None: slurmdbd doesn't answer."""
+    unshown: set[int] = field(default_factory=set)
+    """Jobs of which slurmctld gives the state and not the record."""
     ticks: Ticks = field(default_factory=Ticks)
 
     def add(self, *rows: Json) -> FakeSlurm:
@@ -204,7 +206,8 @@ class FakeSlurm:
         kind, _, name = rest.partition("/")
         calls: dict[tuple[str, str], Callable[[], httpx.Response]] = {
             ("GET", "nodes"): lambda: self.listed("update_time" in request.url.params),
-            ("GET", "jobs"): lambda: answer(jobs=list(self.jobs.values()), last_update=number(self.last_update)),
+            ("GET", "jobs"): lambda: self.states(request.url.params) if name else self.records(self.jobs.values()),
+            ("GET", "job"): lambda: self.record(int(name)),
             # The single GET is stale about what runs.
             ("GET", "node"): lambda: answer(nodes=[{**self.nodes[name], "alloc_cpus": 0}], last_update=number(1)),
             ("GET", "reservations"): lambda: answer(reservations=[], last_update=number(self.last_update)),
@@ -220,6 +223,34 @@ class FakeSlurm:
             calls["GET", "conf"] = lambda: answer(slurm_conf=names)
         call = calls.get((request.method, kind))
         return call() if call is not None else httpx.Response(404, text="Unable find requested URL")
+
+    def records(self, rows: Iterable[Json]) -> httpx.Response:
+        return answer(jobs=list(rows), last_update=number(self.last_update))
+
+    def record(self, job_id: int) -> httpx.Response:
+        """One job; with an array's own id, all its tasks; with a het job's, all its parts."""
+        rows = [
+            row
+            for row in self.jobs.values()
+            if job_id in (row["job_id"], row["array_job_id"]["number"], row["het_job_id"]["number"])
+        ]
+        known = job_id in self.jobs and job_id not in self.unshown
+        return self.records(rows) if known else answer(404, [error(2017, "Invalid job id specified")], jobs=[])
+
+    def states(self, asked: httpx.QueryParams) -> httpx.Response:
+        """Ids as slurmrestd 26.05 writes them: the record's own, then its task or its offset."""
+        if any("," in each for each in asked.get_list("job_id")):
+            return httpx.Response(500, text="Unspecified error")
+        ids = {int(each) for each in asked.get_list("job_id")}
+        rows = []
+        for job_id, row in self.jobs.items():
+            if ids and not ids & {job_id, row["array_job_id"]["number"], row["het_job_id"]["number"]}:
+                continue
+            tasks = row.get("waiting_tasks") or [row["array_task_id"]["number"]] if row["array_job_id"]["set"] else []
+            parts = [f"{job_id}+{row['het_job_offset']['number']}"] if row["het_job_id"]["set"] else [str(job_id)]
+            names = [f"{job_id}_{task}" for task in tasks] or parts
+            rows += [{"job_id": name, "state": row["job_state"]} for name in names]
+        return answer(jobs=rows)
 
     def user(self, name: str) -> httpx.Response:
         if self.levels is None:

@@ -1,0 +1,140 @@
+"""Jobs that may hold nodes, found by their states first: what a look needs of 50,000 records, without all of them.
+
+slurmrestd builds a list of records whole before its first byte, in 150 kB of its memory and 1 to 2 ms each, whether they
+wait, run or have ended. States alone (`jobs/state/`) are 80 bytes each. So all states are asked for, and then the records
+of jobs that may hold nodes, one by one.
+
+Nodes first, then states, then records: the states are the moment of the answer. A job that began after the nodes were
+answered and holds a node at that moment has a state that says so. Its record is newer than the state: where it says that
+the job has ended or waits again, the job has left its nodes meanwhile. A job that begins after the states is in neither,
+as one that begins after a list of all jobs is not in that; the protocol drains nodes before it looks for this reason.
+
+A job that has such a state and no record any more is asked for its state again: slurmctld has forgotten it, or it does not
+show it to us. Then it may hold any node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Final, Literal, Protocol
+
+from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused
+from slinky_iac.slurmrest.controller import Diag
+from slinky_iac.slurmrest.lists import JobsAnswer
+from slinky_iac.slurmrest.objects import Job, may_hold_nodes, only_waits
+
+Wanted = Literal["held", "affordable", "live", "all"]
+"""``held``: jobs that may hold nodes. ``live``: those that wait too. ``affordable``: those that wait too, if that costs no
+more than a list of a few thousand records. ``all``: ended ones that slurmctld remembers too."""
+MOST_TASKS: Final = 60_000
+"""Jobs and array tasks above which the list of records is asked for: states name each waiting task of an array, a record is
+for all of them, and slurmrestd's time for states grows with the square of their number (6 s for 50,000)."""
+SHARE: Final = 3
+"""A record asked for by itself costs as much as so many in a list."""
+FEW: Final = 5_000
+"""Records of which a list is made for the sake of jobs that wait."""
+AT_ONCE: Final = 8
+AGAIN: Final = 500
+"""Ids in one question for states: they are part of its URL."""
+
+
+@dataclass(frozen=True, slots=True)
+class StatesAnswer:
+    """The states of all jobs at one moment, by id. ``asked`` and ``answered`` are monotonic seconds of this process."""
+
+    states: Mapping[int, frozenset[str]]
+    rows: int
+    """Rows of the answer: an array has one for each task that waits, all with the array's id."""
+    asked: float
+    answered: float
+
+
+class Slurm(Protocol):
+    """What is asked of slurmrestd."""
+
+    def diag(self, *, budget_s: float | None = None) -> Diag: ...
+    def jobs(self, *, budget_s: float | None = None) -> JobsAnswer: ...
+    def job_states(self, ids: Collection[int] = (), *, budget_s: float | None = None) -> StatesAnswer: ...
+    def job_records(self, job_id: int, *, budget_s: float | None = None) -> JobsAnswer: ...
+
+
+@dataclass(frozen=True)
+class Choice:
+    """Records to ask for by themselves, and how many waiting jobs are left out."""
+
+    ids: tuple[int, ...]
+    left_out: int = 0
+
+
+def current_jobs(slurm: Slurm, wanted: Wanted, left: Callable[[], float]) -> JobsAnswer:
+    """The jobs that are wanted; there may be more among them. ``left``: seconds that are left."""
+    if wanted == "all":
+        return slurm.jobs(budget_s=left())
+    try:
+        counted = slurm.diag(budget_s=left()).statistics
+        if counted.jobs_running + counted.jobs_pending > MOST_TASKS:
+            return slurm.jobs(budget_s=left())
+        states = slurm.job_states(budget_s=left())
+    except (SlurmrestRefused, SlurmrestGarbage):
+        # A proxy that lets only some paths through, or states that can't be read: the list of records says all of it.
+        return slurm.jobs(budget_s=left())
+    choice = chosen(states, wanted)
+    if choice is None:
+        return slurm.jobs(budget_s=left())
+    return _fetched(slurm, states, choice, left)
+
+
+def chosen(states: StatesAnswer, wanted: Wanted) -> Choice | None:
+    """Which records to ask for by themselves; None where a list of all costs less."""
+    held = tuple(job for job, each in states.states.items() if may_hold_nodes(each))
+    queue = tuple(job for job, each in states.states.items() if only_waits(each))
+    both = (*held, *queue)
+    if wanted != "held" and len(both) * SHARE <= states.rows:
+        return Choice(both)
+    if wanted == "live" or (wanted == "affordable" and states.rows <= FEW) or len(held) * SHARE > states.rows:
+        return None
+    return Choice(held, left_out=len(queue))
+
+
+def _fetched(slurm: Slurm, states: StatesAnswer, choice: Choice, left: Callable[[], float]) -> JobsAnswer:
+    answers = tuple(_records(slurm, choice.ids, left))
+    wanted = frozenset(choice.ids)
+    found = {job.job_id: job for each in answers for job in each.jobs if job.job_id in wanted}
+    nameless = [job for each in answers for job in each.jobs if not job.job_id]
+    missing = [job for job in choice.ids if job not in found]
+    hidden = [_unshown(job, each) for job, each in _still(slurm, missing, left).items()]
+    return JobsAnswer(
+        jobs=(*found.values(), *nameless, *hidden),
+        last_update=0,
+        asked=states.asked,
+        answered=max((states.answered, *(each.answered for each in answers))),
+        clusters=frozenset(name for each in answers for name in each.clusters),
+        left_out=choice.left_out,
+    )
+
+
+def _records(slurm: Slurm, ids: Collection[int], left: Callable[[], float]) -> Iterator[JobsAnswer]:
+    """The answers, some at once; the first error ends them all."""
+    if not ids:
+        return
+    pool = ThreadPoolExecutor(min(AT_ONCE, len(ids)), thread_name_prefix="job-records")
+    try:
+        yield from pool.map(lambda job: slurm.job_records(job, budget_s=left()), ids)
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _still(slurm: Slurm, ids: Collection[int], left: Callable[[], float]) -> Mapping[int, frozenset[str]]:
+    """Those of ``ids`` that slurmctld has a state for, and that have not ended."""
+    listed = sorted(ids)
+    parts = [listed[at : at + AGAIN] for at in range(0, len(listed), AGAIN)]
+    found = {job: each for part in parts for job, each in slurm.job_states(part, budget_s=left()).states.items()}
+    return {job: each for job, each in found.items() if job in ids and (may_hold_nodes(each) or only_waits(each))}
+
+
+def _unshown(job: int, states: frozenset[str]) -> Job:
+    """A job that has a state and no record: it may be on any node."""
+    why = f"slurmctld gives its state, {'+'.join(sorted(states))}, and no record of it"
+    return Job.half_read(why, job, states)
