@@ -97,8 +97,8 @@ def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
 class ConfTask(Task[ConfLook]):
     """Empty what leaves slurm.conf."""
 
-    session: Session
     doing = "emptying what leaves slurm.conf"
+    acts_at_deadline = True
     idle = 4.0  # 20,000 job records take slurmrestd half a minute
 
     def __init__(self, session: Session, settings: ConfSettings, going: Leaving, *, all_waiting: bool = False) -> None:
@@ -112,11 +112,6 @@ class ConfTask(Task[ConfLook]):
     def goal(self) -> ConfGoal:
         """What this run wants, with the deadline as it is now."""
         return replace(self._goal, deadline_at=self.deadline_at)
-
-    @property
-    def ends_at(self) -> int:
-        """Past the deadline where the policy acts then."""
-        return self.goal.ends_at
 
     @property
     def poll_s(self) -> float:
@@ -186,7 +181,6 @@ class ConfTask(Task[ConfLook]):
 class ReadTask(Task[tuple[int | None, str]]):
     """Wait until slurmctld has begun with its new configuration: the moment of its beginning, or why that isn't known."""
 
-    session: Session
     doing = "waiting for slurmctld to read its configuration"
 
     def __init__(self, session: Session, settings: ConfSettings, before: int | None, hosts: tuple[str, ...]) -> None:

@@ -10,13 +10,15 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Final, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from slinky_iac.drain.actions import NEXT_STEP, Done, SetReplicas, Signal, Step, Stop, Wait
-from slinky_iac.drain.plugin_process import Report
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
+
+if TYPE_CHECKING:
+    from slinky_iac.drain.session import Session
 
 SOON_S: Final = 0.5
 """Between two looks while the operator's own look is due."""
@@ -27,40 +29,17 @@ PASSING: Final = (KubeUnreachable, KubeConflict, SlurmrestUnreachable)
 Seen = TypeVar("Seen")
 
 
-class Process(Protocol):
-    """What the loop needs of the process that it runs in: clocks, pauses, a line for people."""
-
-    @property
-    def report(self) -> Report:
-        """Says one sentence."""
-        ...
-
-    def now(self) -> int:
-        """Whole seconds since the epoch."""
-        ...
-
-    def steady(self) -> float:
-        """Seconds by a clock that nobody sets."""
-        ...
-
-    def pause(self, seconds: float) -> bool:
-        """Wait; returns whether the engine has asked to stop."""
-        ...
-
-    def engine_lives(self) -> bool:
-        """Whether the engine that started this is still there."""
-        ...
-
-
 class Task(ABC, Generic[Seen]):
     """One thing to bring about, by looks of type ``Seen``."""
 
     doing = ""
     """What an interrupted run was at."""
+    acts_at_deadline = False
+    """Whether the policy may act on jobs at the deadline: then the run ends later."""
     idle = 0.0
     """So many times the length of a look slurmrestd is left alone after it."""
 
-    def __init__(self, session: Process, owner: Owner, policy: DrainPolicy, patience_s: int) -> None:
+    def __init__(self, session: Session, owner: Owner, policy: DrainPolicy, patience_s: int) -> None:
         self.session = session
         self.owner = owner
         self.policy = policy
@@ -69,8 +48,8 @@ class Task(ABC, Generic[Seen]):
 
     @property
     def ends_at(self) -> int:
-        """End of the run: past the deadline where the policy acts at the deadline."""
-        return self.deadline_at
+        """End of the run, in seconds since the epoch."""
+        return self.deadline_at + (self.policy.overtime_s if self.acts_at_deadline else 0)
 
     @property
     def poll_s(self) -> float:

@@ -110,7 +110,6 @@ def _who(record: NodeView) -> str:
 class LinesTask(Task[tuple[str, ...]]):
     """Wait until slurmctld in Kubernetes knows new hosts: it reads their lines some time after the Controller got them."""
 
-    session: Session
     doing = "maintenance"
 
     def __init__(self, session: Session, settings: OutsideSettings) -> None:
@@ -133,7 +132,6 @@ class LinesTask(Task[tuple[str, ...]]):
 class HostsTask(Task[HostsPlan]):
     """Hold what is to be held, until it is free; return the rest."""
 
-    session: Session
     doing = "maintenance"
 
     def __init__(self, session: Session, settings: OutsideSettings) -> None:

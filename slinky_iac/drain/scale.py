@@ -34,8 +34,6 @@ UNDO_LOOKS: Final = 30
 class NodeSetTask(Task[Observation]):
     """What all tasks of one NodeSet's gate look at, and how they act."""
 
-    session: Session
-
     def __init__(self, session: Session, settings: GateSettings, patience_s: int) -> None:
         super().__init__(session, settings.owner, settings.policy, patience_s)
         self.settings = settings
@@ -56,6 +54,7 @@ class NodeSetTask(Task[Observation]):
 class ScaleTask(NodeSetTask):
     """Drain what is selected and lower the number, raise it, or remove the NodeSet: the steps of ``next_step``."""
 
+    acts_at_deadline = True
     steps: Callable[[Observation, Goal], Step] = staticmethod(next_step)
 
     def __init__(self, session: Session, settings: GateSettings, goal: Goal, met: Met) -> None:
@@ -69,11 +68,6 @@ class ScaleTask(NodeSetTask):
     def goal(self) -> Goal:
         """What this run wants, with the deadline as it is now."""
         return replace(self._goal, deadline_at=self.deadline_at)
-
-    @property
-    def ends_at(self) -> int:
-        """Past the deadline where the policy acts at the deadline."""
-        return self.goal.ends_at
 
     def decide(self, seen: Observation) -> Step:
         """The protocol's next step."""

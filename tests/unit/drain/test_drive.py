@@ -548,6 +548,16 @@ def test_own_drain_left_on_a_kept_node_is_given_back_while_waiting():
     assert session.acts == ["Undrain"]
 
 
+def test_a_drain_of_ours_that_nobody_lifts_ends_the_wait_for_nodes():
+    w = world("1.1.0", 2)
+    w.nodes["gpu-1"] = Node("gpu-1", drain=True, reason=f"{OURS}: scale-in 3->1")
+    session = ModelSession(w)
+    w.act = lambda _step: None
+    with pytest.raises(DrainDeadline, match="drains of ours, or records of earlier pods, are still on nodes"):
+        scale.await_members(session, settings(2))
+    assert 300 <= sum(session.rests) <= 320
+
+
 def test_nodes_over_an_autoscalers_maximum_stay_held_until_it_follows():
     """Found on the lab: the gate after the NodeSet took the drain of the gate before it for a leftover."""
     w = world("1.1.0", 3)

@@ -7,9 +7,9 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import OUTSIDE, OutsideSettings, Owner, reach_props
-from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
+from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
 from tests.unit.drain.made import NOW
-from tests.unit.slurmrest.fake import FakeSlurm, node
+from tests.unit.slurmrest.fake import FakeSlurm, answer, node
 
 OWNER = Owner("prod", OUTSIDE)
 OURS = names.drain_reason("prod", OUTSIDE, "maintenance")
@@ -111,3 +111,14 @@ def test_hosts_that_a_new_configuration_leaves_out_are_known_from_the_state():
     now = OutsideSettings.from_props({**props, "hosts": {"metal-2": "active"}}, {"hosts": {"metal-1": "drained"}})
     assert (now.held, now.active, now.dropped) == ((), ("metal-2",), ("metal-1",))
     assert OutsideSettings.from_props({**props, "hosts": {"metal-2": "active"}}, {}).dropped == ()
+
+
+def test_a_drain_that_slurmctld_accepts_and_does_not_carry_out_ends_at_the_deadline():
+    slurm = FakeSlurm().add(node("metal-1"))
+    serve = slurm.serve
+    slurm.serve = lambda request, rest, body: answer() if request.method == "POST" else serve(request, rest, body)
+    with slurm.client() as client:
+        session = HostSession(client)
+        with pytest.raises(DrainDeadline, match="slurmctld does not carry out what it accepted"):
+            maintenance.maintain(session, settings(held=("metal-1",)))
+    assert session.paused == 1800
