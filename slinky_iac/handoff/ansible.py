@@ -12,9 +12,9 @@ from typing import Any
 
 import yaml
 
-from slinky_iac.handoff.folder import key_files
 from slinky_iac.handoff.model import Handoff, KeyPlace, Placed, Rendered, Role, Sheet, rendered
 from slinky_iac.handoff.pages import overview
+from slinky_iac.handoff.render_folder import key_files
 
 _HOW = """\
 ```

@@ -6,6 +6,7 @@ only_missing=
 [ "${1:-}" = --missing ] && only_missing=1
 
 tell() { # KIND WHAT: one finding
+    # shellcheck disable=SC2034 # the script that this is put into ends with it
     [ "$1" != bad ] && [ "$1" != missing ] || wrong=1
     if [ -z "$only_missing" ]; then printf '%-8s %s\n' "$1" "$2"; fi
 }
@@ -87,6 +88,7 @@ check_version() { # PROGRAM RELEASE [COMMAND]: COMMAND is asked where the progra
 }
 
 check_tcp() { # HOST PORT WHAT
+    # shellcheck disable=SC2016 # the inner bash expands it
     if timeout 5 bash -c 'exec 3<>"/dev/tcp/$0/$1"' "$1" "$2" 2>/dev/null; then
         tell ok "$3 takes connections at $1:$2"
     else

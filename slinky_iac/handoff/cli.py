@@ -11,17 +11,17 @@ from typing import Final
 
 from slinky_iac.config.fields import is_address
 from slinky_iac.errors import HandoffError
-from slinky_iac.handoff import ansible, cloud_init, folder
+from slinky_iac.handoff import ansible, cloud_init, render_folder
 from slinky_iac.handoff.known import held_keys, known
 from slinky_iac.handoff.model import Handoff, Rendered, Role
-from slinky_iac.handoff.sheets import handoff
+from slinky_iac.handoff.role_sheets import handoff
 from slinky_iac.handoff.write import write
 from slinky_iac.keys.catalogue import JWT
 from slinky_iac.pulumi_command import no_pulumi
 from slinky_iac.stack_config import add_source, configured, configured_file
 
 HELP = "render what hosts outside Kubernetes need to join: files, units, keys' places, ports, checks"
-FORMS: Final = {"folder": folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
+FORMS: Final = {"folder": render_folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -13,7 +13,7 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
-from slinky_iac.handoff.parts import Known
+from slinky_iac.handoff.common import Known
 from slinky_iac.keys.catalogue import DAEMON_KEYS
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi

@@ -5,17 +5,17 @@ from __future__ import annotations
 from pathlib import Path
 
 from slinky_iac.config.load import load
-from slinky_iac.handoff import ansible, cloud_init, folder
+from slinky_iac.handoff import ansible, cloud_init, render_folder
+from slinky_iac.handoff.common import Known
 from slinky_iac.handoff.model import Handoff, Rendered
-from slinky_iac.handoff.parts import Known
-from slinky_iac.handoff.sheets import handoff
+from slinky_iac.handoff.role_sheets import handoff
 from slinky_iac.keys.raw import fingerprint
 from tests.clusters import RAW_KEYS
 from tests.stacks import sections
 
 KEYS = {"slurm.key": RAW_KEYS[0], "jwt_hs256.key": RAW_KEYS[1]}
 KNOWN = Known(fingerprints=(fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1])), slurmctld_address="192.0.2.9")
-FORMS = {"folder": folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
+FORMS = {"folder": render_folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
 
 
 def made(example: Path, known: Known = KNOWN) -> Handoff:

@@ -17,9 +17,9 @@ from slinky_iac.config.fields import is_address
 from slinky_iac.config.load import load
 from slinky_iac.errors import HandoffError
 from slinky_iac.handoff.cloud_init import LIMIT
+from slinky_iac.handoff.common import Known
 from slinky_iac.handoff.model import HostLine, Rendered
-from slinky_iac.handoff.parts import Known
-from slinky_iac.handoff.sheets import handoff
+from slinky_iac.handoff.role_sheets import handoff
 from tests.clusters import all_traces
 from tests.stacks import EXAMPLES, merged, sections
 from tests.unit.handoff.made import FORMS, KEYS, made, texts

@@ -10,9 +10,9 @@ import pytest
 
 from slinky_iac.config.load import load
 from slinky_iac.errors import HandoffError
+from slinky_iac.handoff.common import Known
 from slinky_iac.handoff.model import Role, Sheet
-from slinky_iac.handoff.parts import Known
-from slinky_iac.handoff.sheets import handoff, roles_of
+from slinky_iac.handoff.role_sheets import handoff, roles_of
 from slinky_iac.specs.slurm_conf import outside_lines, required
 from tests.stacks import EXAMPLES, form, outside, sections
 from tests.unit.handoff.made import KNOWN, made

@@ -14,7 +14,7 @@ import pytest
 from slinky_iac.config.values import Values, values_of
 from slinky_iac.handoff.known import held_keys, known
 from slinky_iac.handoff.model import Handoff
-from slinky_iac.handoff.sheets import handoff
+from slinky_iac.handoff.role_sheets import handoff
 from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from tests.clusters import RAW_KEYS

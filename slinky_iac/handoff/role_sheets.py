@@ -13,9 +13,9 @@ from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import LoginHost, SlurmdHost
 from slinky_iac.errors import HandoffError
-from slinky_iac.handoff import network, parts
+from slinky_iac.handoff import common, network
+from slinky_iac.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.handoff.model import Handoff, Host, Placed, Role, Sheet
-from slinky_iac.handoff.parts import JWT_KEY, SLURM_KEY, Check, Known
 from slinky_iac.specs.endpoints import join_target
 from slinky_iac.specs.slurm_conf import outside_lines, outside_slurm_conf, parameter, required
 
@@ -108,10 +108,10 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     conf = "/etc/slurm/slurm.conf"
     lines = outside_lines(config)
     checks = [
-        *parts.common(config, "/usr/sbin/slurmctld"),
-        *parts.slurm_key_checks(known),
+        *common.common(config, "/usr/sbin/slurmctld"),
+        *common.slurm_key_checks(known),
         ("check_key", JWT_KEY, known.fingerprints[1] or "", "slurm"),
-        *parts.parameters(conf, required(config), known),
+        *common.parameters(conf, required(config), known),
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
         ("check_running", "slurmctld"),
@@ -122,8 +122,8 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         service="slurmctld",
         ports=network.ports(config, Role.SLURMCTLD),
         hosts=(Host(outside.host, outside.host),),
-        files=parts.token_files(known),
-        keys=parts.keys(config, known, jwt=True),
+        files=common.token_files(known),
+        keys=common.keys(config, known, jwt=True),
         checks=tuple(checks),
         edits=conf,
         wanted=outside_slurm_conf(config),
@@ -137,7 +137,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             " metal under systemd may want otherwise: decide for both.",
         ),
     )
-    return parts.finished(sheet, config)
+    return common.finished(sheet, config)
 
 
 def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
@@ -147,11 +147,11 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
     own = {"DbdPort": str(outside.port), "SlurmUser": "slurm"}
     shared = [(each, value) for each, value in required(config) if each.slurmdbd]
     checks = [
-        *parts.common(config, "/usr/sbin/slurmdbd"),
-        *parts.slurm_key_checks(known),
+        *common.common(config, "/usr/sbin/slurmdbd"),
+        *common.slurm_key_checks(known),
         ("check_key", JWT_KEY, known.fingerprints[1] or "", "slurm"),
         *(("check_parameter", conf, key, value) for key, value in own.items()),
-        *parts.parameters(conf, shared, known),
+        *common.parameters(conf, shared, known),
         ("check_running", "slurmdbd"),
         ("check_tcp", "127.0.0.1", str(outside.port), "slurmdbd"),
     ]
@@ -161,8 +161,8 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
         service="slurmdbd",
         ports=network.ports(config, Role.SLURMDBD),
         hosts=(Host(outside.host, outside.host),),
-        files=parts.token_files(known),
-        keys=parts.keys(config, known, jwt=True),
+        files=common.token_files(known),
+        keys=common.keys(config, known, jwt=True),
         checks=tuple(checks),
         edits=conf,
         wanted=f"# slurmdbd.conf of {config.cluster.name}: what daemons in Kubernetes need\n{text}",
@@ -171,7 +171,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
             "slurmdbd reads keys at its start only: restart it after an edit or a new key.",
         ),
     )
-    return parts.finished(sheet, config)
+    return common.finished(sheet, config)
 
 
 def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
@@ -182,7 +182,7 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
     host = url.hostname or ""
     plain = url.scheme == "http"
     bind = f"0.0.0.0:{port}" if plain else f"127.0.0.1:{names.SLURMRESTD_PORT}"
-    unit = parts.drop_in(
+    unit = common.drop_in(
         "slurmrestd",
         f"/usr/sbin/slurmrestd {bind} $SLURMRESTD_OPTIONS",
         kind="simple",
@@ -191,10 +191,10 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
     )
     listening = bind.rsplit(":", 1)[1]
     checks = [
-        *parts.common(config, "/usr/sbin/slurmrestd"),
+        *common.common(config, "/usr/sbin/slurmrestd"),
         ("check_file", unit.path),
         ("check_file", "/etc/slurm/slurm.conf"),
-        ("check_tcp", *parts.target(config), "slurmctld"),
+        ("check_tcp", *common.target(config), "slurmctld"),
         ("check_unit", "slurmrestd", f"/usr/sbin/slurmrestd {bind}"),
         ("check_running", "slurmrestd"),
         ("check_tcp", "127.0.0.1", listening, "slurmrestd"),
@@ -216,12 +216,12 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
         notes=tuple(notes),
         host_lines=network.host_lines(config, known.slurmctld_address),
     )
-    return parts.finished(sheet, config)
+    return common.finished(sheet, config)
 
 
 def _rest_conf(config: StackConfig) -> str:
     """slurm.conf of a slurmrestd host: where the daemons are, and that tokens are how users come in."""
-    host, port = parts.target(config)
+    host, port = common.target(config)
     parameters = {
         "ClusterName": config.cluster.name,
         "SlurmUser": "slurm",
@@ -294,15 +294,15 @@ def _configless(
     daemon = "sackd" if role is Role.LOGIN else "slurmd"
     server = f"--conf-server {join_target(config)}"
     command = f"/usr/sbin/{daemon} --systemd {server}"
-    more = (*in_unit, *parts.looks_for_jwks(config))
-    unit = parts.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=more, key=SLURM_KEY)
+    more = (*in_unit, *common.looks_for_jwks(config))
+    unit = common.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=more, key=SLURM_KEY)
     checks = [
-        *parts.common(config, f"/usr/sbin/{daemon}", *telling_release),
-        *parts.slurm_key_checks(known, runs_as_root=role is Role.SLURMD),
+        *common.common(config, f"/usr/sbin/{daemon}", *telling_release),
+        *common.slurm_key_checks(known, runs_as_root=role is Role.SLURMD),
         ("check_file", unit.path),
         *first,
-        *parts.resolved(config),
-        ("check_tcp", *parts.target(config), "slurmctld"),
+        *common.resolved(config),
+        ("check_tcp", *common.target(config), "slurmctld"),
         ("check_unit", daemon, command),
         ("check_running", daemon, server),
         *last,
@@ -314,9 +314,9 @@ def _configless(
         ports=network.ports(config, role),
         hosts=tuple(Host(host.name, host.address or host.name) for host in hosts),
         files=(unit,),
-        keys=parts.keys(config, known, jwt=False),
+        keys=common.keys(config, known, jwt=False),
         checks=tuple(checks),
         notes=notes,
         host_lines=network.host_lines(config, known.slurmctld_address),
     )
-    return parts.finished(sheet, config)
+    return common.finished(sheet, config)

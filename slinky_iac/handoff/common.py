@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from hashlib import sha256
+from pathlib import Path
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.handoff import network
 from slinky_iac.handoff.model import SLURM_FOLDER, KeyPlace, Placed, Sheet
-from slinky_iac.handoff.script import check_script
+from slinky_iac.host_shell import TRUSTED
 from slinky_iac.keys.catalogue import JWT, SLURM, SecretEntry
 from slinky_iac.keys.jwks import kids
 from slinky_iac.specs.endpoints import join_target
@@ -23,6 +25,7 @@ SLURM_JWKS: Final = f"{SLURM_FOLDER}/{names.SLURM_JWKS_FILE}"
 JWT_KEY: Final = f"{SLURM_FOLDER}/{names.JWT_KEY_FILE}"
 TOKEN_SET: Final = f"{SLURM_FOLDER}/{names.JWKS_FILE}"
 Check = tuple[str, ...]
+LIBRARY = Path(__file__).with_name("check.sh")
 
 
 @dataclass(frozen=True)
@@ -154,3 +157,39 @@ ExecStart=
 ExecStart={command}
 """
     return Placed(f"/etc/systemd/system/{service}.service.d/10-slinky-iac.conf", text)
+
+
+def words(call: tuple[str, ...]) -> str:
+    """A call of a shell function, every word quoted where it must be."""
+    return " ".join(shlex.quote(word) for word in call)
+
+
+def functions_for(calls: Iterable[str]) -> str:
+    """The part of the library that ``calls`` need: its head and the functions named, with those that they name in turn.
+
+    User data of a cloud has little room, so a script holds no more than it uses.
+    """
+    head, *pieces = re.split(r"(?m)^(?=\w+\(\) \{)", f"{LIBRARY.read_text()}\n{TRUSTED}")
+    bodies = {piece.split("(", 1)[0]: piece for piece in pieces}
+    used: set[str] = set()
+    wanted = set(calls)
+    while wanted:
+        used |= wanted
+        mentioned = {word for name in wanted for word in re.findall(r"\w+", bodies[name])}
+        wanted = (mentioned & bodies.keys()) - used
+    return head + "".join(body for name, body in bodies.items() if name in used)
+
+
+def check_script(sheet: Sheet, cluster: str) -> str:
+    """The whole check of a role: the functions, then one line a thing that must hold."""
+    calls = "".join(f"{words(call)}\n" for call in sheet.checks)
+    listing = f" With --missing only the lines to add to {sheet.edits} are printed." if sheet.edits else ""
+    return f"""\
+#!/bin/bash
+# Is this host a {sheet.role} of the Slurm cluster {cluster}, as its stack says?{listing}
+# Made by `python -m slinky_iac handoff`. Run it as root.
+set -uf
+{functions_for(call[0] for call in sheet.checks)}
+{calls}
+exit "$wrong"
+"""

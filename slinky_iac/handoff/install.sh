@@ -1,0 +1,101 @@
+#!/bin/bash
+# Make this host a @role of the Slurm cluster @cluster. Run it as root; it says what it does, and can be repeated.
+# Made by `python -m slinky_iac handoff`.
+set -euf
+cd "$(dirname "$0")"
+lacking=0
+changed=0
+
+@trusted
+new=
+trap 'rm -f "$new"' EXIT
+fresh() { # TARGET: a new file beside it, whose name nobody could lay a link under
+    new=$(mktemp "${1%/*}/.${1##*/}.XXXXXX")
+}
+put() { # FILE MODE OWNER: a file of files/ goes to its place
+    place "files/$1" "/$1" "$3" "$2"
+}
+place() { # SOURCE TARGET OWNER MODE
+    if cmp -s "$1" "$2" && [ "$(stat -c '%a %U' "$2")" = "$4 $3" ]; then
+        echo "unchanged $2"
+        return
+    fi
+    mkdir -p "${2%/*}"
+    fresh "$2"
+    install -T -o "$3" -g "$3" -m "$4" "$1" "$new"
+    mv -fT "$new" "$2"
+    changed=1
+    echo "installed $2"
+}
+key() { # NAME PLACE OWNER MODE COMMAND
+    if [ -e "keys/$1" ]; then
+        place "keys/$1" "$2" "$3" "$4"
+    elif [ ! -s "$2" ]; then
+        lacking=1
+        echo "lacking   $2: place it first, for example by: $5" >&2
+    fi
+}
+hosts_line() { # ADDRESS NAMES: in /etc/hosts, once
+    if grep -qxF "$1 $2" /etc/hosts; then
+        echo "unchanged /etc/hosts: $1 $2"
+    else # a line with the same names and an older address would win: it goes
+        if kept=$(awk -v new="$2" '{ old = $0; sub(/^[^#[:space:]]+[[:space:]]+/, "", old) } old != new' /etc/hosts); then
+            printf '%s\n' "$kept" >/etc/hosts # in place: it may be a bind mount
+        fi
+        printf '%s %s\n' "$1" "$2" >>/etc/hosts
+        echo "added to /etc/hosts: $1 $2"
+    fi
+}
+start() { # SERVICE: start it, or restart it where a file changed
+    if [ ! -d /run/systemd/system ]; then
+        echo "systemd does not run here: start $1 yourself, as ExecStart= of its unit says"
+        exit 0
+    fi
+    systemctl daemon-reload
+    systemctl enable "$1"
+    if [ "$changed" = 1 ]; then systemctl restart "$1"; else systemctl start "$1"; fi
+    for _ in 1 2 3 4 5 6 7 8 9 10; do # slurmctld hears of it within seconds
+        if @check >/dev/null; then break; fi
+        sleep 2
+    done
+}
+edit() { # FILE [--edit]: a file of the admin's gets the lines that it lacks, where that is asked for
+    if [ ! -e "$1" ]; then
+        echo "there is no $1: set the daemon up first, this adds to its file" >&2
+        exit 1
+    fi
+    if added=$(@check --missing) || [ -z "$added" ]; then return; fi
+    if [ "${2:-}" != --edit ]; then
+        printf 'these lines are missing in %s; add them, or run this with --edit:\n%s\n' "$1" "$added" >&2
+        exit 1
+    fi
+    if [ -L "$1" ]; then
+        echo "$1 is a link to $(readlink "$1"): add the lines there yourself, then run this again" >&2
+        printf '%s\n' "$added"
+        exit 1
+    fi
+    cp -pT --remove-destination "$1" "$1.before-slinky-iac"
+    fresh "$1"
+    cp -p "$1" "$new"
+    if [ -n "$(tail -c 1 "$new")" ]; then echo >>"$new"; fi
+    printf '# by slinky-iac handoff\n%s\n' "$added" >>"$new"
+    mv -fT "$new" "$1"
+    echo "added to $1 (as it was: $1.before-slinky-iac):"
+    printf '%s\n' "$added"
+    echo "next: scontrol reconfigure, or a restart where AuthType, CredType or a key changed; then @check"
+    exit 0
+}
+
+mkdir -p @slurm
+if ! why=$(trusted @slurm); then
+    echo "$why. Nothing was placed and nothing started. Then run this again" >&2
+    exit 1
+fi
+@keys
+if [ "$lacking" = 1 ]; then # before all else: what is placed now would count as unchanged then, and nothing be restarted
+    echo "nothing else was placed and nothing started: run this again when the key is in its place" >&2
+    exit 1
+fi
+@puts
+@last
+@check # no exec: the trap
