@@ -75,7 +75,7 @@ class QueueGateProvider(Gate):
         return CreateResult(f"{props['stack']}/queue", own_inputs(props))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
-        """Return hosts whose CPUs or GRES have changed, once slurmctld has read it."""
+        """Return hosts whose resources or address have changed, once slurmctld has read it."""
         from slinky_iac.drain import conf_run
         from slinky_iac.drain.conf_steps import ConfSettings
 

@@ -1,9 +1,9 @@
 """Which lines of slurm.conf a change takes away from jobs, and by which steps they are emptied before that.
 
-Only what can end a job counts: partitions, and bare-metal hosts with their CPUs and GRES. A partition or host that comes
-does no harm, and neither do other parameters of a line. Source: ``src/slurmctld/read_config.c`` (``_sync_jobs_to_conf``,
-``valid_job_resources``, ``gres_job_revalidate``), 25.11 and 26.05; watched with 26.05.5: other CPUs end or requeue a running
-job, other RealMemory or Weight doesn't.
+Only what can end a job counts: partitions, and bare-metal hosts with their CPUs, GRES and address. A partition or host that
+comes does no harm, and neither do other parameters of a line. Source: ``src/slurmctld/read_config.c``, 25.11 and 26.05
+(``_sync_jobs_to_conf``, ``valid_job_resources``, ``gres_job_revalidate``). Watched with 26.05.5: other CPUs end or requeue a
+running job, and so does another address once SlurmdTimeout is over; other RealMemory or Weight doesn't.
 
 A partition is set DRAIN (INACTIVE where it was DOWN): it takes no new job, and those in its queue still run. A host is
 drained. Nothing goes while a job names it. Slurm's partition list must have been asked for before its job list: then a job
@@ -32,6 +32,7 @@ SLURM_CONF: Final = "slurm-conf"
 RESOURCES: Final = frozenset(
     {"cpus", "procs", "boards", "sockets", "socketsperboard", "corespersocket", "threadspercore"}
     | {"corespeccount", "cpuspeclist", "gres"}
+    | {"nodeaddr", "nodehostname", "port"}
 )
 """Parameters of a NodeName= line, in lower case, whose change ends jobs that run on the host."""
 _LINE: Final = re.compile(r"^[ \t]*(PartitionName|NodeName)=(\S+)(.*)$", re.IGNORECASE | re.MULTILINE)
@@ -57,7 +58,7 @@ class Leaving:
     hosts: tuple[str, ...] = ()
     """Bare-metal hosts whose NodeName= line goes."""
     changed: tuple[str, ...] = ()
-    """Bare-metal hosts whose line stays, with other resources."""
+    """Bare-metal hosts whose line stays, with other resources or another address."""
 
     @property
     def nodes(self) -> tuple[str, ...]:

@@ -221,6 +221,18 @@ def test_other_cpus_of_a_host_wait_for_its_jobs_and_it_goes_back_to_work(cluster
     assert "DRAIN" not in cluster.node(METAL)["State"]
 
 
+def test_another_address_of_a_host_waits_for_its_jobs(cluster: Cluster) -> None:
+    await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
+    running = cluster.submit("-p", "main", "-w", METAL)
+    hosts = cluster.settings["slinky-iac:external"]["slurmdHosts"]
+    cluster.set("external", slurmdHosts=[{**hosts[0], "address": "10.99.0.250"}])
+    cluster.up(lambda: "DRAIN" in cluster.node(METAL)["State"], running)
+    cluster.all_completed(running)
+    await_true("it has the address", lambda: cluster.node(METAL)["NodeAddr"] == "10.99.0.250", 60)
+    cluster.set("external", slurmdHosts=hosts)
+    cluster.stack.up()
+
+
 def test_a_host_that_is_taken_out_of_the_file_loses_no_job(cluster: Cluster) -> None:
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
     running = cluster.submit("-p", "main", "-w", METAL)

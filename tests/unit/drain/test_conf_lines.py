@@ -17,7 +17,7 @@ def test_what_goes_is_named_in_order():
     assert leaving(olds, ConfLines({"c": ""}, {"metal-1": LINE})) == Leaving(("a", "b"), ("metal-2",), ())
 
 
-@pytest.mark.parametrize("more", ["Weight=5", "Feature=big", "RealMemory=2000", "NodeAddr=192.0.2.9"])
+@pytest.mark.parametrize("more", ["Weight=5", "Feature=big", "RealMemory=2000", "NodeAddr=192.0.2.1"])
 def test_a_parameter_that_no_job_relies_on_holds_nothing_up(more):
     assert not leaving(ConfLines(hosts={"metal-1": LINE}), ConfLines(hosts={"metal-1": f"{LINE} {more}"}))
 
@@ -26,6 +26,12 @@ def test_a_parameter_that_no_job_relies_on_holds_nothing_up(more):
     "changed", [LINE.replace("64", "32"), f"{LINE} Gres=gpu:2", LINE.replace("CPUs=64", ""), f"{LINE} corespersocket=8"]
 )
 def test_other_cpus_or_gres_wait_for_the_jobs_of_the_host(changed):
+    assert leaving(ConfLines(hosts={"metal-1": LINE}), ConfLines(hosts={"metal-1": changed})).changed == ("metal-1",)
+
+
+@pytest.mark.parametrize("changed", [LINE.replace("2.1 ", "2.9 "), f"{LINE} Port=7777", f"{LINE} NodeHostname=node-7"])
+def test_another_address_waits_for_the_jobs_of_the_host(changed):
+    """slurmctld asks there, gets no answer, and ends them (watched with 26.05.5: NODE_FAIL)."""
     assert leaving(ConfLines(hosts={"metal-1": LINE}), ConfLines(hosts={"metal-1": changed})).changed == ("metal-1",)
 
 
