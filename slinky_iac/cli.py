@@ -25,11 +25,11 @@ from slinky_iac.handoff import cli as handoff
 from slinky_iac.init import cli as init
 from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.preflight import cli as preflight
-from slinky_iac.printable import printable
 from slinky_iac.rights import cli as rights
 from slinky_iac.slurm_drift import cli as slurm_drift
 from slinky_iac.status import cli as status
 from slinky_iac.terminal import INTERRUPTED
+from slinky_iac.text import printable
 
 MODULE: Final = "python -m slinky_iac"
 """How the command line is called in a checkout, where nothing is installed."""

@@ -30,7 +30,7 @@ but keep their arguments; no message ever holds a secret.
 
 from __future__ import annotations
 
-from slinky_iac.printable import printable
+from slinky_iac.text import printable
 
 
 class SlinkyError(Exception):

@@ -5,10 +5,11 @@ A fence that somebody has taken away or changed refuses less than the state says
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.raw_admission import ADMISSION
 
@@ -38,15 +39,10 @@ class Asked(Protocol):
         """The object's spec. :raises KubeNotFound: it isn't there."""
 
 
-def fence_parts(resources: Iterable[Mapping[str, Any]]) -> tuple[FencePart, ...]:
+def fence_parts(state: State) -> tuple[FencePart, ...]:
     """The fence in a stack's state; nothing where it has none."""
-    found = []
-    for each in resources:
-        kind = str(each.get("type", "")).removeprefix(_TYPE)
-        inputs = each.get("inputs") or {}
-        if kind in ADMISSION:
-            found.append(FencePart(kind, str((inputs.get("metadata") or {}).get("name", "")), inputs.get("spec") or {}))
-    return tuple(found)
+    found = state.all(*(f"{_TYPE}{kind}" for kind in ADMISSION))
+    return tuple(FencePart(each.type.removeprefix(_TYPE), each.object_name, each.spec) for each in found)
 
 
 def fence_faults(kube: Asked, parts: Sequence[FencePart]) -> tuple[str, ...]:

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 
-from slinky_iac.change_order.escape import plain
+from slinky_iac.text import plain
 
 Json = Mapping[str, Any]
 PROVIDER: Final = "__provider"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 import json
 
-from slinky_iac import stack_state, state_code
+from slinky_iac import state_code
+from slinky_iac.cluster import pulumi_state
 from slinky_iac.pulumi_command import Runner, run_pulumi
 
 HELP = "does the stack's state hold code that isn't this program's? Ask before an engine loads a state that others can write"
@@ -43,5 +44,5 @@ def look(
 ) -> tuple[str, ...]:
     """What :func:`slinky_iac.state_code.foreign` finds in a stack's state. Raises StateError."""
     more = frozenset(allow or ())
-    resources = stack_state.everything(stack, pulumi, decrypted=decrypted)
+    resources = pulumi_state.everything(stack, pulumi, decrypted=decrypted)
     return state_code.foreign(resources, state_code.project_classes() | more, state_code.PACKAGES | more)

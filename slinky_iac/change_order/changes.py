@@ -9,6 +9,7 @@ from slinky_iac import names
 from slinky_iac.change_order.differences import differences
 from slinky_iac.change_order.model import Change, Op
 from slinky_iac.change_order.wire import Step
+from slinky_iac.cluster.pulumi_state import RELEASE, SECRET, STACK, custom, dynamic, name_of, type_of
 
 _OPS: Final[Mapping[str, Op]] = {
     "create": "create",
@@ -30,24 +31,24 @@ _KINDS: Final = {
     names.NODESET_SCALE: "NodeSet scale",
     names.SCALE_IN_GATE: "scale-in gate",
     names.TEARDOWN_GATE: "teardown gate",
-    "pulumi-python:dynamic/slurm:OutsideHosts": "bare-metal hosts",
-    "pulumi-python:dynamic/slurm:SlurmConfGate": "gate of slurm.conf",
-    "pulumi-python:dynamic/slurm:QueueGate": "gate of the queue",
-    "pulumi-python:dynamic/slurm:ClusterIdentity": "cluster identity",
+    dynamic("OutsideHosts"): "bare-metal hosts",
+    dynamic("SlurmConfGate"): "gate of slurm.conf",
+    dynamic("QueueGate"): "gate of the queue",
+    dynamic("ClusterIdentity"): "cluster identity",
     "random:index/randomPassword:RandomPassword": "generated key",
-    "kubernetes:helm.sh/v3:Release": "Helm release",
-    "pulumi:pulumi:Stack": "stack outputs",
+    RELEASE: "Helm release",
+    STACK: "stack outputs",
 }
 _HARM: Final = {
-    "kubernetes:slinky.slurm.net/v1beta1:Controller": "slurmctld goes, and its queue and jobs unless its state is kept",
-    "kubernetes:slinky.slurm.net/v1beta1:Accounting": "slurmdbd goes; accounting records live on only in their database",
-    "kubernetes:slinky.slurm.net/v1beta1:RestApi": "without slurmrestd the operator takes every node for drained",
-    "kubernetes:slinky.slurm.net/v1beta1:NodeSet": "all pods of the NodeSet go, once its NodeSetScale has drained them",
-    "kubernetes:core/v1:Secret": "what a Secret held is gone; every daemon with the old key stops talking to the cluster",
+    custom("Controller"): "slurmctld goes, and its queue and jobs unless its state is kept",
+    custom("Accounting"): "slurmdbd goes; accounting records live on only in their database",
+    custom("RestApi"): "without slurmrestd the operator takes every node for drained",
+    custom("NodeSet"): "all pods of the NodeSet go, once its NodeSetScale has drained them",
+    SECRET: "what a Secret held is gone; every daemon with the old key stops talking to the cluster",
     "random:index/randomPassword:RandomPassword": "a generated key can't be generated again",
     "kubernetes:core/v1:PersistentVolumeClaim": "the data on the volume is gone",
     "kubernetes:core/v1:Namespace": "everything in the namespace goes with it",
-    "kubernetes:helm.sh/v3:Release": "what the chart made goes; CRDs take the NodeSets of all stacks with them",
+    RELEASE: "what the chart made goes; CRDs take the NodeSets of all stacks with them",
 }
 COMPONENTS: Final = "slinky:slurm:"
 """Components of this project only group others; nothing is made for them."""
@@ -56,16 +57,6 @@ COMPONENTS: Final = "slinky:slurm:"
 def op_of(step: Step) -> Op | None:
     """What a step does in a person's word; None where it does nothing."""
     return None if step.op == "same" else _OPS.get(step.op, "other")
-
-
-def type_of(urn: str) -> str:
-    """Type token of a resource, without its parents'."""
-    return urn.split("::")[2].rpartition("$")[2]
-
-
-def name_of(urn: str) -> str:
-    """Logical name of a resource."""
-    return urn.split("::", 3)[3]
 
 
 def inputs(state: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -91,13 +82,13 @@ def _change(urn: str, group: list[Step]) -> Change | None:
     new = next((step.new for step in group if step.new), {})
     kind = type_of(urn)
     fields = differences(inputs(old), inputs(new)) if op in ("update", "replace") else ()
-    if kind == "pulumi:pulumi:Stack":
+    if kind == STACK:
         return None
     return Change(op, _KINDS.get(kind, kind.rpartition(":")[2]), name_of(urn), fields, _undo(op, kind, old))
 
 
 def _undo(op: Op, kind: str, old: Mapping[str, Any]) -> str:
-    if op not in ("delete", "replace") or kind.startswith("pulumi-python:dynamic/slurm:"):
+    if op not in ("delete", "replace") or kind.startswith(dynamic("")):
         return ""
     why = _HARM.get(kind, "it is made anew, with nothing of the old" if op == "replace" else "it is gone")
     if old.get("protect"):

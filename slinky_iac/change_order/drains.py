@@ -11,11 +11,12 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.change_order.changes import inputs, name_of, op_of, type_of
+from slinky_iac.change_order.changes import inputs, op_of
 from slinky_iac.change_order.model import Drain, DrainKind, Job, Node
 from slinky_iac.change_order.slurm_conf import CONF, slurm_conf
-from slinky_iac.change_order.times import seconds
 from slinky_iac.change_order.wire import Json, Step, dictionary, rows, texts, whole
+from slinky_iac.cluster.pulumi_state import name_of, type_of
+from slinky_iac.text import moment
 
 HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
 NAMESPACE: Final = "kubernetes:core/v1:Namespace"
@@ -159,7 +160,7 @@ def from_plan(kind: DrainKind, plan: Json, policy: Json, now: int) -> Drain:
         nodes=tuple(_node(dictionary(each), now) for each in rows(plan.get("nodes"))),
         jobs=jobs,
         jobs_total=max(whole(plan.get("jobs_total")), len(jobs)),
-        free_at=seconds(plan.get("free_at"), now),
+        free_at=moment(plan.get("free_at"), now),
         deadline_at=deadline,
         on_deadline=act,
         blocks=texts(plan.get("blocks")),
@@ -182,7 +183,7 @@ def _node(raw: Json, now: int) -> Node:
         name=str(raw.get("node") or ""),
         pod=str(raw.get("pod") or ""),
         kind=str(raw.get("kind") or ""),
-        free_at=seconds(raw.get("free_at"), now),
+        free_at=moment(raw.get("free_at"), now),
         jobs=texts(raw.get("jobs")),
         jobs_total=max(whole(raw.get("jobs_total")), len(texts(raw.get("jobs")))),
     )
@@ -194,8 +195,8 @@ def _job(raw: Json, now: int) -> Job:
         user=str(raw.get("user") or "") or "unknown",
         partition=str(raw.get("partition") or ""),
         state=str(raw.get("state") or ""),
-        started=seconds(raw.get("started"), now),
-        ends_by=seconds(raw.get("ends_by"), now),
+        started=moment(raw.get("started"), now),
+        ends_by=moment(raw.get("ends_by"), now),
     )
 
 

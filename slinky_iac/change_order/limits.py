@@ -8,8 +8,8 @@ from enum import IntEnum
 from typing import Final
 
 from slinky_iac.change_order.model import ChangeOrder, Drain, Job
-from slinky_iac.change_order.times import at, span
 from slinky_iac.change_order.unjudged import unjudged
+from slinky_iac.text import at, span
 
 AT_DEADLINE: Final = {
     "keep": "the update fails, nodes stay drained, no job is touched",

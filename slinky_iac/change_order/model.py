@@ -1,7 +1,7 @@
 """A change order as frozen values: what changes, who waits for whom until when, what can't be undone, who objects.
 
 Times are whole seconds since the epoch. Texts are as the cluster gave them, so they may hold anything: every renderer
-escapes them (:mod:`slinky_iac.change_order.escape`).
+escapes them (:mod:`slinky_iac.text`).
 """
 
 from __future__ import annotations

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 from datetime import tzinfo
 
 from slinky_iac.change_order import words
-from slinky_iac.change_order.escape import page as safe
 from slinky_iac.change_order.model import Drain, Job
 from slinky_iac.change_order.timeline import Axis, Bar, Chart, Row, chart, ticks
-from slinky_iac.change_order.times import at, local, span, until
+from slinky_iac.text import at, local, span, until
+from slinky_iac.text import page as safe
 
 HUES = 8
 

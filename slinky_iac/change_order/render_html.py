@@ -6,12 +6,12 @@ from datetime import tzinfo
 from pathlib import Path
 
 from slinky_iac.change_order import words
-from slinky_iac.change_order.escape import page as safe
 from slinky_iac.change_order.limits import Verdict
 from slinky_iac.change_order.model import Change, ChangeOrder, Drain
 from slinky_iac.change_order.render_chart import hues, jobs_table, timeline
 from slinky_iac.change_order.timeline import Axis, axis
-from slinky_iac.change_order.times import full, stamp, until
+from slinky_iac.text import full, stamp, until
+from slinky_iac.text import page as safe
 
 _STYLE = Path(__file__).with_name("page.css")
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; form-action 'none'"

@@ -7,7 +7,7 @@ from dataclasses import asdict
 
 from slinky_iac.change_order.limits import Verdict
 from slinky_iac.change_order.model import ChangeOrder
-from slinky_iac.change_order.times import stamp
+from slinky_iac.text import stamp
 
 SCHEMA = 1
 _TIMES = frozenset({"taken_at", "started", "ends_by", "free_at", "deadline_at"})

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from slinky_iac.change_order import words
-from slinky_iac.change_order.escape import markdown as safe
 from slinky_iac.change_order.limits import Verdict
 from slinky_iac.change_order.model import ChangeOrder, Drain
-from slinky_iac.change_order.times import full, until
+from slinky_iac.text import full, until
+from slinky_iac.text import markdown as safe
 
 MARKER = "<!-- slinky-iac: change order -->"
 """First line, so that CI finds its own earlier comment and replaces it."""

@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from slinky_iac.change_order.model import Drain, Job, Node
-from slinky_iac.change_order.times import seconds
 from slinky_iac.change_order.wire import Json, dictionary, rows, texts, whole
+from slinky_iac.text import moment
 
 CONF: Final = "pulumi-python:dynamic/slurm:SlurmConfGate"
 ASK: Final = "the preview has no plan for what slurm.conf loses: slurmrestd may not have answered. Take another preview"
@@ -31,7 +31,7 @@ def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
     known = plan.get("known") is True and gone <= set(told)
     jobs = tuple(_job(dictionary(each), now) for each in rows(plan.get("jobs")))
     total = whole(plan.get("jobs_total"))
-    free = seconds(plan.get("free_at"), now)
+    free = moment(plan.get("free_at"), now)
     what = ", ".join(told or sorted(gone))
     return Drain(
         "slurm-conf",
@@ -70,6 +70,6 @@ def _job(raw: Json, now: int) -> Job:
         user=str(raw.get("user") or "") or "unknown",
         partition=str(raw.get("partition") or ""),
         state=str(raw.get("state") or ""),
-        started=seconds(raw.get("started"), now),
-        ends_by=None if raw.get("waits") is True else seconds(raw.get("ends_by"), now),
+        started=moment(raw.get("started"), now),
+        ends_by=None if raw.get("waits") is True else moment(raw.get("ends_by"), now),
     )

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from slinky_iac.change_order.limits import AT_DEADLINE, Exit, Verdict
 from slinky_iac.change_order.model import Change, ChangeOrder, Drain, Message, Node
-from slinky_iac.change_order.times import at, span, until
+from slinky_iac.text import at, span, until
 
 MARKS = {
     "create": "+",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac.change_order.escape import page
 from slinky_iac.diagram.layout import (
     CAPTION_TEXT,
     HEADING,
@@ -29,6 +28,7 @@ from slinky_iac.diagram.layout import (
     tag_width,
 )
 from slinky_iac.diagram.model import Key, Picture
+from slinky_iac.text import page
 
 _FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','DejaVu Sans',sans-serif"
 _CSS: Final = (

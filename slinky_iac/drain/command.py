@@ -9,13 +9,13 @@ import sys
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from slinky_iac import stack_state
+from slinky_iac.cluster import pulumi_state
 from slinky_iac.drain import scale
 from slinky_iac.drain.describe import lines, plan_props, status_of
 from slinky_iac.drain.plan import DrainPlan, plan_teardown
 from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import open_session
-from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.settings import GateSettings, gates
 from slinky_iac.errors import DrainBlocked, SlinkyError, StateError
 
 HELP = "what scale-ins have drained, what a removal would wait for, and giving nodes back"
@@ -148,7 +148,7 @@ def cancel(stack: str | None, nodeset: str | None) -> int:
 
 
 def _chosen(stack: str | None, nodeset: str | None) -> list[GateSettings]:
-    found = stack_state.gates(stack_state.export(stack))
+    found = gates(pulumi_state.export(stack))
     if nodeset is None:
         return list(found.values())
     if nodeset not in found:

@@ -15,7 +15,7 @@ from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, 
 import msgspec
 from msgspec import Meta
 
-from slinky_iac.printable import printable
+from slinky_iac.text import printable
 
 OnDeadline = Literal["keep", "undo", "requeue", "cancel"]
 Signal = Literal["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT"]

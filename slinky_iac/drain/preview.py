@@ -14,6 +14,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
 from slinky_iac.drain.describe import plan_props
@@ -183,7 +184,7 @@ def login_jobs(way: Reach, loginset: str, hide: str) -> str:
     ``hide``: of :meth:`slinky_iac.drain.policy.DrainPolicy.hide_by`.
     """
     try:
-        with open_session(way, "", budget_s=BUDGET_S, report=_silent) as session:
+        with connected(way, budget_s=BUDGET_S) as session:
             hosts = login_hosts(session.kube, way.namespace, loginset)
             jobs = session.slurm.jobs_after(session.steady(), wanted="live").jobs if hosts else ()
             found = interactive(jobs, hosts, hide)
@@ -219,7 +220,3 @@ def interactive(jobs: Iterable[Job], hosts: Collection[str], hide: str = "") -> 
 def _label(host: str) -> str:
     """slurmctld is told the host's name up to its first dot (gethostname_short)."""
     return host.partition(".")[0].casefold()
-
-
-def _silent(message: str, *, severity: str = "info", keep: bool = False) -> None:
-    del message, severity, keep

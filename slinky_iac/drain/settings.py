@@ -11,6 +11,8 @@ from dataclasses import dataclass, fields
 from typing import Any, Final, Literal
 
 from slinky_iac import names
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.policy import DrainPolicy, parse_policy
 from slinky_iac.names import HS256, RS256, SLURM_USER
@@ -145,6 +147,23 @@ class OutsideSettings:
 
 OUTSIDE: Final = "outside-hosts"
 """Stands where a NodeSet's name stands in reasons of drains of bare-metal hosts."""
+
+
+OUTSIDE_HOSTS: Final = pulumi_state.dynamic("OutsideHosts")
+
+
+@pulumi_state.as_written()
+def gates(state: State) -> dict[str, GateSettings]:
+    """Settings of all NodeSets' gates, by NodeSet; of states of releases before 0.2 too."""
+    found = (GateSettings.from_props(each.made) for each in state.all(*names.DRAINING_GATES))
+    return {settings.owner.nodeset: settings for settings in found}
+
+
+@pulumi_state.as_written()
+def outside_hosts(state: State) -> OutsideSettings | None:
+    """Settings of the gate of the bare-metal hosts, where the stack has one."""
+    found = [OutsideSettings.from_props(each.made) for each in state.all(OUTSIDE_HOSTS)]
+    return found[0] if found else None
 
 
 def _count_or_share(value: object) -> int | str:

@@ -26,7 +26,7 @@ from slinky_iac.key_lifecycle.hosts import TIMEOUT_S, Via
 from slinky_iac.key_lifecycle.model import Host
 from slinky_iac.keys.raw import check, fingerprint
 from slinky_iac.kube.connection import for_children
-from slinky_iac.printable import printable
+from slinky_iac.text import printable
 
 HELP = "write a stack's file that fits a Slurm cluster that is there, and make its keys the stack's secrets"
 VIA: Final = "ssh root@{host} sh -s"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slinky_iac.drain.plugin_process import console_report
-from slinky_iac.drain.session import open_session
+from slinky_iac.cluster.connection import connected
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError
 from slinky_iac.key_lifecycle import files, material
 from slinky_iac.key_lifecycle.engine import Engine
@@ -31,7 +30,7 @@ def from_secret(found: Material, place: str) -> bytes:
     if len(parts) != 3 or not all(parts):
         raise ValueError(f"got {place!r}; a Secret's entry is NAMESPACE/SECRET/ENTRY, e.g. slurm/slurm-auth-slurm/slurm.key")
     namespace, name, entry = parts
-    with open_session(reach(found.config), "", report=console_report()) as session:
+    with connected(reach(found.config)) as session:
         try:
             data = session.kube.secret_data(namespace, name)
         except KubeNotFound:

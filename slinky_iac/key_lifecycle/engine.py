@@ -10,14 +10,13 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.cluster.pulumi_state import CONFIG_MAP, OF_KEYS, SECRET, STACK, State, custom, export, name_of, type_of
 from slinky_iac.errors import RotationError, StateError
 from slinky_iac.pulumi_command import printed
-from slinky_iac.stack_state import export
 
 UP_S: Final = 3600
-_SECRET: Final = "kubernetes:core/v1:Secret"
-_MADE: Final = frozenset({_SECRET, "kubernetes:core/v1:ConfigMap"})
-_NOTED: Final = frozenset(f"kubernetes:{names.API_VERSION}:{kind}" for kind in ("Controller", "Accounting"))
+_MADE: Final = frozenset({SECRET, CONFIG_MAP})
+_NOTED: Final = frozenset(custom(kind) for kind in ("Controller", "Accounting"))
 """Types of which an update of a rotation changes :data:`_NOTES` and nothing else."""
 _NOTES: Final = frozenset({names.ANNOTATION_JWT_KEY, names.ANNOTATION_TOKEN_KEYS})
 
@@ -44,7 +43,7 @@ class Engine:
 
         return printed(run, [*arguments, "--non-interactive", *which])
 
-    def resources(self) -> list[Mapping[str, Any]]:
+    def resources(self) -> State:
         """The resources in the stack's state."""
         return export(self.stack)
 
@@ -101,8 +100,7 @@ class Engine:
         self.checked = True
 
     def _unprotect(self) -> None:
-        urns = [str(each["urn"]) for each in self.resources() if each.get("type") == _SECRET and each.get("protect")]
-        if wanted := [urn for urn in urns if _of_keys(urn)]:
+        if wanted := [each.urn for each in self.resources().all(SECRET) if each.protect and _of_keys(each.urn)]:
             self.pulumi("state", "unprotect", *wanted, "--yes")
 
 
@@ -112,17 +110,17 @@ def others_that_change(preview: str) -> list[str]:
     try:
         steps: Sequence[Mapping[str, Any]] = json.loads(preview).get("steps") or []
         changed = [step for step in steps if step["op"] not in ("same", "read", "refresh")]
-        return [str(step["urn"]).rsplit("::", 1)[-1] for step in changed if not _of_a_rotation(step)]
+        return [name_of(str(step["urn"])) for step in changed if not _of_a_rotation(step)]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
         raise StateError("`pulumi preview --json` printed something else than a preview: nothing was updated") from None
 
 
 def _of_a_rotation(step: Mapping[str, Any]) -> bool:
     urn = str(step["urn"])
-    kind = _kind(urn)
+    kind = type_of(urn)
     if kind in _NOTED:
         return step["op"] == "update" and _without_notes(step["oldState"]) == _without_notes(step["newState"])
-    return kind == "pulumi:pulumi:Stack" or _of_keys(urn)
+    return kind == STACK or _of_keys(urn)
 
 
 def _without_notes(state: Mapping[str, Any]) -> dict[str, Any]:
@@ -134,8 +132,4 @@ def _without_notes(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_keys(urn: str) -> bool:
-    return _kind(urn) in _MADE and "AuthKeys$" in urn
-
-
-def _kind(urn: str) -> str:
-    return urn.split("::")[2].rsplit("$", 1)[-1]
+    return type_of(urn) in _MADE and OF_KEYS in urn

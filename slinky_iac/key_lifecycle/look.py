@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from slinky_iac import names
-from slinky_iac.drain.plugin_process import console_report
-from slinky_iac.drain.session import Session, open_session
+from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.errors import KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
 from slinky_iac.key_lifecycle import pods, scripts
 from slinky_iac.key_lifecycle.hosts import Via
@@ -36,7 +35,7 @@ class Look:
     """One stack's keys and the ways to everything that holds them."""
 
     material: Material
-    session: Session
+    session: Connection
     hosts: tuple[Host, ...]
     via: Via | None = None
     folder: str = scripts.FOLDER
@@ -152,5 +151,5 @@ def _settled(verdicts: Mapping[str, bool | None]) -> dict[str, bool | None]:
 @contextmanager
 def opened(material: Material, hosts: tuple[Host, ...], via: Via | None, folder: str = scripts.FOLDER) -> Iterator[Look]:
     """A look with connections that are closed at the end."""
-    with open_session(reach(material.config), "", budget_s=60, report=console_report()) as session:
+    with connected(reach(material.config)) as session:
         yield Look(material, session, hosts, via, folder)

@@ -11,9 +11,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final
+from typing import Final
 
 from slinky_iac import names
+from slinky_iac.cluster.pulumi_state import SECRET, State, custom, dynamic, type_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.key_lifecycle.model import START, Host, Role, Rotation, Step, Turn, Which, staged
 from slinky_iac.key_lifecycle.scripts import FOLDER
@@ -86,29 +87,21 @@ class StopFacts:
     """Slurm's folder on outside hosts."""
 
 
-def holders(resources: Iterable[Mapping[str, Any]], which: Which) -> tuple[Holder, ...]:
+def holders(state: State, which: Which) -> tuple[Holder, ...]:
     """The stack's own resources that hold a key. A key that was made outside the stack has none."""
     kinds = {
         "random:index/randomPassword:RandomPassword": f"-{which}-key",
-        "kubernetes:core/v1:Secret": f"-{which}-key-secret",
-        "pulumi-python:dynamic/slurm:ExternalKey": f"-{which}-key-external",
+        SECRET: f"-{which}-key-secret",
+        dynamic("ExternalKey"): f"-{which}-key-external",
     }
-    found: list[tuple[int, Holder]] = []
-    for each in resources:
-        ending = kinds.get(str(each.get("type")))
-        urn = str(each.get("urn"))
-        if ending is not None and urn.endswith(ending) and f"{names.TYPE_PREFIX}:AuthKeys$" in urn:
-            found.append((list(kinds.values()).index(ending), Holder(urn, bool(each.get("protect")))))
-    return tuple(holder for _, holder in sorted(found, key=lambda pair: pair[0]))
+    found = (each for kind, ending in kinds.items() for each in state.of_keys(kind, ending))
+    return tuple(Holder(each.urn, each.protect) for each in found)
 
 
-def daemons(resources: Iterable[Mapping[str, Any]]) -> tuple[Holder, ...]:
+def daemons(state: State) -> tuple[Holder, ...]:
     """The custom resources of the cluster; those that all others depend on first."""
-    order = [
-        f"kubernetes:{names.API_VERSION}:{kind}" for kind in ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet")
-    ]
-    found = [each for each in resources if each.get("type") in order]
-    return tuple(Holder(str(each["urn"])) for each in sorted(found, key=lambda each: order.index(str(each["type"]))))
+    order = [custom(kind) for kind in ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet")]
+    return tuple(Holder(each.urn) for kind in order for each in state.all(kind))
 
 
 def planned_stop(which: Which, facts: StopFacts) -> Rotation:
@@ -149,7 +142,7 @@ def unmarked(facts: StopFacts) -> bool:
     config = facts.config
     if config.keys.source != "generated" or config.keys.protect:
         return False
-    kinds = [each.urn.split("::")[2].rsplit(":", 1)[-1] for each in facts.daemons]
+    kinds = [type_of(each.urn).rsplit(":", 1)[-1] for each in facts.daemons]
     wanted = {"Controller": 1, "RestApi": 1, "NodeSet": len(config.nodesets), "LoginSet": len(config.logins)}
     return any(kinds.count(kind) < number for kind, number in wanted.items())
 

@@ -8,8 +8,8 @@ from collections.abc import Callable, Mapping
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.cluster.connection import Connection
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.drain.session import Session
 from slinky_iac.errors import KubeConflict, KubeNotFound, RotationError, SlurmrestError
 from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.models import Pod
@@ -21,7 +21,7 @@ Run = Callable[..., "subprocess.CompletedProcess[str]"]
 _SILENT: Final = frozenset({"DOWN", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "FUTURE"})
 
 
-def _of_nodesets(session: Session, config: StackConfig) -> tuple[Pod, ...]:
+def _of_nodesets(session: Connection, config: StackConfig) -> tuple[Pod, ...]:
     found: list[Pod] = []
     for nodeset in config.nodesets:
         state = session.nodeset(names.nodeset_resource(config.cluster.resource_name, nodeset))
@@ -30,7 +30,7 @@ def _of_nodesets(session: Session, config: StackConfig) -> tuple[Pod, ...]:
     return tuple(found)
 
 
-def unmanaged_nodes(session: Session, config: StackConfig) -> tuple[str, ...] | None:
+def unmanaged_nodes(session: Connection, config: StackConfig) -> tuple[str, ...] | None:
     """Nodes that answer slurmctld and are neither pods of this stack nor hosts that it names: no step brings them a key.
 
     None where slurmctld can't be asked, as before the first `pulumi up`: then it is unknown whether there are any.
@@ -45,12 +45,12 @@ def unmanaged_nodes(session: Session, config: StackConfig) -> tuple[str, ...] | 
     return tuple(sorted(node.name for node in nodes if node.name not in own and not node.state & _SILENT))
 
 
-def slurmd_pods(session: Session, config: StackConfig) -> tuple[Pod, ...]:
+def slurmd_pods(session: Connection, config: StackConfig) -> tuple[Pod, ...]:
     """Running pods of all NodeSets; one that starts now begins with the Secret as it is now."""
     return tuple(pod for pod in _of_nodesets(session, config) if pod.phase == "Running" and not pod.terminating)
 
 
-def digests(session: Session, config: StackConfig, run: Run = subprocess.run) -> dict[str, str | None]:
+def digests(session: Connection, config: StackConfig, run: Run = subprocess.run) -> dict[str, str | None]:
     """SHA-256 of slurm.jwks in each pod, by pod; None where it isn't there or the pod can't be asked."""
     return {pod.name: _digest(config, pod.name, run) for pod in slurmd_pods(session, config)}
 
@@ -81,7 +81,7 @@ def _digest(config: StackConfig, pod: str, run: Run) -> str | None:
     return words[0] if done.returncode == 0 and words else None
 
 
-def nudge(session: Session, config: StackConfig, files: Mapping[str, str | None], wanted: str) -> None:
+def nudge(session: Connection, config: StackConfig, files: Mapping[str, str | None], wanted: str) -> None:
     """Change an annotation of the pods that don't have the file yet, so that kubelet looks at once."""
     for pod in slurmd_pods(session, config):
         if files.get(pod.name) != wanted and pod.annotations.get(ANNOTATION) != wanted[:16]:

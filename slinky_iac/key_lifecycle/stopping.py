@@ -117,8 +117,7 @@ class Stopping:
     def _require_changed(self, found: Material) -> None:
         """Raises :class:`RotationError` where the Secret has the key that runs: it would be stopped for nothing."""
         ending = f"-{self.which}-key-external"
-        of_state = (each for each in self.means.engine.resources() if str(each.get("urn")).endswith(ending))
-        record = next((each.get("outputs") or {} for each in of_state), {})
+        record = next((each.outputs for each in self.means.engine.resources() if each.urn.endswith(ending)), {})
         with self.means.look(found) as look:
             secret, entry = look.place(self.which)
             raw = look.secret(secret).get(entry)

@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from slinky_iac.change_order.escape import plain
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.terminal import Paint, clipped
+from slinky_iac.text import plain
 
 WIDTH: Final = 100
 SHADES: Final = {Verdict.PROBLEM: "red", Verdict.WARNING: "yellow", Verdict.UNKNOWN: "cyan", Verdict.FINE: "green"}

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from slinky_iac import names, stack_state
+from slinky_iac import names
+from slinky_iac.cluster import pulumi_state
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
@@ -55,7 +56,7 @@ def run(arguments: argparse.Namespace) -> int:
     config, use = values.config, Use(arguments.use)
     account = arguments.account or Account("slinky-accounts", f"slinky-{use}")
     alone = bool(arguments.config)
-    entries = () if alone or use is Use.PREFLIGHT else stack_state.history(arguments.stack, HISTORY)
+    entries = () if alone or use is Use.PREFLIGHT else pulumi_state.history(arguments.stack, HISTORY)
     sys.stdout.write(
         printed(
             config,
@@ -81,7 +82,7 @@ def printed(
     alone: bool = False,
 ) -> str:
     """The text: rights for these settings, and for objects that the stack may still have by ``entries``
-    (:func:`slinky_iac.stack_state.history`). ``alone``: these were not looked up."""
+    (:func:`slinky_iac.cluster.pulumi_state.history`). ``alone``: these were not looked up."""
     own = rights_over((config,), use, pod_namespace)
     earlier, unread = _settings(unfinished(entries))
     found = rights_over((config, *earlier), use, pod_namespace)

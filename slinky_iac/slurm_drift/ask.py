@@ -5,125 +5,94 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Final
 
-from slinky_iac import names, stack_state
+from slinky_iac import names
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
 from slinky_iac.drain.observe import queued
-from slinky_iac.drain.plugin_process import console_report
-from slinky_iac.drain.session import Session, open_session
-from slinky_iac.drain.settings import GateSettings, OutsideSettings
+from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
 from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNode, SeenNodeSet, SeenPod, TokenSet, drift
+from slinky_iac.status.facts import cluster_name, reach_of
 
-_NODESET: Final = f"kubernetes:{names.API_VERSION}:NodeSet"
-_CONTROLLER: Final = f"kubernetes:{names.API_VERSION}:Controller"
-_CONFIG_MAP: Final = "kubernetes:core/v1:ConfigMap"
-_STACK: Final = "pulumi:pulumi:Stack"
 _PARTITION: Final = re.compile(r"^\s*PartitionName=(\S+)", re.IGNORECASE | re.MULTILINE)
 _IMAGE_RELEASE: Final = re.compile(r":(\d\d\.\d\d)(?![\d])")
-Resources = Sequence[Mapping[str, Any]]
 
 
 def check(stack: str | None) -> tuple[Finding, ...]:
     """Look once and compare. Raises what reading the state and asking the clusters raise: no answer is no "no drift"."""
-    resources = stack_state.export(stack)
-    gates, hosts = stack_state.gates(resources), stack_state.outside_hosts(resources)
-    reach = next(iter([*(each.reach for each in gates.values()), *([hosts.reach] if hosts else [])]), None)
+    state = pulumi_state.export(stack)
+    own, hosts = gates(state), outside_hosts(state)
+    reach = reach_of(own, hosts)
     if reach is None:
         raise StateError(
             "the stack has no NodeSet and no bare-metal host, so it says nothing about Slurm's nodes: select another stack,"
             " or run `pulumi up` first"
         )
-    wanted = expected(resources, gates, hosts)
-    with open_session(reach, "", report=console_report()) as session:
-        seen = look(session, gates, fence_parts(resources), wanted.partitions)
+    wanted = expected(state, own, hosts)
+    with connected(reach) as session:
+        seen = look(session, own, fence_parts(state), wanted.partitions)
         if wanted.token_set is not None:
             seen = replace(seen, token_set=_token_set(session, wanted.token_set))
         return drift(wanted, seen)
 
 
-def _token_set(session: Session, wanted: TokenSet) -> str | None:
+def _token_set(session: Connection, wanted: TokenSet) -> str | None:
     try:
         return session.kube.config_map_data(wanted.namespace, wanted.name).get(names.JWKS_FILE, "")
     except KubeNotFound:
         return None
 
 
-@stack_state.as_written()
-def expected(resources: Resources, gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Expected:
+@pulumi_state.as_written()
+def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Expected:
     """What a state says that Slurm should be."""
-    identity = {str(_part(each, "clusterName")) for each in resources if _is(each, "ClusterIdentity")}
-    controllers = {str(_spec(each).get("clusterName") or "") for each in resources if each.get("type") == _CONTROLLER}
     owners = [*(each.owner for each in gates.values()), *([hosts.owner] if hosts else [])]
     states = {} if hosts is None else {**dict.fromkeys(hosts.held, "drained"), **dict.fromkeys(hosts.active, "active")}
     return Expected(
         stack=owners[0].stack if owners else "",
-        cluster=next(iter(sorted((identity | controllers) - {"", "None"})), ""),
-        releases=frozenset(_releases(resources)),
+        cluster=cluster_name(state),
+        releases=frozenset(_releases(state)),
         nodesets=tuple(sorted(gates)),
         hosts=states,
-        partitions=tuple(sorted(set(_partitions(resources, gates)))),
-        token_set=_written_set(resources),
+        partitions=tuple(sorted(set(_partitions(state, gates)))),
+        token_set=_written_set(state),
     )
 
 
-def _written_set(resources: Resources) -> TokenSet | None:
-    """The ConfigMap that holds the public set, by the URN that this program gives it."""
-    for each in resources:
-        urn = str(each.get("urn", ""))
-        if each.get("type") == _CONFIG_MAP and f"{names.TYPE_PREFIX}:AuthKeys$" in urn and urn.endswith("-token-jwks"):
-            metadata, data = _part(each, "metadata"), _part(each, "data")
-            if isinstance(metadata, dict) and isinstance(data, dict):
-                found = (metadata.get("namespace"), metadata.get("name"), data.get(names.JWKS_FILE))
-                return TokenSet(*(str(text or "") for text in found))
-    return None
+def _written_set(state: State) -> TokenSet | None:
+    """The ConfigMap that holds the public set."""
+    found = state.of_key(CONFIG_MAP, "-token-jwks")
+    document = str(found.part("data").get(names.JWKS_FILE) or "")
+    return TokenSet(found.namespace, found.object_name, document) if found else None
 
 
-def _is(resource: Mapping[str, Any], name: str) -> bool:
-    return str(resource.get("type", "")).endswith(f"dynamic/slurm:{name}")
-
-
-def _part(resource: Mapping[str, Any], key: str) -> object:
-    return (resource.get("inputs") or {}).get(key)
-
-
-def _spec(resource: Mapping[str, Any]) -> Mapping[str, Any]:
-    found = _part(resource, "spec")
-    return found if isinstance(found, dict) else {}
-
-
-def _releases(resources: Resources) -> Iterable[str]:
+def _releases(state: State) -> Iterable[str]:
     """Releases that the tags of the daemons' images begin with."""
-    for each in resources:
+    for each in state:
         for daemon in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd"):
-            part = _spec(each).get(daemon)
+            part = each.spec.get(daemon)
             image = part.get("image") if isinstance(part, dict) else None
             if isinstance(image, str) and (found := _IMAGE_RELEASE.search(image)):
                 yield found.group(1)
 
 
-def _partitions(resources: Resources, gates: Mapping[str, GateSettings]) -> Iterable[str]:
+def _partitions(state: State, gates: Mapping[str, GateSettings]) -> Iterable[str]:
     """Partitions that the outside slurm.conf is to hold, or that the operator writes."""
+    yield from _PARTITION.findall(str(state.outputs.get("outsideSlurmConf") or ""))
+    for each in state.all(custom("Controller")):
+        yield from _PARTITION.findall(str(each.spec.get("extraConf") or ""))
     by_resource = {settings.resource: name for name, settings in gates.items()}
-    for each in resources:
-        if each.get("type") == _STACK:
-            yield from _PARTITION.findall(str((each.get("outputs") or {}).get("outsideSlurmConf") or ""))
-        elif each.get("type") == _CONTROLLER:
-            yield from _PARTITION.findall(str(_spec(each).get("extraConf") or ""))
-        elif each.get("type") == _NODESET and (_spec(each).get("partition") or {}).get("enabled") is True:
-            name = _name(each)
-            if name in by_resource:
-                yield by_resource[name]
-
-
-def _name(resource: Mapping[str, Any]) -> str:
-    metadata = _part(resource, "metadata")
-    return str(metadata.get("name") or "") if isinstance(metadata, dict) else ""
+    for each in state.all(custom("NodeSet")):
+        if (each.spec.get("partition") or {}).get("enabled") is True and each.object_name in by_resource:
+            yield by_resource[each.object_name]
 
 
 def look(
-    session: Session, gates: Mapping[str, GateSettings], fence: Sequence[FencePart] = (), partitions: Collection[str] = ()
+    session: Connection, gates: Mapping[str, GateSettings], fence: Sequence[FencePart] = (), partitions: Collection[str] = ()
 ) -> Seen:
     """One look: pods before nodes, so that a node that registers meanwhile isn't taken for one without a pod."""
     nodesets = {name: _nodeset(session, settings) for name, settings in gates.items()}
@@ -153,13 +122,13 @@ def look(
     )
 
 
-def _left(session: Session, names_: Sequence[str]) -> dict[str, int]:
+def _left(session: Connection, names_: Sequence[str]) -> dict[str, int]:
     """How many jobs would be lost with each of these partitions."""
     jobs = [queued(job) for job in session.slurm.jobs().jobs] if names_ else []
     return {name: sum(job.lost_with([name]) for job in jobs) for name in names_}
 
 
-def _nodeset(session: Session, settings: GateSettings) -> SeenNodeSet:
+def _nodeset(session: Connection, settings: GateSettings) -> SeenNodeSet:
     state = session.nodeset(settings.resource)
     if state is None:
         return SeenNodeSet(exists=False)

@@ -6,9 +6,9 @@ import argparse
 import json
 from dataclasses import asdict
 
-from slinky_iac.change_order.escape import plain
 from slinky_iac.slurm_drift.ask import check
 from slinky_iac.slurm_drift.compare import Finding
+from slinky_iac.text import plain
 
 HELP = "compare the running Slurm with the stack: nodes, records, drains, partitions, name, version, fence; repairs nothing"
 DRIFTED = 5

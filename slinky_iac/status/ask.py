@@ -10,11 +10,11 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, TypeVar
 
-from slinky_iac import names, stack_config, stack_state
+from slinky_iac import names, stack_config
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
-from slinky_iac.drain.plugin_process import Severity
-from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
 from slinky_iac.fence import fence_faults
@@ -48,12 +48,12 @@ Found = TypeVar("Found")
 def look(stack: str | None) -> Status:
     """Ask everything once. Raises :class:`StateError` where the stack's state can't be read; nothing else is an error."""
     with ThreadPoolExecutor(2) as pool:
-        history = pool.submit(lambda: ask(lambda: stack_state.history(stack, ENTRIES)))
+        history = pool.submit(lambda: ask(lambda: pulumi_state.history(stack, ENTRIES)))
         configured = pool.submit(lambda: ask(lambda: _configured(stack)))
-        found = facts(stack or "", stack_state.export(stack))
+        found = facts(stack or "", pulumi_state.export(stack))
         seen = Seen(now=0)
         if found.reach is not None:
-            with open_session(found.reach, "", budget_s=BUDGET_S, report=_silent) as session:
+            with connected(found.reach, budget_s=BUDGET_S) as session:
                 seen = _cluster(session, found, seen)
         if found.resources:
             seen = replace(seen, configured=configured.result())
@@ -80,11 +80,7 @@ def _closed(why: str) -> Answer[Found]:
     return Answer(trouble=f"{NOT_ASKED}{why}")
 
 
-def _silent(message: str, *, severity: Severity = "info", keep: bool = False) -> None:
-    """A status tells what it found once, on its screen."""
-
-
-def _cluster(session: Session, found: Facts, seen: Seen) -> Seen:
+def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
     """``seen`` with what Kubernetes and Slurm answer."""
     kube = ask(partial(_release, session))
     if kube.known:
@@ -119,15 +115,15 @@ def _slurmctld_closed(seen: Seen, why: str) -> Seen:
     return replace(seen, served=_closed(why), nodes=_closed(why), jobs=_closed(why), slurmdbd=_closed(why))
 
 
-def _release(session: Session) -> str:
+def _release(session: Connection) -> str:
     return session.kube.release()
 
 
-def _version(session: Session) -> str:
+def _version(session: Connection) -> str:
     return session.slurm.version(budget_s=SLURMRESTD_S)
 
 
-def _slurm(session: Session, found: Facts, seen: Seen) -> Seen:
+def _slurm(session: Connection, found: Facts, seen: Seen) -> Seen:
     version = ask(partial(_version, session))
     if not version.known:
         why = "slurmrestd doesn't answer"
@@ -149,30 +145,30 @@ def _slurm(session: Session, found: Facts, seen: Seen) -> Seen:
     )
 
 
-def _nodes(session: Session) -> NodesAnswer:
+def _nodes(session: Connection) -> NodesAnswer:
     found = session.slurm.nodes(allow_none=True)
     assert found is not None, "unchanged is an answer only to who has said since when"
     return found
 
 
-def _nodeset(session: Session, settings: GateSettings) -> SeenNodeSet:
+def _nodeset(session: Connection, settings: GateSettings) -> SeenNodeSet:
     state = session.nodeset(settings.resource)
     return SeenNodeSet(state, () if state is None else session.kube.pods_of(settings.reach.namespace, state))
 
 
-def _operator(session: Session, found: Facts) -> Answer[tuple[str, ...]]:
+def _operator(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:
     if not found.operator_namespace:
         return _closed("another stack deploys the operator")
     return ask(lambda: session.kube.deployment_images(found.operator_namespace, OPERATOR))
 
 
-def _fence(session: Session, found: Facts) -> Answer[tuple[str, ...]]:
+def _fence(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:
     if not found.fence:
         return _closed("the stack has none")
     return ask(lambda: fence_faults(session.kube, found.fence))
 
 
-def _key(session: Session, place: KeyPlace) -> SeenKey:
+def _key(session: Connection, place: KeyPlace) -> SeenKey:
     try:
         secret = session.kube.secret(place.namespace, place.secret)
     except KubeNotFound:
@@ -200,7 +196,7 @@ def _external(secret: SecretState, place: KeyPlace, raw: bytes, record: Mapping[
     return SeenKey(fingerprint(raw), since, text=text)
 
 
-def _of_pods(session: Session, place: KeyPlace) -> list[bytes]:
+def _of_pods(session: Connection, place: KeyPlace) -> list[bytes]:
     """The keys in slurm.jwks, as slurmd's pods have it."""
     try:
         document = session.kube.secret_entry(place.namespace, place.beside, names.SLURM_JWKS_FILE)
@@ -209,7 +205,7 @@ def _of_pods(session: Session, place: KeyPlace) -> list[bytes]:
     return of_slurm_jwks(document)
 
 
-def _token_key(session: Session, place: KeyPlace, raw: bytes, written: int | None) -> SeenKey:
+def _token_key(session: Connection, place: KeyPlace, raw: bytes, written: int | None) -> SeenKey:
     from slinky_iac.keys.rsa import parse  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
 
     own = parse(f"Secret {place.namespace}/{place.secret}: {place.entry}", raw).kid

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac import names, stack_state
+from slinky_iac import names
+from slinky_iac.cluster.pulumi_state import PROVIDER, RELEASE, State, as_written, custom, dynamic
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain.settings import GateSettings, OutsideSettings
+from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.fence import FencePart, fence_parts
 from slinky_iac.key_lifecycle.planned_stop import Holder, daemons, holders
-from slinky_iac.status.exported import Resources, inputs, metadata, spec
 from slinky_iac.status.key_places import JWT_KEY, SLURM_KEY, KeyPlace, jwt_reference, key_places, signing
 
-_RELEASE: Final = "kubernetes:helm.sh/v3:Release"
-_PROVIDER: Final = "pulumi:providers:kubernetes"
+IDENTITY: Final = dynamic("ClusterIdentity")
 OPERATOR: Final = "slurm-operator"
 """Name of the operator's release and Deployment."""
 
@@ -50,47 +49,46 @@ class Facts:
     """The fence in the API server; empty where the stack has none."""
 
 
-@stack_state.as_written()
-def facts(stack: str, resources: Resources) -> Facts:
+@as_written()
+def facts(stack: str, state: State) -> Facts:
     """What the state says. ``stack``: its name where known, else read from the resources."""
-    gates, hosts = stack_state.gates(resources), stack_state.outside_hosts(resources)
-    controller, accounting = spec(resources, "Controller"), spec(resources, "Accounting")
-    reach = next(iter([*(each.reach for each in gates.values()), *([hosts.reach] if hosts else [])]), None)
-    keys = tuple(key_places(resources, controller))
-    release = next((each for each in inputs(resources, _RELEASE) if each.get("name") == OPERATOR), {})
-    versions = [str(settings.version) for settings in gates.values()]
+    own, hosts = gates(state), outside_hosts(state)
+    controller, accounting = state.first(custom("Controller")).spec, state.first(custom("Accounting")).spec
+    keys = tuple(key_places(state))
+    release = next((each.inputs for each in state.all(RELEASE) if each.inputs.get("name") == OPERATOR), {})
+    versions = [str(settings.version) for settings in own.values()]
+    way = reach_of(own, hosts) or _reach(state)
     return Facts(
-        stack=stack or next(iter(_stack_names(resources)), ""),
-        resources=len(resources),
-        cluster=str(controller.get("clusterName") or next(iter(_cluster_names(resources)), "")),
+        stack=stack or state.stack,
+        resources=len(state),
+        cluster=cluster_name(state),
         operator=next(iter([*versions, str(release.get("version") or "")]), ""),
         operator_namespace=str(release.get("namespace") or ""),
         slurmctld=_address(controller),
         slurmdbd=_address(accounting),
         has_slurmctld=bool(controller),
         has_slurmdbd=bool(accounting),
-        reach=reach or _reach(resources, controller),
-        gates=gates,
+        reach=way,
+        gates=own,
         hosts=hosts,
         keys=keys,
-        signing=signing(reach, keys),
-        holders={SLURM_KEY: holders(resources, "slurm"), JWT_KEY: holders(resources, "jwt")},
-        daemons=daemons(resources),
-        fence=fence_parts(resources),
+        signing=signing(reach_of(own, hosts), keys),
+        holders={SLURM_KEY: holders(state, "slurm"), JWT_KEY: holders(state, "jwt")},
+        daemons=daemons(state),
+        fence=fence_parts(state),
     )
 
 
-def _stack_names(resources: Resources) -> Iterable[str]:
-    for each in resources:
-        parts = str(each.get("urn", "")).split("::")
-        if len(parts) >= 4:
-            yield parts[0].removeprefix("urn:pulumi:")
+def reach_of(gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Reach | None:
+    """The way to the clusters that the stack's gates have; None where it has no gate."""
+    return next(iter([*(each.reach for each in gates.values()), *([hosts.reach] if hosts else [])]), None)
 
 
-def _cluster_names(resources: Resources) -> Iterable[str]:
-    for each in resources:
-        if str(each.get("type", "")).endswith("dynamic/slurm:ClusterIdentity"):
-            yield str((each.get("inputs") or {}).get("clusterName") or (each.get("outputs") or {}).get("clusterName") or "")
+def cluster_name(state: State) -> str:
+    """ClusterName, as the Controller or the record of the cluster's identity has it; empty where there is neither."""
+    identity = state.first(IDENTITY)
+    said = (state.first(custom("Controller")).spec, identity.inputs, identity.outputs)
+    return next((str(each["clusterName"]) for each in said if each.get("clusterName")), "")
 
 
 def _address(spec: Mapping[str, Any]) -> str:
@@ -100,15 +98,15 @@ def _address(spec: Mapping[str, Any]) -> str:
     return f"{outside.get('host')}:{int(outside.get('port') or 0)}"
 
 
-def _reach(resources: Resources, controller: Mapping[str, Any]) -> Reach | None:
+def _reach(state: State) -> Reach | None:
     """For a stack without any NodeSet or host: what its gates would have said."""
-    restapi, jwt = metadata(resources, "RestApi"), jwt_reference(controller)
-    if not restapi or not jwt:
+    restapi, jwt = state.first(custom("RestApi")), jwt_reference(state.first(custom("Controller")).spec)
+    if not restapi.metadata or not jwt:
         return None
-    provider = next(iter(inputs(resources, _PROVIDER)), {})
+    provider = state.first(PROVIDER).inputs
     return Reach(
-        namespace=str(restapi.get("namespace") or ""),
-        restapi_service=names.restapi_service(str(restapi.get("name") or "")),
+        namespace=restapi.namespace,
+        restapi_service=names.restapi_service(restapi.object_name),
         jwt_secret=str(jwt.get("name") or ""),
         jwt_entry=str(jwt.get("key") or ""),
         kubeconfig=_text(provider.get("kubeconfig")),

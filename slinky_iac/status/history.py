@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slinky_iac.status.exported import seconds
 from slinky_iac.status.model import LastUp
+from slinky_iac.text import moment
 
 NOBODY = "unknown: the backend records no user"
 
@@ -18,8 +18,8 @@ def last_up(entries: Sequence[Mapping[str, Any]]) -> LastUp | None:
             changes = entry.get("resourceChanges")
             return LastUp(
                 result=str(entry.get("result") or "unknown"),
-                started=seconds(entry.get("startTime")),
-                ended=seconds(entry.get("endTime")),
+                started=moment(entry.get("startTime")),
+                ended=moment(entry.get("endTime")),
                 who=_who(entry.get("environment")),
                 changes=_counts(changes),
                 message=str(entry.get("message") or "").strip().partition("\n")[0],

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.cluster.pulumi_state import CONFIG_MAP, SECRET, State, custom, dynamic
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.status.exported import CONFIG_MAP, SECRET, STACK, Resources, meta_of, metadata, name_of, seconds
+from slinky_iac.text import moment
 
 SLURM_KEY: Final = "slurm.key"
 JWT_KEY: Final = "JWT key"
 TOKEN_KEY: Final = "token key"
-EXTERNAL_KEY: Final = "pulumi-python:dynamic/slurm:ExternalKey"
+EXTERNAL_KEY: Final = dynamic("ExternalKey")
 
 
 @dataclass(frozen=True)
@@ -36,42 +37,40 @@ class KeyPlace:
     """What the state knows of a key that somebody else makes (:mod:`slinky_iac.external_keys`); None for others."""
 
 
-def key_places(resources: Resources, controller: Mapping[str, Any]) -> Iterable[KeyPlace]:
-    """All keys of the stack. ``controller``: spec of its Controller, which names the Secrets of the daemons' keys."""
-    outputs = next((each.get("outputs") or {} for each in resources if each.get("type") == STACK), {})
-    namespace = str(metadata(resources, "Controller").get("namespace") or "")
-    slurm = controller.get("slurmKeyRef")
+def key_places(state: State) -> Iterable[KeyPlace]:
+    """All keys of the stack. Its Controller names the Secrets of the daemons' keys."""
+    controller = state.first(custom("Controller"))
+    slurm = controller.spec.get("slurmKeyRef")
     places = (
         (SLURM_KEY, slurm if isinstance(slurm, dict) else {}, "slurmKeyFingerprint"),
-        (JWT_KEY, jwt_reference(controller), "jwtKeyFingerprint"),
+        (JWT_KEY, jwt_reference(controller.spec), "jwtKeyFingerprint"),
     )
-    jwks = _own(resources, SECRET, "-slurm-jwks-secret")
+    jwks = state.of_key(SECRET, "-slurm-jwks-secret")
     for name, reference, output in places:
         if reference:
             secret = str(reference.get("name") or "")
-            said = outputs.get(output)
+            said = state.outputs.get(output)
             fingerprint = said if isinstance(said, str) else ""
-            beside = name_of(jwks) if name == SLURM_KEY else ""
-            made = _made(resources, secret)
-            entry, record = str(reference.get("key") or ""), _record(resources, secret)
-            yield KeyPlace(name, namespace, secret, entry, fingerprint, made, beside, record=record)
-    yield from _token_key(resources)
+            beside = jwks.object_name if name == SLURM_KEY else ""
+            made = _made(state, secret)
+            entry, record = str(reference.get("key") or ""), _record(state, secret)
+            yield KeyPlace(name, controller.namespace, secret, entry, fingerprint, made, beside, record=record)
+    yield from _token_key(state)
 
 
-def _token_key(resources: Resources) -> Iterable[KeyPlace]:
+def _token_key(state: State) -> Iterable[KeyPlace]:
     """The key of the stack's own tokens. Its Secret is changed in place, so the key is as old as that at least."""
-    secret, public = _own(resources, SECRET, "-token-key-secret"), _own(resources, CONFIG_MAP, "-token-jwks")
+    secret, public = state.of_key(SECRET, "-token-key-secret"), state.of_key(CONFIG_MAP, "-token-jwks")
     if secret:
-        document = ((public.get("inputs") or {}).get("data") or {}).get(names.JWKS_FILE)
         yield KeyPlace(
             TOKEN_KEY,
-            str(meta_of(secret).get("namespace") or ""),
-            name_of(secret),
+            secret.namespace,
+            secret.object_name,
             names.TOKEN_KEY_ENTRY,
             "",
-            seconds(secret.get("modified") or secret.get("created")),
-            name_of(public),
-            public_kids(document),
+            moment(secret.modified or secret.created),
+            public.object_name,
+            public_kids(public.part("data").get(names.JWKS_FILE)),
         )
 
 
@@ -85,21 +84,13 @@ def public_kids(document: object) -> frozenset[str]:
         return frozenset()
 
 
-def _own(resources: Resources, kind: str, ending: str) -> Mapping[str, Any]:
-    """The object of the stack's keys whose URN ends so; empty where there is none."""
-    whose = f"{names.TYPE_PREFIX}:AuthKeys$"
-    urns = ((str(each.get("urn")), each) for each in resources if each.get("type") == kind)
-    return next((each for urn, each in urns if whose in urn and urn.endswith(ending)), {})
-
-
-def _record(resources: Resources, secret: str) -> Mapping[str, Any] | None:
-    kept = (each.get("outputs") or {} for each in resources if each.get("type") == EXTERNAL_KEY)
+def _record(state: State, secret: str) -> Mapping[str, Any] | None:
+    kept = (each.outputs for each in state.all(EXTERNAL_KEY))
     return next((each for each in kept if each.get("secret") == secret and each.get("mark")), None)
 
 
-def _made(resources: Resources, secret: str) -> int | None:
-    named = (each for each in resources if each.get("type") == SECRET and name_of(each) == secret)
-    return next((seconds(each.get("created")) for each in named), None)
+def _made(state: State, secret: str) -> int | None:
+    return next((moment(each.created) for each in state.all(SECRET) if each.object_name == secret), None)
 
 
 def jwt_reference(controller: Mapping[str, Any]) -> Mapping[str, Any]:

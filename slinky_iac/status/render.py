@@ -8,11 +8,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Final
 
-from slinky_iac.change_order.escape import plain
-from slinky_iac.change_order.times import full, span
 from slinky_iac.status.model import Drained, Endpoint, Fence, Group, KeyChange, LastUp, Status, Version
 from slinky_iac.status.nodes import UNREGISTERED
 from slinky_iac.terminal import Paint, clipped, columns
+from slinky_iac.text import full, plain, span
 
 SCHEMA: Final = 1
 WIDTH: Final = 100

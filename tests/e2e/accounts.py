@@ -18,7 +18,8 @@ from lab import paths
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.kubernetes.render import AUDIT_LOG, AUDITED
 from lab.stacks import Stack
-from slinky_iac import names, stack_state
+from slinky_iac import names
+from slinky_iac.cluster import pulumi_state
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS, StackConfig
 from slinky_iac.rights.cli import made_namespaces, printed
@@ -108,7 +109,7 @@ class Accounts:
             ours = {"name": name, "labels": {LABEL: "true"}, "annotations": {names.ANNOTATION_STACK: stack.name}}
             namespace = yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", "metadata": ours})
             self._kubectl("create", "-f", "-", stdin=namespace, check=False)  # mostly it is there
-        entries = stack_state.history(None, 100, lambda arguments: stack.pulumi(*_bare(arguments)))
+        entries = pulumi_state.history(None, 100, lambda arguments: stack.pulumi(*_bare(arguments)))
         made = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AUDITED}},
             {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account.name, "namespace": AUDITED}},

@@ -159,7 +159,7 @@ class Gated:
         self.world.kubectl("patch", *kind, "--type=json", "-p", json.dumps(removals))
 
     def run(self, arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
-        """Run `pulumi` for :func:`slinky_iac.stack_state.export`."""
+        """Run `pulumi` for :func:`slinky_iac.cluster.pulumi_state.export`."""
         return self.stack.pulumi(*(each for each in arguments if each != "--non-interactive"))
 
     def cli(self, *arguments: str) -> subprocess.CompletedProcess[str]:

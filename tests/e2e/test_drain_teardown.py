@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slinky_iac import stack_state
+from slinky_iac.cluster import pulumi_state
 from tests.e2e.gated import NODES, STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
 
@@ -13,7 +13,7 @@ def test_replacing_and_then_removing_a_nodeset_waits_for_its_jobs(gated: Gated, 
     gated.reset()
     job = slurm.submit("-p", "gpu", "-w", "gpu-1", "-t", "5")
     slurm.await_running(job)
-    (urn,) = [each["urn"] for each in stack_state.export(None, run=gated.run) if each["urn"].endswith("-nodeset")]
+    (urn,) = [each.urn for each in pulumi_state.export(None, run=gated.run) if each.urn.endswith("-nodeset")]
     gated.finish_when_drained(gated.start_up("--replace", urn), NODES, job)
     (row,) = slurm.await_completed(job)
     assert (row.state, row.nodes) == ("COMPLETED", "gpu-1")

@@ -14,11 +14,12 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import names, stack_state
+from slinky_iac import names
+from slinky_iac.cluster import pulumi_state
 from slinky_iac.drain.plugin_process import Severity
 from slinky_iac.drain.ranking import Prediction, predicted_victims
 from slinky_iac.drain.session import open_session
-from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.settings import GateSettings, gates
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
 
@@ -77,7 +78,7 @@ def settings(gated: Gated) -> GateSettings:
         for name, value in gated.stack.env.items():
             patch.setenv(name, value)
         patch.chdir(gated.stack.folder)
-        (found,) = stack_state.gates(stack_state.export(gated.stack.name)).values()
+        (found,) = gates(pulumi_state.export(gated.stack.name)).values()
     return found
 
 

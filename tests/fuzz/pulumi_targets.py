@@ -14,15 +14,17 @@ from typing import Any
 
 import yaml
 
-from slinky_iac import stack_config, stack_state, state_code
+from slinky_iac import stack_config, state_code
 from slinky_iac.change_order.build import change_order, read_removals
 from slinky_iac.change_order.limits import Limits, judge
 from slinky_iac.change_order.render_html import page
 from slinky_iac.change_order.render_json import as_json
 from slinky_iac.change_order.render_markdown import markdown
 from slinky_iac.change_order.render_table import table
+from slinky_iac.cluster import pulumi_state
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.config.values import values_of
+from slinky_iac.drain.settings import gates, outside_hosts
 from slinky_iac.errors import PreviewError, SlinkyError, StateError
 from slinky_iac.key_lifecycle import material
 from slinky_iac.key_lifecycle.engine import Engine, others_that_change
@@ -77,16 +79,15 @@ def _printing(data: bytes) -> Runner:
 def _state(data: bytes) -> str:
     """All that is read of a state: gates, hosts, keys, fence, foreign code, what Slurm should be."""
     run = _printing(data)
-    resources = stack_state.export("prod", run)
-    said = state_code.foreign(stack_state.everything("prod", run, decrypted=True), CLASSES)
+    resources = pulumi_state.export("prod", run)
+    said = state_code.foreign(pulumi_state.everything("prod", run, decrypted=True), CLASSES)
     facts("prod", resources)
-    gates, hosts = stack_state.gates(resources), stack_state.outside_hosts(resources)
-    expected(resources, gates, hosts)
+    expected(resources, gates(resources), outside_hosts(resources))
     return "\n".join(said)
 
 
 def _history(data: bytes) -> None:
-    last_up(stack_state.history("prod", 10, _printing(data)))
+    last_up(pulumi_state.history("prod", 10, _printing(data)))
 
 
 def _configured(data: bytes) -> str:

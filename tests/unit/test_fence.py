@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.errors import KubeForbidden, KubeNotFound
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
 from slinky_iac.specs.fence import fence
@@ -29,7 +30,7 @@ def state() -> list[dict[str, Any]]:
     return found
 
 
-PARTS = fence_parts(state())
+PARTS = fence_parts(State.read(state()))
 
 
 def served() -> Live:
@@ -62,7 +63,7 @@ def test_the_state_says_which_objects_the_fence_has() -> None:
     kinds = [(part.kind.removeprefix("ValidatingAdmission"), part.name) for part in PARTS]
     nodesets, needed = "slinky-iac-nodesets.slurm.slurm", "slinky-iac-needed.slurm.slurm"
     assert kinds == [("Policy", nodesets), ("PolicyBinding", nodesets), ("Policy", needed), ("PolicyBinding", needed)]
-    assert fence_parts([]) == ()
+    assert fence_parts(State()) == ()
 
 
 def test_a_fence_that_the_api_server_completed_stands() -> None:

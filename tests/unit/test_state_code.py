@@ -18,7 +18,8 @@ from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 
 import slinky_iac
-from slinky_iac import cli, stack_state, state_code, verify_state
+from slinky_iac import cli, state_code, verify_state
+from slinky_iac.cluster import pulumi_state
 from slinky_iac.drain.gates import TeardownGateProvider
 from slinky_iac.errors import StateError
 
@@ -193,6 +194,6 @@ def test_secrets_are_decrypted_unless_it_is_refused(capsys: pytest.CaptureFixtur
 @pytest.mark.parametrize("bad", [{}, {"deployment": None}, {"deployment": {"resources": ["x"]}}, []])
 def test_what_is_no_state_is_no_answer(bad: Any) -> None:
     with pytest.raises(StateError):
-        stack_state.everything(None, exported(bad), decrypted=False)
+        pulumi_state.everything(None, exported(bad), decrypted=False)
     with pytest.raises(StateError, match="passphrase must be set"):
-        stack_state.everything(None, exported(bad, code=255), decrypted=True)
+        pulumi_state.everything(None, exported(bad, code=255), decrypted=True)

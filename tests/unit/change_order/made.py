@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from slinky_iac.change_order.times import stamp
+from slinky_iac.text import stamp
 
 NOW = 1_795_240_000
 """2026-11-21 05:46:40 UTC."""

@@ -11,8 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.change_order.build import change_order
-from slinky_iac.change_order.escape import markdown as safe_markdown
-from slinky_iac.change_order.escape import plain
 from slinky_iac.change_order.limits import Exit, Limits, Verdict, judge
 from slinky_iac.change_order.model import ChangeOrder
 from slinky_iac.change_order.render_html import page
@@ -20,6 +18,8 @@ from slinky_iac.change_order.render_json import as_json
 from slinky_iac.change_order.render_markdown import LONGEST, markdown
 from slinky_iac.change_order.render_table import table
 from slinky_iac.change_order.timeline import axis, chart, ticks
+from slinky_iac.text import markdown as safe_markdown
+from slinky_iac.text import plain
 from tests.unit.change_order.made import HOUR, MINUTE, NOW, digest, events, job, node, plan, policy, scale_in, worked_example
 
 HOSTILE = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slinky_iac import names
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.key_lifecycle.model import Which
 from slinky_iac.key_lifecycle.planned_stop import holders
 from tests.clusters import recorded
@@ -25,7 +26,7 @@ STAYING = (
 
 def removed_with(recording: Recording, which: Which) -> list[Registered]:
     """What `pulumi destroy --target KEY --target-dependents` removes."""
-    state = [{"urn": r.urn, "type": r.type, "protect": r.protect} for r in recording.resources]
+    state = State.read({"urn": r.urn, "type": r.type, "protect": r.protect} for r in recording.resources)
     first = holders(state, which)[0].urn
     return [r for r in recording.resources if r.urn == first or first in recording.before(r)]
 
@@ -58,7 +59,7 @@ def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which:
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
 def test_nothing_else_that_is_protected_stands_in_the_way(stack: str, which: Which) -> None:
     recording = recorded(stack, logins=LOGINS)
-    state = [{"urn": r.urn, "type": r.type, "protect": r.protect} for r in recording.resources]
+    state = State.read({"urn": r.urn, "type": r.type, "protect": r.protect} for r in recording.resources)
     lifted = {holder.urn for holder in holders(state, which) if holder.protected}
     assert lifted
     assert {r.urn for r in removed_with(recording, which) if r.protect} == lifted

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from slinky_iac import cli
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.errors import KeyMaterialError, RotationError, StateError
 from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.key_lifecycle.engine import Engine, others_that_change
@@ -117,7 +118,7 @@ def test_a_note_that_comes_for_the_first_time_is_of_keys() -> None:
 
 
 def test_nothing_is_applied_where_more_than_keys_would_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slinky_iac.key_lifecycle.engine.export", lambda _stack: [])
+    monkeypatch.setattr("slinky_iac.key_lifecycle.engine.export", lambda _stack: State())
     pulumi = Pulumi(preview=preview(("update", NODESET)))
     with pytest.raises(RotationError, match="would change more than keys: gpu"):
         Engine(None, pulumi).update_keys(lambda _line: None)
@@ -130,7 +131,7 @@ def test_the_protection_is_lifted_for_key_secrets_only(monkeypatch: pytest.Monke
         {"type": "kubernetes:core/v1:Secret", "urn": HEAD + DATABASE, "protect": True},
         {"type": "kubernetes:core/v1:Secret", "urn": HEAD + KEYS.replace("jwt", "slurm")},
     ]
-    monkeypatch.setattr("slinky_iac.key_lifecycle.engine.export", lambda _stack: state)
+    monkeypatch.setattr("slinky_iac.key_lifecycle.engine.export", lambda _stack: State.read(state))
     pulumi = Pulumi(preview=preview(("replace", KEYS)))
     Engine(None, pulumi).update_keys(lambda _line: None)
     assert [c[1:4] for c in pulumi.commands if c[1] == "state"] == [["state", "unprotect", HEAD + KEYS]]
@@ -138,7 +139,7 @@ def test_the_protection_is_lifted_for_key_secrets_only(monkeypatch: pytest.Monke
 
 
 def test_it_is_looked_at_once_a_process_what_else_would_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slinky_iac.key_lifecycle.engine.export", lambda _stack: [])
+    monkeypatch.setattr("slinky_iac.key_lifecycle.engine.export", lambda _stack: State())
     pulumi = Pulumi(preview=preview(("replace", KEYS)))
     engine = Engine(None, pulumi)
     for _ in range(2):

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.cluster import pulumi_state
 from slinky_iac.config.load import load
 from slinky_iac.key_lifecycle import cli
 from slinky_iac.key_lifecycle.hosts import hosts_of
@@ -45,11 +46,14 @@ def resources() -> list[dict[str, Any]]:
     return [{"type": kind, "urn": urn, "protect": "AuthKeys" in urn} for kind, urn in (*made, *reversed(keys))]
 
 
+STATE = pulumi_state.State.read(resources())
+
+
 def facts(data: dict[str, Any], **more: Any) -> StopFacts:
     config = load(data)
     known: dict[str, Any] = {
-        "holders": holders(resources(), "slurm")[0 if config.keys.source == "generated" else 1 :],
-        "daemons": daemons(resources()),
+        "holders": holders(STATE, "slurm")[0 if config.keys.source == "generated" else 1 :],
+        "daemons": daemons(STATE),
         "current": "old" if config.keys.source == "imported" else None,
         "hosts": hosts_of(config, ["ctl-2"] if config.controller.external else []),
     }
@@ -57,12 +61,12 @@ def facts(data: dict[str, Any], **more: Any) -> StopFacts:
 
 
 def test_the_keys_holders_are_told_from_all_other_resources() -> None:
-    assert holders(resources(), "slurm") == (Holder(GENERATOR, protected=True), Holder(SECRET, protected=True))
-    assert [each.urn.rsplit("::", 1)[1] for each in holders(resources(), "jwt")] == [
+    assert holders(STATE, "slurm") == (Holder(GENERATOR, protected=True), Holder(SECRET, protected=True))
+    assert [each.urn.rsplit("::", 1)[1] for each in holders(STATE, "jwt")] == [
         "lab-keys-jwt-key",
         "lab-keys-jwt-key-secret",
     ]
-    assert [each.urn.rsplit("-", 1)[1] for each in daemons(resources())] == ["controller", "restapi", "nodeset", "loginset"]
+    assert [each.urn.rsplit("-", 1)[1] for each in daemons(STATE)] == ["controller", "restapi", "nodeset", "loginset"]
 
 
 @pytest.mark.parametrize(
@@ -155,7 +159,7 @@ def test_where_a_stop_stands_is_read_from_state_and_secrets(more: dict[str, Any]
 
 
 def test_a_generated_key_without_its_protection_is_being_removed() -> None:
-    lifted = tuple(replace(each, protected=False) for each in holders(resources(), "slurm"))
+    lifted = tuple(replace(each, protected=False) for each in holders(STATE, "slurm"))
     plan = planned_stop("slurm", facts(minimal(), holders=lifted))
     assert plan.under_way
     assert not planned_stop("slurm", facts(minimal(keys={"protect": False}), holders=lifted)).under_way

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import RotationError
@@ -78,8 +79,8 @@ class World:
 
     # -- Engine ---------------------------------------------------------------------------------------------------
 
-    def resources(self) -> list[dict[str, Any]]:
-        return self.state
+    def resources(self) -> State:
+        return State.read(self.state)
 
     def set_key(self, name: str, raw: bytes) -> None:
         self.operate(f"set {name}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from slinky_iac import names
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.slurm_drift.ask import expected
 from slinky_iac.slurm_drift.compare import TokenSet
@@ -25,7 +26,7 @@ def nodeset(*, enabled: bool, image: str) -> dict[str, Any]:
 
 def of(*resources: dict[str, Any]):
     gate = GateSettings.from_props(GATE)
-    return expected(resources, {"gpu": gate}, OutsideSettings.from_props(HOSTS))
+    return expected(State.read(resources), {"gpu": gate}, OutsideSettings.from_props(HOSTS))
 
 
 def test_partitions_come_from_the_outside_lines_and_from_the_operator() -> None:

@@ -6,12 +6,14 @@ from dataclasses import replace
 from typing import Any
 
 from slinky_iac import names
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.config.load import load
 from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.kube.models import NodeSetState, Pod, Ref
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
-from slinky_iac.status.facts import Facts, facts
+from slinky_iac.status import facts as state_facts
+from slinky_iac.status.facts import Facts
 from slinky_iac.status.model import Answer
 from slinky_iac.status.seen import Configured, Seen, SeenKey, SeenNodeSet
 from tests.rsa_keys import token_key
@@ -28,6 +30,10 @@ POLICY = {
     "on_deadline": "keep", "poll_s": 2, "register_deadline_s": 300, "signal": "SIGTERM",
 }  # fmt: skip
 PRINTS = ("SHA256:" + "s" * 43, "SHA256:" + "j" * 43)
+
+
+def facts(stack: str, resources: list[dict[str, Any]]) -> Facts:
+    return state_facts.facts(stack, State.read(resources))
 
 
 def gate(nodeset: str, replicas: int, **more: Any) -> dict[str, Any]:

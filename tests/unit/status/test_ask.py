@@ -11,8 +11,10 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import stack_config, stack_state
+from slinky_iac import stack_config
 from slinky_iac.cli import main
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.errors import (
     KubeForbidden,
     KubeNotFound,
@@ -104,9 +106,9 @@ def world(monkeypatch: pytest.MonkeyPatch) -> dict[str, Exception]:
     def opened(*_arguments: object, **_more: object) -> Iterator[FakeSession]:
         yield FakeSession(Asked(fails))
 
-    monkeypatch.setattr(ask, "open_session", opened)
-    monkeypatch.setattr(ask.stack_state, "export", lambda _stack: resources())
-    monkeypatch.setattr(ask.stack_state, "history", lambda _stack, _entries: answers().history.value)
+    monkeypatch.setattr(ask, "connected", opened)
+    monkeypatch.setattr(ask.pulumi_state, "export", lambda _stack: State.read(resources()))
+    monkeypatch.setattr(ask.pulumi_state, "history", lambda _stack, _entries: answers().history.value)
     monkeypatch.setattr(ask, "_configured", lambda _stack: Configured())
     return fails
 
@@ -120,7 +122,7 @@ def test_a_cluster_that_answers_has_nothing_unknown(world: dict[str, Exception])
 
 def test_a_fence_is_asked_for_where_the_state_has_one(world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch) -> None:
     assert ask.look("prod").fence == Fence("off")
-    monkeypatch.setattr(ask.stack_state, "export", lambda _stack: resources() + fence_objects())
+    monkeypatch.setattr(ask.pulumi_state, "export", lambda _stack: State.read(resources() + fence_objects()))
     world["admission"] = KubeNotFound("it isn't there", status=404)
     broken = ask.look("prod").fence
     assert broken is not None
@@ -168,7 +170,7 @@ def test_where_slurmctld_hangs_slurmrestd_is_up_and_nothing_is_asked_that_would_
 ) -> None:
     asked = Asked(world)
     asked.good = answers(slurmrestd=Answer(builders.pings({"responding": False})))
-    monkeypatch.setattr(ask, "open_session", opened_on(asked))
+    monkeypatch.setattr(ask, "connected", opened_on(asked))
     world["diag"] = SlurmrestUnreachable("slurmrestd runs but can't reach slurmctld")
     shown = ask.look("prod")
     assert {"served", "nodes", "jobs", "clusters"} & set(asked.calls) == set()
@@ -181,7 +183,7 @@ def test_slurmrestd_has_the_time_that_it_waits_for_a_slurmctld_that_hangs(
     world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     asked = Asked(world)
-    monkeypatch.setattr(ask, "open_session", opened_on(asked))
+    monkeypatch.setattr(ask, "connected", opened_on(asked))
     ask.look("prod")
     message_timeout_s = 10
     assert min(asked.budgets["version"], asked.budgets["ping"]) > 2 * message_timeout_s
@@ -216,7 +218,7 @@ def test_exit_codes_and_json(
     def unreadable(_stack: str | None) -> None:
         raise StateError("no pulumi")
 
-    monkeypatch.setattr(ask.stack_state, "export", unreadable)
+    monkeypatch.setattr(ask.pulumi_state, "export", unreadable)
     assert main(["status"]) == 1
     assert "no pulumi" in capsys.readouterr().err
 
@@ -242,11 +244,11 @@ def runner(stdout: str, code: int = 0) -> Any:
 
 
 def test_the_history_is_a_list_or_an_error() -> None:
-    assert stack_state.history("prod", 3, runner('[{"kind": "update"}, 7]')) == [{"kind": "update"}]
-    assert stack_state.history(None, 3, runner("[]")) == []
+    assert pulumi_state.history("prod", 3, runner('[{"kind": "update"}, 7]')) == [{"kind": "update"}]
+    assert pulumi_state.history(None, 3, runner("[]")) == []
     for bad in (runner("{}"), runner("not json"), runner("[]", 255)):
         with pytest.raises(StateError, match="pulumi stack history"):
-            stack_state.history("prod", 3, bad)
+            pulumi_state.history("prod", 3, bad)
 
 
 class Kube:

@@ -13,13 +13,12 @@ from slinky_iac.kube.models import SecretState
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.status.ask import _key
 from slinky_iac.status.build import status
-from slinky_iac.status.exported import seconds
-from slinky_iac.status.facts import facts
 from slinky_iac.status.history import last_up
 from slinky_iac.status.key_places import EXTERNAL_KEY
 from slinky_iac.status.model import Answer, Drained, Fence, Key, Status
 from slinky_iac.status.nodes import word
 from slinky_iac.status.seen import NOT_ASKED, Seen, SeenKey
+from slinky_iac.text import moment
 from tests.unit import builders
 from tests.unit.status.made import (
     HOUR,
@@ -28,6 +27,7 @@ from tests.unit.status.made import (
     PRINTS,
     answers,
     configured,
+    facts,
     fence_objects,
     known_facts,
     node,
@@ -222,7 +222,7 @@ def test_a_backend_that_records_nobody_is_not_guessed() -> None:
     ],
 )
 def test_times_as_pulumi_writes_them(text: object, said: int | None) -> None:
-    assert seconds(text) == said
+    assert moment(text) == said
 
 
 def test_the_fence_stands_is_off_or_is_broken() -> None:

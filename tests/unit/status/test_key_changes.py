@@ -8,12 +8,11 @@ from typing import Any
 import pytest
 
 from slinky_iac.status.build import status
-from slinky_iac.status.facts import facts
 from slinky_iac.status.model import Answer, KeyChange, Status
 from slinky_iac.status.render import screen
 from slinky_iac.status.seen import Configured, SeenKey
 from tests.rsa_keys import token_key
-from tests.unit.status.made import NOW, PRINTS, answers, configured, gate, resources, token_objects
+from tests.unit.status.made import NOW, PRINTS, answers, configured, facts, gate, resources, token_objects
 
 TOKENS = {"jwtSecret": "slurm-token-key", "jwtEntry": "token.pem", "tokens": "rs256"}
 A, B = token_key("old").kid, token_key("new").kid

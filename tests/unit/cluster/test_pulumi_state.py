@@ -6,11 +6,12 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import stack_state
+from slinky_iac.cluster.pulumi_state import State
+from slinky_iac.cluster.pulumi_state import custom as type_of
+from slinky_iac.drain.settings import gates, outside_hosts
 from slinky_iac.errors import StateError
 from slinky_iac.slurm_drift.ask import expected
-from slinky_iac.status.facts import facts
-from tests.unit.status.made import custom, gate, resources
+from tests.unit.status.made import custom, facts, gate, resources
 
 GATE = "pulumi-python:dynamic/slurm:NodeSetScale"
 
@@ -32,6 +33,8 @@ def test_a_state_that_somebody_edited_is_said_to_be_so(edited: dict[str, Any]) -
 
 
 def test_drift_says_the_same() -> None:
-    edited = [*resources(), {"type": f"kubernetes:{stack_state.names.API_VERSION}:Controller", "inputs": 3}]
     with pytest.raises(StateError, match="isn't as this program writes it"):
-        expected(edited, stack_state.gates(edited), stack_state.outside_hosts(edited))
+        State.read([*resources(), {"type": type_of("Controller"), "inputs": 3}])
+    edited = State.read([*resources(), custom("NodeSet", {"partition": 3})])
+    with pytest.raises(StateError, match="isn't as this program writes it"):
+        expected(edited, gates(edited), outside_hosts(edited))

@@ -9,7 +9,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from slinky_iac.errors import ConfigError, DrainBlocked, KubeNotFound, SlinkyError, SlurmrestRefused
-from slinky_iac.printable import printable
+from slinky_iac.text import printable
 
 HOSTILE = "\x1b]0;x\x07\u202e\u2028\u0085\ud800\r"
 

@@ -1,0 +1,114 @@
+"""Texts that people read: texts of others made harmless, and times in words.
+
+Names of users, jobs, contexts and annotations are anybody's text: no terminal escape, no bidirectional override, no line
+that is none, nothing that Markdown or HTML would take for more than text. Times are always UTC: reviewers sit in many zones.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+import unicodedata
+from datetime import UTC, datetime, tzinfo
+from typing import Final
+
+LONGEST: Final = 400
+"""Characters of one text that are shown; a message of megabytes isn't read, and hides what is after it."""
+_MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@:/=^$])")
+_UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
+"""Control, format, surrogate and private characters, and Unicode's own line and paragraph separators."""
+
+
+def _sign(char: str) -> str:
+    """A character, or a visible one in the place of one that controls what is shown."""
+    return "\N{REPLACEMENT CHARACTER}" if unicodedata.category(char) in _UNSEEN else char
+
+
+def printable(text: str) -> str:
+    """``text`` with its line breaks, and with nothing else that controls what is shown."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text
+    return "".join(" " if char in "\r\t" else char if char == "\n" else _sign(char) for char in text)
+
+
+def plain(text: str, longest: int = LONGEST) -> str:
+    """One line without control, format or surrogate characters (terminal escapes, bidirectional overrides, line breaks);
+    each becomes a blank or a visible sign."""
+    cut = text if len(text) <= longest else f"{text[: longest - 1]}…"
+    return "".join(" " if char in "\n\r\t" else _sign(char) for char in cut).strip()
+
+
+def markdown(text: str) -> str:
+    """Text that GitHub shows as it is: no link, no mention, no image, no table cell, no HTML."""
+    safe = html.escape(plain(text), quote=False)
+    escaped = _MARKDOWN.sub(r"\\\1", safe)
+    # A backslash doesn't stop GitHub from notifying who is @mentioned or linking an address: a word joiner inside does.
+    return escaped.replace("\\@", "&#64;&#8288;").replace("\\:\\/", "\\:&#8288;\\/").replace("www\\.", "www&#8288;\\.")
+
+
+def page(text: str, longest: int = LONGEST) -> str:
+    """Text for HTML and SVG, inside elements and inside quoted attributes."""
+    return html.escape(plain(text, longest), quote=True)
+
+
+def moment(text: object, now: int | None = None) -> int | None:
+    """Seconds since 1970 of an RFC 3339 text, fractions cut off; ``now`` is taken for the word now; None for all else."""
+    if not isinstance(text, str):
+        return None
+    if text == "now":
+        return now
+    try:
+        found = datetime.fromisoformat(text)
+    except ValueError:
+        return None
+    return int(found.timestamp()) if found.tzinfo is not None else None
+
+
+def at(moment: int | None, now: int) -> str:
+    """``06:41`` on the day of ``now``, else ``22 Nov 06:41``; ``unknown`` for None."""
+    if moment is None:
+        return "unknown"
+    when = datetime.fromtimestamp(moment, tz=UTC)
+    return when.strftime("%H:%M" if when.date() == datetime.fromtimestamp(now, tz=UTC).date() else "%-d %b %H:%M")
+
+
+def full(moment: int) -> str:
+    """``2026-11-21 06:41 UTC``."""
+    return datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def local(moment: int, zone: tzinfo | None) -> str:
+    """``01:46 CST``, the same moment in a reader's zone; empty where that is UTC or isn't known."""
+    if zone is None:
+        return ""
+    when = datetime.fromtimestamp(moment, tz=zone)
+    return "" if not when.utcoffset() else when.strftime("%-d %b %H:%M %Z")
+
+
+def stamp(moment: int) -> str:
+    """``2026-11-21T06:41:00Z``, for machines."""
+    return datetime.fromtimestamp(moment, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def span(length: int) -> str:
+    """``45 s``, ``12 min``, ``2 h 5 min``, ``3 d 4 h``."""
+    length = abs(length)
+    if length < 60:
+        return f"{length} s"
+    minutes = round(length / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 48:
+        return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h" if hours else f"{days} d"
+
+
+def until(moment: int | None, now: int) -> str:
+    """``06:41 (in 12 min)``."""
+    if moment is None:
+        return "unknown"
+    if moment <= now:
+        return "now"
+    return f"{at(moment, now)} (in {span(moment - now)})"
