@@ -102,7 +102,7 @@ LAYERS = {
         "errors",
         "names",
         "operator_version",
-        "change_order",
+        "text",
         "terminal",
     },
     "slinky_iac/config/stack_file.py": {"config", "errors", "safe_yaml"},
