@@ -197,7 +197,7 @@ def forgotten_jobs(way: Reach, hide: str) -> str:
     """Whose jobs a slurmctld that keeps no state forgets when its pod restarts, or why that is not known; ``""`` where there
     is none. ``hide``: as of :func:`login_jobs`."""
     try:
-        with open_session(way, "", budget_s=BUDGET_S, report=_silent) as session:
+        with connected(way, budget_s=BUDGET_S) as session:
             found = unfinished(session.slurm.jobs().jobs, hide)
     except SlinkyError as error:
         return f"which jobs would be forgotten is not known: {error}"
