@@ -119,6 +119,10 @@ class Connection:
         """Whole seconds since the epoch."""
         return int(self._clock.wall())
 
+    def steady(self) -> float:
+        """Seconds by a clock that nobody sets."""
+        return self._clock.monotonic()
+
     @cached_property
     def kube(self) -> KubeClient:
         """The Kubernetes client, opened at first use."""

@@ -48,10 +48,6 @@ class Session(Connection):
         self._answers: Answers | None = None
         self._told: set[str] = set()
 
-    def steady(self) -> float:
-        """Seconds by a clock that nobody sets."""
-        return self._clock.monotonic()
-
     def pause(self, seconds: float) -> bool:
         """Wait; returns whether the engine has asked to stop."""
         return plugin_process.pause(seconds)
