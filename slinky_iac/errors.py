@@ -7,6 +7,7 @@ SlinkyError
 ├── PreviewError            what was given as a preview is none, or not a whole one
 ├── ProjectError            a project's folder or a stack's file can't be made as asked
 ├── HandoffError            a hand-off can't be made as asked, or not be written where it should go
+├── DiagramError            a diagram can't be drawn as asked
 ├── RotationError           a key can't be replaced now, or not this way; the message says what was changed
 ├── KeyMaterialError        a slurm.key or JWT key that Slurm would refuse or misread; never carries the key
 ├── SlurmrestError          slurmrestd could not be asked, or what it said is not an answer
@@ -21,9 +22,11 @@ SlinkyError
 │   ├── KubeConflict
 │   └── KubeForbidden
 └── DrainError              a drain did not end with free nodes
-    ├── DrainBlocked        something that isn't ours stands in the way: nothing was changed
+    ├── DrainBlocked        it stopped before its end; the message says what stays as it is now
+    ├── DrainLost           slurmdbd says that a job was lost with a node that a gate drained
     └── DrainDeadline       the bound of the wait is over and jobs still run: nothing was killed
 
+``kube.wire.NoAnswer`` is one more, which its callers turn into one of these.
 Messages say what was got, where, what is allowed, what follows from it and what to do next. Constructors do nothing
 but keep their arguments; no message ever holds a secret.
 """
@@ -142,7 +145,7 @@ class DrainError(SlinkyError):
 
 
 class DrainBlocked(DrainError):
-    """Something that isn't ours stands in the way of a drain; nothing was changed."""
+    """The drain stopped before its end. The message says what stays as it is now: drained nodes may stay drained."""
 
 
 class DrainLost(DrainError):

@@ -1,7 +1,7 @@
 """Dynamic providers (`pulumi.dynamic`) in the project's Python, ended when the engine is gone.
 
 The official script runs `python -u -m pulumi.dynamic ENGINE`; so does this one, in one process, with a lifeline: without
-it, an update in flight went on unseen after the engine had been killed (facts/pulumi.md section 1).
+it, an update in flight went on unseen after the engine had been killed (facts/pulumi.md#dynamic-provider).
 """
 
 import os

@@ -1,7 +1,7 @@
 """The Python language host: what an engine starts, once an operation or more, to run programs and plugins.
 
 Protocol: the engine starts `pulumi-language-python [flags] ENGINE_ADDRESS` in the program's directory and reads one
-line with a port from stdout; whatever is printed later is shown to the user. Facts in facts/pulumi.md section 8.
+line with a port from stdout; whatever is printed later is shown to the user. Facts in facts/pulumi.md#language-host.
 """
 # ruff: noqa: ARG002 - gRPC hands request and context to every method
 

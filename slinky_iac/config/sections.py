@@ -1,6 +1,6 @@
 """Sections of a stack's configuration that occur once: cluster, operator, keys, controller, accounting, restapi.
 
-What a field may do when it changes is told in ``changes.py``; rules across sections are in ``rules.py``.
+Rules across sections are in ``rules.py``.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def stated_cost(chosen: Iterable[Candidate]) -> tuple[tuple[Key, ...], int]:
 def drainable(record: NodeView, owner: Owner) -> bool:
     """Whether a drain of ours would overwrite no person's words.
 
-    slurmctld replaces reason, user and time on every DRAIN with a reason (slurmrestd.md trap 7), so a node that carries
+    slurmctld replaces reason, user and time on every DRAIN with a reason (facts/slurmrestd.md#trap-7), so a node with
     somebody's note, drained or not, is left alone.
     """
     return (

@@ -1,6 +1,6 @@
 """Is a Slurm node free? Stricter than the operator's own question, and never by guess.
 
-The rule is section 4 of slurmrestd.md: the record from the node *list* says DRAIN and nothing else that works, and the
+The rule (facts/slurmrestd.md#when-a-node-is-free): the record of the *list* says DRAIN and nothing else that works, and the
 job list asked for *after* it names no job that holds the node. The second half matters: a suspended job leaves its node
 ``IDLE+DRAIN`` with no CPU allocated, so slurm-operator's IsNodeDrained calls it drained and the job would die.
 """

@@ -1,7 +1,7 @@
 """From the answers of Kubernetes and slurmrestd to one :class:`Observation`.
 
 Order matters: pods before nodes before jobs. A job that begins after the node list was made is in the job list, so what
-both call free was free (slurmrestd.md section 4).
+both call free was free (facts/slurmrestd.md#when-a-node-is-free).
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 The planner and the step decider see nothing else: no client, no clock, no Output. Times are whole seconds since the
 epoch. ``drain/observe.py`` makes these from the answers of Kubernetes and slurmrestd.
 
-Source of the states: slurmrestd.md section 4; ``src/common/slurm_protocol_defs.c`` (node_state_string, job flags).
+Source of the states: facts/slurmrestd.md#node-states; ``src/common/slurm_protocol_defs.c`` (node_state_string, job flags).
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class PodView:
 
 @dataclass(frozen=True)
 class NodeView:
-    """One Slurm node, from the list (a single GET is stale: slurmrestd.md trap 3)."""
+    """One Slurm node, from the list (a single GET is stale: facts/slurmrestd.md#trap-3)."""
 
     name: str
     states: frozenset[str]
@@ -157,7 +157,7 @@ class JobView:
 
     @property
     def active(self) -> bool:
-        """Whether it may hold its nodes: anything but pending alone or finished alone (slurmrestd.md section 4).
+        """Whether it may hold its nodes: anything but pending or finished alone (facts/slurmrestd.md#when-a-node-is-free).
 
         ``COMPLETED`` with ``COMPLETING`` is active (its epilog runs), and so are two base states at once, and a state this
         program never heard of. ``REVOKED`` (the job runs in another cluster of a federation) makes no difference.

@@ -2,7 +2,7 @@
 
 The key is in the script, so it goes by standard input and never into arguments or the environment, which others on a machine
 can read. A file is replaced by a rename: slurmctld maps jwt_hs256.key into memory, and one that is cut short under it kills
-it (SIGBUS; slurmrestd.md section 10). Safe to repeat.
+it (SIGBUS; facts/slurmrestd.md#key-files). Safe to repeat.
 """
 
 from __future__ import annotations

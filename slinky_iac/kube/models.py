@@ -117,7 +117,7 @@ class ControllerState:
 
 @dataclass(frozen=True)
 class RestApiState:
-    """A RestApi: without one, the operator deletes busy pods at once (``slinky.md`` 2)."""
+    """A RestApi: without one, the operator deletes busy pods at once (facts/slurm-operator.md#restapi)."""
 
     name: str
     uid: str

@@ -1,7 +1,7 @@
 """Which fields the installed custom resource definitions have.
 
-The operator changed its schema inside ``v1beta1`` (``slinky.md`` 0), so features are told by the schema and never by
-the apiVersion.
+The operator changed its schema inside ``v1beta1``, so features are told by the schema and never by the apiVersion
+(facts/slurm-operator.md#one-version-several-schemas).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """What an HTTP answer of slurmrestd means: data, a refusal, trouble that passes, or nothing that may be believed.
 
-The status alone tells little (slurmrestd.md, section 0): 200 can be a failure, the same refusal is 500 in 25.11 and 422
+The status alone tells little (facts/slurmrestd.md#errors): 200 can be a failure, the same refusal is 500 in 25.11 and 422
 in 26.05, and the body of a failed list says ``"jobs": []``. So: only a 200 is ever read as data, and every other answer
 is judged by Slurm's own ``error_number`` first.
 """

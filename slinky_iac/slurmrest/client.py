@@ -1,7 +1,7 @@
 """The calls on slurmrestd, as plain methods. Each returns frozen values or raises a :class:`SlurmrestError`.
 
-There is no method for a single node: its GET is stale (trap 3), and the list costs one call whatever its length. Reads
-are repeated on passing trouble, within a budget. Writes are not: after a failed one, look at what is so.
+There is no method for a single node: its GET is stale (facts/slurmrestd.md#trap-3), and the list costs one call whatever its
+length. Reads are repeated on passing trouble, within a budget. Writes are not: after a failed one, look at what is so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class SlurmrestClient(AccountsSession):
     """One user of one slurmrestd; opens nothing until the first call. Close it, or use ``with``. Not for two threads."""
 
     def ping(self, *, budget_s: float | None = None) -> controller.Pings:
-        """Whether slurmctld answers slurmrestd. No proof of the token (trap 8): see :meth:`diag`."""
+        """Whether slurmctld answers slurmrestd. No proof of the token (facts/slurmrestd.md#trap-8): see :meth:`diag`."""
         return self._get("ping/", controller.Pings, budget_s)
 
     def served(self, *, budget_s: float | None = None) -> tuple[str, ...]:
@@ -293,7 +293,7 @@ class SlurmrestClient(AccountsSession):
         """Delete a dynamic node's record; False where there was none.
 
         Slurm refuses allocated, completing and reserved nodes, but **not** one with a suspended job, which then hangs
-        for ever (trap 4): only for nodes that :mod:`slinky_iac.drain.free` calls free.
+        for ever (facts/slurmrestd.md#trap-4): only for nodes that :mod:`slinky_iac.drain.free` calls free.
         """
         (wanted,) = drains.checked_names([name])
         left = self._left(budget_s)

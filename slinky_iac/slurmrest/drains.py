@@ -1,6 +1,6 @@
 """Whom a node update may touch: pure decisions from a look at all nodes. Other people's drains stay as they are.
 
-Slurm itself protects nothing here: DRAIN overwrites another admin's reason, user and time without a word (trap 7).
+Slurm itself protects nothing here: DRAIN overwrites another admin's reason, user and time (facts/slurmrestd.md#trap-7).
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.slurmrest.objects import Node
 
 MAX_REASON = 255
-"""Bytes. slurmctld takes any length, but slurmdbd's queue wedges for good on megabytes (trap 10)."""
+"""Bytes. slurmctld takes any length, but slurmdbd's queue wedges for good on megabytes (facts/slurmrestd.md#trap-10)."""
 _NODE = re.compile(r"[A-Za-z0-9]([A-Za-z0-9_.-]{0,253})?")
 
 
@@ -80,12 +80,12 @@ def sort_for_drain(
 
 
 def sort_for_undrain(names: tuple[str, ...], seen: NodesAnswer, owners: tuple[str, ...]) -> Sorted:
-    """Only drains whose reason is one of ``owners``'. UNDRAIN, since RESUME is an error on idle nodes (trap 9)."""
+    """Only drains with a reason of ``owners``'. UNDRAIN, since RESUME fails on idle nodes (facts/slurmrestd.md#trap-9)."""
     return _sorted_by(names, seen, owners, lambda n: "DRAIN" not in n.state, {"state": ["UNDRAIN"]})
 
 
 def sort_for_resume(names: tuple[str, ...], seen: NodesAnswer, owners: tuple[str, ...]) -> Sorted:
-    """Only records that are DOWN or drained with a reason of ``owners``': RESUME is an error on any other (trap 9)."""
+    """Only records DOWN or drained with a reason of ``owners``': RESUME fails on others (facts/slurmrestd.md#trap-9)."""
     return _sorted_by(names, seen, owners, lambda n: not n.state & {"DOWN", "DRAIN"}, {"state": ["RESUME"]})
 
 

@@ -1,7 +1,7 @@
 """A small model of slurm-operator, slurmctld and Kubernetes, as far as a scale-in meets them.
 
-Written from the operator's documented behaviour (slinky.md section 3; ``nodeset_sync.go``, ``slurmcontrol.go``,
-``utils/sort.go`` of the tags 1.0.1 to 1.2.1) and Slurm's (slurmrestd.md sections 4 and 5), and independent of the code
+Written from the operator's documented behaviour (facts/slurm-operator.md#scale-in; ``nodeset_sync.go``, ``slurmcontrol.go``,
+``utils/sort.go`` of the tags 1.0.1 to 1.2.1) and Slurm's (facts/slurmrestd.md#node-states), and independent of the code
 under test: the ranking is a transcription of Go's comparison, not our sort key.
 """
 

@@ -1,4 +1,4 @@
-"""A slurmrestd in memory that has the habits of the real one (slurmrestd.md, section 0), behind httpx.MockTransport.
+"""A slurmrestd in memory that has the habits of the real one (facts/slurmrestd.md#ten-traps), behind httpx.MockTransport.
 
 It is no model of Slurm: tests set its nodes, jobs and faults; it answers, and keeps what it was asked.
 """

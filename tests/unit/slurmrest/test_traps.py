@@ -1,4 +1,4 @@
-"""The ten traps of slurmrestd (slurmrestd.md, section 0): each would make a drain wrong, and each has a test."""
+"""The ten traps of slurmrestd (facts/slurmrestd.md#ten-traps): each would make a drain wrong, and each has a test."""
 
 from __future__ import annotations
 

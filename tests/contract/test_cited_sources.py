@@ -1,0 +1,42 @@
+"""Every page that the code and the docs cite is in the repository, with the heading that is named."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.stacks import ROOT
+
+LISTED = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout.split("\n")
+PAGES = {path for path in LISTED if path.endswith(".md")}
+ELSEWHERE = {
+    *("network.md", "order.md"),  # a command writes them
+    *("docs/installation.md", "docs/versioning.md", "docs/usage/nodeset-operations.md"),  # slurm-operator's own
+}
+CITING = [path for path in LISTED if path.endswith((".py", ".sh", ".go")) and path != "tests/contract/test_cited_sources.py"]
+CITED = re.compile(r"(?<![\w./*-])((?:[\w-]+/)*[\w-]+\.md)(?:#([\w-]+))?")
+
+
+def headings(page: str) -> set[str]:
+    """The anchors of a page, as GitHub makes them."""
+    titles = re.findall(r"(?m)^#+ (.+)$", (ROOT / page).read_text())
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def found(cited: str, path: str) -> str | None:
+    """The page that is meant: from the root, from docs/, or by its name alone."""
+    places = (cited, f"docs/{cited}", f"docs/adr/{cited}", f"docs/facts/{cited}", (Path(path).parent / cited).as_posix())
+    return next((place for place in places if place in PAGES), None)
+
+
+@pytest.mark.parametrize("path", CITING)
+def test_a_cited_page_is_in_the_repository_with_its_heading(path: str) -> None:
+    text = (ROOT / path).read_text() if (ROOT / path).exists() else ""
+    for cited, anchor in CITED.findall(text):
+        page = found(cited, path)
+        assert page or cited in ELSEWHERE, f"{path} cites {cited}, which isn't in the repository"
+        named = headings(page) if page else set()
+        assert not anchor or anchor in named, f"{path} cites {cited}#{anchor}, and there is no such heading"
