@@ -7,6 +7,7 @@ under test: the ranking is a transcription of Go's comparison, not our sort key.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cmp_to_key
 
@@ -105,6 +106,10 @@ class Machinery:
     cached_deadlines: dict[str, int | None] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
     """Jobs killed by the deletion of a pod: must stay empty."""
+    open_case: Callable[[Pod, Job], str] = field(default=lambda _pod, _job: "")
+    """Which case that the protocol leaves open a killed job is; ``""`` for none."""
+    left_open: list[str] = field(default_factory=list)
+    """Jobs killed in such a case."""
     deleted: list[str] = field(default_factory=list)
     coin: int = 0
     """Decides where the operator's comparison contradicts itself."""
@@ -308,7 +313,8 @@ class Machinery:
         pod.terminating, pod.ready, pod.ready_changed = True, False, self.now
         self.deleted.append(pod.name)
         for job in self.jobs_on(pod.node):
-            self.lost.append(f"job {job.job_id} on {pod.node} at {self.now}")
+            case = self.open_case(pod, job)
+            (self.left_open if case else self.lost).append(f"{case} job {job.job_id} on {pod.node} at {self.now}".strip())
             del self.jobs[job.job_id]
         record = self.nodes.get(pod.node)
         if record is not None:

@@ -4,9 +4,10 @@ Invariants: no job dies by the deletion of a pod that our lower replicas caused;
 overwritten, renewed or lifted by us (checked in the model's hands); once the faults end, one more run comes to its goal
 and leaves nothing of ours behind.
 
-Left out, because the protocol says openly that it can't hold them (steps.py, R1 to R4): between the write of replicas
-and the pods' end nobody undrains the doomed nodes, no kept pod loses readiness (nor a doomed one wins it where a kept one
-without it is at work), no doomed pod registers.
+Between the write of replicas and the pods' end people undrain doomed nodes, kept pods lose readiness, and doomed pods win it
+or register. What steps.py leaves open there (R1 to R3) is told apart exactly: a job that began on a node after that, and of
+which the operator has not heard, or which is suspended; and a job on a kept pod that the operator takes for a doomed one
+without a client, or with the job suspended. Any other job that dies is lost.
 """
 
 from __future__ import annotations
@@ -109,6 +110,11 @@ class ScaleIn(Everybody):
         self.w = world(version, pods)
         self.policy = DrainPolicy(deadline_s=900, on_deadline=policy, grace_s=60, max_at_once=at_once)
         self.wanted = pods
+        self.w.open_case = self.open_case
+        self.taken_back: dict[str, tuple[str, int]] = {}
+        """Doomed nodes that were undrained or registered: which case, and the first job that can have begun since."""
+        self.turned_from: set[str] = set()
+        """Pods that were doomed before readiness turned the operator to others."""
 
     # -- our side ------------------------------------------------------------------------------------------------------
     @precondition(lambda self: self.goal is None)
@@ -206,7 +212,9 @@ class ScaleIn(Everybody):
         match what:
             case "drains" if node is not None:
                 node.drain, node.reason, node.user, node.resume_after = True, f"{PERSON} bad DIMM {number}", "root", None
-            case "undrains" if node is not None and node.name not in self.doomed_nodes():
+            case "undrains" if node is not None:
+                if node.name in self.doomed_nodes():
+                    self.taken_back.setdefault(node.name, ("R1", self.w.next_job))
                 node.drain, node.reason, node.resume_after = False, "", None
             case "edits" | "edits all" if pod is not None and pod.name not in self.doomed():
                 keys = ("gate", "pod-deletion-cost", "pod-cordon")
@@ -245,29 +253,33 @@ class ScaleIn(Everybody):
 
     @rule(number=PICK, what=st.sampled_from(["starts ready", "starts unready", "flips", "kubelet reaps"]))
     def pod(self, number, what):
-        w = self.w
+        w, before = self.w, self.doomed()
         if what == "kubelet reaps":
             w.reap()
-            return
-        if what == "flips":
+        elif what == "flips":
             pod = pick([pod for pod in w.pods.values() if pod.running and not pod.terminating], number)
-            if pod is not None and not self.turns_the_operator(pod):
+            if pod is not None:
                 pod.ready, pod.ready_changed = not pod.ready, w.now
-            return
-        pod = pick([pod for pod in w.pods.values() if not pod.running and not pod.terminating], number)
-        if pod is not None and pod.name not in self.doomed():
-            w.register(pod)
-            pod.ready, pod.ready_changed = what == "starts ready", w.now
+        else:
+            pod = pick([pod for pod in w.pods.values() if not pod.running and not pod.terminating], number)
+            if pod is not None:
+                if pod.name in before:
+                    self.taken_back.setdefault(pod.node, ("R3", w.next_job))
+                w.register(pod)
+                pod.ready, pod.ready_changed = what == "starts ready", w.now
+        if what != "kubelet reaps" and self.doomed() != before and not self.turned_from:
+            self.turned_from = before
 
-    def turns_the_operator(self, pod) -> bool:
-        """Whether its change would turn the operator to a kept pod: one that loses readiness, or, where a kept one that
-        isn't ready is at work, a doomed one that recovers."""
-        doomed = self.doomed()
-        if not doomed or pod.ready:
-            return bool(doomed) and pod.name not in doomed
-        ill = {each.node for each in self.w.pods.values() if not each.ready and each.name not in doomed}
-        at_work = any(ill & set(job.nodes) for job in self.w.jobs.values() if not job.suspended)
-        return pod.name in doomed and at_work
+    def open_case(self, pod, job) -> str:
+        """Which of the cases that the protocol leaves open the death of this job is; ``""`` for none."""
+        states, _ = self.w.cache.get(pod.node, (frozenset(), ""))
+        heard = self.w.client and pod.node in self.w.cache and not ("DRAIN" in states and not self.w.nodes[pod.node].drain)
+        case, first = self.taken_back.get(pod.node, ("", 0))
+        if case and job.job_id >= first and (job.suspended or not heard):
+            return case
+        if self.turned_from and pod.name not in self.turned_from and (job.suspended or not self.w.client):
+            return "R2"
+        return ""
 
     # -- what must hold ------------------------------------------------------------------------------------------------
     def doomed(self) -> set[str]:
@@ -283,6 +295,9 @@ class ScaleIn(Everybody):
     def no_job_is_lost(self):
         if hasattr(self, "w"):
             assert self.w.lost == []
+            if not self.doomed():
+                self.taken_back.clear()
+                self.turned_from.clear()
 
     def teardown(self):
         if not hasattr(self, "w"):

@@ -72,6 +72,25 @@ def _change_of_mind(machine: ScaleIn, dice: random.Random) -> None:
     machine.operator_syncs(dice.random() < 0.5, 0)
 
 
+def _in_the_window(machine: ScaleIn, dice: random.Random) -> None:
+    """Between the write and the pods' end (R1 to R3): drains are lifted, readiness changes, pods register, jobs press on."""
+    for _ in range(dice.randint(1, 4)):
+        match dice.choice(["undrains", "flips", "flips", "starts", "client lost", "job", "operator"]):
+            case "undrains":
+                machine.somebody(dice.randrange(10**6), "undrains")
+            case "client lost":
+                machine.fault("client lost")
+            case "job":
+                machine.job(dice.randrange(10**6), "is suspended or resumed")
+            case "operator":
+                machine.operator_syncs(dice.random() < 0.5, 0)
+            case what:
+                machine.pod(dice.randrange(10**6), "starts ready" if what == "starts" else what)
+        if dice.random() < 0.5:
+            machine.job_starts(dice.randrange(10**6), dice.randrange(10**6), True, None)
+    machine.operator_syncs(dice.random() < 0.5, 0)
+
+
 def _machines_turn(machine: ScaleIn, dice: random.Random, faulty: float) -> None:
     for _ in range(dice.randint(0, 4)):
         if dice.random() < 0.5:
@@ -80,6 +99,8 @@ def _machines_turn(machine: ScaleIn, dice: random.Random, faulty: float) -> None
             machine.step(dice.choice([0.9, 0.5, 0.0]) if dice.random() < faulty else 1.0)
             if isinstance(machine.last, SetReplicas) and dice.random() < 0.2:
                 _change_of_mind(machine, dice)
+            elif isinstance(machine.last, SetReplicas) and dice.random() < 0.3:
+                _in_the_window(machine, dice)
         machine.no_job_is_lost()
     if faulty and dice.random() < 0.3:
         machine.faults_end()
