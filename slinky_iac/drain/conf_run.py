@@ -28,6 +28,7 @@ from slinky_iac.drain.conf_steps import (
 )
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.observe import node_view, queued
+from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.view import ClusterView
 from slinky_iac.errors import (
@@ -107,6 +108,7 @@ class ConfTask(Task[ConfLook]):
         begun = bool(conf_held.read(session, settings.controller))  # a run that goes on was judged when it began
         self._goal = replace(goal_of(settings, going, session.now()), limited=not begun, all_waiting=all_waiting)
         self._last: ConfLook | None = None
+        self.met = Met(settings.owner, anywhere=True, stands="slurm.conf is as it was: `pulumi up` again goes on.")
 
     @property
     def goal(self) -> ConfGoal:
@@ -135,6 +137,7 @@ class ConfTask(Task[ConfLook]):
         """Limits are judged by the first look that has an answer."""
         if not seen.problem:
             self._last, self._goal = seen, replace(self._goal, limited=False)
+            self.met.wait_for((each.job for each in held_by(seen, self.goal)), seen.now)
         return step
 
     def act(self, step: Step) -> None:
@@ -155,6 +158,7 @@ class ConfTask(Task[ConfLook]):
 
     def did(self, step: Step) -> None:
         """Note when jobs were signalled, and until when slurmctld has time to forget ended ones."""
+        self.met.did(step)
         if isinstance(step, Signal):
             self._goal = replace(self._goal, signalled_at=self.session.now())
         if isinstance(step, WaitToForget) and self._goal.forget_at is None:
@@ -230,6 +234,7 @@ def _empty(task: ConfTask) -> None:
             severity="warning",
             keep=True,
         )
+    prove(task.session, task.settings, task.met)
 
 
 def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:

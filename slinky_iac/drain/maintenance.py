@@ -18,6 +18,7 @@ from slinky_iac.drain.describe import job_props
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.observe import cluster_view
+from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings, Owner
 from slinky_iac.drain.text import jobs_in_words
@@ -137,11 +138,14 @@ class HostsTask(Task[HostsPlan]):
     def __init__(self, session: Session, settings: OutsideSettings) -> None:
         super().__init__(session, settings.owner, settings.policy, settings.policy.deadline_s)
         self.settings = settings
+        self.met = Met(settings.owner, stands="The hosts are held as asked for: `pulumi up` again ends well.")
 
     def look(self) -> HostsPlan:
         """The hosts, judged."""
-        hide = self.policy.hide_by(self.owner.stack)
-        return _decided(self.session, self.settings, cluster_view(self.session.slurm, hide=hide))
+        cluster = cluster_view(self.session.slurm, hide=self.policy.hide_by(self.owner.stack))
+        for host in self.settings.held:
+            self.met.wait_for(cluster.jobs(host), self.session.now(), [host])
+        return _decided(self.session, self.settings, cluster)
 
     def decide(self, seen: HostsPlan) -> Step:
         """Refuse, return, drain, wait."""
@@ -181,11 +185,14 @@ class HostsTask(Task[HostsPlan]):
 def maintain(session: Session, settings: OutsideSettings) -> None:
     """Drain the hosts that are to be held and wait until they are free; return those that are to work.
 
-    Raises DrainDeadline where jobs still run at the end of the wait: the hosts stay drained.
+    Raises DrainDeadline where jobs still run at the end of the wait: the hosts stay drained; DrainLost where slurmdbd says
+    that a job was lost meanwhile.
     """
     if settings.inside:
         drive(LinesTask(session, settings))
-    drive(HostsTask(session, settings))
+    task = HostsTask(session, settings)
+    drive(task)
+    prove(session, settings, task.met)
 
 
 def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:

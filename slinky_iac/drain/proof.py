@@ -7,9 +7,9 @@ requeued or not. What its user, its own limit, a preemption or the drain's polic
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Final, Protocol
 
 from slinky_iac.drain.actions import Cancel, Requeue, Step
 from slinky_iac.drain.mark import tag_of
@@ -39,6 +39,10 @@ class Met:
     """When the first of these nodes was drained, by slurmctld's clock."""
     ended: set[int | str] = field(default_factory=set)
     """Handles of jobs that the policy ended."""
+    anywhere: bool = False
+    """A job that was met is lost by a NODE_FAIL on any node: the run was not about nodes alone."""
+    stands: str = "The nodes are gone as asked for: `pulumi up` again ends well."
+    """What is so after a loss, and what to do."""
 
     def see(self, seen: Observation) -> None:
         """Add what a look shows."""
@@ -54,6 +58,14 @@ class Met:
             self.jobs |= {job.job_id: job for job in seen.cluster.jobs(pod.node)}
             began = seen.now if record.reason_at is None else record.reason_at
             self.since = began if self.since is None else min(self.since, began)
+
+    def wait_for(self, jobs: Iterable[JobView], now: int, nodes: Iterable[str] = ()) -> None:
+        """Add jobs that a look shows, and the nodes that they have to leave."""
+        found = {job.job_id: job for job in jobs if job.active}
+        if found:
+            self.nodes |= set(nodes)
+            self.jobs |= found
+            self.since = now if self.since is None else self.since
 
     def did(self, step: Step) -> None:
         """Add what the policy did to jobs."""
@@ -88,12 +100,21 @@ def still_running(session: Session, settings: GateSettings, pods: Collection[Pod
     )
 
 
-def prove(session: Session, settings: GateSettings, met: Met) -> str:
+class Gate(Protocol):
+    """Settings of any gate."""
+
+    @property
+    def owner(self) -> Owner:
+        """Whose drains they are."""
+        ...
+
+
+def prove(session: Session, settings: Gate, met: Met) -> str:
     """What became of the jobs, in a sentence; ``""`` where nothing was drained. Told as the run's last words, too.
 
     Raises DrainLost where slurmdbd says that a job was lost.
     """
-    if not met.nodes or met.since is None:
+    if met.since is None:
         return ""
     try:
         runs = _asked(session, settings, met)
@@ -112,14 +133,15 @@ def prove(session: Session, settings: GateSettings, met: Met) -> str:
     return text
 
 
-def _asked(session: Session, settings: GateSettings, met: Met) -> tuple[Accounted, ...]:
+def _asked(session: Session, settings: Gate, met: Met) -> tuple[Accounted, ...]:
     """Runs of the jobs that the drain met, and of any other that ended with its node meanwhile."""
+    cluster = settings.cluster if isinstance(settings, GateSettings) else ""
     runs: tuple[Accounted, ...] = ()
     for asked in range(ROUNDS):
-        runs = session.slurm.accounted(met.jobs, cluster=settings.cluster, budget_s=BUDGET_S)
+        runs = session.slurm.accounted(met.jobs, cluster=cluster, budget_s=BUDGET_S)
         if not open_jobs(runs, met) or asked == ROUNDS - 1 or session.pause(1):
             break
-    failed = session.slurm.failed_since(met.since or 0, cluster=settings.cluster, budget_s=BUDGET_S)
+    failed = session.slurm.failed_since(met.since or 0, cluster=cluster, budget_s=BUDGET_S)
     return tuple(dict.fromkeys((*runs, *failed)))
 
 
@@ -133,7 +155,9 @@ def lost_runs(runs: Collection[Accounted], met: Met) -> tuple[Accounted, ...]:
     """Runs that ended with one of these nodes since the drain began. Of a job that was met, one of no known node is one."""
     failed = (run for run in runs if LOST in run.state.current and (not run.time.end or run.time.end >= (met.since or 0)))
     return tuple(
-        run for run in failed if not met.nodes.isdisjoint(run.node_names) or (not run.node_names and run.job_id in met.jobs)
+        run
+        for run in failed
+        if not met.nodes.isdisjoint(run.node_names) or (run.job_id in met.jobs and (met.anywhere or not run.node_names))
     )
 
 
@@ -147,14 +171,13 @@ def in_words(met: Met, runs: Collection[Accounted]) -> str:
     return ", ".join([*parts, "0 lost"])
 
 
-def _lost_in_words(settings: GateSettings, met: Met, lost: Collection[Accounted]) -> str:
+def _lost_in_words(settings: Gate, met: Met, lost: Collection[Accounted]) -> str:
     jobs: Mapping[int, Accounted] = {run.job_id: run for run in lost}
     each = "; ".join(_lost(run, met.jobs.get(number)) for number, run in sorted(jobs.items())[:8])
     return (
         f"{settings.owner.text}: {len(jobs)} job(s) of {len({*met.jobs, *jobs})} lost with their nodes, by slurmdbd: {each}."
         f" Tell their users; `sacct -D -j {_numbers(jobs)}` shows each run. A job that slurmctld has not requeued must be"
-        " submitted again. The nodes are gone as asked for: `pulumi up` again ends well. Please report it: no job should be"
-        " lost by a drain"
+        f" submitted again. {met.stands} Please report it: no job should be lost by a drain"
     )
 
 

@@ -8,9 +8,9 @@ from slinky_iac.drain.conf_held import Held
 from slinky_iac.drain.conf_steps import SLURM_CONF, ConfLines, ConfSettings
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.settings import Owner
-from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlurmrestAuthError, StateError
+from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, KubeUnreachable, SlurmrestAuthError, StateError
 from tests.unit.drain.conf_world import ConfSession, Kube, Slurmctld
-from tests.unit.slurmrest.fake import answer, error, job, node
+from tests.unit.slurmrest.fake import answer, error, job, node, run
 
 REACH = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
 HOST = "NodeName=metal-1 CPUs=2"
@@ -368,3 +368,32 @@ def test_the_record_is_pinned():
     text = Held({"b": "UP", "a": "DOWN"}, ("y", "x"), 7).text()
     assert text == '{"began":7,"hosts":["x","y"],"partitions":{"a":"DOWN","b":"UP"}}'
     assert Held.read(text) == Held({"a": "DOWN", "b": "UP"}, ("x", "y"), 7)
+
+
+@pytest.mark.parametrize("end", ["COMPLETED", "NODE_FAIL"])
+@pytest.mark.parametrize("gate", ["a partition leaves", "slurmctld ends"])
+def test_emptying_ends_with_what_became_of_the_jobs_that_were_waited_for(gate, end):
+    found = session(job(17, partition="batch", nodes="metal-1"), node("metal-1"), extra_conf="x")
+
+    def its_job_ends():
+        found.world.jobs.clear()
+        found.world.accounts = [
+            run(17, end, nodes="g-0", end=found.now()),
+            run(18, "NODE_FAIL", nodes="g-9", end=found.now()),
+        ]
+        found.world.nodes["metal-1"]["state"] = ["IDLE", "DRAIN"]
+
+    found._then = [its_job_ends]
+
+    def go():
+        if gate == "slurmctld ends":
+            conf_run.finish(found, settings(BOTH))
+        else:
+            conf_run.settle(found, settings(NO_BATCH), BOTH)
+
+    if end == "COMPLETED":
+        go()
+        assert any("1 job ran on, 0 lost" in text for text in found.said)
+    else:
+        with pytest.raises(DrainLost, match=r"1 job\(s\) of 1 lost .*17 of alice.*slurm.conf is as it was"):
+            go()

@@ -1,5 +1,7 @@
 """Giving bare-metal hosts back when the stack goes, over a slurmrestd that answers or doesn't."""
 
+import re
+
 import pytest
 
 from slinky_iac import names
@@ -7,9 +9,9 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import OUTSIDE, OutsideSettings, Owner, reach_props
-from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
+from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
 from tests.unit.drain.made import NOW
-from tests.unit.slurmrest.fake import FakeSlurm, answer, node
+from tests.unit.slurmrest.fake import FakeSlurm, answer, job, node, run
 
 OWNER = Owner("prod", OUTSIDE)
 OURS = names.drain_reason("prod", OUTSIDE, "maintenance")
@@ -122,3 +124,26 @@ def test_a_drain_that_slurmctld_accepts_and_does_not_carry_out_ends_at_the_deadl
         with pytest.raises(DrainDeadline, match="slurmctld does not carry out what it accepted"):
             maintenance.maintain(session, settings(held=("metal-1",)))
     assert session.paused == 1800
+
+
+@pytest.mark.parametrize(("end", "said"), [("COMPLETED", "1 job ran on, 0 lost"), ("NODE_FAIL", "17 of alice (NODE_FAIL")])
+def test_holding_a_host_ends_with_what_became_of_its_jobs(end, said):
+    slurm = FakeSlurm(accounts=[]).add(node("metal-1", "MIXED"), job(17, nodes="metal-1"))
+    with slurm.client() as client:
+        session = HostSession(client)
+
+        def its_job_ends():
+            slurm.jobs.clear()
+            slurm.nodes["metal-1"]["state"] = ["IDLE", "DRAIN"]
+            slurm.accounts.append(run(17, end, nodes="metal-1", end=session.now()))
+
+        session.then = [its_job_ends]
+        if end == "COMPLETED":
+            maintenance.maintain(session, settings(held=("metal-1",)))
+            assert any(said in text for text, _ in session.said)
+        else:
+            with pytest.raises(DrainLost, match=re.escape(said)):
+                maintenance.maintain(session, settings(held=("metal-1",)))
+        before = len(slurm.asked)
+        maintenance.maintain(session, settings(held=("metal-1",)))
+    assert not [path for _, path, _ in slurm.asked[before:] if "slurmdb" in path], "proved again what this run did not meet"
