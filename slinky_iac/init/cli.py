@@ -21,11 +21,11 @@ from slinky_iac.config.stack_file import StackFile, parse, project_of, text_of
 from slinky_iac.errors import KeyMaterialError, ProjectError, StateError
 from slinky_iac.init.found import SCRIPT, Found, read
 from slinky_iac.init.stack import Wanted, document, hints, require_fit, require_sound, sections
-from slinky_iac.key_lifecycle.engine import Engine
-from slinky_iac.key_lifecycle.hosts import TIMEOUT_S, Via
-from slinky_iac.key_lifecycle.model import Host
 from slinky_iac.keys.raw import check, fingerprint
 from slinky_iac.kube.connection import for_children
+from slinky_iac.rotation.engine import Engine
+from slinky_iac.rotation.hosts import TIMEOUT_S, Via
+from slinky_iac.rotation.model import Host
 from slinky_iac.text import printable
 
 HELP = "write a stack's file that fits a Slurm cluster that is there, and make its keys the stack's secrets"

@@ -9,25 +9,26 @@ import shlex
 import sys
 import textwrap
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError, SlurmrestError
-from slinky_iac.key_lifecycle import bring, bring_tokens, files, material, planned_stop, report, rotate_tokens, scripts
-from slinky_iac.key_lifecycle.carrying import Means
-from slinky_iac.key_lifecycle.engine import Engine
-from slinky_iac.key_lifecycle.hosts import Via, hosts_of
-from slinky_iac.key_lifecycle.look import Look, opened
-from slinky_iac.key_lifecycle.material import Material
-from slinky_iac.key_lifecycle.model import Rotation, State, Step, Turn
+from slinky_iac.key_lifecycle import files, import_key, report
 from slinky_iac.key_lifecycle.report import Agreement, Held
-from slinky_iac.key_lifecycle.rotate import LOST, Rotating
-from slinky_iac.key_lifecycle.rotate_tokens import RotatingTokens
-from slinky_iac.key_lifecycle.stopping import Stopping
-from slinky_iac.keys.catalogue import NEXT_SUFFIX
+from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, SecretEntry
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
+from slinky_iac.rotation import host_scripts, jwt, planned_stop, slurm, tokens
+from slinky_iac.rotation.driver import KeyRotation, RotationContext, Runner
+from slinky_iac.rotation.engine import Engine
+from slinky_iac.rotation.hosts import Via
+from slinky_iac.rotation.jwt import JwtRotation
+from slinky_iac.rotation.model import Plan, State, Step, Turn
+from slinky_iac.rotation.slurm import SlurmRotation
+from slinky_iac.rotation.snapshot import Snapshot
+from slinky_iac.rotation.stopping import PlannedStop
+from slinky_iac.rotation.tokens import TokenRotation
 from slinky_iac.terminal import Paint, columns
 
 HELP = "slurm.key, the JWT key, the tokens' own key: make, import, show, verify, and replace them under running jobs"
@@ -45,11 +46,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = CODES
     acts = parser.add_subparsers(dest="act", required=True)
     made = acts.add_parser("generate", help="make a key in a new file, 0600", epilog=CODES)
-    made.add_argument("which", choices=("slurm", "jwt", "tokens"))
+    made.add_argument("which", choices=[key.name for key in ROTATING])
     made.add_argument("--out", required=True, type=Path, metavar="FILE")
     _json(made)
     took = acts.add_parser("import", help="make a key that a cluster has this stack's, byte for byte", epilog=CODES)
-    took.add_argument("which", choices=("slurm", "jwt", "tokens"))
+    took.add_argument("which", choices=[key.name for key in ROTATING])
     source = took.add_mutually_exclusive_group(required=True)
     source.add_argument("--file", type=Path, metavar="FILE", help="the file itself; - for standard input")
     source.add_argument("--secret", metavar="NAMESPACE/NAME/ENTRY", help="an entry of a Secret in the stack's Kubernetes")
@@ -63,7 +64,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _rotate(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("which", choices=("slurm", "jwt", "tokens"))
+    parser.add_argument("which", choices=[key.name for key in ROTATING])
     _stack(parser)
     _hosts(parser)
     act = parser.add_mutually_exclusive_group()
@@ -93,113 +94,99 @@ def _hosts(parser: argparse.ArgumentParser) -> None:
     via = "command that runs a shell on a host, such as 'ssh root@{host} sh -s'; scripts go to its standard input"
     parser.add_argument("--via", metavar="COMMAND", help=via)
     parser.add_argument("--backup", action="append", default=[], metavar="HOST", help="host of a backup slurmctld")
-    parser.add_argument("--folder", default=scripts.FOLDER, help="Slurm's folder on the hosts (default %(default)s)")
+    parser.add_argument("--folder", default=host_scripts.FOLDER, help="Slurm's folder on the hosts (default %(default)s)")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, ports: Ports | None = None) -> int:
     """Carry out one act. Raises what reading, asking and updating raise; returns the exit code."""
-    match arguments.act:
-        case "generate":
-            return _generate(arguments)
-        case "import":
-            return _import(arguments)
-        case "show":
-            return _show(arguments)
-        case "verify":
-            return _verify(arguments)
-        case _:
-            return _rotation(arguments)
+    if arguments.act == "generate":
+        return _generate(arguments)
+    policies = _policies(arguments) if arguments.act == "rotate" else ()
+    context = (ports or context_of)(arguments, policies)
+    acts = {"import": _import, "show": _show, "verify": _verify, "rotate": _rotation}
+    return acts[arguments.act](arguments, context)
 
 
 def _generate(arguments: argparse.Namespace) -> int:
-    if arguments.which == "tokens":
-        kid = bring_tokens.generate(arguments.out).kid
-        _told(arguments, {"file": str(arguments.out), "kid": kid}, f"{arguments.out}: a new RSA key, mode 0600, kid {kid}")
-        return 0
-    fingerprint = bring.generate(arguments.out)
-    words = f"{arguments.out}: a new key of {GENERATED_LENGTH} characters, mode 0600, {fingerprint}"
-    _told(arguments, {"file": str(arguments.out), "fingerprint": fingerprint}, words)
-    return 0
-
-
-def _import(arguments: argparse.Namespace) -> int:
-    engine = Engine(arguments.stack)
-    found = material.read(engine)
-    if arguments.which == "tokens":
-        return _import_token(arguments, engine, found)
-    if arguments.file is not None:
-        raw = files.read(arguments.file, allow_trailing_newline=found.config.keys.allow_trailing_newline)
-        if files.readable_by_others(arguments.file):
-            print(f"warning: {arguments.file} can be read by others than its owner", file=sys.stderr)
+    key, out = BY_NAME[arguments.which], arguments.out
+    known_by = import_key.generate(key, out)
+    if key is TOKENS:
+        _told(arguments, {"file": str(out), "kid": known_by}, f"{out}: a new RSA key, mode 0600, kid {known_by}")
     else:
-        raw = bring.from_secret(found, arguments.secret)
-    fingerprint = bring.bring(engine, found, arguments.which, raw, replace=arguments.replace)
-    name = bring.NAMES[arguments.which]
-    _told(arguments, {"name": name, "fingerprint": fingerprint}, f"{name}: {len(raw)} bytes, {fingerprint}")
+        words = f"{out}: a new key of {GENERATED_LENGTH} characters, mode 0600, {known_by}"
+        _told(arguments, {"file": str(out), "fingerprint": known_by}, words)
     return 0
 
 
-def _import_token(arguments: argparse.Namespace, engine: Engine, found: Material) -> int:
-    if arguments.file is None:
-        raise KeyMaterialError("tokens: no daemon's Secret holds this key; give its PEM by --file. Nothing was imported")
-    key = bring_tokens.read(arguments.file)
-    if files.readable_by_others(arguments.file):
-        print(f"warning: {arguments.file} can be read by others than its owner", file=sys.stderr)
-    bring_tokens.bring(engine, found, key, replace=arguments.replace)
-    name = bring_tokens.NAME
-    _told(arguments, {"name": name, "kid": key.kid}, f"{name}: an RSA key of {key.private.key_size} bits, kid {key.kid}")
+def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
+    key, values = BY_NAME[arguments.which], context.read(context.engine)
+    if key is TOKENS:
+        if arguments.file is None:
+            raise KeyMaterialError("tokens: no daemon's Secret holds this key; give its PEM by --file. Nothing was imported")
+        found = import_key.read_token_key(arguments.file)
+        import_key.import_key(context.engine, values, key, found.pem, replace=arguments.replace)
+        words = f"{key.config}: an RSA key of {found.private.key_size} bits, kid {found.kid}"
+        _told(arguments, {"name": key.config, "kid": found.kid}, words)
+        return 0
+    if arguments.file is not None:
+        raw = files.read(arguments.file, allow_trailing_newline=values.config.keys.allow_trailing_newline)
+    else:
+        with context.snapshot(values) as snapshot:
+            raw = import_key.from_secret(values, snapshot.cluster, arguments.secret)
+    import_key.import_key(context.engine, values, key, raw, replace=arguments.replace)
+    known_by = fingerprint(raw)
+    _told(arguments, {"name": key.config, "fingerprint": known_by}, f"{key.config}: {len(raw)} bytes, {known_by}")
     return 0
 
 
-def _show(arguments: argparse.Namespace) -> int:
-    found = material.read(Engine(arguments.stack))
-    rows = [Held(name, "configuration", fingerprint(raw)) for name, raw in found.keys.items()]
-    rows += [Held(name, "configuration", f"kid {key.kid}") for name, key in found.tokens.items()]
-    with opened(found, (), None) as look:
-        rows += _held(look, int(time.time()))
+def _show(arguments: argparse.Namespace, context: RotationContext) -> int:
+    with context.snapshot() as snapshot:
+        rows = [Held(name, "configuration", fingerprint(raw)) for name, raw in snapshot.keys.raw.items()]
+        rows += [Held(name, "configuration", f"kid {key.kid}") for name, key in snapshot.keys.rsa.items()]
+        rows += _held(snapshot, int(time.time()))
     table = [("KEY", "HELD IN", "FINGERPRINT", "AGE"), *((r.key, r.place, r.fingerprint, report.age(r.age_s)) for r in rows)]
     _told(arguments, {"keys": report.plain(rows)}, _table(table))
     return 0
 
 
-def _held(look: Look, now: int) -> Sequence[Held]:
+def _held(snapshot: Snapshot, now: int) -> Sequence[Held]:
     """The Secrets' entries that hold a key. A slurm.jwks is shown by the hash of the file."""
-    namespace = look.material.config.cluster.namespace
+    config, cluster = snapshot.config, snapshot.cluster
     rows: list[Held] = []
-    places = [(key, *look.place(which)) for key, which in (("slurm.key", "slurm"), ("JWT key", "jwt"))]
-    places.append(("slurm.jwks", names.slurm_jwks_secret(look.material.config.cluster.resource_name), names.SLURM_JWKS_FILE))
-    for key, secret, entry in places:
-        data = look.secret(secret)
-        made = look.session.kube.secret_made_at(namespace, secret) if data else None
-        for each in (entry, entry + NEXT_SUFFIX):
+    places = [(key.label, config.secret_of(key)) for key in DAEMON_KEYS]
+    jwks = SecretEntry(names.slurm_jwks_secret(config.cluster.resource_name), names.SLURM_JWKS_FILE)
+    for label, place in (*places, (names.SLURM_JWKS_FILE, jwks)):
+        data = cluster.secret(place.name)
+        made = cluster.secret_made_at(place.name) if data else None
+        for each in (place.entry, place.entry + NEXT_SUFFIX):
             if each in data:
-                place = f"Secret {namespace}/{secret}: {each}"
-                rows.append(Held(key, place, fingerprint(data[each]), None if made is None else now - made))
-    if (token := rotate_tokens.held_in_secret(look)) is not None:
-        rows.append(Held("token key", f"Secret {namespace}/{token[0]}: {token[1]}", f"kid {token[2]}"))
+                where = f"Secret {config.cluster.namespace}/{place.name}: {each}"
+                rows.append(Held(label, where, fingerprint(data[each]), None if made is None else now - made))
+    if (kid := tokens.held_kid(snapshot)) is not None:
+        place = config.secret_of(TOKENS)
+        where = f"Secret {config.cluster.namespace}/{place.name}: {place.entry}"
+        rows.append(Held(TOKENS.label, where, f"kid {kid}"))
     return rows
 
 
-def _verify(arguments: argparse.Namespace) -> int:
-    found = material.read(Engine(arguments.stack))
-    via = Via(arguments.via) if arguments.via else None
-    with opened(found, hosts_of(found.config, arguments.backup), via, arguments.folder) as look:
-        rows: list[Agreement] = [*report.jwt_agreements(look.jwt())]
-        rows += report.slurm_agreements(look.slurm(), jwks=found.config.keys.jwks, silent=_silent(look))
-        if "tokenKey" in found.tokens and found.config.keys.has_token_keys:
-            rows += report.token_agreements(rotate_tokens.facts_of(look))
-            rows += report.set_agreements(rotate_tokens.sets_on_hosts(look))
+def _verify(arguments: argparse.Namespace, context: RotationContext) -> int:
+    with context.snapshot() as snapshot:
+        config = snapshot.config
+        rows: list[Agreement] = [*report.jwt_agreements(jwt.facts_of(snapshot))]
+        rows += report.slurm_agreements(slurm.facts_of(snapshot), jwks=config.keys.jwks, silent=_silent(snapshot))
+        if TOKENS.config in snapshot.keys.rsa and config.keys.has_token_keys:
+            rows += report.token_agreements(tokens.facts_of(snapshot))
+            rows += report.set_agreements(tokens.sets_on_hosts(snapshot))
     table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]
     _told(arguments, {"checks": report.plain(rows)}, _table(table))
     return 0 if all(row.verdict == "agrees" for row in rows) else DIFFERS
 
 
-def _silent(look: Look) -> list[str] | None:
+def _silent(snapshot: Snapshot) -> list[str] | None:
     try:
-        answer = look.session.slurm.nodes(allow_none=True)
+        return sorted(node.name for node in snapshot.cluster.nodes() if node.state & slurm.LOST)
     except (SlurmrestError, KubeNotFound):  # no key to ask with, before the first `pulumi up`
         return None
-    return sorted(node.name for node in answer.nodes if node.state & LOST) if answer is not None else None
 
 
 def _policies(arguments: argparse.Namespace) -> tuple[str, ...]:
@@ -217,52 +204,47 @@ def _policies(arguments: argparse.Namespace) -> tuple[str, ...]:
     return (*found, "--policy-pack-config", config) if config else found
 
 
-def _means(arguments: argparse.Namespace) -> Means:
-    return Means(
-        engine=Engine(arguments.stack, policies=_policies(arguments)),
+def context_of(arguments: argparse.Namespace, policies: tuple[str, ...] = ()) -> RotationContext:
+    """The ports that the arguments name."""
+    hosts = arguments.act in ("verify", "rotate")
+    return RotationContext(
+        engine=Engine(arguments.stack, policies=policies),
         say=lambda line: print(line, file=sys.stderr, flush=True),
-        via=Via(arguments.via) if arguments.via else None,
-        backups=tuple(arguments.backup),
-        folder=arguments.folder,
+        via=Via(arguments.via) if hosts and arguments.via else None,
+        backups=tuple(arguments.backup) if hosts else (),
+        folder=arguments.folder if hosts else host_scripts.FOLDER,
     )
 
 
-def _rotation_of_tokens(arguments: argparse.Namespace) -> int:
-    if arguments.stop or arguments.confirm:
-        raise RotationError(
-            "tokens: their key needs no stop, and tokens tell when hosts are done: leave --stop and --confirm out"
-        )
-    rotating = RotatingTokens(_means(arguments))
+Ports = Callable[[argparse.Namespace, tuple[str, ...]], RotationContext]
+
+
+def _rotation(arguments: argparse.Namespace, context: RotationContext) -> int:
+    runner = Runner(_of_key(arguments, context))
     if arguments.script:
-        sys.stdout.write(rotating.script(arguments.script))
+        if arguments.which != TOKENS.name and sys.stdout.isatty():
+            raise RotationError("the script holds a key, and this is a terminal: pipe it to the host, as the plan shows")
+        sys.stdout.write(runner.script(arguments.script))
         return 0
-    return _ended(arguments, rotating.plan() if arguments.plan else rotating.run(start=arguments.start))
-
-
-def _ended(arguments: argparse.Namespace, plan: Rotation) -> int:
+    may_start = arguments.stop if isinstance(runner.rotation, PlannedStop) else arguments.start
+    plan = runner.plan() if arguments.plan else runner.run(start=may_start)
     _told(arguments, {"rotation": _plain(plan, arguments)}, _words(plan, arguments))
     due = plan.due
     return WAITS if not arguments.plan and plan.under_way and due is not None and due.turn is Turn.HOSTS else 0
 
 
-def _rotation(arguments: argparse.Namespace) -> int:
-    if arguments.which == "tokens":
-        return _rotation_of_tokens(arguments)
-    means = _means(arguments)
-    stopped = arguments.stop or planned_stop.reason(material.read(means.engine).config, arguments.which) is not None
-    rotating = (Stopping if stopped else Rotating)(arguments.which, means, arguments.confirm)
-    if arguments.script:
-        if sys.stdout.isatty():
-            raise RotationError("the script holds a key, and this is a terminal: pipe it to the host, as the plan shows")
-        sys.stdout.write(rotating.script(arguments.script))
-        return 0
-    if arguments.plan:
-        plan = rotating.plan()
-    elif isinstance(rotating, Rotating):
-        plan = rotating.run(start=arguments.start)
-    else:
-        plan = rotating.run(asked=arguments.stop)
-    return _ended(arguments, plan)
+def _of_key(arguments: argparse.Namespace, context: RotationContext) -> KeyRotation:
+    """How the key is replaced: in a planned stop where the caller says so, or where it can't be done under running jobs."""
+    key = BY_NAME[arguments.which]
+    if key is TOKENS and (arguments.stop or arguments.confirm):
+        raise RotationError(
+            "tokens: their key needs no stop, and tokens tell when hosts are done: leave --stop and --confirm out"
+        )
+    if key is TOKENS:
+        return TokenRotation(key, context)
+    if arguments.stop or planned_stop.reason(context.read(context.engine).config, key) is not None:
+        return PlannedStop(key, context, arguments.confirm)
+    return (SlurmRotation if key is SLURM else JwtRotation)(key, context, arguments.confirm)
 
 
 def _table(rows: Sequence[Sequence[str]]) -> str:
@@ -273,7 +255,7 @@ def _told(arguments: argparse.Namespace, data: dict[str, object], words: str) ->
     print(json.dumps({"schema": 1, **data}, indent=2) if arguments.json else words)
 
 
-def _plain(plan: Rotation, arguments: argparse.Namespace) -> dict[str, object]:
+def _plain(plan: Plan, arguments: argparse.Namespace) -> dict[str, object]:
     steps = [
         {
             "name": step.name,
@@ -286,10 +268,10 @@ def _plain(plan: Rotation, arguments: argparse.Namespace) -> dict[str, object]:
         }
         for step in plan.steps
     ]
-    return {"key": plan.which, "underWay": plan.under_way, "stop": plan.stop, "notes": list(plan.notes), "steps": steps}
+    return {"key": plan.key.name, "underWay": plan.under_way, "stop": plan.stop, "notes": list(plan.notes), "steps": steps}
 
 
-def _words(plan: Rotation, arguments: argparse.Namespace) -> str:
+def _words(plan: Plan, arguments: argparse.Namespace) -> str:
     marks = {State.DONE: "[x]", State.NOW: "[>]", State.LATER: "[ ]"}
     lines: list[str] = []
     for number, step in enumerate(plan.steps, 1):
@@ -310,31 +292,31 @@ def _wrapped(text: str, *, indent: str, first: str | None = None) -> list[str]:
     )
 
 
-def _commands(plan: Rotation, step: Step, arguments: argparse.Namespace) -> list[str]:
+def _commands(plan: Plan, step: Step, arguments: argparse.Namespace) -> list[str]:
     """The command lines that carry out a step by hand, in their order: of a planned stop all steps', else those of the
     hosts' step that is due, since only then a script is made for it."""
     if plan.stop or not plan.under_way or step.state is not State.NOW or step.turn is not Turn.HOSTS:
         return list(step.commands)
-    own = f"python -m slinky_iac keys rotate {plan.which}" + (f" --stack {arguments.stack}" if arguments.stack else "")
+    own = f"python -m slinky_iac keys rotate {plan.key.name}" + (f" --stack {arguments.stack}" if arguments.stack else "")
     own += "".join(f" --backup {shlex.quote(host)}" for host in arguments.backup)
-    own += f" --folder {shlex.quote(arguments.folder)}" if arguments.folder != scripts.FOLDER else ""
+    own += f" --folder {shlex.quote(arguments.folder)}" if arguments.folder != host_scripts.FOLDER else ""
     return [f"{own} --script {host.name} | ssh root@{host.name} sh -s" for host in step.hosts]
 
 
-def _next(plan: Rotation, arguments: argparse.Namespace) -> str:
+def _next(plan: Plan, arguments: argparse.Namespace) -> str:
     step = plan.due
-    own = f"python -m slinky_iac keys rotate {plan.which}"
+    own = f"python -m slinky_iac keys rotate {plan.key.name}"
     if plan.stop:
         return _next_of_stop(plan, f"{own} --stop")
     if step is None or not plan.under_way:
         return f"no rotation is under way; `{own} --start` begins one"
     if step.turn is Turn.HOSTS:
-        after = own if plan.which != "slurm" else f"{own} --confirm {step.name}"
+        after = own if plan.key is not SLURM else f"{own} --confirm {step.name}"
         return f"waits for outside hosts: run the commands above in their order, then `{after}`; or let --via do both"
     return f"`{own}` goes on" if arguments.plan else f"stopped before {step.name}; `{own}` goes on"
 
 
-def _next_of_stop(plan: Rotation, own: str) -> str:
+def _next_of_stop(plan: Plan, own: str) -> str:
     step = plan.due
     if any(each.turn is Turn.PERSON for each in plan.steps):
         return "a planned stop, which only you can carry out: run the commands above in their order"

@@ -31,17 +31,26 @@ def write_new(file: Path, raw: bytes) -> None:
         raise KeyMaterialError(f"{file}: can't be written ({error.strerror}); no part of a key was left there") from None
 
 
-def read(file: Path, *, allow_trailing_newline: bool) -> bytes:
-    """A key from a file, ``-`` for standard input. Raises :class:`KeyMaterialError` where it can't be read or isn't one."""
+def read_bytes(file: Path) -> bytes:
+    """A file, ``-`` for standard input; others than its owner who may read it are warned of. Raises
+    :class:`KeyMaterialError` where it can't be read."""
     try:
         raw = sys.stdin.buffer.read() if str(file) == "-" else file.read_bytes()
     except OSError as error:
         raise KeyMaterialError(f"{file}: can't be read ({error.strerror}); nothing was imported") from None
+    if _readable_by_others(file):
+        print(f"warning: {file} can be read by others than its owner", file=sys.stderr)
+    return raw
+
+
+def read(file: Path, *, allow_trailing_newline: bool) -> bytes:
+    """A key of raw bytes from a file, ``-`` for standard input. Raises :class:`KeyMaterialError` where it isn't one."""
+    raw = read_bytes(file)
     check(str(file), raw, allow_trailing_newline=allow_trailing_newline)
     return raw
 
 
-def readable_by_others(file: Path) -> bool:
+def _readable_by_others(file: Path) -> bool:
     """Whether anybody but the owner may read a file; False where it can't be told."""
     try:
         return bool(stat.S_IMODE(file.stat().st_mode) & (stat.S_IRGRP | stat.S_IROTH))

@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from slinky_iac.key_lifecycle.jwt import JwtFacts
-from slinky_iac.key_lifecycle.slurm import SlurmFacts
-from slinky_iac.key_lifecycle.tokens import TokenFacts
+from slinky_iac.rotation.jwt import JwtFacts
+from slinky_iac.rotation.slurm import SlurmFacts
+from slinky_iac.rotation.tokens import SetOnHost, TokenFacts
 
 Verdict = Literal["agrees", "differs", "unknown"]
 
@@ -22,17 +22,6 @@ class Held:
     fingerprint: str
     age_s: int | None = None
     """Seconds since the place was made; None: not known."""
-
-
-@dataclass(frozen=True)
-class SetOnHost:
-    """jwks.json of one host outside Kubernetes, as its hash tells."""
-
-    host: str
-    ours: bool | None
-    """Whether it is the file that the configuration's keys make; None where there is no file."""
-    part: bool = False
-    """Whether it is the file of some of these keys, as in the middle of a rotation."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +42,7 @@ def jwt_agreements(facts: JwtFacts) -> Iterator[Agreement]:
         text = f"the cluster's Secret has {facts.held[0]}, the configuration {facts.current}"
         yield Agreement("JWT key: Secret", _verdict(same), text)
     yield from _takers("JWT key", facts, "another key, or it hasn't read this one yet")
-    if facts.coming is not None:
+    if facts.next_key is not None:
         yield Agreement("JWT key: rotation", "differs", "one is under way: `python -m slinky_iac keys rotate jwt` goes on")
 
 
@@ -64,12 +53,12 @@ def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
     else:
         text = f"the cluster's Secret has {facts.signing}, the configuration {facts.current}"
         yield Agreement("token key: Secret", _verdict(facts.signing == facts.current), text)
-        wanted = {kid for kid in (facts.current, facts.coming, facts.previous) if kid is not None}
+        wanted = {kid for kid in (facts.current, facts.next_key, facts.previous) if kid is not None}
         agree = facts.published == wanted and not facts.set_differs
         text = "the ConfigMap is the file that the configuration's keys make" if agree else _of_set(facts)
         yield Agreement("token key: public set", _verdict(agree), text)
     yield from _takers("token key", facts, "its jwks.json hasn't this key, or it hasn't read it")
-    if facts.coming is not None or facts.previous is not None:
+    if facts.next_key is not None or facts.previous is not None:
         going_on = "one is under way: `python -m slinky_iac keys rotate tokens` goes on"
         yield Agreement("token key: rotation", "differs", going_on)
 
@@ -145,7 +134,7 @@ def slurm_agreements(facts: SlurmFacts, *, jwks: bool, silent: Sequence[str] | N
             f"{', '.join(silent[:8])} don't respond: another key, or down" if silent else "every node responds to slurmctld"
         )
         yield Agreement("slurm.key: nodes", _verdict(not silent), text)
-    if facts.coming is not None or facts.previous is not None:
+    if facts.next_key is not None or facts.previous is not None:
         yield Agreement(
             "slurm.key: rotation", "differs", "one is under way: `python -m slinky_iac keys rotate slurm` goes on"
         )

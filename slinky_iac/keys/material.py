@@ -30,6 +30,16 @@ class KeyMaterial:
         """The raw bytes of the key in use; None where it isn't set."""
         return self.raw.get(key.config)
 
+    def secret(self, name: str) -> bytes | None:
+        """What the configuration value ``name`` holds, a PEM for RSA; None where it isn't set."""
+        found = self.rsa.get(name)
+        return found.pem if found is not None else self.raw.get(name)
+
+    def kid(self, name: str) -> str | None:
+        """Name of an RSA key by its configuration value; None where it isn't set."""
+        found = self.rsa.get(name)
+        return None if found is None else found.kid
+
     def fingerprint(self, name: str) -> str | None:
         """Fingerprint of raw bytes by their configuration value; None where it isn't set."""
         found = self.raw.get(name)

@@ -18,7 +18,7 @@ from slinky_iac.config.values import settings_of
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
 from slinky_iac.fence import fence_faults
-from slinky_iac.keys.catalogue import NEXT_SUFFIX
+from slinky_iac.keys.catalogue import NEXT_SUFFIX, ROTATING, TOKENS
 from slinky_iac.keys.jwks import of_slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.models import SecretState
@@ -26,8 +26,7 @@ from slinky_iac.slurmrest.controller import Pings
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.status.build import status
 from slinky_iac.status.facts import OPERATOR, Facts, facts
-from slinky_iac.status.key_changes import MARKS
-from slinky_iac.status.key_places import TOKEN_KEY, KeyPlace, public_kids
+from slinky_iac.status.key_places import KeyPlace, public_kids
 from slinky_iac.status.model import Answer, Status
 from slinky_iac.status.seen import NOT_ASKED, Configured, Seen, SeenKey, SeenNodeSet
 
@@ -176,7 +175,7 @@ def _key(session: Connection, place: KeyPlace) -> SeenKey:
     raw = secret.data.get(place.entry)
     if raw is None:
         return SeenKey("", None)
-    if place.name == TOKEN_KEY:
+    if place.name == TOKENS.label:
         return _token_key(session, place, raw, secret.written.get(place.entry))
     if place.record is not None:
         return _external(secret, place, raw, place.record)
@@ -220,7 +219,7 @@ def _token_key(session: Connection, place: KeyPlace, raw: bytes, written: int | 
 
 def _configured(stack: str | None) -> Configured:
     own, _ = stack_config.texts(stack)
-    marks = frozenset(own) & {name for each in MARKS.values() for name in each}
+    marks = frozenset(own) & {name for key in ROTATING for name in key.rotation_secrets}
     try:
         return Configured(marks, settings_of(own))
     except ConfigError as error:

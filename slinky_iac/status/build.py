@@ -8,11 +8,12 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.keys.catalogue import JWT, TOKENS
 from slinky_iac.slurm_release import of_protocol
 from slinky_iac.status.facts import Facts
 from slinky_iac.status.history import last_up
 from slinky_iac.status.key_changes import key_changes
-from slinky_iac.status.key_places import JWT_KEY, TOKEN_KEY, KeyPlace
+from slinky_iac.status.key_places import KeyPlace
 from slinky_iac.status.model import Answer, Endpoint, Fence, Key, Reachable, Status, Version
 from slinky_iac.status.nodes import drains, groups
 from slinky_iac.status.seen import NOT_ASKED, Seen
@@ -159,7 +160,7 @@ def _key(place: KeyPlace, seen: Seen) -> Key:
     made = live.made if live.made is not None else place.made
     if not live.fingerprint:
         return Key(place.name, where, known or _only(place), place.made, "differs", f"there is no Secret with {place.entry}")
-    if place.name == TOKEN_KEY:
+    if place.name == TOKENS.label:
         agrees = live.fingerprint.removeprefix("kid ") in place.public
         text = live.text or ("" if agrees else "the stack has published another")
         return Key(place.name, where, live.fingerprint, made, "differs" if text else "same", text)
@@ -194,8 +195,8 @@ def _signs(place: KeyPlace, found: Facts, seen: Seen) -> tuple[str, ...]:
     config = None if configured is None else configured.config
     signing = found.signing
     if not signing and config is not None:  # a stack without a gate: its commands go by the configuration
-        signing = TOKEN_KEY if config.keys.tokens == names.RS256 else JWT_KEY
+        signing = TOKENS.label if config.keys.tokens == names.RS256 else JWT.label
     own = ("this stack",) if place.name == signing else ()
-    if place.name == JWT_KEY:
+    if place.name == JWT.label:
         return ("operator", *own)
-    return own or (("unknown",) if place.name == TOKEN_KEY and not signing else ())
+    return own or (("unknown",) if place.name == TOKENS.label and not signing else ())

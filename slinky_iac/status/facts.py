@@ -11,8 +11,9 @@ from slinky_iac.cluster.pulumi_state import PROVIDER, RELEASE, State, as_written
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.fence import FencePart, fence_parts
-from slinky_iac.key_lifecycle.planned_stop import Holder, daemons, holders
-from slinky_iac.status.key_places import JWT_KEY, SLURM_KEY, KeyPlace, jwt_reference, key_places, signing
+from slinky_iac.keys.catalogue import DAEMON_KEYS
+from slinky_iac.rotation.planned_stop import Holder, daemons, holders
+from slinky_iac.status.key_places import KeyPlace, jwt_reference, key_places, signing
 
 IDENTITY: Final = dynamic("ClusterIdentity")
 OPERATOR: Final = "slurm-operator"
@@ -42,7 +43,7 @@ class Facts:
     signing: str = ""
     """Name of the key that signs this stack's tokens; empty where the state doesn't tell."""
     holders: Mapping[str, tuple[Holder, ...]] = field(default_factory=dict)
-    """What each daemons' key is held in, by its name; see :func:`slinky_iac.key_lifecycle.planned_stop.holders`."""
+    """What each daemons' key is held in, by its name; see :func:`slinky_iac.rotation.planned_stop.holders`."""
     daemons: tuple[Holder, ...] = ()
     """Custom resources whose pods read keys when they start."""
     fence: tuple[FencePart, ...] = ()
@@ -73,7 +74,7 @@ def facts(stack: str, state: State) -> Facts:
         hosts=hosts,
         keys=keys,
         signing=signing(reach_of(own, hosts), keys),
-        holders={SLURM_KEY: holders(state, "slurm"), JWT_KEY: holders(state, "jwt")},
+        holders={key.label: holders(state, key) for key in DAEMON_KEYS},
         daemons=daemons(state),
         fence=fence_parts(state),
     )

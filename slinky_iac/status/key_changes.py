@@ -11,24 +11,16 @@ from collections.abc import Iterator, Mapping
 from typing import Final, Literal
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.key_lifecycle.model import Which
-from slinky_iac.key_lifecycle.planned_stop import REMOVE, UP, StopFacts, planned_stop, reason
+from slinky_iac.keys.catalogue import JWT, ROTATING, SLURM, TOKENS, Key
+from slinky_iac.rotation.planned_stop import REMOVE, UP, StopFacts, plan_of, reason
 from slinky_iac.status.facts import Facts
-from slinky_iac.status.key_places import JWT_KEY, SLURM_KEY, TOKEN_KEY
 from slinky_iac.status.model import KeyChange
 from slinky_iac.status.seen import Seen
 
-_WHICH: Final[Mapping[str, Which]] = {SLURM_KEY: "slurm", JWT_KEY: "jwt", TOKEN_KEY: "tokens"}
-MARKS: Final[Mapping[str, tuple[str, ...]]] = {
-    SLURM_KEY: ("slurmKeyNext", "slurmKeyPrevious"),
-    JWT_KEY: ("jwtKeyNext",),
-    TOKEN_KEY: ("tokenKeyNext", "tokenKeyPrevious"),
-}
-"""Secrets of the configuration that `keys rotate` sets and removes, by the key's name."""
 _HANDED: Final[Mapping[str, str]] = {
-    SLURM_KEY: "slurm.jwks of the pods has another key",
-    JWT_KEY: "its Secret holds another key",
-    TOKEN_KEY: "the public set has another key",
+    SLURM.name: "slurm.jwks of the pods has another key",
+    JWT.name: "its Secret holds another key",
+    TOKENS.name: "the public set has another key",
 }
 _GENERATED: Final[Mapping[str, str]] = {
     REMOVE: "it isn't protected, as keys.protect wants: a stop has begun, or the next `pulumi up` sets it",
@@ -39,43 +31,43 @@ _GENERATED: Final[Mapping[str, str]] = {
 
 def key_changes(found: Facts, seen: Seen) -> tuple[KeyChange, ...] | None:
     """All keys that are being replaced; None where nothing tells of any and the configuration is unknown."""
-    changes = tuple(change for key in _WHICH if (change := _change(key, found, seen)) is not None)
+    changes = tuple(change for key in ROTATING if (change := _change(key, found, seen)) is not None)
     return None if not changes and not seen.configured.known and found.resources else changes
 
 
-def _change(key: str, found: Facts, seen: Seen) -> KeyChange | None:
+def _change(key: Key, found: Facts, seen: Seen) -> KeyChange | None:
     configured = seen.configured.value
     config = None if configured is None else configured.config
-    marks = () if configured is None else tuple(mark for mark in MARKS[key] if mark in configured.marks)
-    answer = seen.keys.get(key)
+    marks = () if configured is None else tuple(mark for mark in key.rotation_secrets if mark in configured.marks)
+    answer = seen.keys.get(key.label)
     besides = answer.value.besides if answer is not None and answer.value is not None else ()
     how = _how(key, config)
     signs = [f"{mark} is set" for mark in marks]
     if besides:
-        signs.append(_HANDED[key])
+        signs.append(_HANDED[key.name])
     if how == "planned stop" and config is not None:
         signs += _stopped(key, config, found, marked=bool(marks))
     if not signs:
         return None
     stack = f" --stack {found.stack}" if found.stack else ""
-    return KeyChange(key, how, tuple(signs), besides, f"python -m slinky_iac keys rotate {_WHICH[key]} --plan{stack}")
+    return KeyChange(key.label, how, tuple(signs), besides, f"python -m slinky_iac keys rotate {key.name} --plan{stack}")
 
 
-def _how(key: str, config: StackConfig | None) -> Literal["under running jobs", "planned stop", "unknown"]:
-    if key == TOKEN_KEY:
+def _how(key: Key, config: StackConfig | None) -> Literal["under running jobs", "planned stop", "unknown"]:
+    if key is TOKENS:
         return "under running jobs"
     if config is None:
         return "unknown"
-    return "under running jobs" if reason(config, _WHICH[key]) is None else "planned stop"
+    return "under running jobs" if reason(config, key) is None else "planned stop"
 
 
-def _stopped(key: str, config: StackConfig, found: Facts, *, marked: bool) -> Iterator[str]:
+def _stopped(key: Key, config: StackConfig, found: Facts, *, marked: bool) -> Iterator[str]:
     """What the state tells about a planned stop."""
-    holders = found.holders.get(key, ())
+    holders = found.holders.get(key.label, ())
     if config.keys.auth != "auth/slurm":
         return
     if config.keys.source == "generated":
-        plan = planned_stop(_WHICH[key], StopFacts(config, holders, found.daemons, blank=not found.resources))
+        plan = plan_of(key, StopFacts(config, holders, found.daemons, blank=not found.resources))
         if plan.under_way and plan.due is not None:
             yield _GENERATED[plan.due.name]
     elif marked:

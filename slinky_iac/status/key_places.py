@@ -9,11 +9,10 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import CONFIG_MAP, SECRET, State, custom, dynamic
 from slinky_iac.cluster.reach import Reach
+from slinky_iac.keys.catalogue import JWT, SLURM, TOKENS
+from slinky_iac.keys.jwks import kids
 from slinky_iac.text import moment
 
-SLURM_KEY: Final = "slurm.key"
-JWT_KEY: Final = "JWT key"
-TOKEN_KEY: Final = "token key"
 EXTERNAL_KEY: Final = dynamic("ExternalKey")
 
 
@@ -42,19 +41,19 @@ def key_places(state: State) -> Iterable[KeyPlace]:
     controller = state.first(custom("Controller"))
     slurm = controller.spec.get("slurmKeyRef")
     places = (
-        (SLURM_KEY, slurm if isinstance(slurm, dict) else {}, "slurmKeyFingerprint"),
-        (JWT_KEY, jwt_reference(controller.spec), "jwtKeyFingerprint"),
+        (SLURM, slurm if isinstance(slurm, dict) else {}, "slurmKeyFingerprint"),
+        (JWT, jwt_reference(controller.spec), "jwtKeyFingerprint"),
     )
     jwks = state.of_key(SECRET, "-slurm-jwks-secret")
-    for name, reference, output in places:
+    for key, reference, output in places:
         if reference:
             secret = str(reference.get("name") or "")
             said = state.outputs.get(output)
             fingerprint = said if isinstance(said, str) else ""
-            beside = jwks.object_name if name == SLURM_KEY else ""
+            beside = jwks.object_name if key is SLURM else ""
             made = _made(state, secret)
             entry, record = str(reference.get("key") or ""), _record(state, secret)
-            yield KeyPlace(name, controller.namespace, secret, entry, fingerprint, made, beside, record=record)
+            yield KeyPlace(key.label, controller.namespace, secret, entry, fingerprint, made, beside, record=record)
     yield from _token_key(state)
 
 
@@ -63,10 +62,10 @@ def _token_key(state: State) -> Iterable[KeyPlace]:
     secret, public = state.of_key(SECRET, "-token-key-secret"), state.of_key(CONFIG_MAP, "-token-jwks")
     if secret:
         yield KeyPlace(
-            TOKEN_KEY,
+            TOKENS.label,
             secret.namespace,
             secret.object_name,
-            names.TOKEN_KEY_ENTRY,
+            TOKENS.file,
             "",
             moment(secret.modified or secret.created),
             public.object_name,
@@ -76,8 +75,6 @@ def _token_key(state: State) -> Iterable[KeyPlace]:
 
 def public_kids(document: object) -> frozenset[str]:
     """Names of the keys in a public set; none where there is none, or it can't be read."""
-    from slinky_iac.keys.jwks import kids  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
-
     try:
         return kids(str(document).encode())
     except ValueError:
@@ -103,5 +100,5 @@ def signing(reach: Reach | None, keys: tuple[KeyPlace, ...]) -> str:
     """Name of the key that signs the stack's tokens, by what its gates say; ``reach`` None: it has no gate, and then two
     keys leave it open (empty)."""
     if reach is not None:
-        return TOKEN_KEY if reach.tokens == names.RS256 else JWT_KEY
-    return "" if any(place.name == TOKEN_KEY for place in keys) else JWT_KEY
+        return TOKENS.label if reach.tokens == names.RS256 else JWT.label
+    return "" if any(place.name == TOKENS.label for place in keys) else JWT.label

@@ -11,10 +11,11 @@ import pytest
 from slinky_iac import names
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.key_lifecycle import jwt, model, planned_stop, scripts, slurm, tokens
 from slinky_iac.key_lifecycle.cli import DIFFERS, WAITS
-from slinky_iac.key_lifecycle.model import Host, Role, State, Turn
-from slinky_iac.key_lifecycle.pods import ANNOTATION, FILE
+from slinky_iac.keys.catalogue import SLURM, Role
+from slinky_iac.rotation import host_scripts, jwt, model, planned_stop, slurm, tokens
+from slinky_iac.rotation.cluster import FILE
+from slinky_iac.rotation.model import Host, State, Turn
 from slinky_iac.slurmrest.signing import held
 from tests.clusters import recorded
 from tests.program import Registered, Secret
@@ -43,7 +44,7 @@ def test_names_of_secrets_entries_files_and_annotations() -> None:
     config = load(outside())
     assert (config.keys.slurm_key_entry, config.keys.jwt_key_entry) == ("slurm.key", "jwt_hs256.key")
     assert (names.TOKEN_KEY_ENTRY, names.JWKS_FILE, names.SLURM_JWKS_FILE) == ("token.pem", "jwks.json", "slurm.jwks")
-    assert (ANNOTATION, names.ANNOTATION_JWT_KEY) == ("slinky-iac/slurm-jwks", "slinky-iac/jwt-key")
+    assert (SLURM.annotation, names.ANNOTATION_JWT_KEY) == ("slinky-iac/slurm-jwks", "slinky-iac/jwt-key")
     assert (names.ANNOTATION_TOKEN_KEYS, FILE) == ("slinky-iac/token-keys", "/etc/slurm-jwks/slurm.jwks")
 
 
@@ -117,19 +118,21 @@ def test_steps_turns_and_exit_codes_of_keys_rotate() -> None:
 @pytest.mark.parametrize("file", ["slurm.jwks", "slurm.key", "jwt_hs256.key", "jwks.json"])
 def test_marks_that_scripts_leave_on_hosts(file: str) -> None:
     digest = sha256(b"{}").hexdigest()
-    placed = scripts.File(file, b"{}")
-    assert f"mark {file}.read {digest}" in scripts.change(Host("h", (Role.SLURMD,)), [placed]).splitlines()
-    stopped = scripts.replaced(Host("h", (Role.SLURMD,)), placed).splitlines()
+    placed = host_scripts.File(file, b"{}")
+    assert f"mark {file}.read {digest}" in host_scripts.change(Host("h", (Role.SLURMD,)), [placed]).splitlines()
+    stopped = host_scripts.replaced(Host("h", (Role.SLURMD,)), placed).splitlines()
     assert stopped.index(f"mark {file}.read begun") < stopped.index(f"mark {file}.read {digest}")
-    assert scripts.mark([placed]).splitlines().count(f"mark {file}.read {digest}") == 1
+    assert host_scripts.mark([placed]).splitlines().count(f"mark {file}.read {digest}") == 1
 
 
 def test_lines_that_scripts_print_for_us() -> None:
     digest = sha256(b"{}").hexdigest()
-    found = scripts.told(f"Welcome\nslinky-iac: slurm.jwks {digest} {digest}\nslinky-iac: slurm.key {digest} never\n")
+    found = host_scripts.parse_report(
+        f"Welcome\nslinky-iac: slurm.jwks {digest} {digest}\nslinky-iac: slurm.key {digest} never\n"
+    )
     assert found == {
-        "slurm.jwks": scripts.Seen(digest, read=True),
-        "slurm.key": scripts.Seen(digest, read=False),
+        "slurm.jwks": host_scripts.Seen(digest, read=True),
+        "slurm.key": host_scripts.Seen(digest, read=False),
     }
-    assert scripts.told(f"slinky-iac: slurm.key {digest} begun")["slurm.key"].cut
-    assert 'echo "slinky-iac: slurm.key ' in scripts.look(["slurm.key"])
+    assert host_scripts.parse_report(f"slinky-iac: slurm.key {digest} begun")["slurm.key"].cut
+    assert 'echo "slinky-iac: slurm.key ' in host_scripts.look(["slurm.key"])

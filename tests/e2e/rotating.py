@@ -18,9 +18,9 @@ from lab.slurm import cluster, conf, keys, site
 from lab.stacks import Stack, imported_keys
 from slinky_iac.config.load import load
 from slinky_iac.errors import SlurmrestAuthError
-from slinky_iac.key_lifecycle import scripts
-from slinky_iac.key_lifecycle.hosts import Via, hosts_of
 from slinky_iac.keys.jwks import slurm_jwks as jwks
+from slinky_iac.rotation import host_scripts
+from slinky_iac.rotation.hosts import Via, hosts_of
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.signing import SigningKey
@@ -112,12 +112,12 @@ def lab_has(slurm_key: bytes, jwt_key: bytes) -> None:
 
 def has_taken_part_before(world: World) -> None:
     """Hosts as a first rotation leaves them, so that none of their daemons is restarted while jobs run."""
-    document = [scripts.File("slurm.jwks", jwks(imported_keys()["slurmKey"]))]
+    document = [host_scripts.File("slurm.jwks", jwks(imported_keys()["slurmKey"]))]
     hosts = hosts_of(load({name.split(":")[1]: section for name, section in settings(2).items()}))
     for host in hosts:
         ran = subprocess.run(
             Via(VIA).command(host),
-            input=scripts.change(host, document),
+            input=host_scripts.change(host, document),
             text=True,
             check=False,
             env={**os.environ, **world.env},

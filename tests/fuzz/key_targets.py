@@ -5,10 +5,10 @@ from __future__ import annotations
 import base64
 
 from slinky_iac.errors import KeyMaterialError
-from slinky_iac.key_lifecycle import scripts
 from slinky_iac.keys.jwks import difference, of_slurm_jwks, public_set, slurm_jwks
 from slinky_iac.keys.raw import check, decode, fingerprint, is_like_a_passphrase
 from slinky_iac.keys.rsa import decode as decode_rsa
+from slinky_iac.rotation import host_scripts
 from slinky_iac.status.key_places import public_kids
 from tests.fuzz.target import SECRET, Target
 from tests.raw_keys import raw_key, text_key
@@ -50,10 +50,10 @@ def _public(data: bytes) -> str:
 def _host(data: bytes) -> None:
     """What a script on a host printed, and what a shell may quote of the key in it."""
     said = data.decode("utf-8", "replace")
-    for seen in scripts.told(said).values():
+    for seen in host_scripts.parse_report(said).values():
         assert isinstance(seen.read, bool)
     script = f"x <<'KEY'\n{base64.b64encode(SECRET.encode()).decode()}\nKEY\n"
-    scripts.without_key(said, script)
+    host_scripts.without_key(said, script)
 
 
 TARGETS = (
@@ -69,7 +69,10 @@ TARGETS = (
     Target("token-set", SETS, _public, ()),
     Target(
         "host-script-output",
-        (f"{scripts.MARK} slurm.key {'a' * 64} {'a' * 64}\n{scripts.MARK} x y\n".encode(), b"sh: KEY: not found\n"),
+        (
+            f"{host_scripts.MARK} slurm.key {'a' * 64} {'a' * 64}\n{host_scripts.MARK} x y\n".encode(),
+            b"sh: KEY: not found\n",
+        ),
         _host,
         (),
     ),

@@ -26,9 +26,9 @@ from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.config.values import values_of
 from slinky_iac.drain.settings import gates, outside_hosts
 from slinky_iac.errors import PreviewError, SlinkyError, StateError
-from slinky_iac.key_lifecycle import material
-from slinky_iac.key_lifecycle.engine import Engine, others_that_change
 from slinky_iac.pulumi_command import Runner
+from slinky_iac.rotation import snapshot
+from slinky_iac.rotation.engine import Engine, others_that_change
 from slinky_iac.slurm_drift.ask import expected
 from slinky_iac.stack_config import configured_file
 from slinky_iac.status.facts import facts
@@ -101,7 +101,7 @@ def _material(data: bytes) -> None:
     def run(words: Sequence[str], **_options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(list(words), 0, _text(data), "")
 
-    material.read(Engine("prod", run))
+    snapshot.read(Engine("prod", run))
 
 
 def _sections(data: bytes) -> str:

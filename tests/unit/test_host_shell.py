@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.key_lifecycle import scripts
-from slinky_iac.key_lifecycle.model import Host, Role
-from slinky_iac.key_lifecycle.scripts import File
+from slinky_iac.keys.catalogue import Role
+from slinky_iac.rotation import host_scripts
+from slinky_iac.rotation.host_scripts import File
+from slinky_iac.rotation.model import Host
 from tests.unit.handoff.made import KEYS
 from tests.unit.handoff.scratch import Scratch, scratch
 
@@ -46,13 +47,13 @@ def piped(scratch: Scratch, text: str) -> subprocess.CompletedProcess[str]:
 
 def rotate(scratch: Scratch) -> Script:
     """The script of `keys rotate`, in this host's folder."""
-    text = scripts.change(Host("h", (Role.SLURMDBD,)), FILES, folder=str(scratch.root / "etc/slurm"))
+    text = host_scripts.change(Host("h", (Role.SLURMDBD,)), FILES, folder=str(scratch.root / "etc/slurm"))
     return lambda: piped(scratch, text)
 
 
 def replaced(scratch: Scratch) -> Script:
     """The script of a planned stop."""
-    text = scripts.replaced(Host("h", (Role.SLURMDBD,)), FILES[0], folder=str(scratch.root / "etc/slurm"))
+    text = host_scripts.replaced(Host("h", (Role.SLURMDBD,)), FILES[0], folder=str(scratch.root / "etc/slurm"))
     return lambda: piped(scratch, text)
 
 
@@ -146,7 +147,7 @@ def test_a_link_of_another_user_to_a_folder_of_root_s_is_seen_through(scratch: S
     folder = set_up(scratch)
     folder.chmod(0o777)
     (tmp_path / "slurm").symlink_to(folder)
-    text = scripts.change(Host("h", (Role.SLURMDBD,)), FILES, folder=str(tmp_path / "slurm"))
+    text = host_scripts.change(Host("h", (Role.SLURMDBD,)), FILES, folder=str(tmp_path / "slurm"))
     done = piped(scratch, text)
     assert done.returncode != 0
     assert f"{folder} belongs to" in done.stderr
@@ -220,6 +221,6 @@ def test_a_key_in_the_place_of_which_a_folder_lies_is_not_put_into_that_folder(s
 def test_a_look_does_not_wait_for_what_is_no_file(scratch: Scratch) -> None:
     folder = set_up(scratch)
     os.mkfifo(folder / "slurm.key.read")
-    text = scripts.look(["slurm.key"], folder=str(folder))
+    text = host_scripts.look(["slurm.key"], folder=str(folder))
     done = piped(scratch, text)
-    assert not scripts.told(done.stdout)["slurm.key"].read
+    assert not host_scripts.parse_report(done.stdout)["slurm.key"].read

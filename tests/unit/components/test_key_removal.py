@@ -6,8 +6,8 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import State
-from slinky_iac.key_lifecycle.model import Which
-from slinky_iac.key_lifecycle.planned_stop import holders
+from slinky_iac.keys.catalogue import BY_NAME, KeyName
+from slinky_iac.rotation.planned_stop import holders
 from tests.clusters import recorded
 from tests.program import Recording, Registered
 from tests.stacks import FORMS
@@ -24,16 +24,16 @@ STAYING = (
 """What other stacks, or the queue, live on."""
 
 
-def removed_with(recording: Recording, which: Which) -> list[Registered]:
+def removed_with(recording: Recording, which: KeyName) -> list[Registered]:
     """What `pulumi destroy --target KEY --target-dependents` removes."""
     state = State.read({"urn": r.urn, "type": r.type, "protect": r.protect} for r in recording.resources)
-    first = holders(state, which)[0].urn
+    first = holders(state, BY_NAME[which])[0].urn
     return [r for r in recording.resources if r.urn == first or first in recording.before(r)]
 
 
 @pytest.mark.parametrize("stack", FORMS)
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
-def test_all_daemons_and_their_gates_go_with_a_key_and_nothing_that_others_live_on(stack: str, which: Which) -> None:
+def test_all_daemons_and_their_gates_go_with_a_key_and_nothing_that_others_live_on(stack: str, which: KeyName) -> None:
     recording = recorded(stack, logins=LOGINS)
     gone = removed_with(recording, which)
     kinds = {r.type for r in gone}
@@ -46,7 +46,7 @@ def test_all_daemons_and_their_gates_go_with_a_key_and_nothing_that_others_live_
 
 
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
-def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which: Which) -> None:
+def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which: KeyName) -> None:
     keys = {"source": "external", "slurmKeySecret": "ours", "jwtKeySecret": "theirs"}
     recording = recorded("all-in-kubernetes", keys=keys, cluster={"createNamespace": False})
     gone = removed_with(recording, which)
@@ -57,9 +57,9 @@ def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which:
 
 @pytest.mark.parametrize("stack", FORMS)
 @pytest.mark.parametrize("which", ["slurm", "jwt"])
-def test_nothing_else_that_is_protected_stands_in_the_way(stack: str, which: Which) -> None:
+def test_nothing_else_that_is_protected_stands_in_the_way(stack: str, which: KeyName) -> None:
     recording = recorded(stack, logins=LOGINS)
     state = State.read({"urn": r.urn, "type": r.type, "protect": r.protect} for r in recording.resources)
-    lifted = {holder.urn for holder in holders(state, which) if holder.protected}
+    lifted = {holder.urn for holder in holders(state, BY_NAME[which]) if holder.protected}
     assert lifted
     assert {r.urn for r in removed_with(recording, which) if r.protect} == lifted

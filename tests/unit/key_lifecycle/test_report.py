@@ -13,14 +13,16 @@ import pytest
 
 from slinky_iac import cli as top
 from slinky_iac.errors import RotationError
-from slinky_iac.key_lifecycle import cli, scripts
-from slinky_iac.key_lifecycle.hosts import Via, hosts_of
-from slinky_iac.key_lifecycle.jwt import rotation as jwt_rotation
-from slinky_iac.key_lifecycle.model import Host, Role
+from slinky_iac.key_lifecycle import cli
 from slinky_iac.key_lifecycle.report import age, jwt_agreements, slurm_agreements
-from slinky_iac.key_lifecycle.slurm import rotation as slurm_rotation
+from slinky_iac.keys.catalogue import Role
+from slinky_iac.rotation import host_scripts
+from slinky_iac.rotation.hosts import Via, hosts_of
+from slinky_iac.rotation.jwt import plan_of as jwt_plan
+from slinky_iac.rotation.model import Host
+from slinky_iac.rotation.slurm import plan_of as slurm_plan
 from tests.stacks import form
-from tests.unit.key_lifecycle.test_plans import BOTH, CALM, NEW, OLD, REST, UNASKED
+from tests.unit.rotation.test_plans import BOTH, CALM, NEW, OLD, REST, UNASKED
 
 
 def verdicts(rows: object) -> dict[str, str]:
@@ -102,7 +104,7 @@ def test_a_way_to_the_hosts_names_each() -> None:
 def test_a_shell_that_quotes_what_it_reads_shows_no_key(shell: str, tmp_path: Path) -> None:
     """Such as one that isn't POSIX's: root's own on a host may be any."""
     host, key = Host("metal-1", (Role.SLURMD,)), secrets.token_bytes(200)
-    script = scripts.change(host, [scripts.File("slurm.key", key)], folder=str(tmp_path / "none"))
+    script = host_scripts.change(host, [host_scripts.File("slurm.key", key)], folder=str(tmp_path / "none"))
     with pytest.raises(RotationError) as caught:
         Via(shell).script(host, script)
     message, encoded = str(caught.value), base64.b64encode(key).decode()
@@ -120,31 +122,31 @@ def arguments(*words: str) -> argparse.Namespace:
 
 
 def test_a_plan_shows_all_steps_and_the_hosts_commands_of_the_one_that_is_due() -> None:
-    text = cli._words(jwt_rotation(BOTH), arguments("jwt", "--stack", "prod"))
+    text = cli._words(jwt_plan(BOTH), arguments("jwt", "--stack", "prod"))
     assert [line[:3] for line in text.splitlines() if line[:1] == "["] == ["[x]", "[x]", "[>]", "[ ]"]
     assert "keys rotate jwt --stack prod --script dbd | ssh root@dbd sh -s" in text
     assert text.index("--script dbd") < text.index("--script ctl")
 
 
 def test_the_hosts_commands_are_for_the_folder_that_was_named() -> None:
-    text = cli._words(jwt_rotation(BOTH), arguments("jwt", "--folder", "/opt/my slurm"))
+    text = cli._words(jwt_plan(BOTH), arguments("jwt", "--folder", "/opt/my slurm"))
     assert "keys rotate jwt --folder '/opt/my slurm' --script dbd | ssh root@dbd sh -s" in text
 
 
 def test_a_plan_fits_a_terminal_but_for_commands_which_are_copied_whole() -> None:
-    for plan in (jwt_rotation(BOTH), slurm_rotation(replace(CALM, coming=NEW, confirmed=UNASKED))):
-        lines = cli._words(plan, arguments(plan.which)).splitlines()
+    for plan in (jwt_plan(BOTH), slurm_plan(replace(CALM, next_key=NEW, confirmed=UNASKED))):
+        lines = cli._words(plan, arguments(plan.key.name)).splitlines()
         assert max(len(line) for line in lines[:-1] if "--script" not in line) <= 100
 
 
 def test_a_plan_at_rest_has_no_mark_and_says_how_to_begin() -> None:
-    text = cli._words(slurm_rotation(replace(CALM, confirmed=UNASKED)), arguments("slurm"))
+    text = cli._words(slurm_plan(replace(CALM, confirmed=UNASKED)), arguments("slurm"))
     assert "[x]" not in text
     assert "--start` begins one" in text
 
 
 def test_a_plan_for_machines_has_a_number_for_its_shape(capsys: pytest.CaptureFixture[str]) -> None:
-    cli._told(arguments("jwt", "--json"), {"rotation": cli._plain(jwt_rotation(BOTH), arguments("jwt"))}, "")
+    cli._told(arguments("jwt", "--json"), {"rotation": cli._plain(jwt_plan(BOTH), arguments("jwt"))}, "")
     shown = json.loads(capsys.readouterr().out)
     assert shown["schema"] == 1
     assert [step["state"] for step in shown["rotation"]["steps"]] == ["done", "done", "now", "later"]
