@@ -75,34 +75,14 @@ class OperatorVersion:
         return self.minor >= 1
 
     @property
-    def has_login_strategy(self) -> bool:
-        """Whether LoginSet has ``strategy`` (1.1.0 on)."""
-        return self.minor >= 1
-
-    @property
     def drops_empty_values(self) -> bool:
         """Whether false, 0 and empty texts are left out of pods without a word (1.1.0 on, ``structutils/kube.go``)."""
         return self.minor >= 1
 
     @property
-    def has_scheduled_update(self) -> bool:
-        """Whether NodeSet knows ScheduledUpdate, ``pinToNode`` and ``oversubscribeNode`` (1.2.0 on)."""
-        return self.minor >= 2
-
-    @property
     def has_node_ports(self) -> bool:
         """Whether ``service.nodePort`` is read for other kinds than LoginSet (1.1.1 on; no 1.0 does)."""
         return self >= OperatorVersion(1, 1, 1)
-
-    @property
-    def has_taint_kube_nodes(self) -> bool:
-        """Whether ``taintKubeNodes`` is in the schema and works (1.0.0 to 1.0.3 and 1.1.0)."""
-        return self < OperatorVersion(1, 0, 4) or self == OperatorVersion(1, 1, 0)
-
-    @property
-    def has_inplace_reconfigure(self) -> bool:
-        """Whether Controller has ``inplaceReconfigure`` (1.2.0 on)."""
-        return self.minor >= 2
 
     @property
     def prunes_slurm_conf(self) -> bool:

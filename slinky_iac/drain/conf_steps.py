@@ -45,10 +45,6 @@ class ConfLines:
     partitions: Mapping[str, str] = field(default_factory=dict)
     hosts: Mapping[str, str] = field(default_factory=dict)
 
-    def with_more(self, other: ConfLines) -> ConfLines:
-        """The lines of both; where both have one, this one's."""
-        return ConfLines({**other.partitions, **self.partitions}, {**other.hosts, **self.hosts})
-
 
 @dataclass(frozen=True)
 class Leaving:

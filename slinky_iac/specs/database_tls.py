@@ -6,13 +6,10 @@ that change are used from the next one on.
 
 from __future__ import annotations
 
-from typing import Final
-
 from slinky_iac.config.sections import DatabaseTls
 from slinky_iac.specs.shared import Spec
 
 CA, CLIENT = "/etc/slinky-database-tls/ca", "/etc/slinky-database-tls/client"
-PARAMETER: Final = "StorageParameters"
 
 
 def database_tls_parameters(tls: DatabaseTls) -> str:
