@@ -213,7 +213,7 @@ class ScaleIn(Everybody):
             case "drains" if node is not None:
                 node.drain, node.reason, node.user, node.resume_after = True, f"{PERSON} bad DIMM {number}", "root", None
             case "undrains" if node is not None:
-                if node.name in self.doomed_nodes():
+                if any(each.node == node.name for each in self.w.pods.values() if each.name in self.given_up()):
                     self.taken_back.setdefault(node.name, ("R1", self.w.next_job))
                 node.drain, node.reason, node.resume_after = False, "", None
             case "edits" | "edits all" if pod is not None and pod.name not in self.doomed():
@@ -263,7 +263,7 @@ class ScaleIn(Everybody):
         else:
             pod = pick([pod for pod in w.pods.values() if not pod.running and not pod.terminating], number)
             if pod is not None:
-                if pod.name in before:
+                if pod.name in self.given_up():
                     self.taken_back.setdefault(pod.node, ("R3", w.next_job))
                 w.register(pod)
                 pod.ready, pod.ready_changed = what == "starts ready", w.now
@@ -286,6 +286,10 @@ class ScaleIn(Everybody):
         """Pods beyond the replicas asked for: what the last write gave up, until they are gone."""
         count = len(self.w.pods) - self.w.replicas
         return {pod.name for pod in self.w.ranked()[:count]} if count > 0 else set()
+
+    def given_up(self) -> set[str]:
+        """The same, and what was doomed before readiness turned the operator to others: it may turn back."""
+        return self.doomed() | self.turned_from
 
     def doomed_nodes(self) -> set[str]:
         doomed = self.doomed()

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac import names
-from slinky_iac.drain.observe import REUSED_S, job_view, look, node_view, nodeset_view, pod_view, reservation_view
+from slinky_iac.drain.observe import REST, REUSED_S, job_view, look, node_view, nodeset_view, pod_view, reservation_view
 from slinky_iac.kube.models import NodeSetState, Pod, Ref
 from slinky_iac.slurmrest.shared import SharedJobs
 from tests.unit import builders
@@ -216,6 +216,21 @@ def test_a_list_of_jobs_is_waited_by_for_half_a_minute_and_no_longer():
         first = seen(client)
         slurm.ticks.now = first.answers.jobs.answered + REUSED_S - 1
         again = seen(client, first.answers)
+        assert (jobs_asked(slurm), again.whole) == (1, False)
+        slurm.ticks.now += 2
+        seen(client, again.answers)
+        assert jobs_asked(slurm) == 2
+
+
+def test_a_list_that_took_long_is_waited_by_for_four_times_as_long():
+    slurm = drained(FakeSlurm(changed=False))
+    with slurm.client(shared=SharedJobs()) as client:
+        first = seen(client)
+        took = 50.0
+        slow = replace(first.answers, jobs=replace(first.answers.jobs, asked=first.answers.jobs.answered - took))
+        client._shared._questions[next(iter(client._shared._questions))].answer = slow.jobs
+        slurm.ticks.now = slow.jobs.answered + REST * took - 1
+        again = seen(client, slow)
         assert (jobs_asked(slurm), again.whole) == (1, False)
         slurm.ticks.now += 2
         seen(client, again.answers)
