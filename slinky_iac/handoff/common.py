@@ -32,11 +32,12 @@ LIBRARY = Path(__file__).with_name("check.sh")
 class Known:
     """What the configuration alone doesn't say.
 
-    ``fingerprints`` of slurm.key and the JWT key, None where nobody knows them yet. ``slurmctld_address``: where outside
+    ``slurm_key`` and ``jwt_key``: fingerprints, None where they aren't known yet. ``slurmctld_address``: where outside
     hosts reach a slurmctld that is in Kubernetes.
     """
 
-    fingerprints: tuple[str | None, str | None] = (None, None)
+    slurm_key: str | None = None
+    jwt_key: str | None = None
     slurmctld_address: str | None = None
     slurm_jwks: str | None = None
     """Fingerprint of slurm.jwks, which a host needs while slurm.key is being replaced under running jobs: with slurm.key
@@ -105,7 +106,7 @@ def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check
 
     ``runs_as_root``: the daemon, so that the files may be root's; the others run as slurm and couldn't read them.
     """
-    files = {SLURM_KEY: known.fingerprints[0] or "", SLURM_JWKS: known.slurm_jwks}
+    files = {SLURM_KEY: known.slurm_key or "", SLURM_JWKS: known.slurm_jwks}
     owner = () if runs_as_root else ("slurm",)
     return tuple(("check_key", path, wanted, *owner) for path, wanted in files.items() if wanted is not None)
 
@@ -113,11 +114,11 @@ def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check
 def keys(config: StackConfig, known: Known, *, jwt: bool) -> tuple[KeyPlace, ...]:
     """Places of slurm.key and, with ``jwt``, of the JWT key."""
     slurm = config.secret_of(SLURM)
-    places = [(names.SLURM_KEY_FILE, SLURM_KEY, slurm, known.fingerprints[0])]
+    places = [(names.SLURM_KEY_FILE, SLURM_KEY, slurm, known.slurm_key)]
     if known.slurm_jwks is not None:
         places.append((names.SLURM_JWKS_FILE, SLURM_JWKS, slurm, known.slurm_jwks or None))
     if jwt:
-        places.append((names.JWT_KEY_FILE, JWT_KEY, config.secret_of(JWT), known.fingerprints[1]))
+        places.append((names.JWT_KEY_FILE, JWT_KEY, config.secret_of(JWT), known.jwt_key))
     return tuple(
         KeyPlace(name=name, path=path, fingerprint=fingerprint, fetch=_fetch(config, place, path))
         for name, path, place, fingerprint in places

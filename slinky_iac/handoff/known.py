@@ -14,7 +14,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.handoff.common import Known
-from slinky_iac.keys.catalogue import DAEMON_KEYS
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.reach import kube_connection
@@ -41,13 +41,13 @@ def known(
     if held is None and config.keys.source == "imported":
         held = _imported(stack, run)
     if held is not None:
-        prints = (fingerprint(held[names.SLURM_KEY_FILE]), fingerprint(held[names.JWT_KEY_FILE]))
-        jwks = fingerprint(held[names.SLURM_JWKS_FILE]) if names.SLURM_JWKS_FILE in held else None
-        return Known(prints, address, slurm_jwks=jwks, token_set=public)
+        prints = {file: fingerprint(raw) for file, raw in held.items()}
+        slurm, jwt, jwks = (prints.get(file) for file in (SLURM.file, JWT.file, names.SLURM_JWKS_FILE))
+        return Known(slurm, jwt, address, slurm_jwks=jwks, token_set=public)
     outputs = _outputs(stack, run)
-    found = [outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint")]
+    found = (outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint"))
     slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
-    return Known((slurm, jwt), address, slurm_jwks="" if two_slurm_keys else None, token_set=public)
+    return Known(slurm, jwt, address, slurm_jwks="" if two_slurm_keys else None, token_set=public)
 
 
 def _token_set(stack: str | None, config: StackConfig, run: Runner) -> str | None:

@@ -67,7 +67,7 @@ def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> H
 
 
 def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
-    if None in known.fingerprints:
+    if None in (known.slurm_key, known.jwt_key):
         how = {
             "generated": "they are made by `pulumi up`: render again after it",
             "imported": "render again with the stack's passphrase at hand, or after `pulumi up`",
@@ -110,7 +110,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     checks = [
         *common.common(config, "/usr/sbin/slurmctld"),
         *common.slurm_key_checks(known),
-        ("check_key", JWT_KEY, known.fingerprints[1] or "", "slurm"),
+        ("check_key", JWT_KEY, known.jwt_key or "", "slurm"),
         *common.parameters(conf, required(config), known),
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
@@ -149,7 +149,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
     checks = [
         *common.common(config, "/usr/sbin/slurmdbd"),
         *common.slurm_key_checks(known),
-        ("check_key", JWT_KEY, known.fingerprints[1] or "", "slurm"),
+        ("check_key", JWT_KEY, known.jwt_key or "", "slurm"),
         *(("check_parameter", conf, key, value) for key, value in own.items()),
         *common.parameters(conf, shared, known),
         ("check_running", "slurmdbd"),

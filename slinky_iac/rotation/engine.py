@@ -31,6 +31,7 @@ class Engine:
     run: Run = subprocess.run
     policies: tuple[str, ...] = ()
     """Options that name a policy pack, for every update and for the preview before it; a destroy knows no policies."""
+    read_state: Callable[[str | None], State] = export
     checked: bool = False
     """Whether this process has seen that nothing but keys would change. A preview takes as long as an update."""
 
@@ -45,7 +46,7 @@ class Engine:
 
     def resources(self) -> State:
         """The resources in the stack's state."""
-        return export(self.stack)
+        return self.read_state(self.stack)
 
     def set_key(self, name: str, raw: bytes) -> None:
         """Set a secret of the configuration to a key, which goes by standard input: arguments can be read by others."""

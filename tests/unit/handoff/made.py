@@ -14,7 +14,7 @@ from tests.clusters import RAW_KEYS
 from tests.stacks import sections
 
 KEYS = {"slurm.key": RAW_KEYS[0], "jwt_hs256.key": RAW_KEYS[1]}
-KNOWN = Known(fingerprints=(fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1])), slurmctld_address="192.0.2.9")
+KNOWN = Known(fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1]), slurmctld_address="192.0.2.9")
 FORMS = {"folder": render_folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
 
 

@@ -202,16 +202,15 @@ def answering(outputs: dict[str, Any], *, decrypts: bool = True, name: str = "al
 
 def test_fingerprints_are_those_of_the_imported_keys() -> None:
     found = known(None, form("all-outside"), None, None, answering({}))
-    assert found.fingerprints == (fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1]))
+    assert (found.slurm_key, found.jwt_key) == (fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1]))
 
 
 def test_without_the_passphrase_the_last_up_s_outputs_tell_them_or_nobody_does() -> None:
     outputs = {"slurmKeyFingerprint": "SHA256:abc", "jwtKeyFingerprint": "not known: the Secret was made outside"}
-    assert known(None, form("all-outside"), None, None, answering(outputs, decrypts=False)).fingerprints == (
-        "SHA256:abc",
-        None,
-    )
-    assert known(None, form("all-in-kubernetes"), None, None, answering({})).fingerprints == (None, None)
+    found = known(None, form("all-outside"), None, None, answering(outputs, decrypts=False))
+    assert (found.slurm_key, found.jwt_key) == ("SHA256:abc", None)
+    found = known(None, form("all-in-kubernetes"), None, None, answering({}))
+    assert (found.slurm_key, found.jwt_key) == (None, None)
 
 
 @pytest.mark.parametrize(("given", "told"), [(None, "192.0.2.50"), ("192.0.2.60", "192.0.2.60")])

@@ -120,36 +120,34 @@ def test_a_note_that_comes_for_the_first_time_is_of_keys() -> None:
     assert others_that_change(json.dumps({"steps": [before]})) == []
 
 
-def test_nothing_is_applied_where_more_than_keys_would_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slinky_iac.rotation.engine.export", lambda _stack: State())
+def test_nothing_is_applied_where_more_than_keys_would_change() -> None:
+    state: list[dict[str, Any]] = []
     pulumi = Pulumi(preview=preview(("update", NODESET)))
     with pytest.raises(RotationError, match="would change more than keys: gpu"):
-        Engine(None, pulumi).update_keys(lambda _line: None)
+        Engine(None, pulumi, read_state=lambda _stack: State.read(state)).update_keys(lambda _line: None)
     assert [command[1] for command in pulumi.commands] == ["preview"]
 
 
-def test_the_protection_is_lifted_for_key_secrets_only(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_protection_is_lifted_for_key_secrets_only() -> None:
     state = [
         {"type": "kubernetes:core/v1:Secret", "urn": HEAD + KEYS, "protect": True},
         {"type": "kubernetes:core/v1:Secret", "urn": HEAD + DATABASE, "protect": True},
         {"type": "kubernetes:core/v1:Secret", "urn": HEAD + KEYS.replace("jwt", "slurm")},
     ]
-    monkeypatch.setattr("slinky_iac.rotation.engine.export", lambda _stack: State.read(state))
     pulumi = Pulumi(preview=preview(("replace", KEYS)))
-    Engine(None, pulumi).update_keys(lambda _line: None)
+    Engine(None, pulumi, read_state=lambda _stack: State.read(state)).update_keys(lambda _line: None)
     assert [c[1:4] for c in pulumi.commands if c[1] == "state"] == [["state", "unprotect", HEAD + KEYS]]
     assert [c[1] for c in pulumi.commands] == ["state", "preview", "up"]
 
 
-def test_it_is_looked_at_once_a_process_what_else_would_change(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("slinky_iac.rotation.engine.export", lambda _stack: State())
+def test_it_is_looked_at_once_a_process_what_else_would_change() -> None:
     pulumi = Pulumi(preview=preview(("replace", KEYS)))
-    engine = Engine(None, pulumi)
+    engine = Engine(None, pulumi, read_state=lambda _stack: State())
     for _ in range(2):
         engine.update_keys(lambda _line: None)
     assert [c[1] for c in pulumi.commands] == ["preview", "up", "up"]
     begun = Pulumi()
-    engine = Engine(None, begun)
+    engine = Engine(None, begun, read_state=lambda _stack: State())
     engine.settled()
     engine.update_keys(lambda _line: None)
     assert [c[1] for c in begun.commands] == ["preview", "up"]
