@@ -24,11 +24,11 @@ from slinky_iac.errors import SlinkyError
 from slinky_iac.handoff import cli as handoff
 from slinky_iac.init import cli as init
 from slinky_iac.key_lifecycle import cli as key_lifecycle
+from slinky_iac.output import INTERRUPTED, UNREAD
 from slinky_iac.preflight import cli as preflight
 from slinky_iac.rights import cli as rights
 from slinky_iac.slurm_drift import cli as slurm_drift
 from slinky_iac.status import cli as status
-from slinky_iac.terminal import INTERRUPTED
 from slinky_iac.text import printable
 
 MODULE: Final = "python -m slinky_iac"
@@ -39,8 +39,6 @@ PAGES: Final[dict[str, Callable[[], str]]] = {
     "cli": lambda: command_page.page(parser()),
 }
 """Pages of docs/ that are made from the code."""
-UNREAD: Final = 141
-"""Exit code where nobody reads the answer to its end: as a shell's own, after SIGPIPE."""
 
 
 class Command(Protocol):

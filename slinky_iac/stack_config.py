@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from slinky_iac.check.judge import judge
+from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import parse, project_of, text_of
 from slinky_iac.config.values import Values, own_names, values_of
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import ROTATION_SECRETS
-from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 
 
 def configured(

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 
 from slinky_iac import state_code
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.pulumi_command import Runner, run_pulumi
+from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
+from slinky_iac.output import FOUND, as_json
 
 HELP = "does the stack's state hold code that isn't this program's? Ask before an engine loads a state that others can write"
-FOREIGN = 6
 NEXT = (
     "Somebody who can write to the backend may have put it there, to run it with your rights. Don't run `pulumi` on this"
     " stack. Compare with an earlier version of the state in the backend, import a good one (`pulumi stack import`), and"
@@ -33,10 +32,10 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
     """Look and tell. Raises StateError; returns the exit code."""
     found = look(arguments.stack, decrypted=not arguments.encrypted, allow=arguments.allow, pulumi=pulumi)
     if arguments.json:
-        print(json.dumps({"schema": 1, "foreign": list(found)}, indent=2))
+        print(as_json({"foreign": list(found)}))
     else:
         print("\n".join([*found, NEXT]) if found else "the state holds no foreign code")
-    return FOREIGN if found else 0
+    return FOUND if found else 0
 
 
 def look(

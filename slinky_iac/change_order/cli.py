@@ -20,7 +20,7 @@ from slinky_iac.change_order.render_markdown import markdown
 from slinky_iac.change_order.render_table import table
 from slinky_iac.config.fields import parse_duration
 from slinky_iac.errors import PreviewError
-from slinky_iac.terminal import WIDEST, seen_width, wants_colour
+from slinky_iac.output import WIDEST, seen_width, wants_colour
 
 if TYPE_CHECKING:
     from slinky_iac.change_order.limits import Verdict

@@ -2,26 +2,24 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 
+from slinky_iac import output
 from slinky_iac.change_order.limits import Verdict
 from slinky_iac.change_order.model import ChangeOrder
 from slinky_iac.text import stamp
 
-SCHEMA = 1
 _TIMES = frozenset({"taken_at", "started", "ends_by", "free_at", "deadline_at"})
 
 
 def as_json(order: ChangeOrder, verdict: Verdict) -> str:
     """One JSON object; times are ISO 8601 or null."""
     found = {
-        "schema": SCHEMA,
         "verdict": _verdict(verdict),
         **asdict(order, dict_factory=_plain),
         "undo": [{"what": what, "why": why} for what, why in order.undo],
     }
-    return json.dumps(found, indent=2, ensure_ascii=True) + "\n"
+    return output.as_json(found) + "\n"
 
 
 def _plain(pairs: list[tuple[str, object]]) -> dict[str, object]:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from slinky_iac.change_order import words
 from slinky_iac.change_order.limits import Verdict
 from slinky_iac.change_order.model import ChangeOrder, Drain
-from slinky_iac.terminal import Paint, columns
+from slinky_iac.output import Paint, columns
 from slinky_iac.text import LONGEST, at, full, plain, until
 
 _SHADES = {"ok": "green", "none": "dim", "ask": "yellow", "no": "red"}

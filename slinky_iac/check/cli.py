@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from slinky_iac import output
 from slinky_iac.check.judge import judge
 from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import Place, project_of, text_of
 from slinky_iac.errors import StateError
-from slinky_iac.terminal import Paint, wants_colour
+from slinky_iac.output import FOUND, Paint, wants_colour
 
 HELP = "is a stack's file sound? Errors and findings with their lines and YAML to paste; offline: no stack, no cluster"
-FOUND: Final = 6
 _SHADES: Final = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "cyan"}
 _WORDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
 
@@ -42,7 +41,7 @@ def run(arguments: argparse.Namespace) -> int:
         )
     found = {file: judge(text_of(file), project_of(file))[1] for file in files}
     if arguments.json:
-        print(json.dumps(as_json(found), indent=2))
+        print(output.as_json(as_json(found)))
     else:
         paint = Paint(wants_colour(os.environ, tty=sys.stdout.isatty()))
         print("\n".join(line for file, places in found.items() for line in as_text(file, places, paint)))
@@ -72,9 +71,8 @@ def as_text(file: Path, places: Sequence[Place], paint: Paint) -> Iterator[str]:
 
 
 def as_json(found: Mapping[Path, Sequence[Place]]) -> dict[str, Any]:
-    """The same for programs, ``schema`` 1."""
+    """The same for programs."""
     return {
-        "schema": 1,
         "files": [
             {
                 "file": str(file),

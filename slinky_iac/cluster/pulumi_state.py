@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.errors import StateError
-from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 
 Json = Mapping[str, Any]
 SECRET: Final = "kubernetes:core/v1:Secret"

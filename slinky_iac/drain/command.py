@@ -4,9 +4,7 @@ it all back, without a `pulumi up`."""
 from __future__ import annotations
 
 import argparse
-import json
 import sys
-from collections.abc import Mapping
 from dataclasses import asdict
 
 from slinky_iac.cluster import pulumi_state
@@ -17,6 +15,7 @@ from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings, gates
 from slinky_iac.errors import DrainBlocked, SlinkyError, StateError
+from slinky_iac.output import as_json
 
 HELP = "what scale-ins have drained, what a removal would wait for, and giving nodes back"
 CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not be asked; 2 wrong arguments"
@@ -49,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         taken = cancel(arguments.stack, arguments.nodeset)
         if arguments.json:
-            _told({"steps": taken})
+            print(as_json({"steps": taken}))
         else:
             print(_given_back(taken))
     return 0
@@ -58,7 +57,7 @@ def run(arguments: argparse.Namespace) -> int:
 def _plan(arguments: argparse.Namespace) -> None:
     found = plans(arguments.stack, arguments.nodeset)
     if arguments.json:
-        _told({"plans": [plan_props(plan) for plan in found]})
+        print(as_json({"plans": [plan_props(plan) for plan in found]}))
         return
     if not found:
         print("no NodeSet of this stack is up, so a removal waits for nobody")
@@ -74,7 +73,7 @@ def _status(arguments: argparse.Namespace) -> int:
         print(f"not known: {trouble}", file=sys.stderr)
     code = 1 if unknown else 0
     if arguments.json:
-        _told({"drains": rows, "unknown": unknown})
+        print(as_json({"drains": rows, "unknown": unknown}))
         return code
     if not rows and not unknown:
         print("nothing is drained or marked")
@@ -86,10 +85,6 @@ def _status(arguments: argparse.Namespace) -> int:
         for job in jobs if isinstance(jobs, list | tuple) else ():
             print(f"    job {job}")
     return code
-
-
-def _told(data: Mapping[str, object]) -> None:
-    print(json.dumps({"schema": 1, **data}, indent=2))
 
 
 def _given_back(taken: int) -> str:

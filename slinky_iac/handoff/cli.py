@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Final
 
+from slinky_iac import output
+from slinky_iac.cluster.pulumi_command import no_pulumi
 from slinky_iac.config.fields import is_address
 from slinky_iac.errors import HandoffError
 from slinky_iac.handoff import ansible, cloud_init, render_folder
@@ -17,7 +18,6 @@ from slinky_iac.handoff.model import Handoff, Rendered, Role
 from slinky_iac.handoff.role_sheets import handoff
 from slinky_iac.handoff.write import write
 from slinky_iac.keys.catalogue import JWT
-from slinky_iac.pulumi_command import no_pulumi
 from slinky_iac.stack_config import add_source, configured, configured_file
 
 HELP = "render what hosts outside Kubernetes need to join: files, units, keys' places, ports, checks"
@@ -75,7 +75,7 @@ def run(arguments: argparse.Namespace) -> int:
 def shown(handed: Handoff, files: tuple[Rendered, ...], out: Path, *, with_keys: bool, as_json: bool) -> str:
     """What was written, for people or as JSON; never what is in a file."""
     if as_json:
-        return json.dumps(_json(handed, files, out, with_keys=with_keys), indent=2)
+        return output.as_json(_json(handed, files, out, with_keys=with_keys))
     lines = [
         f"{len(files)} files in {out}, for {', '.join(str(sheet.role) for sheet in handed.sheets)}; begin with README.md"
     ]
@@ -87,7 +87,6 @@ def shown(handed: Handoff, files: tuple[Rendered, ...], out: Path, *, with_keys:
 
 def _json(handed: Handoff, files: tuple[Rendered, ...], out: Path, *, with_keys: bool) -> dict[str, object]:
     return {
-        "schema": 1,
         "cluster": handed.cluster,
         "release": handed.release,
         "out": str(out),

@@ -10,13 +10,13 @@ import os
 from pathlib import Path
 
 from slinky_iac import names
+from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError, KubeError, StateError
 from slinky_iac.handoff.common import Known
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.keys.raw import fingerprint
-from slinky_iac.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.reach import kube_connection
 from slinky_iac.stack_config import configured
 

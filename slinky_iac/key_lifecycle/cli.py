@@ -4,7 +4,6 @@ script for a host, which goes into a pipe and not to a terminal."""
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
 import sys
 import textwrap
@@ -19,6 +18,7 @@ from slinky_iac.key_lifecycle import files, import_key, report
 from slinky_iac.key_lifecycle.report import Agreement, Held
 from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, SecretEntry
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
+from slinky_iac.output import FOUND, WAITS, Paint, as_json, columns
 from slinky_iac.rotation import host_scripts, jwt, planned_stop, slurm, tokens
 from slinky_iac.rotation.driver import KeyRotation, RotationContext, Runner
 from slinky_iac.rotation.engine import Engine
@@ -29,12 +29,9 @@ from slinky_iac.rotation.slurm import SlurmRotation
 from slinky_iac.rotation.snapshot import Snapshot
 from slinky_iac.rotation.stopping import PlannedStop
 from slinky_iac.rotation.tokens import TokenRotation
-from slinky_iac.terminal import Paint, columns
 
 HELP = "slurm.key, the JWT key, the tokens' own key: make, import, show, verify, and replace them under running jobs"
 WIDTH: Final = 100
-WAITS: Final = 3
-DIFFERS: Final = 6
 CODES = (
     "exit codes: 0 done; 1 it could not be done, and the message says what was changed; 2 wrong arguments; 3 `rotate` waits"
     " for outside hosts; 6 `verify` found a place that differs or could not be asked"
@@ -179,7 +176,7 @@ def _verify(arguments: argparse.Namespace, context: RotationContext) -> int:
             rows += report.set_agreements(tokens.sets_on_hosts(snapshot))
     table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]
     _told(arguments, {"checks": report.plain(rows)}, _table(table))
-    return 0 if all(row.verdict == "agrees" for row in rows) else DIFFERS
+    return 0 if all(row.verdict == "agrees" for row in rows) else FOUND
 
 
 def _silent(snapshot: Snapshot) -> list[str] | None:
@@ -252,7 +249,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
 
 
 def _told(arguments: argparse.Namespace, data: dict[str, object], words: str) -> None:
-    print(json.dumps({"schema": 1, **data}, indent=2) if arguments.json else words)
+    print(as_json(data) if arguments.json else words)
 
 
 def _plain(plan: Plan, arguments: argparse.Namespace) -> dict[str, object]:

@@ -17,14 +17,13 @@ from typing import Final, NoReturn
 from slinky_iac import stack_config, verify_state
 from slinky_iac.config.values import Values
 from slinky_iac.errors import StateError
+from slinky_iac.output import FOUND, INTERRUPTED, seen_width, wants_colour
 from slinky_iac.preflight.ask import Scope, ask
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.report import WIDTH, as_json, as_text
-from slinky_iac.terminal import INTERRUPTED, seen_width, wants_colour
 
 HELP = "do both halves fit? names, ports, versions, keys, slurm.conf, clocks; from here and from a pod; changes nothing"
-FOUND: Final = 6
 _FILE: Final = "--config names a file, whose keys are encrypted, and no stack; run `preflight --stack`"
 
 

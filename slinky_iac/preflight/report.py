@@ -6,14 +6,14 @@ harmless.
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Final
+from typing import Final
 
+from slinky_iac import output
+from slinky_iac.output import Paint, clipped
 from slinky_iac.preflight.check import Check, Verdict
-from slinky_iac.terminal import Paint, clipped
 from slinky_iac.text import plain
 
 WIDTH: Final = 100
@@ -89,11 +89,10 @@ def _harmless(line: str) -> list[str]:
 
 def as_json(stack: str, cluster: str, checks: Sequence[Check]) -> str:
     """The same as JSON, ``schema`` 1, ending with a line break."""
-    body: dict[str, Any] = {
-        "schema": 1,
+    body = {
         "stack": stack,
         "cluster": cluster,
         "counts": counts(checks),
         "checks": [asdict(each) | {"verdict": each.verdict.value} for each in checks],
     }
-    return json.dumps(body, indent=2) + "\n"
+    return output.as_json(body) + "\n"

@@ -10,8 +10,8 @@ from typing import Any
 import yaml
 
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.output import Paint, columns
 from slinky_iac.rights.table import Right, Use
-from slinky_iac.terminal import Paint, columns
 
 API = "rbac.authorization.k8s.io"
 

@@ -9,10 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+from slinky_iac.cluster.pulumi_command import printed
 from slinky_iac.cluster.pulumi_state import CONFIG_MAP, OF_KEYS, SECRET, STACK, State, custom, export, name_of, type_of
 from slinky_iac.errors import RotationError, StateError
 from slinky_iac.keys.catalogue import JWT, TOKENS
-from slinky_iac.pulumi_command import printed
 
 UP_S: Final = 3600
 _MADE: Final = frozenset({SECRET, CONFIG_MAP})

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import argparse
-import json
 from dataclasses import asdict
 
+from slinky_iac import output
 from slinky_iac.slurm_drift.ask import check
 from slinky_iac.slurm_drift.compare import Finding
 from slinky_iac.text import plain
 
 HELP = "compare the running Slurm with the stack: nodes, records, drains, partitions, name, version, fence; repairs nothing"
-DRIFTED = 5
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -25,13 +24,13 @@ def run(arguments: argparse.Namespace) -> int:
     """Look and tell. Raises what asking raises; returns the exit code."""
     found = check(arguments.stack)
     print(shown(found, as_json=arguments.json))
-    return DRIFTED if found else 0
+    return output.DRIFTED if found else 0
 
 
 def shown(found: tuple[Finding, ...], *, as_json: bool) -> str:
     """The findings as text. Reasons are anybody's words, so they are made harmless for a terminal."""
     if as_json:
-        return json.dumps({"schema": 1, "drift": [asdict(each) for each in found]}, indent=2)
+        return output.as_json({"drift": [asdict(each) for each in found]})
     if not found:
         return "no drift: Slurm is as the stack says"
     return "\n".join(f"{each.kind}  {plain(each.subject)}\n    {plain(each.text, 1000)}" for each in found)

@@ -7,16 +7,15 @@ import os
 import shutil
 import sys
 
+from slinky_iac.output import PARTLY_UNKNOWN, seen_width, wants_colour
 from slinky_iac.status import ask
 from slinky_iac.status.render import WIDTH, as_json, screen
-from slinky_iac.terminal import seen_width, wants_colour
 
 HELP = "one screen: endpoints, versions, nodes, drains and whose they are, keys' fingerprints, the last `up`"
 CODES = (
     "exit codes: 0 everything could be asked, whatever it said; 1 the stack's state can't be read; 2 wrong arguments;"
     " 4 something could not be asked and is shown as unknown"
 )
-PARTLY_UNKNOWN = 4
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import textwrap
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from typing import Final
 
+from slinky_iac import output
+from slinky_iac.output import Paint, clipped, columns
 from slinky_iac.status.model import Drained, Endpoint, Fence, Group, KeyChange, LastUp, Status, Version
 from slinky_iac.status.nodes import UNREGISTERED
-from slinky_iac.terminal import Paint, clipped, columns
 from slinky_iac.text import full, plain, span
 
-SCHEMA: Final = 1
 WIDTH: Final = 100
 _SHADES: Final = {"up": "green", "down": "red", "unknown": "yellow", "same": "green", "differs": "red"}
 _DRAIN_SHADES: Final = {"draining": "yellow", "drained": "yellow", "this stack": "cyan", "slurm-operator": "blue"}
@@ -31,7 +30,7 @@ _FENCE_WORDS: Final = {
 
 def as_json(status: Status) -> str:
     """The screen for machines, with the number of its shape."""
-    return json.dumps({"schema": SCHEMA, **asdict(status)}, indent=2)
+    return output.as_json(asdict(status))
 
 
 def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac import cli, shell_completion
+from slinky_iac import cli, output, shell_completion
 from slinky_iac.command_page import commands, exit_codes, page
 from tests.stacks import ROOT
 
@@ -63,7 +63,7 @@ def test_an_answer_that_nobody_reads_to_its_end_ends_without_a_traceback() -> No
         running.stdout.close()
         assert running.stderr is not None
         said = running.stderr.read()
-    assert (running.returncode, said) == (cli.UNREAD, b"")
+    assert (running.returncode, said) == (output.UNREAD, b"")
 
 
 def test_wrong_arguments_end_with_2() -> None:

@@ -11,8 +11,8 @@ import pytest
 from slinky_iac import names
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS
-from slinky_iac.key_lifecycle.cli import DIFFERS, WAITS
 from slinky_iac.keys.catalogue import SLURM, Role
+from slinky_iac.output import FOUND, WAITS
 from slinky_iac.rotation import host_scripts, jwt, model, planned_stop, slurm, tokens
 from slinky_iac.rotation.cluster import FILE
 from slinky_iac.rotation.model import Host, State, Turn
@@ -112,7 +112,7 @@ def test_steps_turns_and_exit_codes_of_keys_rotate() -> None:
     assert [turn.value for turn in Turn] == ["this stack", "outside hosts", "you, in a planned stop"]
     assert [state.value for state in State] == ["done", "now", "later"]
     assert [role.value for role in Role] == ["login", "slurmd", "slurmdbd", "backup slurmctld", "slurmctld"]
-    assert (WAITS, DIFFERS) == (3, 6)
+    assert (WAITS, FOUND) == (3, 6)
 
 
 @pytest.mark.parametrize("file", ["slurm.jwks", "slurm.key", "jwt_hs256.key", "jwks.json"])

@@ -22,11 +22,11 @@ from slinky_iac.change_order.render_json import as_json
 from slinky_iac.change_order.render_markdown import markdown
 from slinky_iac.change_order.render_table import table
 from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.pulumi_command import Runner
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.config.values import values_of
 from slinky_iac.drain.settings import gates, outside_hosts
 from slinky_iac.errors import PreviewError, SlinkyError, StateError
-from slinky_iac.pulumi_command import Runner
 from slinky_iac.rotation import snapshot
 from slinky_iac.rotation.engine import Engine, others_that_change
 from slinky_iac.slurm_drift.ask import expected

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.cluster.pulumi_command import QUOTED, Runner, answer, printed
 from slinky_iac.errors import StateError
-from slinky_iac.pulumi_command import QUOTED, Runner, answer, printed
 
 ADVICE = "Log in to the backend first"
 

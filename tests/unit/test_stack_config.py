@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.cluster.pulumi_command import Runner
 from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.errors import ConfigError, StateError
-from slinky_iac.pulumi_command import Runner
 from slinky_iac.stack_config import configured
 from tests.raw_keys import raw_key
 

@@ -1,15 +1,34 @@
-"""Text for a terminal: columns as wide as they must be, 16-colour marks, and none of them where nobody sees them."""
+"""What commands give back: JSON with the number of its shape, exit codes, and text for a terminal: columns as wide as they
+must be, 16-colour marks, and none of them where nobody sees them."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
+WAITS: Final = 3
+"""Exit code: somebody has to do something first."""
+PARTLY_UNKNOWN: Final = 4
+"""Exit code: something could not be asked, or is over a limit."""
+DRIFTED: Final = 5
+"""Exit code: something runs that isn't as the stack says."""
+FOUND: Final = 6
+"""Exit code: something is wrong, foreign or differs."""
 INTERRUPTED: Final = 130
 """Exit code after Ctrl-C, as a shell's own."""
+UNREAD: Final = 141
+"""Exit code where nobody reads the rest of the output, as a shell's own."""
+SCHEMA: Final = 1
+"""Number of the shape of every command's JSON; it changes when a field goes or changes its meaning."""
 NARROWEST: Final = 80
 WIDEST: Final = 140
 _COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36, "bold": 1, "dim": 2}
+
+
+def as_json(data: Mapping[str, object]) -> str:
+    """One object for programs, with the number of its shape."""
+    return json.dumps({"schema": SCHEMA, **data}, indent=2)
 
 
 def wants_colour(env: Mapping[str, str], *, tty: bool) -> bool:
