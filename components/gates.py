@@ -9,8 +9,8 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from slinky_iac import names
-from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.workers import Drain
+from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.config.workers import Drain, NodeSet
 from slinky_iac.drain.gates import NodeSetScaleProvider, OutsideHostsProvider
 from slinky_iac.drain.policy import DrainPolicy, Limits, last_resort_s, plain_policy
 from slinky_iac.drain.settings import SCHEMA, reach_props
@@ -50,9 +50,8 @@ class OutsideHosts(Resource, module="slurm", name="OutsideHosts"):
         super().__init__(OutsideHostsProvider(), name, {**props, "plan": None}, opts)
 
 
-def gate_props(config: StackConfig, nodeset: str, urn: pulumi.Input[str]) -> dict[str, Any]:
+def gate_props(config: ClusterConfig, nodeset: str, settings: NodeSet, urn: pulumi.Input[str]) -> dict[str, Any]:
     """Props of the gate of a NodeSet (:class:`slinky_iac.drain.settings.GateSettings` reads them back)."""
-    settings = config.nodesets[nodeset]
     base = config.cluster.resource_name
     return {
         "schema": SCHEMA,
@@ -67,8 +66,8 @@ def gate_props(config: StackConfig, nodeset: str, urn: pulumi.Input[str]) -> dic
         "operatorVersion": config.operator.version,
         "updates": settings.update_strategy.type,
         "maxUnavailable": settings.update_strategy.max_unavailable,
-        "template": template_digest(nodeset_spec(config, nodeset)),
-        "policy": plain_policy(drain_policy(config.drain_of(nodeset))),
+        "template": template_digest(nodeset_spec(config, nodeset, settings)),
+        "policy": plain_policy(drain_policy(config.drain_for(settings))),
         "urn": urn,
         **reach_props(reach(config)),
     }

@@ -178,9 +178,11 @@ class HybridCluster(pulumi.ComponentResource):
     def _workers(self, name: str, config: StackConfig, kube: Provider, after: tuple[pulumi.Resource | None, ...]) -> None:
         self.nodeset_components = {
             nodeset: NodeSet(
-                f"{name}-{nodeset}", NodeSetArgs(config=config, nodeset=nodeset), child(self, *after, provider=kube)
+                f"{name}-{nodeset}",
+                NodeSetArgs(cluster=config, name=nodeset, settings=settings),
+                child(self, *after, provider=kube),
             )
-            for nodeset in config.nodesets
+            for nodeset, settings in config.nodesets.items()
         }
         jobs: list[pulumi.Resource] = [*self.nodeset_components.values()]
         if config.external.slurmd_hosts:
@@ -190,9 +192,11 @@ class HybridCluster(pulumi.ComponentResource):
         if config.controller.external is None:
             queue_name = f"{name}-queue"
             QueueGate(queue_name, queue_props(config, child_urn(self, QueueGate, queue_name)), child(self, *after, *jobs))
-        for login in config.logins:
+        for login, settings in config.logins.items():
             LoginSet(
-                f"{name}-login-{login}", LoginSetArgs(config=config, loginset=login), child(self, *after, provider=kube)
+                f"{name}-login-{login}",
+                LoginSetArgs(cluster=config, name=login, settings=settings),
+                child(self, *after, provider=kube),
             )
 
     def _clients_only(self, name: str, settings: StackSettings, kube: Provider) -> None:

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 import pulumi
 
 from slinky_iac import names
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config import workers as config
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.reach import reach
 from slinky_iac.specs.workers import loginset_spec, replaces_pods
 
@@ -17,10 +18,11 @@ from .resources import child, custom_resource, token
 
 @dataclass(frozen=True, kw_only=True)
 class LoginSetArgs:
-    """``loginset``: which of the configuration's ``logins``."""
+    """``name`` is the login set's, ``settings`` what it is, ``cluster`` the cluster that its users work on."""
 
-    config: StackConfig
-    loginset: str
+    cluster: ClusterConfig
+    name: str
+    settings: config.LoginSet
 
 
 class LoginSet(pulumi.ComponentResource):
@@ -30,23 +32,24 @@ class LoginSet(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: LoginSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("LoginSet"), name, None, opts)
-        kube = names.loginset_resource(args.config.cluster.resource_name, args.loginset)
-        spec = loginset_spec(args.config, args.loginset)
-        options = child(self, hooks=_sessions_first(args.config, args.loginset, kube))
-        self.resource = custom_resource("LoginSet", kube, args.config, spec, options)
+        kube = names.loginset_resource(args.cluster.cluster.resource_name, args.name)
+        options = child(self, hooks=_sessions_first(args, kube))
+        spec = loginset_spec(args.cluster, args.settings)
+        self.resource = custom_resource("LoginSet", kube, args.cluster, spec, options)
         self.resource_name = pulumi.Output.from_input(kube)
         self.register_outputs({"resource_name": self.resource_name})
 
 
-def _sessions_first(config: StackConfig, loginset: str, resource: str) -> pulumi.ResourceHookBinding | None:
+def _sessions_first(login: LoginSetArgs, resource: str) -> pulumi.ResourceHookBinding | None:
     """A look, right before an update that replaces the pods, at who works in them with srun or salloc.
 
     A preview warns. An update stops before the login set is changed, which is among its last acts.
     """
-    if config.logins[loginset].interrupt_sessions:
+    if login.settings.interrupt_sessions:
         return None
-    hide = "" if config.drain is None or config.drain.show_users else f"slinky-iac/{pulumi.get_stack()}"
-    way = reach(config)
+    drain = login.cluster.drain
+    hide = "" if drain is None or drain.show_users else f"slinky-iac/{pulumi.get_stack()}"
+    way = reach(login.cluster)
 
     def look() -> str:
         from slinky_iac.drain import preview  # noqa: PLC0415 - few updates change a login set, and its clients take 0.1 s
@@ -57,11 +60,11 @@ def _sessions_first(config: StackConfig, loginset: str, resource: str) -> pulumi
         if not replaces_pods(args.old_inputs or {}, args.new_inputs or {}):
             return
         found = await asyncio.to_thread(look)
-        setting = f"set logins.{loginset}.interruptSessions: true"
+        setting = f"set logins.{login.name}.interruptSessions: true"
         if found and pulumi.runtime.is_dry_run():
             pulumi.log.warn(f"{resource}: {found}. The update stops before it; wait, or {setting}")
         elif found:
             raise pulumi.RunError(f"{resource} was not changed: {found}. Wait until they have ended, or {setting}")
 
-    hook = pulumi.ResourceHook(f"slinky-sessions-{loginset}", before_update, pulumi.ResourceHookOptions(on_dry_run=True))
+    hook = pulumi.ResourceHook(f"slinky-sessions-{login.name}", before_update, pulumi.ResourceHookOptions(on_dry_run=True))
     return pulumi.ResourceHookBinding(before_update=[hook])

@@ -8,7 +8,8 @@ from typing import Any
 import pulumi
 
 from slinky_iac import names
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config import workers as config
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 from .gates import NodeSetScale, child_urn, gate_props
@@ -17,10 +18,12 @@ from .resources import child, custom_resource, token
 
 @dataclass(frozen=True, kw_only=True)
 class NodeSetArgs:
-    """``nodeset``: which of the configuration's ``nodesets``."""
+    """``name`` is the NodeSet's in Slurm, ``settings`` what it is. ``cluster`` is the cluster that its nodes join; a whole
+    :class:`StackConfig` is one, and so is a ClusterConfig of a program of somebody's own."""
 
-    config: StackConfig
-    nodeset: str
+    cluster: ClusterConfig
+    name: str
+    settings: config.NodeSet
 
 
 class NodeSet(pulumi.ComponentResource):
@@ -36,14 +39,14 @@ class NodeSet(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: NodeSetArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("NodeSet"), name, None, opts)
-        config = args.config
-        kube = names.nodeset_resource(config.cluster.resource_name, args.nodeset)
-        spec = nodeset_spec(config, args.nodeset)
+        cluster = args.cluster
+        kube = names.nodeset_resource(cluster.cluster.resource_name, args.name)
+        spec = nodeset_spec(cluster, args.name, args.settings)
         noted = {names.ANNOTATION_TEMPLATE: template_digest(spec)}
         options = child(self, ignore_changes=["spec.replicas"])
-        self.resource = custom_resource("NodeSet", kube, config, spec, options, noted)
+        self.resource = custom_resource("NodeSet", kube, cluster, spec, options, noted)
         gate_name = f"{name}-scale"
-        props = gate_props(config, args.nodeset, child_urn(self, NodeSetScale, gate_name))
+        props = gate_props(cluster, args.name, args.settings, child_urn(self, NodeSetScale, gate_name))
         self.gate = NodeSetScale(gate_name, props, self.resource, child(self), before=f"{name}-teardown")
         self.resource_name = pulumi.Output.from_input(kube)
         self.replicas = self.gate.replicas

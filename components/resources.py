@@ -9,7 +9,7 @@ import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
 
 from slinky_iac import names
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import labels
 
 BACKGROUND = {"pulumi.com/deletionPropagationPolicy": "background"}
@@ -22,7 +22,7 @@ def token(kind: str) -> str:
     return f"{names.TYPE_PREFIX}:{kind}"
 
 
-def metadata(config: StackConfig, name: str, annotations: Mapping[str, pulumi.Input[str]] | None = None) -> dict[str, Any]:
+def metadata(config: ClusterConfig, name: str, annotations: Mapping[str, pulumi.Input[str]] | None = None) -> dict[str, Any]:
     """ObjectMeta of a resource in the cluster's namespace, under exactly this name."""
     meta: dict[str, Any] = {"name": name, "namespace": config.cluster.namespace, "labels": labels(config)}
     return meta | ({"annotations": dict(annotations)} if annotations else {})
@@ -31,7 +31,7 @@ def metadata(config: StackConfig, name: str, annotations: Mapping[str, pulumi.In
 def custom_resource(
     kind: str,
     name: str,
-    config: StackConfig,
+    config: ClusterConfig,
     spec: Mapping[str, Any] | pulumi.Output[dict[str, Any]],
     opts: pulumi.ResourceOptions,
     annotations: Mapping[str, pulumi.Input[str]] | None = None,

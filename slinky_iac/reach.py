@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.keys.catalogue import JWT, TOKENS
 
 if TYPE_CHECKING:
     from slinky_iac.cluster.connection import KubeConnection
 
 
-def reach(config: StackConfig) -> Reach:
+def reach(config: ClusterConfig) -> Reach:
     """How the gates reach Kubernetes and slurmrestd: the same cluster that the resources go to."""
     rsa = config.keys.tokens == names.RS256
     place = config.secret_of(TOKENS if rsa else JWT)

@@ -17,8 +17,8 @@ def custom_resources(config: StackConfig) -> Rendered:
     specs: Rendered = {"Controller": controller_spec(config), "RestApi": restapi_spec(config)}
     if config.accounting.enabled:
         specs["Accounting"] = accounting_spec(config)
-    specs |= {f"NodeSet/{name}": nodeset_spec(config, name) for name in config.nodesets}
-    return specs | {f"LoginSet/{name}": loginset_spec(config, name) for name in config.logins}
+    specs |= {f"NodeSet/{name}": nodeset_spec(config, name, nodeset) for name, nodeset in config.nodesets.items()}
+    return specs | {f"LoginSet/{name}": loginset_spec(config, login) for name, login in config.logins.items()}
 
 
 def services(config: StackConfig) -> Rendered:

@@ -18,13 +18,17 @@ if TYPE_CHECKING:
 
 
 class Section(BaseModel):
-    """A frozen section: camelCase in YAML, unknown keys refused, inputs never shown in an error (they may be secrets)."""
+    """A frozen section: unknown keys refused, inputs never shown in an error (they may be secrets).
+
+    A program makes it by the fields' names; what is read from YAML has them in camelCase alone (:mod:`.load`).
+    """
 
     model_config = ConfigDict(
         frozen=True,
         extra="forbid",
         alias_generator=to_camel,
-        populate_by_name=False,
+        validate_by_name=True,
+        validate_by_alias=True,
         hide_input_in_errors=True,
     )
 

@@ -75,7 +75,7 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     )
     rest = {str(k): v for k, v in data.items() if k not in SECRET_KEYS}
     try:
-        return StackConfig.model_validate(rest), misplaced
+        return StackConfig.model_validate(rest, by_alias=True, by_name=False), misplaced
     except ValidationError as invalid:
         found = tuple(dict.fromkeys(_fault(e) for e in invalid.errors(include_url=False)))
         return None, misplaced + found

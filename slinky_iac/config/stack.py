@@ -12,7 +12,7 @@ from slinky_iac.config.fields import FilePath, FindingId, Reason, SlurmUser, Url
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
-from slinky_iac.config.workers import Drain, External, LoginSets, NodeSets, Partitions
+from slinky_iac.config.workers import Drain, External, LoginSets, NodeSet, NodeSets, Partitions
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
 from slinky_iac.operator_version import OperatorVersion
 
@@ -55,8 +55,8 @@ class Kubernetes(Section):
     default the stack keeps to the cluster of its first `pulumi up`, where that can be asked."""
 
 
-class StackConfig(Section):
-    """Everything that one stack says about its hybrid cluster."""
+class ClusterConfig(Section):
+    """A cluster without those who work in it: what a NodeSet or a LoginSet has to know, in whichever program it is made."""
 
     cluster: Cluster
     """The Slurm cluster and its namespace."""
@@ -72,26 +72,12 @@ class StackConfig(Section):
     """slurmdbd."""
     restapi: RestApi = RestApi()
     """slurmrestd."""
-    nodesets: NodeSets = Field(default_factory=dict)
-    """NodeSets by name."""
-    partitions: Partitions = Field(default_factory=dict)
-    """Partitions over several NodeSets, by name."""
-    logins: LoginSets = Field(default_factory=dict)
-    """Login sets by name."""
-    external: External = External()
-    """What lives outside Kubernetes."""
     drain: Drain | None = None
     """Drain settings for all NodeSets that have none of their own."""
     kubernetes: Kubernetes = Kubernetes()
     """Which Kubernetes cluster."""
     slurmrest: Access = Access()
     """How this program reaches slurmrestd."""
-    network_policies: NetworkPolicies = NetworkPolicies()
-    """Who may connect to the stack's pods."""
-
-    acknowledged: dict[FindingId, Reason] = Field(default_factory=dict)
-    """Findings that are so on purpose: the id of each, as docs/findings.md lists them, and the reason. A preview no longer
-    warns of them and names their ids in one line; `slinky check` shows them with their reasons."""
 
     @property
     def operator_version(self) -> OperatorVersion:
@@ -113,12 +99,31 @@ class StackConfig(Section):
         name, entry = given.get(key.name, (None, key.file))
         return SecretEntry(name or key.secret(self.cluster.resource_name), entry)
 
+    def drain_for(self, nodeset: NodeSet) -> Drain:
+        """Drain settings that hold for a NodeSet: its own, else the cluster's, else the defaults."""
+        return nodeset.drain if "drain" in nodeset.model_fields_set or self.drain is None else self.drain
+
+
+class StackConfig(ClusterConfig):
+    """Everything that one stack says about its hybrid cluster."""
+
+    nodesets: NodeSets = Field(default_factory=dict)
+    """NodeSets by name."""
+    partitions: Partitions = Field(default_factory=dict)
+    """Partitions over several NodeSets, by name."""
+    logins: LoginSets = Field(default_factory=dict)
+    """Login sets by name."""
+    external: External = External()
+    """What lives outside Kubernetes."""
+    network_policies: NetworkPolicies = NetworkPolicies()
+    """Who may connect to the stack's pods."""
+    acknowledged: dict[FindingId, Reason] = Field(default_factory=dict)
+    """Findings that are so on purpose: the id of each, as docs/findings.md lists them, and the reason. A preview no longer
+    warns of them and names their ids in one line; `slinky check` shows them with their reasons."""
+
     def drain_of(self, nodeset: str) -> Drain:
-        """Drain settings that hold for a NodeSet: its own, else the stack's, else the defaults."""
-        own = self.nodesets[nodeset]
-        if "drain" in own.model_fields_set or self.drain is None:
-            return own.drain
-        return self.drain
+        """Drain settings that hold for the NodeSet of that name."""
+        return self.drain_for(self.nodesets[nodeset])
 
 
 def json_schema() -> dict[str, Any]:

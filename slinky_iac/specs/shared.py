@@ -7,7 +7,7 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.config.sections import PodSettings, Service
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import JWT, SLURM
 
 Spec = dict[str, Any]
@@ -17,7 +17,7 @@ SLINKY_REGISTRY = "ghcr.io/slinkyproject"
 """Where Slinky publishes its images and charts."""
 
 
-def labels(config: StackConfig) -> dict[str, str]:
+def labels(config: ClusterConfig) -> dict[str, str]:
     """Labels of everything this program makes in the cluster's namespace."""
     return {
         "app.kubernetes.io/managed-by": "slinky-iac",
@@ -26,7 +26,7 @@ def labels(config: StackConfig) -> dict[str, str]:
     }
 
 
-def namespace_labels(config: StackConfig) -> dict[str, str]:
+def namespace_labels(config: ClusterConfig) -> dict[str, str]:
     """Labels of the cluster's namespace: the API server warns of pods that may do more than they need, and audits them. It
     refuses none, but by `cluster.podSecurity`: slurmd runs privileged (Kubernetes, "Pod Security Standards")."""
     modes = dict.fromkeys(("warn", "audit"), "restricted")
@@ -35,12 +35,12 @@ def namespace_labels(config: StackConfig) -> dict[str, str]:
     return labels(config) | {f"pod-security.kubernetes.io/{mode}": level for mode, level in modes.items()}
 
 
-def quota_spec(config: StackConfig) -> Spec:
+def quota_spec(config: ClusterConfig) -> Spec:
     """Spec of the namespace's ResourceQuota."""
     return {"hard": dict(config.cluster.quota)}
 
 
-def reference(config: StackConfig) -> Spec:
+def reference(config: ClusterConfig) -> Spec:
     """A reference to a resource of this cluster (Controller and Accounting have the same name), by operator release."""
     spec: Spec = {"name": config.cluster.resource_name}
     if config.operator_version.refs_have_namespace:
@@ -48,7 +48,7 @@ def reference(config: StackConfig) -> Spec:
     return spec
 
 
-def key_references(config: StackConfig) -> Spec:
+def key_references(config: ClusterConfig) -> Spec:
     """``slurmKeyRef`` and the JWT key's reference: both are needed for outside daemons as well."""
     return {
         "slurmKeyRef": config.secret_of(SLURM).reference,
@@ -56,24 +56,24 @@ def key_references(config: StackConfig) -> Spec:
     }
 
 
-def token_set_reference(config: StackConfig) -> Spec:
+def token_set_reference(config: ClusterConfig) -> Spec:
     """``jwksKeyRef``: the set of public keys of a daemon in Kubernetes; nothing where the stack has none."""
     if not config.keys.has_token_keys:
         return {}
     return {"jwksKeyRef": {"name": names.token_key_set(config.cluster.resource_name), "key": names.JWKS_FILE}}
 
 
-def slinky_image(config: StackConfig, name: str) -> str:
+def slinky_image(config: ClusterConfig, name: str) -> str:
     """Slinky's own image for the operator's release."""
     return f"{SLINKY_REGISTRY}/{name}:{config.operator_version.image_tag}"
 
 
-def container(config: StackConfig, image: str, more: Mapping[str, Any] | None = None) -> Spec:
+def container(config: ClusterConfig, image: str, more: Mapping[str, Any] | None = None) -> Spec:
     """A container of a custom resource. The operator adds name, command, ports and probes, but never an image."""
     return {"image": image, "imagePullPolicy": config.cluster.images.pull_policy, **(more or {})}
 
 
-def sidecar(config: StackConfig) -> Spec:
+def sidecar(config: ClusterConfig) -> Spec:
     """A log or init sidecar."""
     return container(config, config.cluster.images.sidecar)
 
@@ -93,7 +93,7 @@ def placement(pod: PodSettings) -> Spec:
     return spec
 
 
-def template(config: StackConfig, pod: PodSettings, more: Mapping[str, Any] | None = None) -> Spec:
+def template(config: ClusterConfig, pod: PodSettings, more: Mapping[str, Any] | None = None) -> Spec:
     """``spec.template``: metadata and the PodSpec fields that the user sets; the operator merges its own under it."""
     spec: Spec = dict(more or {}) | placement(pod)
     if pod.priority_class:

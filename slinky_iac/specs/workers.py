@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from slinky_iac import names
-from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.workers import NodeSet, Resources
+from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.config.workers import LoginSet, NodeSet, Resources
 from slinky_iac.specs.shared import Spec, container, reference, service, sidecar, slinky_image, template
 from slinky_iac.specs.slurm_conf import pairs
 
@@ -32,9 +32,8 @@ _UNITS = {
 _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 
 
-def nodeset_spec(config: StackConfig, name: str) -> Spec:
+def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
     """Spec of one NodeSet, with 0 replicas: its gate writes the number (components/node_set.py)."""
-    nodeset = config.nodesets[name]
     pod: Spec = {"hostname": names.nodeset_hostname(name)}
     volumes: list[Spec] = [{"name": v.name, **v.source} for v in nodeset.volumes]
     if config.keys.jwks:
@@ -119,7 +118,7 @@ def mebibytes(quantity: str) -> int:
     return int(_number(quantity) // 2**20)
 
 
-def _partition(config: StackConfig, nodeset: NodeSet) -> Spec:
+def _partition(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     # ``enabled`` is always said: its default is true in 1.0 and false from 1.1 on. Outside slurmctlds never see it.
     if config.controller.external is not None:
         return {"enabled": False}
@@ -136,9 +135,8 @@ def _update_strategy(nodeset: NodeSet) -> Spec:
     return {"type": strategy.type, "rollingUpdate": {"maxUnavailable": strategy.max_unavailable}}
 
 
-def loginset_spec(config: StackConfig, name: str) -> Spec:
+def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
     """Spec of one LoginSet."""
-    login = config.logins[name]
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": login.replicas,

@@ -88,7 +88,7 @@ PARTS = """
     findings(config, frozenset())
     model = clock()
     for name, nodeset in config.nodesets.items():
-        nodeset_spec(config, name, nodeset.replicas)
+        nodeset_spec(config, name, nodeset)
     rendered = clock()
     print(json.dumps({"import pulumi": sdk - began, "import its providers' SDKs": sdks - sdk,
                       "import our own modules": imported - sdks, "model and rules": model - read,

@@ -106,7 +106,7 @@ def test_the_file_of_the_pods_follows_the_secrets_that_are_set() -> None:
 
 def test_pods_read_the_file_from_a_folder_that_follows_the_secret() -> None:
     config = load(outside(**JWKS, nodesets={"gpu": {"replicas": 1, "env": {"A": "b"}}}))
-    spec = nodeset_spec(config, "gpu")
+    spec = nodeset_spec(config, "gpu", config.nodesets["gpu"])
     (volume,) = spec["template"]["spec"]["volumes"]
     assert volume == {"name": "slurm-jwks", "secret": {"secretName": "slurm-slurm-jwks", "defaultMode": 0o600}}
     (mount,) = spec["slurmd"]["volumeMounts"]
@@ -118,5 +118,6 @@ def test_pods_read_the_file_from_a_folder_that_follows_the_secret() -> None:
 def test_a_rotation_changes_no_pod() -> None:
     """Its file changes under it; a changed template would replace every pod, and its jobs would have to end first."""
     config = load(outside(**JWKS, nodesets={"gpu": {"replicas": 1}}))
-    assert kid(OLD) not in json.dumps(nodeset_spec(config, "gpu"))
-    assert "jwks" not in json.dumps(nodeset_spec(load(outside(nodesets={"gpu": {"replicas": 1}})), "gpu"))
+    assert kid(OLD) not in json.dumps(nodeset_spec(config, "gpu", config.nodesets["gpu"]))
+    plain = load(outside(nodesets={"gpu": {"replicas": 1}}))
+    assert "jwks" not in json.dumps(nodeset_spec(plain, "gpu", plain.nodesets["gpu"]))

@@ -21,7 +21,8 @@ def config(**sections: Any) -> StackConfig:
 
 
 def nodeset(**settings: Any) -> dict[str, Any]:
-    return nodeset_spec(config(nodesets={"gpu": {"replicas": 1} | settings}), "gpu")
+    stack = config(nodesets={"gpu": {"replicas": 1} | settings})
+    return nodeset_spec(stack, "gpu", stack.nodesets["gpu"])
 
 
 @pytest.mark.parametrize(("text", "cpus"), [("4", 4), ("500m", 1), ("2500m", 3), ("1.5", 2), ("64000m", 64), ("0", 1)])
@@ -47,12 +48,15 @@ def test_what_is_no_quantity_is_refused(text: str) -> None:
         whole_cpus(text)
 
 
+LOGIN = config(logins={"a": {"sssdConfSecret": "s", "pod": {"hostNetwork": True}}})
+
+
 @pytest.mark.parametrize(
     "spec",
     [
         nodeset(pod={"hostNetwork": True})["template"]["spec"],
         restapi_spec(config(restapi={"pod": {"hostNetwork": True}}))["template"]["spec"],
-        loginset_spec(config(logins={"a": {"sssdConfSecret": "s", "pod": {"hostNetwork": True}}}), "a")["template"]["spec"],
+        loginset_spec(LOGIN, LOGIN.logins["a"])["template"]["spec"],
     ],
     ids=["NodeSet", "RestApi", "LoginSet"],
 )
@@ -104,7 +108,7 @@ def test_whether_a_partition_is_on_is_always_said(external: dict[str, str] | Non
     controller = {} if external is None else {"external": external}
     for enabled in (True, False):
         stack = config(controller=controller, nodesets={"gpu": {"replicas": 1, "partition": {"enabled": enabled}}})
-        assert nodeset_spec(stack, "gpu")["partition"] == {"enabled": enabled and external is None}
+        assert nodeset_spec(stack, "gpu", stack.nodesets["gpu"])["partition"] == {"enabled": enabled and external is None}
 
 
 def test_on_delete_has_no_rolling_part() -> None:

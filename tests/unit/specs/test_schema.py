@@ -79,7 +79,7 @@ def test_every_container_has_an_image(config: StackConfig) -> None:
 def test_a_nodeset_is_made_with_no_replicas(config: StackConfig) -> None:
     """Its gate raises them: a NodeSet that has pods has a gate."""
     for name in config.nodesets:
-        assert nodeset_spec(config, name)["replicas"] == 0
+        assert nodeset_spec(config, name, config.nodesets[name])["replicas"] == 0
 
 
 @settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))

@@ -1,0 +1,56 @@
+"""A NodeSet in a program of somebody's own: typed arguments, no stack file. The program is the page's."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from components import LoginSet, LoginSetArgs
+from slinky_iac.config.load import load
+from slinky_iac.config.sections import Cluster, Operator
+from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.config.workers import LoginSet as Login
+from slinky_iac.errors import ConfigError
+from slinky_iac.specs.workers import loginset_spec, nodeset_spec
+from tests.program import run
+from tests.stacks import ROOT, form, minimal
+
+CR = "kubernetes:slinky.slurm.net/v1beta1:"
+
+
+def page() -> str:
+    """The last Python block of the page, by the modules' names in a checkout."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "docs" / "own-repository.md").read_text(), re.DOTALL)
+    return str(blocks[-1]).replace("slinky_iac.components", "components")
+
+
+def test_the_page_s_program_makes_a_nodeset_and_its_gate() -> None:
+    told: dict[str, object] = {}
+    recording = run(lambda: exec(page(), told))
+    nodeset = recording.one(f"{CR}NodeSet")
+    assert nodeset.inputs["metadata"]["namespace"] == "slurm"
+    assert nodeset.inputs["spec"] == nodeset_spec(told["atlas"], "cpu", told["cpu_settings"])  # type: ignore[arg-type]
+    assert nodeset.inputs["spec"]["controllerRef"] == {"name": "slurm"}
+    gate = recording.one("pulumi-python:dynamic/slurm:NodeSetScale")
+    assert (gate.inputs["nodeset"], gate.inputs["replicas"], gate.inputs["cluster"]) == ("cpu", 4, "atlas")
+    assert nodeset.urn in gate.dependencies
+
+
+def test_a_login_set_needs_its_cluster_and_its_own_settings() -> None:
+    cluster = ClusterConfig(cluster=Cluster(name="atlas"), operator=Operator(version="1.2.1"))
+    login = Login(sssd_conf_secret="sssd")
+    recording = run(lambda: LoginSet("login", LoginSetArgs(cluster=cluster, name="main", settings=login)))
+    assert recording.one(f"{CR}LoginSet").inputs["spec"] == loginset_spec(cluster, login)
+
+
+def test_a_stack_is_a_cluster_with_more() -> None:
+    stack = form("all-in-kubernetes")
+    cluster = ClusterConfig(**{name: getattr(stack, name) for name in ClusterConfig.model_fields})
+    for name, nodeset in stack.nodesets.items():
+        assert nodeset_spec(cluster, name, nodeset) == nodeset_spec(stack, name, nodeset)
+
+
+def test_a_stack_file_has_camel_case_alone() -> None:
+    with pytest.raises(ConfigError, match="max_replicas"):
+        load(minimal(nodesets={"gpu": {"replicas": 1, "max_replicas": 2}}))
