@@ -51,6 +51,10 @@ DRAINING_GATES: Final = (NODESET_SCALE, TEARDOWN_GATE)
 ANNOTATION_FREEZE = "slinky-iac/freeze"
 """Set by a person on a NodeSet: while it is there, its gate changes nothing and shows this text."""
 
+ANNOTATION_RUN = "slinky-iac/run"
+"""Set on a NodeSet by its gate, or by `drain cancel`, when it begins: the stamp of the last run. An earlier one that still
+goes on ends when it sees it."""
+
 ANNOTATION_TEMPLATE = "slinky-iac/template"
 """Set by us on a NodeSet: digest of what its pods are made from, so that a preview can tell that an update changes it."""
 

@@ -39,11 +39,13 @@ class NodeSetTask(Task[Observation]):
         self.settings = settings
 
     def look(self) -> Observation:
-        """Pods, nodes, jobs, in this order."""
+        """Pods, nodes, jobs, in this order; before the first, an earlier run that still goes on is told to end."""
+        self.session.begin(self.settings.resource)
         return self.session.observe(self.settings)
 
     def glance(self) -> tuple[Observation, bool]:
         """Without what slurmctld says is unchanged."""
+        self.session.begin(self.settings.resource)
         return self.session.glance(self.settings)
 
     def act(self, step: Step) -> None:

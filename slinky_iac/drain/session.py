@@ -20,7 +20,7 @@ from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.plugin_process import Report, engine_report
 from slinky_iac.drain.settings import GateSettings, Owner
-from slinky_iac.errors import KubeNotFound, SlurmrestRefused
+from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestRefused
 from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
@@ -45,6 +45,7 @@ class Session(Connection):
         self.asked_by = actor(os.environ, host=socket.gethostname())
         self._pods: dict[str, Pod] = {}
         self._nodeset: NodeSetState | None = None
+        self._begun = False
         self._answers: Answers | None = None
         self._told: set[str] = set()
 
@@ -55,6 +56,25 @@ class Session(Connection):
     def engine_lives(self) -> bool:
         """Whether the engine that started this is still there."""
         return plugin_process.engine_lives()
+
+    def begin(self, name: str) -> None:
+        """Say once on the NodeSet that this run is the last, unless a person has frozen it. An earlier one ends at
+        its next look. Raises what the clients raise; KubeConflict where the NodeSet was written since."""
+        state = None if self._begun else self.nodeset(name)
+        if state is not None and names.ANNOTATION_FREEZE not in state.annotations:
+            with suppress(KubeNotFound):
+                self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_RUN: self.run})
+            self._begun = True
+
+    def _require_last(self, state: NodeSetState | None) -> None:
+        """Raises DrainBlocked where a later run has begun: `pulumi cancel` takes a lock away and ends no run."""
+        last = "" if state is None else state.annotations.get(names.ANNOTATION_RUN, "")
+        if self._begun and state is not None and last not in {"", self.run}:
+            raise DrainBlocked(
+                f"{state.name}: another `pulumi` or `drain cancel` began after this run (annotation {names.ANNOTATION_RUN})."
+                " This run ends, and changed nothing more: what is drained is the other's matter now. `python -m slinky_iac"
+                " drain status` shows it"
+            )
 
     def surplus_pods(self, state: NodeSetState, target: int) -> int:
         """Pods over ``target``, terminating ones included."""
@@ -82,6 +102,7 @@ class Session(Connection):
 
     def _look(self, settings: GateSettings, last: Answers | None, *, queue: bool = False) -> Look:
         seen = look(self.kube, lambda: self.slurm, settings, self.now(), last, queue=queue)
+        self._require_last(seen.nodeset)
         self._pods = {pod.name: pod for pod in seen.pods}
         self._answers = seen.answers
         self._nodeset = seen.nodeset

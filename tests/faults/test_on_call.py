@@ -105,6 +105,29 @@ def test_a_scale_out_while_slurmctld_is_down_changes_nothing_and_is_repeated_whe
     slurm.await_registered(*NODES)
 
 
+def test_a_run_that_pulumi_cancel_has_left_ends_when_the_next_one_begins(gated: Gated, slurm: Slurm) -> None:
+    """On a file backend `pulumi cancel` ends no run; the earlier one drained again what the later one had given back."""
+    gated.reset()
+    jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", "20") for node in NODES]
+    slurm.await_running(*jobs)
+    gated.write(1)
+    earlier = gated.start_up()
+    try:
+        await_true("two nodes are drained", lambda: sum("slinky-iac" in slurm.reason(node) for node in NODES) == 2, 120)
+        gated.stack.pulumi("cancel", "--yes")
+        gated.up(3)
+        said, _ = earlier.communicate(timeout=60)
+    finally:
+        earlier.kill()
+    assert earlier.returncode != 0
+    assert "began after this run" in said
+    assert not any(slurm.reason(node) for node in NODES)
+    assert gated.pods() == list(NODES)
+    slurm.finish(*jobs)
+    rows = slurm.await_completed(*jobs)
+    assert sorted((row.state, row.nodes) for row in rows) == [("COMPLETED", node) for node in NODES]
+
+
 def test_a_lost_state_comes_back_from_an_export(gated: Gated, tmp_path: Path) -> None:
     gated.reset()
     saved = tmp_path / "state.json"

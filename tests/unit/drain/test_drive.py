@@ -62,6 +62,9 @@ class ModelSession:
     def report(self, message, **_more):
         self.said.append(message)
 
+    def begin(self, _name):
+        pass
+
     def nodeset(self, _name):
         return None if self.gone else SimpleNamespace(replicas_spec=self.w.replicas, own_partition=False)
 

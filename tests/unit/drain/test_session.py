@@ -1,6 +1,7 @@
 """What the hands of a gate say of an act that Slurm refuses."""
 
 from contextlib import ExitStack
+from dataclasses import replace
 
 import httpx
 import jwt
@@ -9,10 +10,12 @@ import pytest
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.actions import Cancel, Drain, Requeue, Resume, Reword, Signal, Undrain
 from slinky_iac.drain.session import RECENT_S, Session, act_on_slurm
+from slinky_iac.errors import DrainBlocked, SlurmrestUnreachable
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.controller import JobActionResult
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.test_drive import settings
+from tests.unit.drain.test_observe import NODESET
 from tests.unit.slurmrest.fake import FakeSlurm, node
 
 WORDS = (
@@ -50,6 +53,64 @@ def test_a_job_that_slurm_refuses_to_touch_is_told_once_and_stays_on_the_screen(
         session.act(step, settings(1).owner)
     kept = {"severity": "warning", "keep": True}
     assert said == [(f"job 3_1 was not {what}: Only batch jobs are accepted", kept)]
+
+
+class OneNodeSet:
+    """A Kubernetes with one NodeSet and nothing else."""
+
+    def __init__(self, **annotations):
+        self.annotations = {f"slinky-iac/{name}": text for name, text in annotations.items()}
+
+    def nodeset(self, _namespace, _name):
+        return replace(NODESET, annotations=dict(self.annotations))
+
+    def annotate_nodeset(self, _namespace, _state, annotations):
+        self.annotations |= annotations
+
+    def pods_of(self, *_):
+        return ()
+
+    scalers_of = pods_of
+
+    def deployment_available(self, *_):
+        return 0
+
+
+class Run(Session):
+    """A session there, without Slurm."""
+
+    @property
+    def slurm(self):
+        raise SlurmrestUnreachable("asleep")
+
+
+def runs(stack, kube, number):
+    reach = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
+    for _ in range(number):
+        session = Run(reach, print, stack, budget_s=1, clock=Clock())
+        session.kube = kube
+        yield session
+
+
+def test_a_run_ends_when_a_later_one_has_begun():
+    """`pulumi cancel` takes the lock away and ends no run: the earlier one drained again what the later one gave back."""
+    with ExitStack() as stack:
+        earlier, later, looks = runs(stack, OneNodeSet(), 3)
+        for session in (earlier, later, earlier):
+            session.begin("slurm-worker-gpu")
+        later.observe(settings(1))
+        looks.observe(settings(1))
+        with pytest.raises(DrainBlocked, match="began after this run"):
+            earlier.observe(settings(1))
+
+
+def test_a_run_writes_nothing_on_a_frozen_nodeset():
+    kube = OneNodeSet(freeze="an audit")
+    with ExitStack() as stack:
+        (session,) = runs(stack, kube, 1)
+        session.begin("slurm-worker-gpu")
+        session.observe(settings(1))
+    assert kube.annotations == {"slinky-iac/freeze": "an audit"}
 
 
 class Opened(Session):
