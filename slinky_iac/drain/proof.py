@@ -85,7 +85,7 @@ def still_running(session: Session, settings: GateSettings, pods: Collection[Pod
     unknown = f"slurmctld has no record of {', '.join(sorted(made)[:8])}"
     try:
         since, cluster = min(made.values()), settings.cluster
-        runs = session.slurm.running(since, session.now(), cluster=cluster, budget_s=BUDGET_S)
+        runs = session.slurm.running(since, cluster=cluster, budget_s=BUDGET_S)
     except SlurmrestError as error:
         text = f"{unknown}, and slurmdbd could not be asked for jobs there: {error}"
         session.report(text, severity="warning", keep=True)
@@ -148,7 +148,7 @@ def _asked(session: Session, settings: Gate, met: Met) -> tuple[Accounted, ...]:
 def open_jobs(runs: Collection[Accounted], met: Met) -> set[int]:
     """Jobs that slurmdbd doesn't know, or of whose end it hasn't heard since the drain began."""
     since = met.since or 0
-    return met.jobs.keys() - {run.job_id for run in runs if run.time.end and run.time.end >= since}
+    return met.jobs.keys() - {run.job_id for run in runs if not run.goes_on and run.time.end >= since}
 
 
 def lost_runs(runs: Collection[Accounted], met: Met) -> tuple[Accounted, ...]:

@@ -18,6 +18,8 @@ from slinky_iac.slurmrest.session import LONG, Session
 NAMED = 200
 """Jobs that slurmdbd is asked for at once: they stand in the URL, each as a parameter. A list of two by comma, in either
 spelling, is an error of slurmrestd 26.05.5 (run)."""
+OPEN = ("RUNNING", "SUSPENDED")
+"""States of a run that slurmdbd has not heard the end of."""
 FAR = 30 * 24 * 3600
 """Seconds after the begin of a drain, in which it has ended."""
 
@@ -57,8 +59,13 @@ class Accounted(Wire, frozen=True):
     job_id: Annotated[int, Meta(gt=0)]
     state: RunState
     time: RunTime
-    """``end`` is 0 while it goes on, or while slurmdbd hasn't heard of its end."""
+    """``end`` is 0 or now while it goes on, or while slurmdbd hasn't heard of its end."""
     nodes: str = ""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether slurmdbd has not heard of its end. The end alone does not say so: slurmdbd shows now (26.05.5, run)."""
+        return not self.time.end or not self.state.current.isdisjoint(OPEN)
 
     @property
     def node_names(self) -> tuple[str, ...]:
@@ -116,11 +123,15 @@ class AccountsSession(Session):
         window = {"start_time": str(moment), "end_time": str(moment + FAR)}
         return self._accounted([{"state": "NODE_FAIL", **window}], cluster, budget_s)
 
-    def running(self, since: int, now: int, *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
-        """Runs that began after ``since`` and of whose end slurmdbd has not heard."""
-        window = {"start_time": str(since), "end_time": str(now + FAR)}
-        found = self._accounted([{"state": state, **window} for state in ("RUNNING", "SUSPENDED")], cluster, budget_s)
-        return tuple(run for run in found if run.time.start >= since and not run.time.end)
+    def running(self, since: int, *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
+        """Runs that began after ``since`` and go on, by slurmdbd.
+
+        Asked for by state, slurmdbd shows now as their begin; within a window, it names all jobs of that (26.05.5, run).
+        So those are asked for again by number.
+        """
+        found = self._accounted([{"state": state} for state in OPEN], cluster, budget_s)
+        runs = self.accounted((run.job_id for run in found), cluster=cluster, budget_s=budget_s) if found else ()
+        return tuple(run for run in runs if run.goes_on and run.time.start >= since)
 
     def _accounted(
         self, questions: Iterable[dict[str, str | list[str]]], cluster: str, budget_s: float | None

@@ -15,7 +15,6 @@ from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
 from slinky_iac.operator_version import OperatorVersion
-from tests.unit.builders import run
 from tests.unit.drain.made import OWNER, node, pod, seen
 from tests.unit.drain.model import OURS, PERSON, Job, Node, Pod, world
 
@@ -195,65 +194,6 @@ def test_deadline_ends_the_run_and_the_next_run_goes_on():
     session.meanwhile = [job_ends(1)]
     scale.settle(session, settings(0))
     assert w.lost == []
-
-
-class Accounts:
-    """slurmdbd's word for what runs since some moment."""
-
-    def __init__(self, *runs, answers=True):
-        self.runs = runs
-        self.answers = answers
-
-    def running(self, since, _now, **_more):
-        if not self.answers:
-            raise SlurmrestUnreachable("no slurmdbd")
-        return tuple(each for each in self.runs if each.time.start >= since)
-
-
-def times(start):
-    return {"start": start, "end": 0}
-
-
-class Forgotten(ModelSession):
-    """slurmctld has the right name, and knows neither nodes nor jobs any more."""
-
-    def observe(self, _settings):
-        found = super().observe(_settings)
-        return found if found.cluster is None else replace(found, cluster=replace(found.cluster, name="lab"))
-
-
-def forgetful(*starts, removal=False, answers=True):
-    """Two pods, and by slurmdbd a job on gpu-1 since each of these moments, seconds after the pod was made."""
-    w = world("1.1.0", 2)
-    w.nodes.clear()
-    w.sync(refresh=True)
-    session = Forgotten(w)
-    runs = [run(7, "RUNNING", nodes="gpu-1", time=times(w.pods[1].created + start)) for start in starts]
-    session.slurm = Accounts(*runs, answers=answers)
-    act = scale.tear_down if removal else scale.settle
-    return session, lambda: act(session, settings(1, cluster="lab"))
-
-
-@pytest.mark.parametrize("removal", [False, True])
-def test_pods_that_slurmctld_forgot_stay_while_jobs_run_there_by_slurmdbd(removal):
-    session, act = forgetful(10, removal=removal)
-    with pytest.raises(DrainDeadline, match=r"gpu-1.*, and by slurmdbd these jobs run there: 7\."):
-        act()
-    assert session.w.deleted == []
-    assert session.w.replicas == 2
-
-
-def test_what_slurmdbd_still_has_of_an_earlier_pod_holds_nothing_up():
-    session, act = forgetful(-10)
-    act()
-    assert session.w.replicas == 1
-
-
-def test_without_slurmdbd_pods_that_slurmctld_forgot_go_with_a_warning():
-    session, act = forgetful(answers=False)
-    act()
-    assert session.w.replicas == 1
-    assert any("slurmdbd could not be asked for jobs there: no slurmdbd" in line for line in session.said)
 
 
 def test_undo_at_the_deadline_leaves_nothing_of_ours():

@@ -88,8 +88,10 @@ def test_what_the_end_of_a_node_did_not_do_is_not_lost(innocent):
     assert told(Asking(run(1, "COMPLETED", nodes="gpu-1"), innocent), met(1)) == "1 job ran on, 0 lost"
 
 
-def test_an_end_that_slurmdbd_has_yet_to_hear_of_is_waited_for():
-    session = Asking(run(1, "RUNNING", nodes="gpu-1", end=None), later=[run(1, "COMPLETED", nodes="gpu-1")])
+@pytest.mark.parametrize("end", [None, NOW])
+def test_an_end_that_slurmdbd_has_yet_to_hear_of_is_waited_for(end):
+    """slurmdbd 26.05.5 shows now for the end of a job that runs."""
+    session = Asking(run(1, "RUNNING", nodes="gpu-1", end=end), later=[run(1, "COMPLETED", nodes="gpu-1")])
     assert told(session, met(1)) == "1 job ran on, 0 lost"
     assert session.pauses == 1
 
