@@ -15,7 +15,7 @@ from slinky_iac.drain.observe import queued
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
-from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNode, SeenNodeSet, SeenPod, TokenSet, drift
+from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNodeSet, SeenPod, TokenSet, drift
 from slinky_iac.status.facts import cluster_name, reach_of
 
 _PARTITION: Final = re.compile(r"^\s*PartitionName=(\S+)", re.IGNORECASE | re.MULTILINE)
@@ -104,17 +104,7 @@ def look(
         now=session.now(),
         cluster=said.meta.slurm.cluster,
         release=said.meta.slurm.release,
-        nodes={
-            each.name: SeenNode(
-                name=each.name,
-                states=each.state,
-                reason=each.reason,
-                features=(*each.features, *each.active_features),
-                version=each.version,
-                resume_after=each.resume_after.value,
-            )
-            for each in nodes
-        },
+        nodes={each.name: each for each in nodes},
         partitions=frozenset(members),
         left=_left(session, [name for name, sets in members.items() if name not in partitions and set(sets) & gates.keys()]),
         nodesets=nodesets,

@@ -15,6 +15,7 @@ from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
+from slinky_iac.slurmrest.objects import Node
 
 Kind = Literal[
     "node-missing",
@@ -81,24 +82,6 @@ class SeenNodeSet:
 
 
 @dataclass(frozen=True)
-class SeenNode:
-    """One node that slurmctld knows."""
-
-    name: str
-    states: frozenset[str] = frozenset()
-    reason: str = ""
-    features: tuple[str, ...] = ()
-    version: str = ""
-    """Of its slurmd."""
-    resume_after: int | None = None
-
-    @property
-    def drained(self) -> bool:
-        """DRAIN stands and nothing is lifting it."""
-        return "DRAIN" in self.states and not self.states & {"UNDRAIN", "RESUME"}
-
-
-@dataclass(frozen=True)
 class Seen:
     """One look: pods first, then nodes, then partitions."""
 
@@ -107,7 +90,7 @@ class Seen:
     """The name that slurmctld and slurmrestd go by."""
     release: str
     """slurmrestd's release, ``26.05.5``."""
-    nodes: Mapping[str, SeenNode]
+    nodes: Mapping[str, Node]
     partitions: frozenset[str]
     nodesets: Mapping[str, SeenNodeSet]
     left: Mapping[str, int] = field(default_factory=dict)
@@ -216,12 +199,16 @@ def _missing_nodes(expected: Expected, seen: Seen) -> Iterable[Finding]:
 def _left_records(expected: Expected, seen: Seen) -> Iterable[Finding]:
     pods = {pod.node for each in seen.nodesets.values() for pod in each.pods}
     for node in seen.nodes.values():
-        ours = [name for name in expected.nodesets if name in node.features and _is_pods_name(node.name, name)]
-        if DYNAMIC in node.states and ours and node.name not in pods:
+        ours = [
+            name
+            for name in expected.nodesets
+            if name in (*node.features, *node.active_features) and _is_pods_name(node.name, name)
+        ]
+        if DYNAMIC in node.state and ours and node.name not in pods:
             yield Finding(
                 "record-left",
                 node.name,
-                f"slurmctld has a record of {node.name} (NodeSet {ours[0]}, {'+'.join(sorted(node.states))}), and no pod is"
+                f"slurmctld has a record of {node.name} (NodeSet {ours[0]}, {'+'.join(sorted(node.state))}), and no pod is"
                 f" behind it: jobs may be placed on it and wait. `scontrol delete nodename={node.name}` once it is idle",
             )
 
@@ -236,7 +223,7 @@ def _left_drains(expected: Expected, seen: Seen) -> Iterable[Finding]:
     tags = {pod.node: pod.tag for each in seen.nodesets.values() for pod in each.pods}
     for node in seen.nodes.values():
         owner = _owner(node.reason, expected.stack)
-        if not node.drained or owner is None:
+        if not node.drained_or_draining or owner is None:
             continue
         why = _unowned(node, owner, expected, seen, tags)
         if why:
@@ -254,9 +241,9 @@ def _owner(reason: str, stack: str) -> str | None:
     return reason.removeprefix(prefix).partition(":")[0] if reason.startswith(prefix) else None
 
 
-def _unowned(node: SeenNode, owner: str, expected: Expected, seen: Seen, tags: Mapping[str, str]) -> str:
+def _unowned(node: Node, owner: str, expected: Expected, seen: Seen, tags: Mapping[str, str]) -> str:
     """Why no run owns the drain; empty where one does."""
-    if node.resume_after is not None and node.resume_after <= seen.now:
+    if node.resume_after.value is not None and node.resume_after.value <= seen.now:
         return "its time was over, and slurmctld hasn't returned it"
     if owner == OUTSIDE:
         return "" if expected.hosts.get(node.name) == "drained" else "the stack doesn't hold that host"
@@ -273,7 +260,7 @@ def _unowned(node: SeenNode, owner: str, expected: Expected, seen: Seen, tags: M
 def _hosts_not_held(expected: Expected, seen: Seen) -> Iterable[Finding]:
     for host, state in expected.hosts.items():
         node = seen.nodes.get(host)
-        if state == "drained" and node is not None and not node.drained:
+        if state == "drained" and node is not None and not node.drained_or_draining:
             yield Finding(
                 "host-not-held",
                 host,

@@ -13,8 +13,10 @@ from slinky_iac import names
 from slinky_iac.drain.mark import Tag
 from slinky_iac.keys.jwks import public_set
 from slinky_iac.slurm_drift.cli import shown
-from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNode, SeenNodeSet, SeenPod, TokenSet, drift
+from slinky_iac.slurm_drift.compare import Expected, Finding, Seen, SeenNodeSet, SeenPod, TokenSet, drift
+from slinky_iac.slurmrest.objects import Node
 from tests.rsa_keys import token_key
+from tests.unit.builders import node
 
 NOW = 1_795_240_000
 TAG = Tag("prod/gpu", -1).text()
@@ -28,13 +30,12 @@ EXPECTED = Expected(
 )
 
 
-def worker(name: str, *more: str, reason: str = "", **also: object) -> SeenNode:
-    states = frozenset({"IDLE", "DYNAMIC_NORM", *more})
-    return SeenNode(name, states, reason, ("gpu",), "26.05.5", **also)  # type: ignore[arg-type]
+def worker(name: str, *more: str, reason: str = "", **also: object) -> Node:
+    return node(name, "+".join(("IDLE", "DYNAMIC_NORM", *more)), reason=reason, **also)
 
 
-def seen(*nodes: SeenNode, pods: tuple[SeenPod, ...] | None = None, **more: object) -> Seen:
-    metal = (SeenNode("metal-1", frozenset({"IDLE"})), SeenNode("metal-2", frozenset({"IDLE", "DRAIN"}), "a person's"))
+def seen(*nodes: Node, pods: tuple[SeenPod, ...] | None = None, **more: object) -> Seen:
+    metal = (node("metal-1"), node("metal-2", "IDLE+DRAIN", reason="a person's"))
     workers = nodes or (worker("gpu-0"), worker("gpu-1"))
     found = pods if pods is not None else (SeenPod("gpu-0", ready=True), SeenPod("gpu-1", ready=True))
     base = Seen(
@@ -90,7 +91,7 @@ def test_a_rogue_key_is_named_also_where_it_goes_by_the_stack_s_name() -> None:
 def test_another_cluster_or_release_is_told() -> None:
     assert kinds(seen(cluster="other")) == [("cluster", "other")]
     assert kinds(seen(release="25.11.2")) == [("version", "slurmrestd")]
-    assert kinds(seen(worker("gpu-0"), replace(worker("gpu-1"), version="25.11.0"))) == [("version", "gpu-1")]
+    assert kinds(seen(worker("gpu-0"), worker("gpu-1", version="25.11.0"))) == [("version", "gpu-1")]
     assert kinds(seen(release="25.11.2"), replace(EXPECTED, releases=frozenset())) == []
 
 
@@ -109,9 +110,9 @@ def test_missing_pods_nodesets_and_hosts_are_told() -> None:
 def test_a_record_without_a_pod_is_told_only_where_it_is_a_node_of_ours() -> None:
     left = (worker("gpu-0"), worker("gpu-1"), worker("gpu-7", "NOT_RESPONDING"))
     assert kinds(seen(*left)) == [("record-left", "gpu-7")]
-    other = replace(worker("gpu-7"), features=("cpu",))
-    static = SeenNode("gpu-7", frozenset({"IDLE"}), features=("gpu",))
-    theirs = replace(worker("gpu-7"), name="a100-0", features=("a100", "gpu"))
+    other = worker("gpu-7", features=["cpu"], active_features=["cpu"])
+    static = node("gpu-7")
+    theirs = worker("a100-0", features=["a100", "gpu"])
     for stranger in (other, static, theirs):
         assert kinds(seen(*left[:2], stranger)) == []
 
@@ -148,11 +149,11 @@ def test_a_drain_that_is_being_lifted_is_no_drift() -> None:
 
 def test_bare_metal_hosts_are_held_exactly_as_the_stack_says() -> None:
     nodes = dict(seen().nodes)
-    returned = nodes | {"metal-2": SeenNode("metal-2", frozenset({"IDLE"}))}
+    returned = nodes | {"metal-2": node("metal-2")}
     assert kinds(seen(nodes=returned)) == [("host-not-held", "metal-2")]
-    held = SeenNode("metal-1", frozenset({"IDLE", "DRAIN"}), ours("maintenance", "outside-hosts"))
+    held = node("metal-1", "IDLE+DRAIN", reason=ours("maintenance", "outside-hosts"))
     assert kinds(seen(nodes=nodes | {"metal-1": held})) == [("drain-left", "metal-1")]
-    right = SeenNode("metal-2", frozenset({"IDLE", "DRAIN"}), ours("maintenance", "outside-hosts"))
+    right = node("metal-2", "IDLE+DRAIN", reason=ours("maintenance", "outside-hosts"))
     assert kinds(seen(nodes=nodes | {"metal-2": right})) == []
 
 
@@ -160,17 +161,20 @@ def test_a_partition_that_slurm_does_not_have_is_told_and_others_are_not() -> No
     assert kinds(seen(partitions=frozenset({"all", "debug"}))) == [("partition-missing", "gpu")]
 
 
-STATES = st.frozensets(st.sampled_from(["IDLE", "DRAIN", "DOWN", "DYNAMIC_NORM", "UNDRAIN"]))
+STATES = st.lists(st.sampled_from(["IDLE", "DRAIN", "DOWN", "DYNAMIC_NORM", "UNDRAIN"]), min_size=1).map("+".join)
 NAMES = st.sampled_from(["gpu-0", "gpu-1", "gpu-2", "metal-1", "x"])
 NODES = st.builds(
-    SeenNode, NAMES, STATES, st.sampled_from(["", ours(), ours(stack="other"), "x", ours(nodeset="outside-hosts")]),
-    st.sampled_from([(), ("gpu",), ("cpu",)]), st.sampled_from(["", "26.05.5", "25.11.1"]), st.none() | st.just(NOW - 1),
+    node, NAMES, STATES,
+    reason=st.sampled_from(["", ours(), ours(stack="other"), "x", ours(nodeset="outside-hosts")]),
+    active_features=st.sampled_from([[], ["gpu"], ["cpu"]]),
+    version=st.sampled_from(["", "26.05.5", "25.11.1"]),
+    resume_after=st.none() | st.just(NOW - 1),
 )  # fmt: skip
 PODS = st.builds(SeenPod, NAMES, st.booleans(), st.booleans(), st.sampled_from(["", TAG, "x"]))
 
 
 @given(st.lists(NODES, max_size=6), st.lists(PODS, max_size=4).map(tuple))
-def test_any_look_is_judged_and_the_order_of_nodes_does_not_matter(nodes: list[SeenNode], pods: tuple[SeenPod, ...]) -> None:
+def test_any_look_is_judged_and_the_order_of_nodes_does_not_matter(nodes: list[Node], pods: tuple[SeenPod, ...]) -> None:
     look = seen(pods=pods, nodes={each.name: each for each in nodes})
     found = drift(EXPECTED, look)
     assert found == drift(EXPECTED, replace(look, nodes={each.name: each for each in look.nodes.values().__reversed__()}))
