@@ -14,7 +14,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError, SlurmrestError
-from slinky_iac.key_lifecycle import files, import_key, report
+from slinky_iac.key_lifecycle import import_key, report
 from slinky_iac.key_lifecycle.report import Agreement, Held
 from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, SecretEntry
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
@@ -126,7 +126,7 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
         _told(arguments, {"name": key.config, "kid": found.kid}, words)
         return 0
     if arguments.file is not None:
-        raw = files.read(arguments.file, allow_trailing_newline=values.config.keys.allow_trailing_newline)
+        raw = import_key.read_key(arguments.file, allow_trailing_newline=values.config.keys.allow_trailing_newline)
     else:
         with context.snapshot(values) as snapshot:
             raw = import_key.from_secret(values, snapshot.cluster, arguments.secret)

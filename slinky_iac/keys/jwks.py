@@ -11,7 +11,10 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from slinky_iac.keys.rsa import TokenKey
 
 
 def kid(raw: bytes) -> str:
@@ -43,17 +46,7 @@ def of_slurm_jwks(document: bytes) -> list[bytes]:
         raise ValueError("slurm.jwks: is no set of keys as this program makes it") from None
 
 
-class HasPublicHalf(Protocol):
-    """An RSA key: :class:`slinky_iac.keys.rsa.TokenKey`."""
-
-    @property
-    def kid(self) -> str: ...
-
-    @property
-    def jwk(self) -> tuple[tuple[str, str], ...]: ...
-
-
-def public_set(found: Iterable[HasPublicHalf]) -> bytes:
+def public_set(found: Iterable[TokenKey]) -> bytes:
     """jwks.json with the public halves, in whatever order they come: the change from one key to the other leaves the file as
     it is.
 

@@ -24,6 +24,7 @@ from slinky_iac.rotation.cluster import Cluster, Run, connected
 from slinky_iac.rotation.engine import Engine
 from slinky_iac.rotation.hosts import Via, host_in_turn, hosts_of
 from slinky_iac.rotation.model import START, Host, Plan, Step, Turn
+from slinky_iac.rotation.planned_stop import refuse_unrotatable
 from slinky_iac.rotation.snapshot import Snapshot, read
 
 EVERY_S: Final = 1.0
@@ -102,10 +103,10 @@ class KeyRotation(ABC):
     confirmed: str | None = None
     """Name of the hosts' step that the caller says is done, where nothing else tells."""
 
-    @abstractmethod
-    def refuse(self, values: Values, *, start: bool | None) -> None:
+    def refuse(self, values: Values, *, start: bool | None) -> None:  # noqa: ARG002
         """Raises where this stack's key can't be replaced in this way. ``start``: whether the caller has said that it may
         begin; None: nothing will be done."""
+        refuse_unrotatable(values.config, self.key)
 
     @abstractmethod
     def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:

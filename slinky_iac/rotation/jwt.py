@@ -12,13 +12,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from slinky_iac.config.values import Values
 from slinky_iac.keys.catalogue import JWT, NEXT_SUFFIX
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.rotation.driver import KeyRotation
 from slinky_iac.rotation.host_scripts import File
 from slinky_iac.rotation.model import START, Host, Plan, Step, TokenVerdicts, Turn, readers, staged, start
-from slinky_iac.rotation.planned_stop import refuse_unrotatable
 from slinky_iac.rotation.snapshot import Snapshot
 
 CARRY: Final = "carry"
@@ -103,9 +101,6 @@ def facts_of(snapshot: Snapshot) -> JwtFacts:
 
 class JwtRotation(KeyRotation):
     """Replaces the JWT key under running jobs."""
-
-    def refuse(self, values: Values, *, start: bool | None) -> None:  # noqa: ARG002
-        refuse_unrotatable(values.config, self.key)
 
     def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:  # noqa: ARG002
         return plan_of(facts_of(snapshot))

@@ -14,7 +14,6 @@ from hashlib import sha256
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError, SlurmrestError
 from slinky_iac.keys.catalogue import SLURM, Role
 from slinky_iac.keys.jwks import slurm_jwks
@@ -23,7 +22,6 @@ from slinky_iac.rotation import host_scripts
 from slinky_iac.rotation.driver import KeyRotation
 from slinky_iac.rotation.host_scripts import File
 from slinky_iac.rotation.model import START, Host, Plan, Step, Turn, staged, start
-from slinky_iac.rotation.planned_stop import refuse_unrotatable
 from slinky_iac.rotation.snapshot import Snapshot
 
 LEARN_PODS: Final = "learn-pods"
@@ -227,9 +225,6 @@ def _confirmed(snapshot: Snapshot) -> dict[str, str | None]:
 
 class SlurmRotation(KeyRotation):
     """Replaces slurm.key under running jobs. Every pod and host learns the new key before any signs with it."""
-
-    def refuse(self, values: Values, *, start: bool | None) -> None:  # noqa: ARG002
-        refuse_unrotatable(values.config, self.key)
 
     def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:
         facts = facts_of(snapshot)

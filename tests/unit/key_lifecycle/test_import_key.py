@@ -14,8 +14,7 @@ import pytest
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import KeyMaterialError, RotationError
-from slinky_iac.key_lifecycle import files
-from slinky_iac.key_lifecycle.import_key import from_secret, generate, import_key
+from slinky_iac.key_lifecycle.import_key import from_secret, generate, import_key, read_key
 from slinky_iac.keys.catalogue import JWT as JWT_KEY
 from slinky_iac.keys.catalogue import SLURM
 from slinky_iac.keys.material import KeyMaterial
@@ -82,8 +81,8 @@ def test_the_newline_trap_is_caught_at_the_file(tmp_path: Path) -> None:
     file = tmp_path / "slurm.key"
     file.write_bytes(KEY + b"\n")
     with pytest.raises(KeyMaterialError, match="line break"):
-        files.read(file, allow_trailing_newline=False)
-    assert files.read(file, allow_trailing_newline=True) == KEY + b"\n"
+        read_key(file, allow_trailing_newline=False)
+    assert read_key(file, allow_trailing_newline=True) == KEY + b"\n"
 
 
 @pytest.mark.parametrize(("mode", "warned"), [(0o644, True), (0o600, False)])
@@ -93,7 +92,7 @@ def test_a_file_that_others_can_read_is_told(
     file = tmp_path / "slurm.key"
     file.write_bytes(KEY)
     file.chmod(mode)
-    files.read(file, allow_trailing_newline=False)
+    read_key(file, allow_trailing_newline=False)
     assert ("can be read by others" in capsys.readouterr().err) == warned
 
 
