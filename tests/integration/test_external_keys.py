@@ -30,7 +30,8 @@ def main(kubeconfig: str, **keys: object) -> str:
         import yaml
         from components.external_key import ExternalKey
         from slinky_iac.config.load import load
-        key = ExternalKey("k-slurm-key-external", load(yaml.safe_load({yaml.safe_dump(data)!r})), "slurm", "")
+        from slinky_iac.keys.catalogue import SLURM
+        key = ExternalKey("k-slurm-key-external", load(yaml.safe_load({yaml.safe_dump(data)!r})), SLURM, "")
         pulumi.export("since", key.since)
     """
 
