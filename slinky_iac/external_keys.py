@@ -31,7 +31,7 @@ from slinky_iac.keys.raw import check
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient
-    from slinky_iac.kube.models import SecretState
+    from slinky_iac.kube.resources import Secret
 
 Props = Mapping[str, Any]
 SETTINGS: Final = (
@@ -106,7 +106,7 @@ def refusal(olds: Props, news: Props, found: Found | None, running: str = "") ->
     return text + (accept if found.since else "")
 
 
-def fault(props: Props, state: SecretState | None, other: SecretState | None) -> str:
+def fault(props: Props, state: Secret | None, other: Secret | None) -> str:
     """What is wrong with the Secret: not there, no such entry, or a key that Slurm would refuse or that can be guessed."""
     raw = None if state is None else state.data.get(str(props["entry"]))
     if raw is None:
@@ -138,11 +138,11 @@ def stamp(seconds: int | None) -> str:
     return "" if seconds is None else datetime.fromtimestamp(seconds, tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def found_in(props: Props, state: SecretState) -> Found | None:
+def found_in(props: Props, state: Secret) -> Found | None:
     """The entry of a Secret, with its time."""
     entry = str(props["entry"])
     raw = state.data.get(entry)
-    return None if raw is None else Found(raw, stamp(state.written.get(entry) or state.made))
+    return None if raw is None else Found(raw, stamp(state.written(entry) or state.created))
 
 
 @contextmanager
@@ -199,7 +199,7 @@ def _awaited(props: Props) -> Found:
             raise StateError(f"interrupted while {place(props)} was awaited. None of the daemons that read it was made")
 
 
-def _state(kube, space: str, name: str) -> SecretState | None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _state(kube, space: str, name: str) -> Secret | None:  # type: ignore[no-untyped-def]  # noqa: ANN001
     try:
         return kube.secret(space, name)  # type: ignore[no-any-return]
     except KubeNotFound:
@@ -249,6 +249,6 @@ class ExternalKeyProvider(ResourceProvider):
         return ReadResult(id_, {name: props.get(name) for name in RECORDED})
 
 
-def _secret(props: Props) -> SecretState | None:
+def _secret(props: Props) -> Secret | None:
     with _client(props) as kube:
         return _state(kube, str(props["namespace"]), str(props["secret"]))

@@ -11,7 +11,7 @@ from typing import Any, Final, Protocol
 
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.errors import KubeNotFound
-from slinky_iac.kube.raw_admission import ADMISSION
+from slinky_iac.kube.resources import ADMISSION
 
 _TYPE: Final = "kubernetes:admissionregistration.k8s.io/v1:"
 _DEFAULTS: Final[Mapping[str, object]] = {

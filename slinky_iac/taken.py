@@ -21,7 +21,7 @@ from slinky_iac.reach import kube_connection
 
 if TYPE_CHECKING:
     from slinky_iac.kube.client import KubeClient
-    from slinky_iac.kube.models import Marks
+    from slinky_iac.kube.objects import ObjectMeta
 
 BUDGET_S: Final = 5.0
 """Longest wait for an answer: a preview is looked at by somebody who waits."""
@@ -62,7 +62,7 @@ def namespace(name: str, stack: str, setting: str) -> Question:
     return lambda kube: namespace_taken(_marks().namespace(kube, name), stack, setting)
 
 
-def namespace_taken(found: Marks, stack: str, setting: str) -> str | None:
+def namespace_taken(found: ObjectMeta, stack: str, setting: str) -> str | None:
     """The refusal of a Namespace that is there and not this stack's."""
     owner = found.annotations.get(names.ANNOTATION_STACK)
     if owner == stack:
@@ -102,7 +102,7 @@ def secret(config: StackConfig, name: str) -> Question:
     return lambda kube: object_taken(_marks().secret(kube, config.cluster.namespace, name), "Secret", config)
 
 
-def object_taken(found: Marks, kind: str, config: StackConfig) -> str | None:
+def object_taken(found: ObjectMeta, kind: str, config: StackConfig) -> str | None:
     """The refusal of an object in the cluster's namespace that this program did not make for this cluster."""
     cluster = config.cluster
     if (found.labels.get(MANAGED_BY), found.labels.get(names.LABEL_CLUSTER)) == (US, cluster.resource_name):
@@ -121,7 +121,7 @@ def release(space: str, name: str) -> Question:
     return lambda kube: release_taken(_marks().secrets(kube, space, HELM_RECORD | {"name": name}), space, name)
 
 
-def release_taken(records: Sequence[Marks], space: str, name: str) -> str | None:
+def release_taken(records: Sequence[ObjectMeta], space: str, name: str) -> str | None:
     """The refusal of a release that Helm has a record of, and the command that lets this stack take it up."""
     if not records:
         return None

@@ -14,6 +14,8 @@ from typing import Final
 
 LONGEST: Final = 400
 """Characters of one text that are shown; a message of megabytes isn't read, and hides what is after it."""
+MOST_IN_MESSAGE: Final = 300
+"""Characters of others' text in an error message."""
 _MARKDOWN: Final = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>@:/=^$])")
 _UNSEEN: Final = frozenset({"Cc", "Cf", "Cs", "Co", "Zl", "Zp"})
 """Control, format, surrogate and private characters, and Unicode's own line and paragraph separators."""
@@ -29,6 +31,13 @@ def printable(text: str) -> str:
     if text.isascii() and text.replace("\n", "").isprintable():
         return text
     return "".join(" " if char in "\r\t" else char if char == "\n" else _sign(char) for char in text)
+
+
+def one_line(text: str, longest: int = MOST_IN_MESSAGE) -> str:
+    """``text`` fit for an error message: on one line, printable, short."""
+    line = "".join(c if c.isprintable() else " " for c in text[: 4 * longest])
+    line = " ".join(line.split())
+    return line if len(line) <= longest else f"{line[:longest]}…"
 
 
 def plain(text: str, longest: int = LONGEST) -> str:

@@ -22,7 +22,7 @@ from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
-from slinky_iac.kube.models import NodeSetState
+from slinky_iac.kube.objects import NodeSet
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
@@ -170,7 +170,7 @@ class Connection:
         reach = self.reach
         return held(self.kube, reach.namespace, reach.jwt_secret, reach.jwt_entry, reach.tokens)
 
-    def nodeset(self, name: str) -> NodeSetState | None:
+    def nodeset(self, name: str) -> NodeSet | None:
         """The NodeSet; None where there is none (any more)."""
         try:
             return self.kube.nodeset(self.reach.namespace, name)

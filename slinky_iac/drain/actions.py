@@ -137,7 +137,7 @@ class Requeue:
     """Requeue jobs, as the policy says at the deadline."""
 
     jobs: tuple[int | str, ...]
-    """Each by its handle (:attr:`slinky_iac.drain.view.JobView.handle`), here and below."""
+    """Each by its handle (:attr:`slinky_iac.slurmrest.objects.Job.handle`), here and below."""
 
 
 @dataclass(frozen=True)

@@ -77,7 +77,7 @@ def plan_props(look: ConfLook, goal: ConfGoal) -> Props:
     """The plan as flat JSON with absolute times, so that it doesn't change while nothing does."""
     going, holding = goal.leaving, held_by(look, goal)
     step = next_step(look, goal)
-    ends = [None if each.waits else each.job.expected_end for each in holding]
+    ends = [None if each.waits else each.expected_end for each in holding]
     known = [end for end in ends if end is not None]
     unknown = bool(look.problem) or len(known) < len(ends)
     warnings = [*_warnings(look, going), *tied_in_words(tied_to(look.jobs, going.hosts))]
@@ -87,7 +87,7 @@ def plan_props(look: ConfLook, goal: ConfGoal) -> Props:
         "hosts": list(going.hosts),
         "changed": list(going.changed),
         "known": not look.problem,
-        "jobs": [{**job_props(each.job), "waits": each.waits} for each in holding[:MAX_JOBS]],
+        "jobs": [{**job_props(each), "waits": each.waits} for each in holding[:MAX_JOBS]],
         "jobs_total": len(holding),
         "free_at": when(None if unknown else max(known, default=0)),
         "blocks": [step.why] if isinstance(step, Stop) and step.cause == "blocked" else [],

@@ -27,10 +27,10 @@ from slinky_iac.drain.conf_steps import (
     remembered,
 )
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.observe import node_view, queued
+from slinky_iac.drain.observation import ClusterView
+from slinky_iac.drain.observe import shown
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.session import Session, act_on_slurm
-from slinky_iac.drain.view import ClusterView
 from slinky_iac.errors import (
     KubeError,
     KubeNotFound,
@@ -63,11 +63,11 @@ def _look(session: Session, hide: str) -> ConfLook:
     can_close = client.version() == PARTITIONS_SINCE
     # What ended is asked for where slurmctld may not lose a partition of a job that it remembers.
     listed = client.jobs_after(nodes.answered, wanted="live" if can_close else "all").jobs
-    jobs = tuple(queued(job, hide) for job in listed)
+    jobs = tuple(shown(job, hide) for job in listed)
     return ConfLook(
         now=session.now(),
         partitions=states,
-        cluster=ClusterView.of((node_view(node) for node in nodes.nodes), (each.job for each in jobs)),
+        cluster=ClusterView.of(nodes.nodes, jobs),
         jobs=jobs,
         can_close=can_close,
     )
@@ -76,7 +76,7 @@ def _look(session: Session, hide: str) -> ConfLook:
 def live_lines(session: Session, settings: ConfSettings) -> ConfLines:
     """What the Controller that is there was given; no line where there is none."""
     try:
-        return read_lines(session.kube.controller(session.reach.namespace, settings.controller).extra_conf)
+        return read_lines(session.kube.controller(session.reach.namespace, settings.controller).spec.extra_conf)
     except KubeNotFound:
         return ConfLines()
 
@@ -137,7 +137,7 @@ class ConfTask(Task[ConfLook]):
         """Limits are judged by the first look that has an answer."""
         if not seen.problem:
             self._last, self._goal = seen, replace(self._goal, limited=False)
-            self.met.wait_for((each.job for each in held_by(seen, self.goal)), seen.now)
+            self.met.wait_for((each for each in held_by(seen, self.goal)), seen.now)
         return step
 
     def act(self, step: Step) -> None:

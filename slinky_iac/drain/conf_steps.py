@@ -21,11 +21,12 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.actions import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.cost import drainable
 from slinky_iac.drain.free import Free, verdict
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.policy import DrainPolicy, Limits, parse_policy
 from slinky_iac.drain.settings import Owner, known_schema, reach_from
 from slinky_iac.drain.text import iso, jobs_in_words
-from slinky_iac.drain.view import ClusterView, JobView, Queued
+from slinky_iac.slurmrest.objects import Job
 
 SLURM_CONF: Final = "slurm-conf"
 """Stands where a NodeSet's name stands in reasons of drains before a change of slurm.conf."""
@@ -146,7 +147,7 @@ class ConfLook:
     partitions: Mapping[str, frozenset[str]] = field(default_factory=dict)
     """States of all partitions that slurmctld has."""
     cluster: ClusterView = field(default_factory=lambda: ClusterView.of((), ()))
-    jobs: tuple[Queued, ...] = ()
+    jobs: tuple[Job, ...] = ()
     can_close: bool = True
     """Whether slurmrestd can set a partition's state: Slurm 26.05 and newer."""
     problem: str = ""
@@ -192,11 +193,11 @@ def next_step(look: ConfLook, goal: ConfGoal) -> Step:
     return _close(look, goal) or _drain(look, goal) or _wait(look, goal) or _forget(look, goal)
 
 
-def limits_exceeded(holding: Iterable[Queued], limits: Limits, now: int) -> tuple[str, ...]:
+def limits_exceeded(holding: Iterable[Job], limits: Limits, now: int) -> tuple[str, ...]:
     """A sentence for each limit that these jobs exceed. Jobs that wait have no age."""
     jobs = tuple(holding)
-    running = [each.job for each in jobs if not each.waits]
-    return tuple(text for _, text in job_findings([each.job for each in jobs], running, limits, now))
+    running = [each for each in jobs if not each.waits]
+    return tuple(text for _, text in job_findings([each for each in jobs], running, limits, now))
 
 
 def _unanswered(look: ConfLook, goal: ConfGoal) -> Step:
@@ -235,19 +236,19 @@ def _forget(look: ConfLook, goal: ConfGoal) -> Step:
     return WaitToForget(f"slurmctld has {ended} ended job(s) of {_names(goal.leaving)} to forget: {why}")
 
 
-def held_by(look: ConfLook, goal: ConfGoal) -> tuple[Queued, ...]:
+def held_by(look: ConfLook, goal: ConfGoal) -> tuple[Job, ...]:
     """Jobs that would be lost now, running ones first."""
     found = [each for each in look.jobs if _holds(each, goal)]
-    return tuple(sorted(found, key=lambda each: (each.waits, each.job.job_id)))
+    return tuple(sorted(found, key=lambda each: (each.waits, each.job_id)))
 
 
-def _holds(each: Queued, goal: ConfGoal) -> bool:
+def _holds(each: Job, goal: ConfGoal) -> bool:
     going = goal.leaving
     if goal.all_waiting:
-        return each.waits or (not each.over and not set(going.nodes).isdisjoint(each.job.nodes))
+        return each.waits or (not each.over and not set(going.nodes).isdisjoint(each.node_names))
     if each.lost_with(going.partitions) or each.needs(going.hosts):
         return True
-    return not each.over and not set(going.changed).isdisjoint(each.job.nodes)
+    return not each.over and not set(going.changed).isdisjoint(each.node_names)
 
 
 def _open(look: ConfLook, going: Leaving) -> dict[str, str]:
@@ -265,14 +266,14 @@ def _drains(look: ConfLook, goal: ConfGoal) -> tuple[tuple[str, ...], tuple[str,
     drains, refused = [], []
     for host in () if goal.all_waiting else goal.leaving.nodes:
         record = look.cluster.nodes.get(host)
-        if record is None or "DRAIN" in record.states:
+        if record is None or "DRAIN" in record.state:
             continue
         if drainable(record, goal.owner):
             drains.append(host)
         else:
             refused.append(
-                f"{record.reason_user or 'somebody'} marked {host} without draining it ({record.reason!r}), and a drain of"
-                " ours would overwrite that: drain it by hand with its reason, or return it to service"
+                f"{record.reason_set_by_user or 'somebody'} marked {host} without draining it ({record.reason!r}), and a"
+                " drain of ours would overwrite that: drain it by hand with its reason, or return it to service"
             )
     return tuple(drains), tuple(refused)
 
@@ -314,7 +315,7 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
     )
 
 
-def _last_resort(look: ConfLook, goal: ConfGoal, holding: tuple[Queued, ...]) -> Step | None:
+def _last_resort(look: ConfLook, goal: ConfGoal, holding: tuple[Job, ...]) -> Step | None:
     """What the policy does; None where it does nothing, or nothing that helps."""
     if goal.policy.on_deadline == "requeue":
         return _requeue(goal, holding)
@@ -323,54 +324,54 @@ def _last_resort(look: ConfLook, goal: ConfGoal, holding: tuple[Queued, ...]) ->
     return None
 
 
-def _requeue(goal: ConfGoal, holding: tuple[Queued, ...]) -> Step | None:
+def _requeue(goal: ConfGoal, holding: tuple[Job, ...]) -> Step | None:
     """A requeued job waits in the same partition, with the same --nodelist: only what is on a host can be helped so."""
     able = [
         each
         for each in holding
-        if not each.waits and each.job.requeueable and not each.lost_with(goal.leaving.partitions) and not goal.all_waiting
+        if not each.waits and each.requeue and not each.lost_with(goal.leaving.partitions) and not goal.all_waiting
         if each.required is not None and set(each.required).isdisjoint(goal.leaving.hosts)
     ]
-    fresh = [each for each in able if "COMPLETING" not in each.job.states]
+    fresh = [each for each in able if "COMPLETING" not in each.job_state]
     if fresh:
         return Requeue(_handles(fresh))
     return Wait("requeued jobs are leaving their hosts") if able else None
 
 
-def _cancel(look: ConfLook, goal: ConfGoal, holding: tuple[Queued, ...]) -> Step:
+def _cancel(look: ConfLook, goal: ConfGoal, holding: tuple[Job, ...]) -> Step:
     running = [each for each in holding if not each.waits]
     if goal.signalled_at is None and running:
         return Signal(_handles(running), goal.policy.signal, ())
     if goal.signalled_at is not None and look.now < goal.signalled_at + goal.policy.grace_s:
         return Wait(f"jobs were sent {goal.policy.signal}, and are cancelled {goal.policy.grace_s} s later")
-    fresh = [each for each in holding if "COMPLETING" not in each.job.states]
+    fresh = [each for each in holding if "COMPLETING" not in each.job_state]
     return Cancel(_handles(fresh)) if fresh else Wait("cancelled jobs are ending")
 
 
-def _handles(jobs: Iterable[Queued]) -> tuple[int | str, ...]:
-    return tuple(dict.fromkeys(each.job.handle for each in jobs))
+def _handles(jobs: Iterable[Job]) -> tuple[int | str, ...]:
+    return tuple(dict.fromkeys(each.handle for each in jobs))
 
 
-def lines(holding: Iterable[Queued], going: Leaving) -> tuple[str, ...]:
+def lines(holding: Iterable[Job], going: Leaving) -> tuple[str, ...]:
     """A sentence for each thing that leaves and the jobs that need it; running and waiting apart."""
-    by: dict[str, tuple[list[JobView], list[JobView]]] = {}
+    by: dict[str, tuple[list[Job], list[Job]]] = {}
     for each in holding:
-        by.setdefault(_because(each, going), ([], []))[each.waits].append(each.job)
+        by.setdefault(_because(each, going), ([], []))[each.waits].append(each)
     return tuple(f"{what}: {_in_words(*groups)}" for what, groups in sorted(by.items()))
 
 
-def _because(each: Queued, going: Leaving) -> str:
+def _because(each: Job, going: Leaving) -> str:
     if each.lost_with(going.partitions):
         return f"partition {each.partitions[0]}" if each.partitions else "a job whose partition can't be read"
-    on = sorted(set(going.nodes).intersection(each.job.nodes))
+    on = sorted(set(going.nodes).intersection(each.node_names))
     if on:
         return f"host {on[0]}"
     named = sorted(set(going.hosts).intersection(each.required or ()))
     return f"host {named[0]}, by --nodelist" if named else "the queue"
 
 
-def _in_words(running: list[JobView], waiting: list[JobView]) -> str:
-    queue = ", ".join(f"{job.shown} of {job.user or 'unknown'}" for job in waiting[:4])
+def _in_words(running: list[Job], waiting: list[Job]) -> str:
+    queue = ", ".join(f"{job.label} of {job.user_name or 'unknown'}" for job in waiting[:4])
     more = f" and {len(waiting) - 4} more" if len(waiting) > 4 else ""
     parts = [jobs_in_words(running)] if running else []
     return "; ".join([*parts, *([f"{len(waiting)} waiting in the queue ({queue}{more})"] if waiting else [])])

@@ -27,9 +27,11 @@ from enum import IntEnum
 from itertools import groupby
 from typing import Final
 
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.ranking import Class, class_of
 from slinky_iac.drain.settings import Owner
-from slinky_iac.drain.view import BUSY_STATES, CALM_BASES, ClusterView, JobView, NodeView, PodView
+from slinky_iac.kube.objects import Pod
+from slinky_iac.slurmrest.objects import CALM_STATES, Job, Node
 
 RESERVATION_HORIZON_S: Final = 24 * 3600
 """A reservation that begins within this time counts as if it had begun."""
@@ -75,9 +77,9 @@ Key = tuple[int, bool, int, int]
 class Candidate:
     """One pod and what giving it up means."""
 
-    pod: PodView
+    pod: Pod
     kind: Kind
-    jobs: tuple[JobView, ...] = ()
+    jobs: tuple[Job, ...] = ()
     """Active jobs on its node."""
     end: int = 0
     """When its last job ends; 0 with no job, and when nobody knows (``endless``)."""
@@ -85,7 +87,7 @@ class Candidate:
     """Nobody can say when its jobs end."""
     holder: int | None = None
     """Id of the job that keeps it longest."""
-    record: NodeView | None = None
+    record: Node | None = None
     reservations: tuple[str, ...] = ()
     trouble: str = ""
     """Why it is BLOCKED, or OURS and not understood."""
@@ -100,24 +102,25 @@ class Candidate:
         """Nobody can say when its node is free: a job without a known end, a state that no job explains, or no record of a
         node that is there."""
         record = self.record
-        unexplained = not self.jobs and record is not None and bool(record.states & BUSY_STATES or record.alloc_cpus)
+        unexplained = not self.jobs and record is not None and record.busy
         return self.endless or self.kind is Kind.BLOCKED or unexplained or seen_elsewhere(self) != ""
 
     @property
     def foreign_hold(self) -> bool:
         """A person or the operator drains it: it counts, and its reason is left alone."""
-        return self.record is not None and self.record.drained_flag and self.kind is not Kind.OURS
+        return self.record is not None and self.record.drained_or_draining and self.kind is not Kind.OURS
 
 
-def assess(pods: Iterable[PodView], cluster: ClusterView, now: int, owner: Owner) -> tuple[Candidate, ...]:
+def assess(pods: Iterable[Pod], cluster: ClusterView, now: int, owner: Owner) -> tuple[Candidate, ...]:
     """A candidate for each pod, in the order given."""
     reserved: dict[str, list[str]] = {}
     for reservation in cluster.reservations:
-        if reservation.end > now and reservation.start <= now + RESERVATION_HORIZON_S:
-            for node in reservation.nodes:
+        end, start = reservation.end_time.value, reservation.start_time.value or 0
+        if (end is None or end > now) and start <= now + RESERVATION_HORIZON_S:
+            for node in reservation.node_names:
                 reserved.setdefault(node, []).append(reservation.name)
     members = tuple(pods)
-    unfound = any(pod.node not in cluster.nodes for pod in members)
+    unfound = any(pod.slurm_node not in cluster.nodes for pod in members)
     aliases = {_alias(name): name for name in cluster.nodes} if unfound else {}
     return tuple(_candidate(pod, cluster, reserved, owner, aliases) for pod in members)
 
@@ -148,7 +151,7 @@ def stated_cost(chosen: Iterable[Candidate]) -> tuple[tuple[Key, ...], int]:
     return keys, len({member.holder for member in members} - {None})
 
 
-def drainable(record: NodeView, owner: Owner) -> bool:
+def drainable(record: Node, owner: Owner) -> bool:
     """Whether a drain of ours would overwrite no person's words.
 
     slurmctld replaces reason, user and time on every DRAIN with a reason (facts/slurmrestd.md#trap-7), so a node with
@@ -157,29 +160,29 @@ def drainable(record: NodeView, owner: Owner) -> bool:
     return (
         not record.reason
         or owner.owns(record.reason)
-        or record.held_by_operator()
+        or record.held_by_operator
         or record.reason.lstrip(" :").startswith(_SYSTEM_REASONS)
     )
 
 
 def _candidate(
-    pod: PodView,
+    pod: Pod,
     cluster: ClusterView,
     reserved: Mapping[str, list[str]],
     owner: Owner,
     aliases: Mapping[str, str],
 ) -> Candidate:
-    record = cluster.nodes.get(pod.node)
-    jobs = cluster.jobs(pod.node)
-    reservations = tuple(reserved.get(pod.node, ()))
+    record = cluster.nodes.get(pod.slurm_node)
+    jobs = cluster.jobs(pod.slurm_node)
+    reservations = tuple(reserved.get(pod.slurm_node, ()))
     trouble = _trouble(record, jobs, owner)
-    alias = aliases.get(_alias(pod.node)) if record is None and pod.node else None
+    alias = aliases.get(_alias(pod.slurm_node)) if record is None and pod.slurm_node else None
     if alias is not None and not trouble:
-        trouble = _named_otherwise(pod.node, alias)
+        trouble = _named_otherwise(pod.slurm_node, alias)
     end, holder = _last(jobs)
     if pod.terminating:
         kind = Kind.LEAVING
-    elif record is not None and record.drained_flag and owner.owns(record.reason):
+    elif record is not None and record.drained_or_draining and owner.owns(record.reason):
         kind = Kind.OURS
     elif trouble:
         kind = Kind.BLOCKED
@@ -200,12 +203,12 @@ def _candidate(
     )
 
 
-def _last(jobs: Sequence[JobView]) -> tuple[int | None, int | None]:
+def _last(jobs: Sequence[Job]) -> tuple[int | None, int | None]:
     """When the last of ``jobs`` ends (None: nobody knows; 0: there is none), and the id of the node's holder."""
     last: tuple[bool, int, int, int] | None = None
     for job in jobs:
         ends = job.expected_end
-        rank = (ends is None, ends or 0, len(job.nodes), -job.job_id)
+        rank = (ends is None, ends or 0, len(job.node_names), -job.job_id)
         if last is None or rank > last:
             last = rank
     if last is None:
@@ -214,16 +217,16 @@ def _last(jobs: Sequence[JobView]) -> tuple[int | None, int | None]:
     return None if endless else end, -negative_id
 
 
-def _trouble(record: NodeView | None, jobs: Sequence[JobView], owner: Owner) -> str:
+def _trouble(record: Node | None, jobs: Sequence[Job], owner: Owner) -> str:
     """Why we couldn't make the node free, ``""`` when nothing is in the way."""
     if record is None:
         return "jobs are listed on it though slurmctld has no record of it" if jobs else ""
-    if record.unreadable:
-        return record.unreadable
+    if record.trouble:
+        return record.trouble
     if not record.known:
-        return f"its state {'+'.join(sorted(record.states)) or '(empty)'} is not understood"
-    if not record.drained_flag and not drainable(record, owner):
-        return f"{record.reason_user or 'somebody'} marked it without draining it: {record.reason!r}"
+        return f"its state {record.state_text} is not understood"
+    if not record.drained_or_draining and not drainable(record, owner):
+        return f"{record.reason_set_by_user or 'somebody'} marked it without draining it: {record.reason!r}"
     return ""
 
 
@@ -238,11 +241,12 @@ def seen_elsewhere(each: Candidate) -> str:
     The operator strips its Slurm conditions from a pod whose node is not in its Slurm (updateNodeSetPodConditions), within
     a sync; what it goes on seeing and we don't is in another Slurm than the one we asked.
     """
-    if each.record is not None or not each.pod.operator_states:
+    if each.record is not None or not each.pod.slurm_states:
         return ""
     return (
-        f"slurm-operator sees {each.pod.node} in Slurm as {'+'.join(sorted(each.pod.operator_states))}, and the slurmrestd"
-        " asked here has no record of it. If this lasts for over a minute, it is another cluster's: check slurmrest.url"
+        f"slurm-operator sees {each.pod.slurm_node} in Slurm as {'+'.join(sorted(each.pod.slurm_states))}, and the"
+        " slurmrestd asked here has no record of it. If this lasts for over a minute, it is another cluster's: check"
+        " slurmrest.url"
     )
 
 
@@ -255,17 +259,17 @@ def _named_otherwise(node: str, record: str) -> str:
     )
 
 
-def _kind(record: NodeView | None, *, busy: bool, endless: bool) -> Kind:
+def _kind(record: Node | None, *, busy: bool, endless: bool) -> Kind:
     """The kind of a node that nothing is wrong with, and that isn't ours yet."""
     if record is None:
         return Kind.UNREGISTERED
     if endless:
         return Kind.ENDLESS
-    if busy or not record.states & CALM_BASES:
+    if busy or not record.state & CALM_STATES:
         return Kind.BUSY
-    if record.drained_flag:
+    if record.drained_or_draining:
         return Kind.HELD
-    return Kind.DOWN if "DOWN" in record.states else Kind.IDLE
+    return Kind.DOWN if "DOWN" in record.state else Kind.IDLE
 
 
 def _cheapest(group: Sequence[Candidate], wanted: int, paid: set[int | None]) -> list[Candidate]:

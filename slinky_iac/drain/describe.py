@@ -14,7 +14,7 @@ from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import DrainPlan
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
-from slinky_iac.drain.view import JobView
+from slinky_iac.slurmrest.objects import Job
 
 SCHEMA = 1
 
@@ -49,24 +49,24 @@ def when(free_at: int | None) -> str:
 def node_props(each: Candidate) -> dict[str, Any]:
     """One node that is given up."""
     return {
-        "node": each.pod.node,
+        "node": each.pod.slurm_node,
         "pod": each.pod.name,
         "kind": each.kind.name.lower(),
         "free_at": when(None if each.unforeseen else each.end if each.jobs else 0),
-        "jobs": [job.shown for job in each.jobs[:MAX_JOBS_OF_A_NODE]],
+        "jobs": [job.label for job in each.jobs[:MAX_JOBS_OF_A_NODE]],
         "jobs_total": len(each.jobs),
     }
 
 
-def job_props(job: JobView) -> dict[str, Any]:
+def job_props(job: Job) -> dict[str, Any]:
     """One job that is waited for."""
     return {
-        "job": job.shown,
-        "user": job.user,
+        "job": job.label,
+        "user": job.user_name,
         "partition": job.partition,
-        "state": "+".join(sorted(job.states)),
-        "nodes": len(job.nodes),
-        "started": iso(job.start),
+        "state": "+".join(sorted(job.job_state)),
+        "nodes": len(job.node_names),
+        "started": iso(job.start_time.value),
         "ends_by": iso(job.expected_end),
     }
 
@@ -75,10 +75,10 @@ def lines(plan: DrainPlan) -> tuple[str, ...]:
     """One line a node that is given up, for people."""
     shown = []
     for each in plan.chosen:
-        jobs = ", ".join(f"{job.shown} of {job.user or 'unknown'}" for job in each.jobs[:4]) or "no job"
+        jobs = ", ".join(f"{job.label} of {job.user_name or 'unknown'}" for job in each.jobs[:4]) or "no job"
         known = f"until {iso(each.end)}" if each.jobs else "free now"
         until = "of no known end" if each.unforeseen else known
-        shown.append(f"{each.pod.node} ({each.kind.name.lower()}): {jobs}, {until}")
+        shown.append(f"{each.pod.slurm_node} ({each.kind.name.lower()}): {jobs}, {until}")
     return tuple(shown)
 
 
@@ -103,25 +103,25 @@ def status_of(settings: GateSettings, seen: Observation) -> tuple[NodeStatus, ..
     rows: list[NodeStatus] = []
     strangers = {pod.name for pod in foreign_tags(seen.pods, settings.owner)}
     for pod in seen.pods:
-        record = seen.cluster.nodes.get(pod.node) if seen.cluster is not None else None
+        record = seen.cluster.nodes.get(pod.slurm_node) if seen.cluster is not None else None
         marked = tag_of(pod, settings.owner) is not None or pod.name in strangers
-        if not marked and (record is None or not record.drained_flag):
+        if not marked and (record is None or not record.drained_or_draining):
             continue
-        jobs = seen.cluster.jobs(pod.node) if seen.cluster is not None else ()
+        jobs = seen.cluster.jobs(pod.slurm_node) if seen.cluster is not None else ()
         owner = ""
-        if record is not None and record.drained_flag:
+        if record is not None and record.drained_or_draining:
             ours = settings.owner.owns(record.reason)
-            owner = "ours" if ours else "operator" if record.held_by_operator() else "somebody else"
+            owner = "ours" if ours else "operator" if record.held_by_operator else "somebody else"
         rows.append(
             NodeStatus(
                 nodeset=settings.owner.nodeset,
-                node=pod.node,
-                states="+".join(sorted(record.states)) if record is not None else "no record",
+                node=pod.slurm_node,
+                states=record.state_text if record is not None else "no record",
                 reason=record.reason if record is not None else "",
                 owner=owner,
-                returns=iso(record.resume_after) if record is not None and record.resume_after else "",
+                returns=iso(record.resume_after.value) if record is not None and record.resume_after.value else "",
                 marked=marked,
-                jobs=tuple(f"{job.shown} {job.user}" for job in jobs),
+                jobs=tuple(f"{job.label} {job.user_name}" for job in jobs),
             )
         )
     return tuple(rows)

@@ -10,8 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.text import iso
-from slinky_iac.drain.view import BUSY_STATES, CALM_BASES, ClusterView, JobView, NodeView
+from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
 
 HOLD_MARGIN_S: Final = 300
 """A drain that ends by itself within this many seconds holds nothing: the operator needs its 30 s look and the pod its
@@ -19,7 +20,7 @@ grace period after replicas are lowered."""
 
 _UNDERSTOOD: Final = (
     BUSY_STATES
-    | CALM_BASES
+    | CALM_STATES
     | {"DRAIN", "UNDRAIN", "RESUME", "NOT_RESPONDING", "FAIL", "RESERVED", "MAINTENANCE", "PLANNED", "BLOCKED"}
     | {"DYNAMIC_NORM", "DYNAMIC_FUTURE", "CLOUD", "EXTERNAL", "INVALID_REG"}
     | {"POWERED_DOWN", "POWERING_DOWN", "POWERING_UP", "POWER_DRAIN", "POWER_DOWN", "POWER_UP"}
@@ -40,7 +41,7 @@ class Free:
 class Busy:
     """Work is on the node. ``jobs`` may be empty: then the node says so and no job of the list explains it."""
 
-    jobs: tuple[JobView, ...]
+    jobs: tuple[Job, ...]
     why: str
 
 
@@ -66,27 +67,27 @@ def verdict(node: str, cluster: ClusterView, now: int) -> Verdict:
     jobs = cluster.jobs(node)
     if jobs:
         return Busy(jobs, f"{len(jobs)} job(s) hold it")
-    if cluster.homeless and cluster.homeless[0].unreadable:
-        return Unknown(f"{cluster.homeless[0].unreadable}; it may be on any node")
-    if cluster.homeless:
-        return Unknown(f"job {cluster.homeless[0].shown} runs and Slurm doesn't say on which nodes")
+    if cluster.unplaced and cluster.unplaced[0].trouble:
+        return Unknown(f"{cluster.unplaced[0].trouble}; it may be on any node")
+    if cluster.unplaced:
+        return Unknown(f"job {cluster.unplaced[0].label} runs and Slurm doesn't say on which nodes")
     record = cluster.nodes.get(node)
     if record is None:
         return Free("slurmctld has no record of it")
     return _of_record(record, now)
 
 
-def _of_record(record: NodeView, now: int) -> Verdict:
+def _of_record(record: Node, now: int) -> Verdict:
     """What the node's own record says, when no job of the list is on it."""
-    state = "+".join(sorted(record.states)) or "empty"
-    if record.unreadable:
-        return Unknown(record.unreadable)
-    if record.states - _UNDERSTOOD or not record.known:
+    state = record.state_text or "empty"
+    if record.trouble:
+        return Unknown(record.trouble)
+    if record.state - _UNDERSTOOD or not record.known:
         return Unknown(f"its state is {state}")
-    if record.states & BUSY_STATES or record.alloc_cpus:
+    if record.state & BUSY_STATES or record.alloc_cpus:
         return Busy((), f"its state is {state}, though no job of the list is on it")
-    if not record.drained_flag or record.states & _MOVING:
+    if not record.drained_or_draining or record.state & _MOVING:
         return NotHeld(f"its state is {state}: jobs may start on it")
-    if record.resume_after is not None and record.resume_after < now + HOLD_MARGIN_S:
-        return NotHeld(f"its drain ends by itself at {iso(record.resume_after)}")
+    if record.resume_after.value is not None and record.resume_after.value < now + HOLD_MARGIN_S:
+        return NotHeld(f"its drain ends by itself at {iso(record.resume_after.value)}")
     return Free("drained, and no job is on it")

@@ -98,7 +98,7 @@ class NodeSetScaleProvider(Gate):
         own = _outputs(props)
         if state is None or settings.scaler == "autoscaler":
             return ReadResult(id_, own)
-        return ReadResult(id_, {**own, "replicas": state.replicas_spec})
+        return ReadResult(id_, {**own, "replicas": state.spec.replicas})
 
     def delete(self, _id: str, _props: Props) -> None:
         """Drain every node of the NodeSet and delete it; no program runs now, so all comes from the state."""

@@ -17,13 +17,14 @@ from slinky_iac.drain.cost import drainable
 from slinky_iac.drain.describe import job_props
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, verdict
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings, Owner
 from slinky_iac.drain.text import jobs_in_words
-from slinky_iac.drain.view import ClusterView, NodeView
 from slinky_iac.errors import DrainDeadline, KubeNotFound, SlinkyError, SlurmrestGarbage, SlurmrestUnreachable
+from slinky_iac.slurmrest.objects import Node
 
 
 @dataclass(frozen=True)
@@ -68,27 +69,29 @@ def plan_hosts(
         if trouble := _trouble(host, record, owner):
             refused.append(trouble)
             continue
-        if "DRAIN" not in record.states:
+        if "DRAIN" not in record.state:
             drains.append(host)
-        elif record.drained_flag and not owner.owns(record.reason):
+        elif record.drained_or_draining and not owner.owns(record.reason):
             notices.append(f"{host} is held by {_who(record)}'s drain ({record.reason!r}), which is left as it is")
         waiting.extend(_not_free(host, cluster, now))
     for host, record in _known(active, cluster):
-        if record.drained_flag and owner.owns(record.reason):
+        if record.drained_or_draining and owner.owns(record.reason):
             returns.append(host)
-        elif record.drained_flag:
+        elif record.drained_or_draining:
             notices.append(f"{host} stays out of service by {_who(record)}'s drain: {record.reason!r}")
-    returns += [host for host, record in _known(dropped, cluster) if record.drained_flag and owner.owns(record.reason)]
+    returns += [
+        host for host, record in _known(dropped, cluster) if record.drained_or_draining and owner.owns(record.reason)
+    ]
     return HostsPlan(tuple(drains), tuple(returns), tuple(waiting), tuple(refused), tuple(notices), unknown)
 
 
-def _known(hosts: Iterable[str], cluster: ClusterView) -> Iterable[tuple[str, NodeView]]:
+def _known(hosts: Iterable[str], cluster: ClusterView) -> Iterable[tuple[str, Node]]:
     return ((host, cluster.nodes[host]) for host in hosts if host in cluster.nodes)
 
 
-def _trouble(host: str, record: NodeView, owner: Owner) -> str:
+def _trouble(host: str, record: Node, owner: Owner) -> str:
     """Why a host can't be held by us, ``""`` when it can or is."""
-    if "DRAIN" not in record.states and not drainable(record, owner):
+    if "DRAIN" not in record.state and not drainable(record, owner):
         return (
             f"{_who(record)} marked {host} without draining it ({record.reason!r}), and a drain of ours would overwrite "
             "that: drain it by hand with its reason, or return it to service"
@@ -104,8 +107,8 @@ def _not_free(host: str, cluster: ClusterView, now: int) -> Iterable[str]:
         yield f"{host}: {judged.why}"
 
 
-def _who(record: NodeView) -> str:
-    return record.reason_user or "somebody"
+def _who(record: Node) -> str:
+    return record.reason_set_by_user or "somebody"
 
 
 class LinesTask(Task[tuple[str, ...]]):

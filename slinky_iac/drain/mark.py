@@ -14,7 +14,7 @@ from typing import Final
 
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.settings import Owner
-from slinky_iac.drain.view import PodView
+from slinky_iac.kube.objects import Pod
 
 BASE_COST: Final = -1_000_000_000
 """Deletion cost of pods we give up; lower still where a kept pod has been given so low a cost by somebody."""
@@ -83,25 +83,25 @@ class Unmark:
     uncordon: bool
 
 
-def tag_of(pod: PodView, owner: Owner) -> Tag | None:
+def tag_of(pod: Pod, owner: Owner) -> Tag | None:
     """Our tag on ``pod``; None when there is none, or it is somebody else's."""
     tag = Tag.read(pod.gate) if pod.gate else None
     return tag if tag is not None and tag.owner == owner.text else None
 
 
-def foreign_tags(pods: Iterable[PodView], owner: Owner) -> tuple[PodView, ...]:
+def foreign_tags(pods: Iterable[Pod], owner: Owner) -> tuple[Pod, ...]:
     """Pods that carry a gate tag that isn't ours: another stack, or text we never wrote."""
     return tuple(pod for pod in pods if pod.gate and tag_of(pod, owner) is None)
 
 
-def cost_below(kept: Iterable[PodView]) -> int | None:
+def cost_below(kept: Iterable[Pod]) -> int | None:
     """A cost under that of every kept pod; None when one has the lowest there is."""
     lowest = min((pod.deletion_cost for pod in kept), default=0)
     cost = min(BASE_COST, lowest - 1)
     return cost if cost >= INT32_MIN else None
 
 
-def mark(pod: PodView, owner: Owner, cost: int) -> Mark:
+def mark(pod: Pod, owner: Owner, cost: int) -> Mark:
     """The mark that ``pod`` must carry; a cost found before our first mark is remembered, and kept over renewals."""
     tag = tag_of(pod, owner)
     if tag is None:
@@ -110,12 +110,12 @@ def mark(pod: PodView, owner: Owner, cost: int) -> Mark:
     return Mark(pod=pod.name, cost=cost, tag=replace(tag, cost=cost).text())
 
 
-def is_marked(pod: PodView, wanted: Mark) -> bool:
+def is_marked(pod: Pod, wanted: Mark) -> bool:
     """Whether ``pod`` carries exactly this mark."""
     return pod.gate == wanted.tag and pod.deletion_cost == wanted.cost
 
 
-def signalled(pod: PodView, owner: Owner, at: int) -> Mark | None:
+def signalled(pod: Pod, owner: Owner, at: int) -> Mark | None:
     """The mark of ``pod`` with the time of the signal; None for a pod without our tag."""
     tag = tag_of(pod, owner)
     if tag is None:
@@ -123,7 +123,7 @@ def signalled(pod: PodView, owner: Owner, at: int) -> Mark | None:
     return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, signal_at=at).text())
 
 
-def nudged(pod: PodView, owner: Owner, at: int) -> Mark | None:
+def nudged(pod: Pod, owner: Owner, at: int) -> Mark | None:
     """The mark of ``pod`` with the time of a nudge; None where it was nudged a moment ago, or isn't marked by us."""
     tag = tag_of(pod, owner)
     if tag is None or (tag.nudged_at is not None and tag.nudged_at > at - NUDGE_EVERY_S):
@@ -131,13 +131,13 @@ def nudged(pod: PodView, owner: Owner, at: int) -> Mark | None:
     return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, nudged_at=at).text())
 
 
-def just_nudged(pod: PodView, owner: Owner, at: int) -> bool:
+def just_nudged(pod: Pod, owner: Owner, at: int) -> bool:
     """Whether the operator was told to look at ``pod`` so lately that its answer is on its way."""
     tag = tag_of(pod, owner)
     return tag is not None and tag.nudged_at is not None and tag.nudged_at > at - ANSWER_S
 
 
-def unmark(pod: PodView, tag: Tag, *, uncordon: bool) -> Unmark:
+def unmark(pod: Pod, tag: Tag, *, uncordon: bool) -> Unmark:
     """What to take back from a pod that carries our ``tag``."""
     return Unmark(
         pod=pod.name,

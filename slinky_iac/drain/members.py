@@ -20,10 +20,11 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.drain.actions import Done, Resume, Step, Stop, Wait
 from slinky_iac.drain.mark import tag_of
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.undo import release_steps
-from slinky_iac.drain.view import ClusterView, NodeView, PodView
+from slinky_iac.kube.objects import Pod
+from slinky_iac.slurmrest.objects import Node
 
 LEFT_BEHIND: Final = (names.OPERATOR_REASON_PREFIX, "Pod is terminating")
 """Beginnings of the operator's reasons; its preStop hook wrote no prefix before 1.1.1."""
@@ -31,7 +32,7 @@ _NO_DAEMON: Final = frozenset({"DOWN", "NOT_RESPONDING", "UNKNOWN", "FUTURE", "P
 """States of a record that no slurmd answers for."""
 
 
-def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collection[PodView]) -> tuple[str, ...]:
+def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collection[Pod]) -> tuple[str, ...]:
     """Records of the NodeSet's removed nodes, which slurm-operator leaves DOWN from 1.2 on, by name.
 
     Nothing is behind them: dynamic, without a job and without a pod. Those with a person's reason stay.
@@ -39,14 +40,14 @@ def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collec
     if cluster is None:
         return ()
     own = re.compile(re.escape(names.nodeset_hostname(owner.nodeset)) + "[0-9]+")
-    there = {pod.node for pod in pods}
+    there = {pod.slurm_node for pod in pods}
     return tuple(
         sorted(
             node.name
             for node in cluster.nodes.values()
             if node.name not in there
             and node.known
-            and {"DOWN", "DYNAMIC_NORM"} <= node.states
+            and {"DOWN", "DYNAMIC_NORM"} <= node.state
             and own.fullmatch(node.name)
             and not cluster.jobs(node.name)
             and (node.reason.startswith(LEFT_BEHIND) or owner.owns(node.reason))
@@ -61,7 +62,7 @@ def names_in_use(seen: Observation, owner: Owner, target: int) -> str:
     ordinals = {pod.ordinal for pod in seen.pods}
     free = [number for number in range(target + len(ordinals)) if number not in ordinals]
     coming = (f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: max(target - len(seen.pods), 0)])
-    own = {pod.node for pod in seen.pods}
+    own = {pod.slurm_node for pod in seen.pods}
     used = [name for name in coming if name not in own and _in_use(seen.cluster, name, owner)]
     if not used:
         return ""
@@ -78,7 +79,7 @@ def _in_use(cluster: ClusterView, name: str, owner: Owner) -> bool:
     record = cluster.nodes.get(name)
     if cluster.jobs(name):
         return True
-    if record is None or record.states & _NO_DAEMON:
+    if record is None or record.state & _NO_DAEMON:
         return False
     return not (record.reason.startswith(LEFT_BEHIND) or owner.owns(record.reason))
 
@@ -88,48 +89,49 @@ def stale_records(seen: Observation, owner: Owner) -> tuple[str, ...]:
     state, cluster = seen.nodeset, seen.cluster
     if state is None or cluster is None:
         return ()
-    if state.generation != state.observed_generation or len(seen.pods) > state.replicas:
+    if not state.observed or len(seen.pods) > state.spec.replicas:
         return ()
     return tuple(
         sorted(
-            pod.node
+            pod.slurm_node
             for pod in seen.pods
-            if not cluster.jobs(pod.node) and _is_stale(pod, cluster.nodes.get(pod.node), owner)
+            if not cluster.jobs(pod.slurm_node) and _is_stale(pod, cluster.nodes.get(pod.slurm_node), owner)
         )
     )
 
 
-def _is_stale(pod: PodView, record: NodeView | None, owner: Owner) -> bool:
+def _is_stale(pod: Pod, record: Node | None, owner: Owner) -> bool:
     return (
         record is not None
         and pod.healthy
         and not pod.terminating
         and not pod.cordon
-        and bool(record.states & {"DOWN", "DRAIN"})
+        and bool(record.state & {"DOWN", "DRAIN"})
         and (record.reason.startswith(LEFT_BEHIND) or owner.owns(record.reason))
-        and record.reason_at is not None
-        and record.reason_at < pod.created
+        and record.reason_changed_at.value is not None
+        and record.reason_changed_at.value < pod.created
     )
 
 
-def fault_of(pod: PodView, seen: Observation, owner: Owner) -> str:
+def fault_of(pod: Pod, seen: Observation, owner: Owner) -> str:
     """What isn't as it should be, ``""`` where all is. A person's drain is a decision and no fault."""
     if not pod.scheduled:
         return f"{pod.name} has no Kubernetes node: {pod.trouble or '`kubectl describe pod` says why'}"
     if not pod.ready:
-        return f"{pod.name} is {pod.phase} and not ready: {pod.trouble or '`kubectl logs` of its slurmd says why'}"
-    return _record_fault(pod, None if seen.cluster is None else seen.cluster.nodes.get(pod.node), owner)
+        return f"{pod.name} is {pod.status.phase} and not ready: {pod.trouble or '`kubectl logs` of its slurmd says why'}"
+    return _record_fault(pod, None if seen.cluster is None else seen.cluster.nodes.get(pod.slurm_node), owner)
 
 
-def _record_fault(pod: PodView, record: NodeView | None, owner: Owner) -> str:
+def _record_fault(pod: Pod, record: Node | None, owner: Owner) -> str:
     if record is None:
-        return f"{pod.node} is not registered with slurmctld, though its pod is ready"
-    if owner.owns(record.reason) and record.drained_flag:
-        return f"{pod.node} still carries our own drain"
-    if "INVALID_REG" in record.states:  # slurmctld drains such a node itself: nobody's decision
-        return f"{pod.node} registered as something else than it is configured to be: {record.reason or 'no reason given'}"
-    if record.states & {"DOWN", "UNKNOWN", "NOT_RESPONDING"} and not record.drained_flag:
-        return f"{pod.node} is {'+'.join(sorted(record.states))}: {record.reason or 'no reason given'}"
+        return f"{pod.slurm_node} is not registered with slurmctld, though its pod is ready"
+    if owner.owns(record.reason) and record.drained_or_draining:
+        return f"{pod.slurm_node} still carries our own drain"
+    if "INVALID_REG" in record.state:  # slurmctld drains such a node itself: nobody's decision
+        said = record.reason or "no reason given"
+        return f"{pod.slurm_node} registered as something else than it is configured to be: {said}"
+    if record.state & {"DOWN", "UNKNOWN", "NOT_RESPONDING"} and not record.drained_or_draining:
+        return f"{pod.slurm_node} is {record.state_text}: {record.reason or 'no reason given'}"
     return ""
 
 
@@ -156,28 +158,28 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
         return (f"there is no NodeSet {settings.resource}",)
     if seen.cluster is None:
         return (f"Slurm could not be asked: {seen.problem}",)
-    wanted = seen.nodeset.replicas
+    wanted = seen.nodeset.spec.replicas
     faults = [f"{len(seen.pods)} pods where {wanted} are asked for"] if len(seen.pods) != wanted else []
     held = _held(seen, settings)
-    faults += [fault for pod in seen.pods if pod.node not in held and (fault := fault_of(pod, seen, settings.owner))]
+    faults += [fault for pod in seen.pods if pod.slurm_node not in held and (fault := fault_of(pod, seen, settings.owner))]
     faults += [f"{node} carries what an earlier pod of its name left" for node in stale_records(seen, settings.owner)]
     return tuple(faults)
 
 
 def _held(seen: Observation, settings: GateSettings) -> frozenset[str]:
     """Nodes that this gate has drained for an autoscaler, which lowers the number."""
-    if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.replicas <= settings.ceiling:
+    if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.spec.replicas <= settings.ceiling:
         return frozenset()
-    return frozenset(pod.node for pod in seen.pods if tag_of(pod, settings.owner) is not None)
+    return frozenset(pod.slurm_node for pod in seen.pods if tag_of(pod, settings.owner) is not None)
 
 
 def _given_back(settings: GateSettings, seen: Observation) -> Step | None:
     """What gives back ours on pods that are here to stay, or clears what earlier pods of their names left."""
-    if seen.nodeset is None or len(seen.pods) != seen.nodeset.replicas:
+    if seen.nodeset is None or len(seen.pods) != seen.nodeset.spec.replicas:
         return None
     held = _held(seen, settings)
-    nodes = {pod.node for pod in seen.pods} - held
-    steps = release_steps(seen, settings.owner, lambda pod: pod.node not in held, lambda node: node in nodes)
+    nodes = {pod.slurm_node for pod in seen.pods} - held
+    steps = release_steps(seen, settings.owner, lambda pod: pod.slurm_node not in held, lambda node: node in nodes)
     stale = stale_records(seen, settings.owner)
     if stale:
         return Resume(stale)

@@ -2,14 +2,71 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner
-from slinky_iac.drain.view import ClusterView, NodeSetView, PodView
+from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.slurmrest.controller import Reservation
 from slinky_iac.slurmrest.drains import MAX_REASON
+from slinky_iac.slurmrest.objects import Job, Node
+
+
+@dataclass(frozen=True)
+class ClusterView:
+    """Slurm's side of one look: nodes and jobs by node. ``jobs`` must have been asked for after ``nodes``."""
+
+    nodes: Mapping[str, Node]
+    jobs_on: Mapping[str, tuple[Job, ...]]
+    """Active jobs by node name."""
+    unplaced: tuple[Job, ...] = ()
+    """Running or suspended jobs for which Slurm names no node: they could be anywhere."""
+    reservations: tuple[Reservation, ...] = ()
+    name: str = ""
+    """ClusterName of the slurmctld that answered; ``""`` where slurmrestd does not say."""
+    queue: tuple[Job, ...] = ()
+    """Jobs that wait, and those that name nodes; ended ones are not among them."""
+    queue_left_out: int = 0
+    """Jobs that wait and are not in ``queue``."""
+
+    @classmethod
+    def of(
+        cls,
+        nodes: Iterable[Node],
+        jobs: Iterable[Job],
+        reservations: Iterable[Reservation] = (),
+        *,
+        name: str = "",
+        queue_left_out: int = 0,
+    ) -> ClusterView:
+        """Index ``nodes`` and the active ones of ``jobs`` by node name (one pass each)."""
+        by_node: dict[str, list[Job]] = {}
+        unplaced: list[Job] = []
+        queue: list[Job] = []
+        for job in jobs:
+            if job.active:
+                if job.unplaced:
+                    unplaced.append(job)
+                for node in dict.fromkeys(job.node_names):
+                    by_node.setdefault(node, []).append(job)
+            if job.waits or (job.required_nodes and not job.over):
+                queue.append(job)
+        return cls(
+            nodes={node.name: node for node in nodes},
+            jobs_on={node: tuple(there) for node, there in by_node.items()},
+            unplaced=tuple(unplaced),
+            reservations=tuple(reservations),
+            name=name,
+            queue=tuple(queue),
+            queue_left_out=queue_left_out,
+        )
+
+    def jobs(self, node: str) -> tuple[Job, ...]:
+        """Active jobs on ``node``."""
+        return self.jobs_on.get(node, ())
 
 
 @dataclass(frozen=True)
@@ -18,18 +75,20 @@ class Observation:
 
     now: int
     version: OperatorVersion
-    pods: tuple[PodView, ...] = ()
+    pods: tuple[Pod, ...] = ()
     """All pods that the NodeSet claims, terminating and failed ones too."""
-    nodeset: NodeSetView | None = None
+    nodeset: NodeSet | None = None
     """None when there is no such NodeSet (any more)."""
     cluster: ClusterView | None = None
     """None when Slurm could not be asked; ``problem`` says why."""
+    autoscalers: tuple[str, ...] = ()
+    """HPAs and KEDA ScaledObjects that write the NodeSet's replicas, ``kind/name``."""
     restapi_ready: bool = True
     """Whether the operator's slurmrestd is available: without it the operator is blind."""
     problem: str = ""
 
     @cached_property
-    def pods_by_name(self) -> dict[str, PodView]:
+    def pods_by_name(self) -> dict[str, Pod]:
         """Pods by name."""
         return {pod.name: pod for pod in self.pods}
 

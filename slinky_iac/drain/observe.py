@@ -8,20 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Final
 
-from slinky_iac import names
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.policy import pseudonym
-from slinky_iac.drain.ranking import read_cost, read_flag
 from slinky_iac.drain.settings import GateSettings
-from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView, Queued, ReservationView
 from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestError, SlurmrestGarbage, SlurmrestVersionError
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.models import NodeSetState, Pod
 from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.controller import Reservation
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.slurmrest.shared import FRESH_S
@@ -39,7 +33,7 @@ class Answers:
     nodes: NodesAnswer
     jobs: JobsAnswer
     view: ClusterView
-    held: Mapping[str, NodeView]
+    held: Mapping[str, Node]
     """Drained nodes of the NodeSet's pods, whoever drained them: it is their jobs that are waited for."""
     since: float
     """When these were first answered as they are."""
@@ -50,14 +44,11 @@ class Answers:
 
 @dataclass(frozen=True)
 class Look:
-    """One look: as the planner wants it, pods with the versions that a write needs, and what the next look starts from."""
+    """One look, and what the next one starts from."""
 
     observation: Observation
-    pods: tuple[Pod, ...]
     answers: Answers | None = None
     """None where Slurm didn't answer."""
-    nodeset: NodeSetState | None = None
-    """The NodeSet with the version that a write needs."""
 
     @property
     def whole(self) -> bool:
@@ -87,7 +78,7 @@ def look(
     try:
         state = kube.nodeset(reach.namespace, settings.resource)
     except KubeNotFound:
-        return Look(Observation(now=now, version=settings.version), ())
+        return Look(Observation(now=now, version=settings.version))
     pods = kube.pods_of(reach.namespace, state)
     scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
     hide = settings.policy.hide_by(settings.owner.stack)
@@ -95,13 +86,14 @@ def look(
     seen = Observation(
         now=now,
         version=settings.version,
-        pods=tuple(pod_view(pod) for pod in pods),
-        nodeset=nodeset_view(state, tuple(f"{each.kind}/{each.name}" for each in scalers)),
+        pods=pods,
+        nodeset=state,
+        autoscalers=scalers,
         cluster=None if answers is None else answers.view,
         restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
         problem=problem,
     )
-    return Look(seen, pods, answers, state)
+    return Look(seen, answers)
 
 
 def _ask(
@@ -121,7 +113,7 @@ def _answers(client: SlurmrestClient, members: Collection[str], last: Answers | 
     nodes = _listed(client, allow_none=empty) if last is None else client.nodes_again(last.nodes, allow_none=empty)
     listed = last is None or nodes.nodes is not last.nodes.nodes
     own = set(members)
-    held = {node.name: node_view(node) for node in nodes.nodes if node.name in own and "DRAIN" in node.state}
+    held = {node.name: node for node in nodes.nodes if node.name in own and "DRAIN" in node.state}
     if last is None or held != last.held:
         since, fresh_s = nodes.answered, FRESH_S
     else:
@@ -130,7 +122,7 @@ def _answers(client: SlurmrestClient, members: Collection[str], last: Answers | 
     if last is None or jobs is not last.jobs:
         view = _view(client, nodes, jobs, hide)
     else:
-        view = replace(last.view, nodes={node.name: node_view(node) for node in nodes.nodes}) if listed else last.view
+        view = replace(last.view, nodes=nodes.by_name()) if listed else last.view
     return Answers(nodes, jobs, view, held, since, whole=listed and jobs.asked >= nodes.answered)
 
 
@@ -149,15 +141,9 @@ def _listed(client: SlurmrestClient, *, allow_none: bool) -> NodesAnswer:
 
 
 def _view(client: SlurmrestClient, nodes: NodesAnswer, jobs: JobsAnswer, hide: str) -> ClusterView:
-    listed = [queued(job, hide) for job in jobs.jobs]
-    return ClusterView.of(
-        (node_view(node) for node in nodes.nodes),
-        (each.job for each in listed),
-        (reservation_view(each) for each in client.reservations()),
-        name=_controller(client, jobs),
-        queue=listed,
-        queue_left_out=jobs.left_out,
-    )
+    listed = (shown(job, hide) for job in jobs.jobs)
+    name, left_out = _controller(client, jobs), jobs.left_out
+    return ClusterView.of(nodes.nodes, listed, client.reservations(), name=name, queue_left_out=left_out)
 
 
 def _controller(client: SlurmrestClient, jobs: JobsAnswer) -> str:
@@ -168,104 +154,6 @@ def _controller(client: SlurmrestClient, jobs: JobsAnswer) -> str:
     return next(iter(jobs.clusters)) if len(jobs.clusters) == 1 else ""
 
 
-def pod_view(pod: Pod) -> PodView:
-    """One pod as the planner sees it."""
-    return PodView(
-        name=pod.name,
-        ordinal=-1 if pod.index is None else pod.index,
-        node=pod.slurm_node,
-        scheduled=pod.scheduled,
-        phase=pod.phase,
-        ready=pod.ready,
-        terminating=pod.terminating,
-        deletion_cost=read_cost(pod.annotations.get(names.ANNOTATION_DELETION_COST)),
-        cost_text=pod.annotations.get(names.ANNOTATION_DELETION_COST),
-        deadline=_seconds(pod.annotations.get(names.ANNOTATION_POD_DEADLINE)),
-        cordon=read_flag(pod.annotations.get(names.ANNOTATION_POD_CORDON)),
-        gate=pod.annotations.get(names.ANNOTATION_GATE, ""),
-        ready_since=pod.ready_changed,
-        created=pod.created,
-        operator_states=pod.slurm_states,
-        operator_reason=pod.slurm_reason,
-        trouble=pod.trouble,
-        revision=pod.revision,
-    )
-
-
-def _seconds(text: str | None) -> int | None:
-    """RFC 3339 as the operator writes it; None where it can't be read, which the operator takes for no deadline too."""
-    if not text:
-        return None
-    try:
-        moment = datetime.fromisoformat(text)
-    except ValueError:
-        return None
-    return int(moment.timestamp()) if moment.tzinfo is not None else None
-
-
-def nodeset_view(state: NodeSetState, autoscalers: tuple[str, ...]) -> NodeSetView:
-    """The NodeSet as the planner sees it."""
-    return NodeSetView(
-        name=state.name,
-        replicas=state.replicas_spec,
-        generation=state.generation,
-        observed_generation=state.observed_generation,
-        updated=state.updated,
-        on_delete=state.update_strategy == "OnDelete",
-        autoscalers=autoscalers,
-        deleting=state.deleting,
-        frozen=state.annotations.get(names.ANNOTATION_FREEZE),
-        permitted=names.permit_holds(state.annotations.get(names.ANNOTATION_PERMIT, ""), state.generation),
-        revision=state.hash,
-        template=state.annotations.get(names.ANNOTATION_TEMPLATE, ""),
-    )
-
-
-def node_view(node: Node) -> NodeView:
-    """One Slurm node as the planner sees it."""
-    return NodeView(
-        name=node.name,
-        states=node.state,
-        reason=node.reason,
-        reason_user=node.reason_set_by_user,
-        reason_at=node.reason_changed_at.value,
-        resume_after=node.resume_after.value,
-        alloc_cpus=node.alloc_cpus,
-        unreadable=node.trouble,
-        features=frozenset(node.active_features),
-        partitions=frozenset(node.partitions),
-    )
-
-
-def job_view(job: Job, hide: str = "") -> JobView:
-    """One job as the planner sees it. Without a time limit it has no known end, whatever Slurm writes there. ``hide``: of
-    :meth:`DrainPolicy.hide_by`; what isn't let in here is in no plan, line of progress or message."""
-    return JobView(
-        job_id=job.job_id,
-        states=job.job_state,
-        nodes=job.node_names,
-        user=pseudonym(job.user_name, hide) if hide else job.user_name,
-        partition=job.partition,
-        label=job.label,
-        task=job.task,
-        name=job.name,
-        start=job.start_time.value,
-        end=job.end_time.value if job.time_limit.value is not None else None,
-        requeueable=job.requeue,
-        unreadable=job.trouble,
-    )
-
-
-def queued(job: Job, hide: str = "") -> Queued:
-    """A job of slurmrestd's list."""
-    return Queued(job_view(job, hide), job.partitions, job.required, job.features, job.node_count.value or 1)
-
-
-def reservation_view(reservation: Reservation) -> ReservationView:
-    """One reservation as the planner sees it; without an end it lasts for ever."""
-    return ReservationView(
-        name=reservation.name,
-        nodes=reservation.node_names,
-        start=reservation.start_time.value or 0,
-        end=reservation.end_time.value or 1 << 62,
-    )
+def shown(job: Job, hide: str) -> Job:
+    """The job as plans, progress and messages may show it. ``hide``: of :meth:`DrainPolicy.hide_by`."""
+    return job.of(pseudonym(job.user_name, hide)) if hide else job

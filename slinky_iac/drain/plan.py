@@ -8,22 +8,20 @@ choice is :func:`slinky_iac.drain.cost.choose`'s; the prediction of what the ope
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from typing import Final
+from dataclasses import dataclass
 
 from slinky_iac import names
 from slinky_iac.drain import mark
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, seen_elsewhere
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.queue import left_out_in_words, stranded, stranded_in_words, tied_in_words, tied_to
-from slinky_iac.drain.ranking import class_of, predicted_victims
+from slinky_iac.drain.ranking import HEALTHY, class_of, predicted_victims
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.text import jobs_in_words
-from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
+from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.operator_version import OperatorVersion
-
-_HEALTHY: Final = class_of(PodView(name="", ordinal=0, node=""))
+from slinky_iac.slurmrest.objects import Job, Node
 
 
 @dataclass(frozen=True)
@@ -56,7 +54,7 @@ class DrainPlan:
     """False when Slurm could not be asked: then nothing is claimed about nodes and jobs."""
 
     @property
-    def jobs(self) -> tuple[JobView, ...]:
+    def jobs(self) -> tuple[Job, ...]:
         """Distinct jobs on the chosen nodes, by id."""
         distinct = {job.job_id: job for candidate in self.chosen for job in candidate.jobs}
         return tuple(job for _, job in sorted(distinct.items()))
@@ -72,17 +70,17 @@ class DrainPlan:
         return None if self.unforeseen else max((candidate.end for candidate in self.chosen), default=0)
 
 
-def plan_scale_in(seen: Observation, state: NodeSetView, target: int, policy: DrainPolicy, owner: Owner) -> DrainPlan:
-    """The plan for lowering ``state.replicas`` to ``target``; without an answer from Slurm it holds counts only."""
+def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainPolicy, owner: Owner) -> DrainPlan:
+    """The plan for lowering ``state.spec.replicas`` to ``target``; without an answer from Slurm it holds counts only."""
     pods, cluster = seen.pods, seen.cluster
     give_up = max(len(pods) - target, 0)
-    blocks = list(state_blocks(pods, state, owner))
+    blocks = list(state_blocks(seen, state, owner))
     warnings = [*_count_warnings(pods, state, target)]
     chosen: tuple[Candidate, ...] = ()
     kept: tuple[Candidate, ...] = ()
     cost = None
     if cluster is None:
-        blocks += [Finding(*each) for each in share_findings(give_up, state.replicas, policy.limits)]
+        blocks += [Finding(*each) for each in share_findings(give_up, state.spec.replicas, policy.limits)]
         warnings.append(_unasked(seen))
     else:
         candidates = assess(pods, cluster, seen.now, owner)
@@ -91,11 +89,11 @@ def plan_scale_in(seen: Observation, state: NodeSetView, target: int, policy: Dr
         kept = tuple(candidate for candidate in candidates if candidate.pod.name not in names_chosen)
         cost = mark.cost_below(candidate.pod for candidate in kept)
         blocks += _choice_blocks(chosen, kept, cost, target, seen.version)
-        blocks += [Finding(*each) for each in limit_findings(chosen, state.replicas, policy.limits, seen.now)]
+        blocks += [Finding(*each) for each in limit_findings(chosen, state.spec.replicas, policy.limits, seen.now)]
         warnings += [*warnings_about(chosen, kept), *queue_warnings(cluster, chosen)]
     return DrainPlan(
         nodeset=owner.nodeset,
-        current=state.replicas,
+        current=state.spec.replicas,
         target=target,
         give_up=give_up,
         chosen=chosen,
@@ -107,7 +105,7 @@ def plan_scale_in(seen: Observation, state: NodeSetView, target: int, policy: Dr
     )
 
 
-def plan_teardown(seen: Observation, state: NodeSetView, owner: Owner) -> DrainPlan:
+def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
     """The plan of a removal: every node is selected, because the NodeSet is removed, replaced or destroyed.
 
     Nothing is ranked here, for Kubernetes takes all pods at once; so costs, autoscalers and the operator's view don't
@@ -124,7 +122,7 @@ def plan_teardown(seen: Observation, state: NodeSetView, owner: Owner) -> DrainP
         warnings += [*warnings_about(chosen, ()), *queue_warnings(seen.cluster, chosen)]
     return DrainPlan(
         nodeset=owner.nodeset,
-        current=state.replicas,
+        current=state.spec.replicas,
         target=0,
         give_up=len(seen.pods),
         chosen=chosen,
@@ -144,39 +142,39 @@ def _unasked(seen: Observation) -> Finding:
     return Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not in this plan: {seen.problem}")
 
 
-def with_costs(pods: Iterable[PodView], chosen: Iterable[str], cost: int) -> tuple[PodView, ...]:
+def with_costs(pods: Iterable[Pod], chosen: Iterable[str], cost: int) -> tuple[Pod, ...]:
     """The pods as they will be once the chosen ones carry ``cost``."""
     wanted = frozenset(chosen)
-    return tuple(replace(pod, deletion_cost=cost) if pod.name in wanted else pod for pod in pods)
+    return tuple(pod.annotated(names.ANNOTATION_DELETION_COST, str(cost)) if pod.name in wanted else pod for pod in pods)
 
 
-def is_forced(pod: PodView) -> bool:
+def is_forced(pod: Pod) -> bool:
     """Whether the operator takes the pod before any healthy one, whatever its cost."""
-    return class_of(pod) < _HEALTHY
+    return class_of(pod) < HEALTHY
 
 
-def state_blocks(pods: Sequence[PodView], state: NodeSetView, owner: Owner) -> tuple[Finding, ...]:
+def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> tuple[Finding, ...]:
     """What in Kubernetes forbids a scale-in."""
-    return tuple(_state_blocks(pods, state, owner))
+    return tuple(_state_blocks(seen.pods, state, owner, seen.autoscalers))
 
 
-def _state_blocks(pods: Sequence[PodView], state: NodeSetView, owner: Owner) -> Iterable[Finding]:
-    if state.autoscalers:
+def _state_blocks(pods: Sequence[Pod], state: NodeSet, owner: Owner, autoscalers: Sequence[str]) -> Iterable[Finding]:
+    if autoscalers:
         yield Finding(
             "autoscaler",
-            f"replicas of {state.name} are written by {', '.join(state.autoscalers)}, so this program doesn't: lower the "
+            f"replicas of {state.name} are written by {', '.join(autoscalers)}, so this program doesn't: lower the "
             "autoscaler's maximum, or remove it, or set `owner: autoscaler`",
         )
     if state.rolling(len(pods)):
         yield Finding(
             "rollout",
-            f"a rolling update of {state.name} is on ({state.updated} of {len(pods)} pods are up to date) and picks pods "
-            "by rules of its own: wait for its end, then run `pulumi up` again",
+            f"a rolling update of {state.name} is on ({state.status.updated_replicas} of {len(pods)} pods are up to date)"
+            " and picks pods by rules of its own: wait for its end, then run `pulumi up` again",
         )
     yield from foreign_gates(pods, owner)
 
 
-def foreign_gates(pods: Sequence[PodView], owner: Owner) -> Iterable[Finding]:
+def foreign_gates(pods: Sequence[Pod], owner: Owner) -> Iterable[Finding]:
     """Pods that another gate is at work on."""
     strangers = mark.foreign_tags(pods, owner)
     if strangers:
@@ -194,8 +192,8 @@ def blocked_nodes(chosen: Sequence[Candidate]) -> Iterable[Finding]:
         if candidate.kind is Kind.BLOCKED:
             yield Finding(
                 "blocked-node",
-                f"{candidate.pod.node} would have to be given up, and can't be made free: {candidate.trouble}. Drain it "
-                "yourself (scontrol update nodename=… state=drain) or return it to service",
+                f"{candidate.pod.slurm_node} would have to be given up, and can't be made free: {candidate.trouble}. Drain"
+                " it yourself (scontrol update nodename=… state=drain) or return it to service",
             )
 
 
@@ -221,11 +219,11 @@ def _choice_blocks(
         yield Finding("prediction", "the operator would not delete exactly the chosen pods: nothing will be drained")
 
 
-def _count_warnings(pods: Sequence[PodView], state: NodeSetView, target: int) -> Iterable[Finding]:
-    if len(pods) != state.replicas:
+def _count_warnings(pods: Sequence[Pod], state: NodeSet, target: int) -> Iterable[Finding]:
+    if len(pods) != state.spec.replicas:
         yield Finding(
             "pod-count",
-            f"{state.name} asks for {state.replicas} pods and has {len(pods)}: the operator will delete "
+            f"{state.name} asks for {state.spec.replicas} pods and has {len(pods)}: the operator will delete "
             f"{max(len(pods) - target, 0)} to come to {target}",
         )
 
@@ -240,26 +238,26 @@ def warnings_about(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> It
         yield Finding("unregistered", f"{_pods(unregistered)}: slurmctld has no record of them, so they can't be drained")
     for candidate in chosen:
         if candidate.kind is Kind.UNREGISTERED and (why := seen_elsewhere(candidate)):
-            yield Finding("seen-elsewhere", f"{candidate.pod.node} is not called free: {why}")
+            yield Finding("seen-elsewhere", f"{candidate.pod.slurm_node} is not called free: {why}")
     for part, members in (("given up", chosen), ("kept", kept)):
         yield from _foreign_holds(part, members)
     for candidate in kept:
         if candidate.kind is Kind.BLOCKED:
-            yield Finding("odd-node", f"{candidate.pod.node} is kept: {candidate.trouble}")
+            yield Finding("odd-node", f"{candidate.pod.slurm_node} is kept: {candidate.trouble}")
     for candidate in chosen:
         if candidate.endless:
             endless = [job for job in candidate.jobs if job.expected_end is None]
-            yield Finding("endless", f"{candidate.pod.node}: nobody can say when it is free: {jobs_in_words(endless)}")
+            yield Finding("endless", f"{candidate.pod.slurm_node}: nobody can say when it is free: {jobs_in_words(endless)}")
         if candidate.reservations:
             yield Finding(
-                "reservation", f"{candidate.pod.node} is counted on by reservation {', '.join(candidate.reservations)}"
+                "reservation", f"{candidate.pod.slurm_node} is counted on by reservation {', '.join(candidate.reservations)}"
             )
     yield from _split_jobs(chosen, kept)
 
 
 def queue_warnings(cluster: ClusterView, chosen: Sequence[Candidate]) -> Iterable[Finding]:
     """Jobs that are on none of the chosen nodes, and lose by their end."""
-    nodes = [candidate.pod.node for candidate in chosen if candidate.record is not None]
+    nodes = [candidate.pod.slurm_node for candidate in chosen if candidate.record is not None]
     for text in tied_in_words(tied_to(cluster.queue, nodes)):
         yield Finding("nodelist", text)
     for text in stranded_in_words(stranded(cluster.queue, cluster.nodes, nodes)):
@@ -274,25 +272,25 @@ def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]
         if candidate.foreign_hold and candidate.record is not None:
             yield Finding(
                 f"foreign-drain-{part.replace(' ', '-')}",
-                f"{candidate.pod.node} ({part}) is drained by {_holder_name(candidate.record)}: "
+                f"{candidate.pod.slurm_node} ({part}) is drained by {_holder_name(candidate.record)}: "
                 f"{candidate.record.reason!r}; that drain counts, and is neither overwritten nor undone",
             )
 
 
 def _split_jobs(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> Iterable[Finding]:
     """Multi-node jobs that run on both sides: they end as a whole."""
-    wide = {job.job_id: job for candidate in chosen for job in candidate.jobs if len(job.nodes) > 1}
+    wide = {job.job_id: job for candidate in chosen for job in candidate.jobs if len(job.node_names) > 1}
     split = {job.job_id: job for candidate in kept for job in candidate.jobs if job.job_id in wide}
     if split:
         jobs = [job for _, job in sorted(split.items())]
         yield Finding("split-jobs", f"on kept nodes too, and waited for as a whole: {jobs_in_words(jobs)}")
 
 
-def _holder_name(record: NodeView) -> str:
-    return "slurm-operator" if record.held_by_operator() else record.reason_user or "somebody"
+def _holder_name(record: Node) -> str:
+    return "slurm-operator" if record.held_by_operator else record.reason_set_by_user or "somebody"
 
 
-def _pods(pods: Sequence[PodView]) -> str:
+def _pods(pods: Sequence[Pod]) -> str:
     shown = ", ".join(pod.name for pod in pods[:8])
     return shown if len(pods) <= 8 else f"{shown} and {len(pods) - 8} more"
 
@@ -316,7 +314,7 @@ def limit_findings(chosen: Sequence[Candidate], current: int, limits: Limits, no
     yield from job_findings(jobs, jobs, limits, now)
 
 
-def job_findings(jobs: Sequence[JobView], running: Sequence[JobView], limits: Limits, now: int) -> Iterable[tuple[str, str]]:
+def job_findings(jobs: Sequence[Job], running: Sequence[Job], limits: Limits, now: int) -> Iterable[tuple[str, str]]:
     """Limits that these jobs exceed. One of the ``running`` whose start isn't known is older than any limit."""
     if limits.max_jobs is not None and len(jobs) > limits.max_jobs:
         yield (
@@ -325,7 +323,7 @@ def job_findings(jobs: Sequence[JobView], running: Sequence[JobView], limits: Li
         )
     if limits.max_job_age_s is not None:
         oldest = now - limits.max_job_age_s
-        old = [job for job in running if job.start is None or job.start < oldest]
+        old = [job for job in running if job.start_time.value is None or job.start_time.value < oldest]
         if old:
             yield (
                 "limit-age",
@@ -334,9 +332,9 @@ def job_findings(jobs: Sequence[JobView], running: Sequence[JobView], limits: Li
             )
 
 
-def _delays(pods: Sequence[PodView], state: NodeSetView) -> Iterable[Finding]:
+def _delays(pods: Sequence[Pod], state: NodeSet) -> Iterable[Finding]:
     """What is waited out before the first drain."""
     if state.rolling(len(pods)):
         yield Finding("rollout", f"a rolling update of {state.name} is on, and its end is waited for first")
-    if len(pods) > state.replicas:
+    if len(pods) > state.spec.replicas:
         yield Finding("in-flight", f"an earlier scale-in of {state.name} isn't over, and its end is waited for first")

@@ -20,16 +20,16 @@ from slinky_iac.drain import maintenance
 from slinky_iac.drain.describe import plan_props
 from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.observe import job_view
+from slinky_iac.drain.observe import shown
 from slinky_iac.drain.plan import DrainPlan, plan_scale_in, unknown_plan
 from slinky_iac.drain.rollout import plan_rollout, refusals
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.drain.undo import undo_steps
-from slinky_iac.drain.view import JobView, NodeSetView
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.login_pods import login_hosts
+from slinky_iac.kube.objects import NodeSet
 from slinky_iac.slurmrest.objects import Job
 
 BUDGET_S: Final = 20.0
@@ -67,12 +67,12 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
     if seen.nodeset is None:
         why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
         return Seen(kept, due=why)
-    if settings.ceiling < seen.nodeset.replicas:
+    if settings.ceiling < seen.nodeset.spec.replicas:
         found = _planned(settings, seen, seen.nodeset)
     elif seen.cluster is None:
         found = _unanswered(session, settings, olds, kept, seen.problem)
     else:
-        found = _without_drain(settings, seen, seen.nodeset.replicas, kept)
+        found = _without_drain(settings, seen, seen.nodeset.spec.replicas, kept)
         _tell_names_in_use(session, settings, seen)
     return _with_rollout(settings, seen, olds, found)
 
@@ -99,15 +99,15 @@ def _first(settings: GateSettings) -> Seen:
         except SlinkyError as error:
             session.report(f"whether {settings.resource} is there already, with jobs, is not known: {error}")
             return Seen({})
-    if seen.nodeset is None or seen.nodeset.replicas <= settings.ceiling:
+    if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.ceiling:
         _tell_names_in_use(session, settings, seen)
         return Seen({})
     return _planned(settings, seen, seen.nodeset)
 
 
-def _planned(settings: GateSettings, seen: Observation, state: NodeSetView) -> Seen:
+def _planned(settings: GateSettings, seen: Observation, state: NodeSet) -> Seen:
     plan = plan_scale_in(seen, state, settings.ceiling, settings.policy, settings.owner)
-    due = f"{state.name} has {state.replicas} replicas and {settings.ceiling} are asked for"
+    due = f"{state.name} has {state.spec.replicas} replicas and {settings.ceiling} are asked for"
     # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that is no difference by itself.
     return Seen(plan_props(plan), limits_exceeded(plan), due if settings.scaler == "stack" else "")
 
@@ -120,8 +120,8 @@ def _without_drain(settings: GateSettings, seen: Observation, live: int, kept: P
         plan["raises"] = {"from": live, "to": settings.replicas}
         due.append(f"{settings.resource} has {live} replicas and {settings.replicas} are asked for")
     replaced = seen.outdated if settings.rolls else frozenset()
-    ours = {pod.node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen)
-    nodes = sorted(ours - {pod.node for pod in seen.pods if pod.name in replaced})
+    ours = {pod.slurm_node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen)
+    nodes = sorted(ours - {pod.slurm_node for pod in seen.pods if pod.name in replaced})
     if nodes and undo_steps(seen, settings.owner) and len(seen.pods) <= settings.ceiling:
         why = "an earlier run did not end; its drains and marks are taken back"
         plan |= {"gives_back": nodes, "why": why}
@@ -204,13 +204,12 @@ def forgotten_jobs(way: Reach, hide: str) -> str:
     return f"{jobs_in_words(found)} would be forgotten" if found else ""
 
 
-def unfinished(jobs: Iterable[Job], hide: str = "") -> tuple[JobView, ...]:
+def unfinished(jobs: Iterable[Job], hide: str = "") -> tuple[Job, ...]:
     """Jobs that run or wait."""
-    views = (job_view(job, hide) for job in jobs)
-    return tuple(view for view in views if view.active or "PENDING" in view.states)
+    return tuple(shown(job, hide) for job in jobs if not job.over)
 
 
-def interactive(jobs: Iterable[Job], hosts: Collection[str], hide: str = "") -> tuple[JobView, ...]:
+def interactive(jobs: Iterable[Job], hosts: Collection[str], hide: str = "") -> tuple[Job, ...]:
     """Jobs that srun or salloc asked for on one of ``hosts`` and that are not over. One that waits is one too."""
     names = {_label(host) for host in hosts}
     here = (job for job in jobs if not job.batch_flag and _label(job.allocating_node) in names)

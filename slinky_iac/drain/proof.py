@@ -17,9 +17,10 @@ from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.text import iso
-from slinky_iac.drain.view import JobView, PodView
 from slinky_iac.errors import DrainLost, SlurmrestError
+from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.accounts import Accounted
+from slinky_iac.slurmrest.objects import Job
 
 LOST: Final = "NODE_FAIL"
 BUDGET_S: Final = 15.0
@@ -34,7 +35,7 @@ class Met:
 
     owner: Owner
     nodes: set[str] = field(default_factory=set)
-    jobs: dict[int, JobView] = field(default_factory=dict)
+    jobs: dict[int, Job] = field(default_factory=dict)
     since: int | None = None
     """When the first of these nodes was drained, by slurmctld's clock."""
     ended: set[int | str] = field(default_factory=set)
@@ -49,17 +50,17 @@ class Met:
         if seen.cluster is None:
             return
         for pod in seen.pods:
-            record = seen.cluster.nodes.get(pod.node)
-            if record is None or not record.drained_flag:
+            record = seen.cluster.nodes.get(pod.slurm_node)
+            if record is None or not record.drained_or_draining:
                 continue
             if not self.owner.owns(record.reason) and tag_of(pod, self.owner) is None:
                 continue
-            self.nodes.add(pod.node)
-            self.jobs |= {job.job_id: job for job in seen.cluster.jobs(pod.node)}
-            began = seen.now if record.reason_at is None else record.reason_at
+            self.nodes.add(pod.slurm_node)
+            self.jobs |= {job.job_id: job for job in seen.cluster.jobs(pod.slurm_node)}
+            began = seen.now if record.reason_changed_at.value is None else record.reason_changed_at.value
             self.since = began if self.since is None else min(self.since, began)
 
-    def wait_for(self, jobs: Iterable[JobView], now: int, nodes: Iterable[str] = ()) -> None:
+    def wait_for(self, jobs: Iterable[Job], now: int, nodes: Iterable[str] = ()) -> None:
         """Add jobs that a look shows, and the nodes that they have to leave."""
         found = {job.job_id: job for job in jobs if job.active}
         if found:
@@ -73,13 +74,13 @@ class Met:
             self.ended |= set(step.jobs)
 
 
-def still_running(session: Session, settings: GateSettings, pods: Collection[PodView]) -> str:
+def still_running(session: Session, settings: GateSettings, pods: Collection[Pod]) -> str:
     """Jobs that run, by slurmdbd, on pods whose nodes slurmctld has no record of; ``""`` where there is none.
 
     A slurmctld that lost its state knows neither, and pods do not register a second time. Only runs younger than their pod
     count: earlier ones ended with an earlier pod. Where slurmdbd does not answer, that is said, and nothing held up.
     """
-    made = {pod.node: pod.created for pod in pods}
+    made = {pod.slurm_node: pod.created for pod in pods}
     if not made:
         return ""
     unknown = f"slurmctld has no record of {', '.join(sorted(made)[:8])}"
@@ -181,8 +182,8 @@ def _lost_in_words(settings: Gate, met: Met, lost: Collection[Accounted]) -> str
     )
 
 
-def _lost(run: Accounted, job: JobView | None) -> str:
-    who = str(run.job_id) if job is None else f"{job.shown} of {job.user or 'unknown'}"
+def _lost(run: Accounted, job: Job | None) -> str:
+    who = str(run.job_id) if job is None else f"{job.label} of {job.user_name or 'unknown'}"
     return f"{who} ({'+'.join(sorted(run.state.current))} on {', '.join(run.node_names[:4])} at {iso(run.time.end or None)})"
 
 

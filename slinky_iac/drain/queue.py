@@ -13,26 +13,26 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 
 from slinky_iac.drain.text import jobs_in_words
-from slinky_iac.drain.view import JobView, NodeView, Queued
+from slinky_iac.slurmrest.objects import Job, Node
 
 
-def tied_to(jobs: Iterable[Queued], leaving: Collection[str]) -> dict[str, tuple[JobView, ...]]:
+def tied_to(jobs: Iterable[Job], leaving: Collection[str]) -> dict[str, tuple[Job, ...]]:
     """Jobs by the name of each node that leaves and that their ``--nodelist`` names, running or waiting.
 
     A job that is on the node anyway is not among them. One whose list can't be read is tied to every node.
     """
-    found: dict[str, list[JobView]] = {}
+    found: dict[str, list[Job]] = {}
     going = set(leaving)
     for each in jobs:
         if each.over:
             continue
         named = going if each.required is None else going.intersection(each.required)
-        for node in named.difference(each.job.nodes):
-            found.setdefault(node, []).append(each.job)
+        for node in named.difference(each.node_names):
+            found.setdefault(node, []).append(each)
     return {node: tuple(there) for node, there in found.items()}
 
 
-def tied_in_words(tied: Mapping[str, tuple[JobView, ...]]) -> tuple[str, ...]:
+def tied_in_words(tied: Mapping[str, tuple[Job, ...]]) -> tuple[str, ...]:
     """A sentence for each node that is named by jobs elsewhere or in the queue."""
     return tuple(
         f"{node} is named by --nodelist of {jobs_in_words(jobs)}: slurmctld would end them once the node is gone"
@@ -40,7 +40,7 @@ def tied_in_words(tied: Mapping[str, tuple[JobView, ...]]) -> tuple[str, ...]:
     )
 
 
-def stranded(queue: Iterable[Queued], nodes: Mapping[str, NodeView], leaving: Collection[str]) -> tuple[JobView, ...]:
+def stranded(queue: Iterable[Job], nodes: Mapping[str, Node], leaving: Collection[str]) -> tuple[Job, ...]:
     """Jobs that wait, could run on ``nodes``, and could not without those that leave; but for those that name one."""
     going = set(leaving)
     left = [node for name, node in nodes.items() if name not in going]
@@ -53,15 +53,15 @@ def stranded(queue: Iterable[Queued], nodes: Mapping[str, NodeView], leaving: Co
         if wish not in could:
             could[wish] = not _fits(each, left) and _fits(each, nodes.values())
         if could[wish]:
-            found.append(each.job)
+            found.append(each)
     return tuple(found)
 
 
-def stranded_in_words(jobs: tuple[JobView, ...]) -> tuple[str, ...]:
+def stranded_in_words(jobs: tuple[Job, ...]) -> tuple[str, ...]:
     """A sentence about jobs that could run nowhere, none without any."""
     if not jobs:
         return ()
-    some = ", ".join(f"{job.shown} of {job.user or 'unknown'} in {job.partition}" for job in jobs[:4])
+    some = ", ".join(f"{job.label} of {job.user_name or 'unknown'} in {job.partition}" for job in jobs[:4])
     more = f", and {len(jobs) - 4} more" if len(jobs) > 4 else ""
     return (
         f"{len(jobs)} waiting job(s) could run on no node that is left, by partition, features and number of nodes:"
@@ -77,14 +77,14 @@ def left_out_in_words(count: int) -> str:
     )
 
 
-def _fits(job: Queued, nodes: Iterable[NodeView]) -> bool:
+def _fits(job: Job, nodes: Iterable[Node]) -> bool:
     """Whether so many nodes of one of its partitions have what it asks for; so it does where that can't be told."""
     if not job.partitions:
         return True
     count = dict.fromkeys(job.partitions, 0)
     for node in nodes:
-        for name in node.partitions & count.keys():
-            count[name] += _has(node.features, job.features)
+        for name in count.keys() & node.partitions:
+            count[name] += _has(frozenset(node.active_features), job.features)
     return max(count.values()) >= job.least
 
 

@@ -12,20 +12,16 @@ on the chosen pods decides before that step, which is why our gate sets one.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final
 
-from slinky_iac.drain.view import PodView
+from slinky_iac.kube.objects import Pod
 from slinky_iac.operator_version import OperatorVersion
 
 INT32_MIN: Final = -(2**31)
-INT32_MAX: Final = 2**31 - 1
 _PHASE_WEIGHT: Final = {"Pending": 0, "Unknown": 1, "Running": 2}
 """``podPhaseToWeight``; a phase that isn't in Go's map (Failed, Succeeded) weighs 0, as Pending does."""
-
-_COST: Final = re.compile(r"0|[1-9][0-9]{0,9}|-[0-9]{1,20}", re.ASCII)
 
 Class = tuple[bool, int, bool]
 
@@ -44,20 +40,6 @@ class Prediction:
         return not self.uncertain and frozenset(self.victims) == frozenset(pods)
 
 
-def read_cost(text: str | None) -> int:
-    """A deletion cost annotation as the operator reads it (GetNumberFromAnnotations): an int32, and 0 for all else, so
-    for ``+3`` and ``007`` too."""
-    if text is None or _COST.fullmatch(text) is None:
-        return 0
-    cost = int(text)
-    return cost if INT32_MIN <= cost <= INT32_MAX else 0
-
-
-def read_flag(text: str | None) -> bool:
-    """A boolean annotation as the operator reads it (Go's strconv.ParseBool)."""
-    return text in {"1", "t", "T", "true", "True", "TRUE"}
-
-
 def orders_cordoned_pods(version: OperatorVersion) -> bool:
     """Whether the release compares cordoned pods consistently (slurm-operator pull request 222)."""
     return version.patch >= {0: 5, 1: 2, 2: 1}.get(version.minor, 0)
@@ -72,12 +54,16 @@ def overrides_reasons(version: OperatorVersion) -> bool:
     return version.patch >= {0: 5, 1: 2, 2: 0}.get(version.minor, 0)
 
 
-def class_of(pod: PodView) -> Class:
+def class_of(pod: Pod) -> Class:
     """Steps 1 to 3 of the ranking, which no annotation outweighs: unscheduled, phase, not ready; lower goes first."""
-    return pod.scheduled, _PHASE_WEIGHT.get(pod.phase, 0), pod.ready
+    return pod.scheduled, _PHASE_WEIGHT.get(pod.status.phase, 0), pod.ready
 
 
-def predicted_victims(pods: Iterable[PodView], replicas: int, version: OperatorVersion) -> Prediction:
+HEALTHY: Final[Class] = (True, 2, True)
+"""The last class: scheduled, running and ready."""
+
+
+def predicted_victims(pods: Iterable[Pod], replicas: int, version: OperatorVersion) -> Prediction:
     """The pods that the operator deletes to come to ``replicas``."""
     ranked = sorted(pods, key=_fixed_key)
     cut = min(max(len(ranked) - replicas, 0), len(ranked))
@@ -91,16 +77,16 @@ def predicted_victims(pods: Iterable[PodView], replicas: int, version: OperatorV
     return Prediction(victims, frozenset(pod.name for pod in ranked if pod.cordon and _tie_key(pod) == tied))
 
 
-def _tie_key(pod: PodView) -> tuple[Class, int, bool, int]:
+def _tie_key(pod: Pod) -> tuple[Class, int, bool, int]:
     """Steps 1 to 5: class, cost, deadline (an absent one is Go's zero time, the earliest)."""
     return class_of(pod), pod.deletion_cost, pod.deadline is not None, pod.deadline or 0
 
 
-def _fixed_key(pod: PodView) -> tuple[object, ...]:
+def _fixed_key(pod: Pod) -> tuple[object, ...]:
     """The whole ranking of the fixed releases as a sort key; names come last where the operator has no order.
 
     Step 8 looks at the time of readiness only between ready pods; step 3 has parted the others before.
     """
-    ready_since = pod.ready_since if pod.ready else None
+    ready_since = pod.ready_changed if pod.ready else None
     newest_ready = (ready_since is not None, -(ready_since or 0))
     return (*_tie_key(pod), not pod.cordon, -pod.ordinal, newest_ready, -pod.created, pod.name)

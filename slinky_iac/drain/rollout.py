@@ -22,14 +22,15 @@ from slinky_iac.drain.describe import plan_props, when
 from slinky_iac.drain.free import Free
 from slinky_iac.drain.mark import cost_below, is_marked, mark, tag_of
 from slinky_iac.drain.members import fault_of, stale_records
-from slinky_iac.drain.observation import Goal, Observation
+from slinky_iac.drain.observation import ClusterView, Goal, Observation
 from slinky_iac.drain.plan import DrainPlan, Finding, foreign_gates, limit_findings, share_findings
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.scale_in_state import Scene, another_slurm, deadline_step, none_listed, staged
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
 from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, nudge, refused, wait
 from slinky_iac.drain.text import jobs_in_words
-from slinky_iac.drain.view import STANDS_STILL, ClusterView, NodeSetView, PodView
+from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.slurmrest.objects import STANDS_STILL
 
 CONDEMNED: Final = "pending termination"
 """In the reason of a drain of the operator's, where it had selected the pod in a rolling update of its own."""
@@ -52,7 +53,7 @@ def at_once(most: int | str, replicas: int) -> int:
     return max(most, 1)
 
 
-def members(seen: Observation, owner: Owner, cluster: ClusterView, pods: Iterable[PodView]) -> Members:
+def members(seen: Observation, owner: Owner, cluster: ClusterView, pods: Iterable[Pod]) -> Members:
     """``pods`` as candidates, by whose they are to replace."""
     found = assess(pods, cluster, seen.now, owner)
     held = tuple(each for each in found if _held(each))
@@ -79,7 +80,7 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
     return _replace(seen, goal, state, old) if old.ours else _end(old)
 
 
-def _unfit(seen: Observation, goal: Goal, state: NodeSetView) -> Stop | None:
+def _unfit(seen: Observation, goal: Goal, state: NodeSet) -> Stop | None:
     if not state.on_delete:
         return Stop(
             f"the update strategy of {state.name} is not OnDelete, so slurm-operator replaces pods at the same time: nothing"
@@ -90,8 +91,8 @@ def _unfit(seen: Observation, goal: Goal, state: NodeSetView) -> Stop | None:
     return Stop(strangers[0].text, "blocked") if strangers else None
 
 
-def _not_yet(seen: Observation, state: NodeSetView) -> str:
-    if state.generation != state.observed_generation:
+def _not_yet(seen: Observation, state: NodeSet) -> str:
+    if not state.observed:
         return "the operator has not yet seen the newest NodeSet"
     if not seen.restapi_ready:
         return "the operator's slurmrestd (RestApi) is not available, so the operator is blind"
@@ -105,16 +106,16 @@ def _held(each: Candidate) -> bool:
         return False
     if each.kind is Kind.BLOCKED:
         return True
-    if not record.drained_flag or "INVALID_REG" in record.states:
+    if not record.drained_or_draining or "INVALID_REG" in record.state:
         return False
-    return not (record.held_by_operator() and CONDEMNED in record.reason)
+    return not (record.held_by_operator and CONDEMNED in record.reason)
 
 
 def in_words(each: Candidate) -> str:
     """Why a pod of an earlier template stays."""
     record = each.record
     who = each.trouble or (f"drained: {record.reason!r}" if record is not None else "")
-    return f"{each.pod.name} stays of an earlier template: {each.pod.node} is {who}"
+    return f"{each.pod.name} stays of an earlier template: {each.pod.slurm_node} is {who}"
 
 
 def _end(old: Members) -> Step:
@@ -125,12 +126,12 @@ def _end(old: Members) -> Step:
     return Done()
 
 
-def _replace(seen: Observation, goal: Goal, state: NodeSetView, old: Members) -> Step:
+def _replace(seen: Observation, goal: Goal, state: NodeSet, old: Members) -> Step:
     cluster = seen.cluster
     if cluster is None:
         raise AssertionError("pods are replaced only with an answer from Slurm")
     away = _away(seen, goal)
-    room = goal.rolls - (state.replicas - len(seen.pods)) - len(away)
+    room = goal.rolls - (state.spec.replicas - len(seen.pods)) - len(away)
     failed = [fault for pod, fault in away if seen.now - pod.created > goal.policy.register_deadline_s]
     if failed and room <= 0:
         undo = goal.policy.on_deadline == "undo"
@@ -140,7 +141,7 @@ def _replace(seen: Observation, goal: Goal, state: NodeSetView, old: Members) ->
         why = f"pods of the newest template are not in service after {goal.policy.register_deadline_s} s: {told}"
         return Stop(f"{why}. {count} of the earlier one were not replaced, and {left}", "deadline", undo=undo)
     begun = tuple(each for each in old.ours if each.kind in {Kind.LEAVING, Kind.OURS})
-    batch = begun or choose(old.ours, len(old.ours) - batch_size(room, goal.policy, state.replicas))
+    batch = begun or choose(old.ours, len(old.ours) - batch_size(room, goal.policy, state.spec.replicas))
     if not batch:
         told = "; ".join(fault for _, fault in away[:3]) or "the operator makes new pods"
         return Wait(f"{len(old.ours)} pods are still to be replaced; {told}")
@@ -162,18 +163,18 @@ def batch_size(room: int, policy: DrainPolicy, replicas: int) -> int:
 
 
 def limits_exceeded(
-    old: Sequence[Candidate], batch: Sequence[Candidate], state: NodeSetView, policy: DrainPolicy, now: int
+    old: Sequence[Candidate], batch: Sequence[Candidate], state: NodeSet, policy: DrainPolicy, now: int
 ) -> list[str]:
     """Limits of the site that replacing ``old`` would exceed: the share by one batch, jobs by all."""
     jobs_only = replace(policy.limits, max_share=None)
     found = [
-        *share_findings(len(batch), state.replicas, policy.limits),
-        *limit_findings(old, state.replicas, jobs_only, now),
+        *share_findings(len(batch), state.spec.replicas, policy.limits),
+        *limit_findings(old, state.spec.replicas, jobs_only, now),
     ]
     return [text for _, text in found]
 
 
-def _away(seen: Observation, goal: Goal) -> list[tuple[PodView, str]]:
+def _away(seen: Observation, goal: Goal) -> list[tuple[Pod, str]]:
     """Pods of the newest template that are not in service, and why."""
     new = (pod for pod in seen.pods if pod.name not in seen.outdated)
     judged = ((pod, "is being deleted" if pod.terminating else fault_of(pod, seen, goal.owner)) for pod in new)
@@ -240,12 +241,14 @@ def plan_rollout(
     old = tuple(pod for pod in seen.pods if pod.name not in going and (every or pod.name in seen.outdated))
     if not old:
         return None
-    most = batch_size(at_once(settings.max_unavailable, state.replicas), settings.policy, state.replicas)
+    most = batch_size(at_once(settings.max_unavailable, state.spec.replicas), settings.policy, state.spec.replicas)
     if seen.cluster is None:
         names = sorted(pod.name for pod in old)
         rolls: Props = {"pods": names, "of": len(seen.pods), "at_once": most, "held": [], "text": _text(names, seen, most)}
         unasked = Finding("slurm-unknown", f"Slurm could not be asked whose jobs are waited for: {seen.problem}")
-        plan = DrainPlan(settings.owner.nodeset, state.replicas, state.replicas, 0, warnings=(unasked,), known=False)
+        plan = DrainPlan(
+            settings.owner.nodeset, state.spec.replicas, state.spec.replicas, 0, warnings=(unasked,), known=False
+        )
         return Rollout(plan_props(plan), rolls, (), "")
     found = members(seen, settings.owner, seen.cluster, old)
     if not found.ours:
@@ -253,7 +256,7 @@ def plan_rollout(
     names = [each.pod.name for each in found.ours]
     held = [in_words(each) for each in found.held]
     warnings = tuple(Finding("rollout", text) for text in (*held, *_new_operator(settings, olds)))
-    plan = DrainPlan(settings.owner.nodeset, state.replicas, state.replicas, 0, found.ours, warnings=warnings)
+    plan = DrainPlan(settings.owner.nodeset, state.spec.replicas, state.spec.replicas, 0, found.ours, warnings=warnings)
     text = _text(sorted(names), seen, most, plan)
     rolls = {"pods": sorted(names), "of": len(seen.pods), "at_once": most, "held": held, "text": text}
     batch = choose(found.ours, max(len(found.ours) - most, 0))
@@ -282,7 +285,7 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
             + ("writes OnDelete and replaces pods drained" if settings.rolls else "changes the pods")
             + f"; then set {after} and run `pulumi up` again"
         )
-    still = [job for pod in seen.pods for job in _jobs(seen, pod) if job.states & STANDS_STILL]
+    still = [job for pod in seen.pods for job in _jobs(seen, pod) if job.job_state & STANDS_STILL]
     if changes and settings.updates == OPERATORS and still:
         distinct = list({job.job_id: job for job in still}.values())
         found.append(
@@ -292,13 +295,13 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
     return tuple(found)
 
 
-def _template_changes(settings: GateSettings, state: NodeSetView) -> bool:
+def _template_changes(settings: GateSettings, state: NodeSet) -> bool:
     """Whether the update writes another template. An update that ended before its rollout did has written it already."""
     return bool(state.template) and state.template != settings.template
 
 
-def _jobs(seen: Observation, pod: PodView) -> tuple[Any, ...]:
-    return () if seen.cluster is None else seen.cluster.jobs(pod.node)
+def _jobs(seen: Observation, pod: Pod) -> tuple[Any, ...]:
+    return () if seen.cluster is None else seen.cluster.jobs(pod.slurm_node)
 
 
 def _new_operator(settings: GateSettings, olds: Mapping[str, Any]) -> list[str]:

@@ -25,7 +25,7 @@ from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.text import iso
 from slinky_iac.drain.undo import undo_steps
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
-from slinky_iac.kube.models import NodeSetState
+from slinky_iac.kube.objects import NodeSet
 
 UNDO_LOOKS: Final = 30
 """Pauses that giving back may take; each look acts on what is still there."""
@@ -117,7 +117,9 @@ class ScaleTask(NodeSetTask):
             case _:
                 return step
         known = {} if seen.cluster is None else seen.cluster.nodes
-        unknown = [pod for pod in seen.pods if pod.name in ending and pod.phase == "Running" and pod.node not in known]
+        unknown = [
+            pod for pod in seen.pods if pod.name in ending and pod.status.phase == "Running" and pod.slurm_node not in known
+        ]
         why = still_running(self.session, self.settings, unknown)
         if not why:
             return step
@@ -134,7 +136,7 @@ class ScaleTask(NodeSetTask):
         """
         session, settings = self.session, self.settings
         state = session.nodeset(settings.resource) if isinstance(step, Drain | DeleteNodeSet) else None
-        if state is None or not state.own_partition:
+        if state is None or not state.spec.partition.enabled:
             return step
         name, hide = settings.owner.nodeset, settings.policy.hide_by(settings.owner.stack)
         why = conf_run.partition_holds(session, settings.controller, name, hide, waiting_only=isinstance(step, Drain))
@@ -250,9 +252,9 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
     return met
 
 
-def _scale_goal(session: Session, settings: GateSettings, state: NodeSetState, *, first: bool) -> Goal:
+def _scale_goal(session: Session, settings: GateSettings, state: NodeSet, *, first: bool) -> Goal:
     """What this run wants, from the live number."""
-    live = state.replicas_spec
+    live = state.spec.replicas
     by_stack = settings.scaler == "stack" or (first and live == 0)
     target = settings.replicas if by_stack else min(live, settings.maximum)
     # With replicas lowered already, surplus pods are still on their way out: their drains must stand.
@@ -267,11 +269,11 @@ def roll(session: Session, settings: GateSettings, met: Met | None = None) -> No
     ``met``: nodes and jobs are added to it.
     """
     state = session.nodeset(settings.resource)
-    if state is None or not settings.rolls or state.replicas_spec > settings.ceiling:
+    if state is None or not settings.rolls or state.spec.replicas > settings.ceiling:
         return  # an autoscaler's surplus is held, and replaced once that has lowered its number
     if not session.may_be_outdated(settings.resource):
         return
-    live = state.replicas_spec
+    live = state.spec.replicas
     goal = replace(_goal(session, settings, live, live, "rollout"), deadline_at=session.now() + settings.policy.deadline_s)
     seen = drive(RollTask(session, settings, goal, met or Met(settings.owner)))
     if seen.cluster is not None:
@@ -285,7 +287,7 @@ def tear_down(session: Session, settings: GateSettings) -> Met:
     met = Met(settings.owner)
     state = session.nodeset(settings.resource)
     if state is not None:
-        goal = _goal(session, settings, state.replicas_spec, 0, "NodeSet is removed", teardown=True)
+        goal = _goal(session, settings, state.spec.replicas, 0, "NodeSet is removed", teardown=True)
         drive(ScaleTask(session, settings, goal, met))
     return met
 
@@ -311,7 +313,7 @@ def forget_removed(session: Session, settings: GateSettings, seen: Observation |
 def open_again(session: Session, settings: GateSettings) -> None:
     """After a NodeSet was made: open its own partition where the removal of its predecessor closed it."""
     state = session.nodeset(settings.resource)
-    if state is not None and state.own_partition:
+    if state is not None and state.spec.partition.enabled:
         conf_held.reopen(session, settings.controller, settings.owner.nodeset)
 
 

@@ -13,11 +13,12 @@ from slinky_iac.drain.actions import NEXT_STEP, Cancel, Requeue, Signal, Step, S
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, seen_elsewhere
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
 from slinky_iac.drain.mark import signalled, tag_of
-from slinky_iac.drain.observation import Goal, Observation
+from slinky_iac.drain.observation import ClusterView, Goal, Observation
 from slinky_iac.drain.policy import LAST_RESORT_S
 from slinky_iac.drain.ranking import overrides_reasons
 from slinky_iac.drain.text import iso, jobs_in_words
-from slinky_iac.drain.view import BUSY_STATES, STANDS_STILL, ClusterView, JobView, PodView
+from slinky_iac.kube.objects import Pod
+from slinky_iac.slurmrest.objects import BUSY_STATES, STANDS_STILL, Job
 
 REGISTER_GRACE_S: Final = 120
 """A ready pod without a Slurm record may still register within this time (a live slurmd that lost its record does not:
@@ -35,7 +36,7 @@ class Scene:
     cluster: ClusterView
     chosen: tuple[Candidate, ...]
     """In the order in which they are given up."""
-    kept: tuple[PodView, ...]
+    kept: tuple[Pod, ...]
     verdicts: Mapping[str, Verdict]
     """How far each chosen pod's node is, by pod name."""
 
@@ -45,14 +46,14 @@ class Scene:
         return tuple(each for each in self.chosen if not isinstance(self.verdicts[each.pod.name], Free))
 
     @property
-    def held_jobs(self) -> tuple[tuple[Candidate, JobView], ...]:
+    def held_jobs(self) -> tuple[tuple[Candidate, Job], ...]:
         """Jobs on chosen nodes that are drained already, and can be read: the only ones a policy may touch."""
         return tuple(
             (each, job)
             for each in self.unfree
-            if each.record is not None and each.record.drained_flag
+            if each.record is not None and each.record.drained_or_draining
             for job in each.jobs
-            if not job.unreadable
+            if not job.trouble
         )
 
     @property
@@ -74,27 +75,27 @@ class Scene:
     def of_earlier_runs(self) -> tuple[str, ...]:
         """Nodes under our drain whose reason does not carry this run's stamp."""
         return tuple(
-            each.pod.node
+            each.pod.slurm_node
             for each in self.chosen
             if each.kind is Kind.OURS and each.record is not None and self.goal.run not in each.record.reason
         )
 
     def pod_of(self, node: str) -> str:
         """Name of the pod of a node; ``""`` where it has none."""
-        return next((pod.name for pod in self.seen.pods if pod.node == node), "")
+        return next((pod.name for pod in self.seen.pods if pod.slurm_node == node), "")
 
     def _needs_drain(self, each: Candidate) -> bool:
         record = each.record
         return (
             record is not None
             and each.kind not in {Kind.LEAVING, Kind.BLOCKED}
-            and "DRAIN" not in record.states
+            and "DRAIN" not in record.state
             and drainable(record, self.goal.owner)
         )
 
     def progress(self) -> tuple[str, ...]:
         """A line for each node that is waited for."""
-        return tuple(f"{each.pod.node}: {self._in_words(each)}" for each in self.unfree)
+        return tuple(f"{each.pod.slurm_node}: {self._in_words(each)}" for each in self.unfree)
 
     def _in_words(self, each: Candidate) -> str:
         judged = self.verdicts[each.pod.name]
@@ -109,11 +110,11 @@ class Scene:
 
         A drain of ours must be shown with the stamp of this run: conditions of a pod outlive the operator that wrote them.
         """
-        if "DRAIN" not in each.pod.operator_states:
+        if "DRAIN" not in each.pod.slurm_states:
             return False
         if each.kind is not Kind.OURS:
             return True
-        return self.goal.owner.owns(each.pod.operator_reason) and self.goal.run in each.pod.operator_reason
+        return self.goal.owner.owns(each.pod.slurm_reason) and self.goal.run in each.pod.slurm_reason
 
     @property
     def _registered(self) -> tuple[Candidate, ...]:
@@ -126,7 +127,7 @@ class Scene:
     def unseen(self) -> tuple[Candidate, ...]:
         """Chosen pods whose drain the operator has not seen; for releases that override reasons, also not seen idle."""
         busy = BUSY_STATES if overrides_reasons(self.seen.version) else frozenset()
-        return tuple(each for each in self._registered if not self.operator_saw(each) or each.pod.operator_states & busy)
+        return tuple(each for each in self._registered if not self.operator_saw(each) or each.pod.slurm_states & busy)
 
     def endangered(self) -> str:
         """A kept pod that the operator may take instead of a chosen one, with its job; ``""`` where there is none.
@@ -135,11 +136,11 @@ class Scene:
         hasn't. It waits for jobs that it sees; a suspended one it doesn't.
         """
         for pod in self.kept:
-            still = [job for job in self.cluster.jobs(pod.node) if job.states & STANDS_STILL]
+            still = [job for job in self.cluster.jobs(pod.slurm_node) if job.job_state & STANDS_STILL]
             if not pod.healthy and still:
                 return (
                     f"{pod.name} is kept and not ready, so the operator may take it instead, and takes its suspended job"
-                    f" {still[0].shown} for none"
+                    f" {still[0].label} for none"
                 )
         return ""
 
@@ -154,8 +155,8 @@ class Scene:
             names = ", ".join(each.pod.name for each in unseen)
             return f"the operator has not yet seen the drain of {names} (its view is up to 30 s old)"
         registered = self._registered
-        witnesses = [pod for pod in self.kept if pod.healthy and pod.node in self.cluster.nodes]
-        if not registered and witnesses and not any(pod.operator_states for pod in witnesses):
+        witnesses = [pod for pod in self.kept if pod.healthy and pod.slurm_node in self.cluster.nodes]
+        if not registered and witnesses and not any(pod.slurm_states for pod in witnesses):
             return "the operator shows no Slurm state on any pod: it has no client and would delete without draining"
         return ""
 
@@ -179,12 +180,12 @@ def staged(seen: Observation, goal: Goal, cluster: ClusterView, chosen: tuple[Ca
     )
 
 
-def unsettled(seen: Observation) -> tuple[PodView, ...]:
+def unsettled(seen: Observation) -> tuple[Pod, ...]:
     """Pods that the operator would take first now, and perhaps not in a minute."""
     return tuple(
         pod
         for pod in seen.pods
-        if not pod.healthy and not pod.terminating and seen.now - max(pod.ready_since or 0, pod.created) < SETTLE_S
+        if not pod.healthy and not pod.terminating and seen.now - max(pod.ready_changed or 0, pod.created) < SETTLE_S
     )
 
 
@@ -203,9 +204,9 @@ def none_listed(seen: Observation, goal: Goal, cluster: ClusterView) -> str:
     long_ready = [
         pod
         for pod in seen.pods
-        if pod.healthy and not pod.terminating and seen.now - (pod.ready_since or 0) >= REGISTER_GRACE_S
+        if pod.healthy and not pod.terminating and seen.now - (pod.ready_changed or 0) >= REGISTER_GRACE_S
     ]
-    if not long_ready or any(pod.node in cluster.nodes for pod in seen.pods):
+    if not long_ready or any(pod.slurm_node in cluster.nodes for pod in seen.pods):
         return ""
     return (
         f"slurmctld lists none of the nodes of this NodeSet, though {long_ready[0].name} has been ready for more than"
@@ -222,12 +223,12 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool)
     if each.kind is Kind.BLOCKED:
         return Unknown(each.trouble)
     pod = each.pod
-    if each.record is None and pod.healthy and now - (pod.ready_since or 0) < REGISTER_GRACE_S:
+    if each.record is None and pod.healthy and now - (pod.ready_changed or 0) < REGISTER_GRACE_S:
         return NotHeld("its pod is ready and may register with slurmctld any moment")
     if (
         teardown
         and each.record is None
-        and pod.phase == "Running"
+        and pod.status.phase == "Running"
         and not pod.ready
         and now - pod.created < REGISTER_GRACE_S
     ):
@@ -235,7 +236,7 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool)
     elsewhere = seen_elsewhere(each)
     if elsewhere:
         return Unknown(elsewhere)
-    return verdict(pod.node, cluster, now)
+    return verdict(pod.slurm_node, cluster, now)
 
 
 def touched(goal: Goal, now: int) -> str:
@@ -271,8 +272,8 @@ def deadline_step(scene: Scene) -> Step:
 def _requeue(scene: Scene) -> Step:
     goal = scene.goal
     jobs = _distinct(scene)
-    working = [job for job in jobs if "COMPLETING" not in job.states]
-    movable = tuple(job.handle for job in working if job.requeueable)
+    working = [job for job in jobs if "COMPLETING" not in job.job_state]
+    movable = tuple(job.handle for job in working if job.requeue)
     if scene.seen.now >= goal.ends_at:
         return _gave_up(scene, "jobs are still there though they were requeued")
     if movable:
@@ -284,13 +285,13 @@ def _requeue(scene: Scene) -> Step:
 
 def _signal_then_cancel(scene: Scene) -> Step:
     goal = scene.goal
-    unwarned: list[tuple[Candidate, JobView]] = []
+    unwarned: list[tuple[Candidate, Job]] = []
     warned_at = goal.deadline_at
     for each, job in scene.held_jobs:
         at = _signalled_at(each, goal)
-        if "COMPLETING" in job.states:
+        if "COMPLETING" in job.job_state:
             continue
-        if job.start is not None and at is not None and job.start < at:
+        if job.start_time.value is not None and at is not None and job.start_time.value < at:
             warned_at = max(warned_at, at)
             continue
         unwarned.append((each, job))
@@ -304,14 +305,16 @@ def _signal_then_cancel(scene: Scene) -> Step:
         return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", scene.progress())
     if scene.seen.now >= cancel_at + LAST_RESORT_S:
         return _gave_up(scene, "jobs are still there though they were cancelled")
-    working = tuple(job.handle for job in _distinct(scene) if "COMPLETING" not in job.states)
+    working = tuple(job.handle for job in _distinct(scene) if "COMPLETING" not in job.job_state)
     return Cancel(working) if working else Wait("cancelled jobs are leaving their nodes", scene.progress())
 
 
 def _emptying(scene: Scene) -> bool:
     """Whether all that is left is that slurmctld calls the nodes idle: they are drained and their jobs are gone."""
     soon = scene.seen.now < scene.goal.ends_at
-    return soon and all(each.record is not None and each.record.drained_flag and not each.jobs for each in scene.unfree)
+    return soon and all(
+        each.record is not None and each.record.drained_or_draining and not each.jobs for each in scene.unfree
+    )
 
 
 def _signalled_at(each: Candidate, goal: Goal) -> int | None:
@@ -330,6 +333,6 @@ def _gave_up(scene: Scene, why: str) -> Stop:
     return Stop(f"{why}. What is drained stays drained. {NEXT_STEP}{lines}", cause="deadline")
 
 
-def _distinct(scene: Scene) -> list[JobView]:
+def _distinct(scene: Scene) -> list[Job]:
     distinct = {job.job_id: job for _, job in scene.held_jobs}
     return [job for _, job in sorted(distinct.items())]

@@ -21,7 +21,7 @@ from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.plugin_process import Report, engine_report
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestRefused
-from slinky_iac.kube.models import NodeSetState, Pod
+from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
@@ -44,7 +44,7 @@ class Session(Connection):
         """Stamp of this run (:attr:`slinky_iac.drain.observation.Goal.run`)."""
         self.asked_by = actor(os.environ, host=socket.gethostname())
         self._pods: dict[str, Pod] = {}
-        self._nodeset: NodeSetState | None = None
+        self._nodeset: NodeSet | None = None
         self._begun = False
         self._answers: Answers | None = None
         self._told: set[str] = set()
@@ -61,14 +61,14 @@ class Session(Connection):
         """Say once on the NodeSet that this run is the last, unless a person has frozen it. An earlier one ends at
         its next look. Raises what the clients raise; KubeConflict where the NodeSet was written since."""
         state = None if self._begun else self.nodeset(name)
-        if state is not None and names.ANNOTATION_FREEZE not in state.annotations:
+        if state is not None and names.ANNOTATION_FREEZE not in state.metadata.annotations:
             with suppress(KubeNotFound):
                 self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_RUN: self.run})
             self._begun = True
 
-    def _require_last(self, state: NodeSetState | None) -> None:
+    def _require_last(self, state: NodeSet | None) -> None:
         """Raises DrainBlocked where a later run has begun: `pulumi cancel` takes a lock away and ends no run."""
-        last = "" if state is None else state.annotations.get(names.ANNOTATION_RUN, "")
+        last = "" if state is None else state.metadata.annotations.get(names.ANNOTATION_RUN, "")
         if self._begun and state is not None and last not in {"", self.run}:
             raise DrainBlocked(
                 f"{state.name}: another `pulumi` or `drain cancel` began after this run (annotation {names.ANNOTATION_RUN})."
@@ -76,7 +76,7 @@ class Session(Connection):
                 " drain status` shows it"
             )
 
-    def surplus_pods(self, state: NodeSetState, target: int) -> int:
+    def surplus_pods(self, state: NodeSet, target: int) -> int:
         """Pods over ``target``, terminating ones included."""
         return max(len(self.kube.pods_of(self.reach.namespace, state)) - target, 0)
 
@@ -86,8 +86,8 @@ class Session(Connection):
         if state is None:
             return False
         pods = self.kube.pods_of(self.reach.namespace, state)
-        unseen = state.observed_generation != state.generation
-        return bool(pods) and (unseen or any(pod.revision != state.hash for pod in pods))
+        unseen = not state.observed
+        return bool(pods) and (unseen or any(pod.revision != state.revision for pod in pods))
 
     def observe(self, settings: GateSettings, *, queue: bool = False) -> Observation:
         """One look: pods first, then Slurm's nodes, then its jobs; with ``queue``, for a plan, jobs that wait too. Slurm's
@@ -102,10 +102,10 @@ class Session(Connection):
 
     def _look(self, settings: GateSettings, last: Answers | None, *, queue: bool = False) -> Look:
         seen = look(self.kube, lambda: self.slurm, settings, self.now(), last, queue=queue)
-        self._require_last(seen.nodeset)
-        self._pods = {pod.name: pod for pod in seen.pods}
+        self._require_last(seen.observation.nodeset)
+        self._pods = {pod.name: pod for pod in seen.observation.pods}
         self._answers = seen.answers
-        self._nodeset = seen.nodeset
+        self._nodeset = seen.observation.nodeset
         return seen
 
     def act(self, step: actions.Step, owner: Owner) -> None:
@@ -144,15 +144,15 @@ class Session(Connection):
             self._permit(state, None)
             return
         if isinstance(step, actions.DeleteNodeSet):
-            state = self._permit(state, names.permit_to_delete(state.generation))
+            state = self._permit(state, names.permit_to_delete(state.metadata.generation))
             with suppress(KubeNotFound):
                 self.kube.delete_nodeset(namespace, state)
             return
-        if step.replicas < state.replicas_spec:
-            state = self._permit(state, names.permit_to_scale(step.replicas, state.generation))
+        if step.replicas < state.spec.replicas:
+            state = self._permit(state, names.permit_to_scale(step.replicas, state.metadata.generation))
         self.kube.set_replicas(namespace, state, step.replicas)
 
-    def _permit(self, state: NodeSetState, text: str | None) -> NodeSetState:
+    def _permit(self, state: NodeSet, text: str | None) -> NodeSet:
         """Write on the NodeSet what the fence in the API server lets through next; None takes it back."""
         return self.kube.annotate_nodeset(self.reach.namespace, state, {names.ANNOTATION_PERMIT: text})
 

@@ -53,12 +53,12 @@ from slinky_iac.drain.actions import (
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.mark import cost_below, is_marked, just_nudged, mark, nudged, tag_of
 from slinky_iac.drain.members import names_in_use
-from slinky_iac.drain.observation import Goal, Observation
+from slinky_iac.drain.observation import ClusterView, Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.scale_in_state import Scene, another_slurm, deadline_step, late, none_listed, scene, unsettled
 from slinky_iac.drain.undo import release_steps, unused_permit
-from slinky_iac.drain.view import ClusterView, NodeSetView
+from slinky_iac.kube.objects import NodeSet
 
 HANDED_OVER_S: Final = 30 * 24 * 3600
 """Hold of a node whose pod may be deleted from now on: it outlasts an operator that is away, or a deletion that fails."""
@@ -85,7 +85,7 @@ def next_step(seen: Observation, goal: Goal) -> Step:
     return _raise_step(seen, goal, state) if goal.target >= goal.current else _scale_in_step(seen, goal, cluster, state)
 
 
-def refused(state: NodeSetView, goal: Goal) -> Stop | None:
+def refused(state: NodeSet, goal: Goal) -> Stop | None:
     """Why this NodeSet may not be changed at all."""
     if state.frozen is not None:
         return Stop(
@@ -98,10 +98,10 @@ def refused(state: NodeSetView, goal: Goal) -> Stop | None:
     return None
 
 
-def _first_pods(seen: Observation, goal: Goal, state: NodeSetView) -> Step | None:
+def _first_pods(seen: Observation, goal: Goal, state: NodeSet) -> Step | None:
     """A NodeSet without pods is raised without an answer from Slurm, after a wait for one: slurmrestd may still be starting,
     and only it could tell that the names are in use."""
-    empty = not seen.pods and state.replicas == goal.current < goal.target
+    empty = not seen.pods and state.spec.replicas == goal.current < goal.target
     if not empty or not goal.writes or seen.cluster is not None:
         return None
     began = goal.deadline_at - goal.policy.register_deadline_s
@@ -115,27 +115,27 @@ def gone() -> Stop:
     return Stop("the NodeSet is not there, or not any more. Run `pulumi refresh`, then `pulumi up`", "blocked")
 
 
-def _raise_step(seen: Observation, goal: Goal, state: NodeSetView) -> Step:
+def _raise_step(seen: Observation, goal: Goal, state: NodeSet) -> Step:
     """No node is selected for removal: give back what an earlier run left, then raise the number."""
     step = _release_step(seen, goal, ())
-    if not isinstance(step, Done) or state.replicas == goal.target or not goal.writes:
+    if not isinstance(step, Done) or state.spec.replicas == goal.target or not goal.writes:
         return step
-    if state.replicas != goal.current:
+    if state.spec.replicas != goal.current:
         return _other_writer(goal, state)
     used = names_in_use(seen, goal.owner, goal.target)
     return wait(seen, goal, used) if used else SetReplicas(goal.target)
 
 
-def _other_writer(goal: Goal, state: NodeSetView) -> Stop:
+def _other_writer(goal: Goal, state: NodeSet) -> Stop:
     return Stop(
-        f"replicas of {state.name} are {state.replicas} now; this run set out from {goal.current} for {goal.target}. "
+        f"replicas of {state.name} are {state.spec.replicas} now; this run set out from {goal.current} for {goal.target}. "
         "Another client writes them: nothing more was changed. Find out which, then run `pulumi up` again",
         "blocked",
     )
 
 
-def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSetView) -> Step:
-    if state.replicas == goal.target:  # written already
+def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet) -> Step:
+    if state.spec.replicas == goal.target:  # written already
         doomed = predicted_victims(seen.pods, goal.target, seen.version).victims
         return _hold_on(scene(seen, goal, cluster), doomed) or _release_step(seen, goal, doomed)
     obstacle = _obstacle(seen, goal, cluster, state)
@@ -147,7 +147,7 @@ def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: N
     return _over_limits(stage, state) or _prepare(stage) or _wait_for_jobs(stage) or _hand_over(stage)
 
 
-def _over_limits(stage: Scene, state: NodeSetView) -> Step | None:
+def _over_limits(stage: Scene, state: NodeSet) -> Step | None:
     """The end of a run that would touch more than the site allows: a preview that got no answer has judged no limit.
 
     Judged before the first mark only: jobs that are waited for grow older meanwhile, and what is begun goes on.
@@ -155,24 +155,24 @@ def _over_limits(stage: Scene, state: NodeSetView) -> Step | None:
     goal = stage.goal
     if any(each.kind is Kind.OURS or tag_of(each.pod, goal.owner) is not None for each in stage.chosen):
         return None
-    found = [text for _, text in limit_findings(stage.chosen, state.replicas, goal.policy.limits, stage.seen.now)]
+    found = [text for _, text in limit_findings(stage.chosen, state.spec.replicas, goal.policy.limits, stage.seen.now)]
     return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
 
 
-def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSetView) -> Step | None:
+def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet) -> Step | None:
     """What must be out of the way before anything is decided, None when nothing is."""
-    if state.replicas != goal.current:
+    if state.spec.replicas != goal.current:
         return _other_writer(goal, state)
-    blocks = state_blocks(seen.pods, state, goal.owner)
+    blocks = state_blocks(seen, state, goal.owner)
     if blocks:
         return Stop("; ".join(block.text for block in blocks), "blocked")
     why = another_slurm(goal, cluster) or in_flight(seen, state) or _not_yet(seen, state)
     return wait(seen, goal, why) if why else None
 
 
-def _not_yet(seen: Observation, state: NodeSetView) -> str:
+def _not_yet(seen: Observation, state: NodeSet) -> str:
     """What will be well by itself in a moment, ``""`` when all is."""
-    if state.generation != state.observed_generation:
+    if not state.observed:
         return "the operator has not yet seen the newest NodeSet"
     if not seen.restapi_ready:
         return "the operator's slurmrestd (RestApi) is not available, so the operator is blind"
@@ -182,16 +182,16 @@ def _not_yet(seen: Observation, state: NodeSetView) -> str:
     return ""
 
 
-def in_flight(seen: Observation, state: NodeSetView) -> str:
+def in_flight(seen: Observation, state: NodeSet) -> str:
     """Why nothing may be marked or drained while the operator is deleting pods, ``""`` when it isn't.
 
     It ranks anew at every look: a cost or a drain of ours would turn it to another pod, which it deletes by its own rule
     of "drained", in which a suspended job is none.
     """
-    surplus = len(seen.pods) - state.replicas
+    surplus = len(seen.pods) - state.spec.replicas
     if surplus <= 0:
         return ""
-    return f"an earlier scale-in isn't over: {surplus} pod(s) more than the {state.replicas} that {state.name} asks for"
+    return f"an earlier scale-in isn't over: {surplus} pod(s) more than the {state.spec.replicas} that {state.name} asks for"
 
 
 def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
@@ -221,19 +221,19 @@ def _hold_on(stage: Scene, pods: Collection[str]) -> Step | None:
 def _ours_until(stage: Scene, moment: int) -> tuple[str, ...]:
     """Nodes under our drain that slurmctld would return before ``moment``."""
     return tuple(
-        each.pod.node
+        each.pod.slurm_node
         for each in stage.chosen
         if each.kind is Kind.OURS
         and each.record is not None
-        and each.record.resume_after is not None
-        and each.record.resume_after < moment
+        and each.record.resume_after.value is not None
+        and each.record.resume_after.value < moment
     )
 
 
 def _release_step(seen: Observation, goal: Goal, doomed: tuple[str, ...]) -> Step:
     """Give back everything that isn't on ``doomed`` pods, nor on those that the gate replaces next, then be done."""
     held = frozenset(doomed) | (seen.outdated if goal.rolls else frozenset())
-    nodes = {pod.node for pod in seen.pods if pod.name in held}
+    nodes = {pod.slurm_node for pod in seen.pods if pod.name in held}
     given_back = release_steps(seen, goal.owner, lambda pod: pod.name not in held, lambda node: node not in nodes)
     steps = (*unused_permit(seen), *given_back)
     if not steps:
@@ -245,7 +245,7 @@ def _prepare(stage: Scene) -> Step | None:
     """Marks and drains as they must be, None when they are."""
     seen, goal = stage.seen, stage.goal
     spared = seen.outdated if goal.rolls else frozenset()
-    kept_nodes = {pod.node for pod in stage.kept if pod.name not in spared}
+    kept_nodes = {pod.slurm_node for pod in stage.kept if pod.name not in spared}
     kept_pods = {pod.name for pod in stage.kept} - spared
     surplus = release_steps(seen, goal.owner, lambda pod: pod.name in kept_pods, lambda node: node in kept_nodes)
     if surplus:
@@ -264,7 +264,7 @@ def drained_by_us(stage: Scene) -> Step | None:
     """Our drain on every selected node, with this run's stamp and a hold that lasts; None where it is so."""
     goal = stage.goal
     if stage.to_drain:
-        return Drain(tuple(each.pod.node for each in stage.to_drain), goal.reason, goal.policy.hold_s)
+        return Drain(tuple(each.pod.slurm_node for each in stage.to_drain), goal.reason, goal.policy.hold_s)
     unstamped = () if goal.teardown else stage.of_earlier_runs
     if unstamped:
         return Reword(unstamped, goal.reason)
@@ -279,9 +279,9 @@ def _cordon(stage: Scene) -> Step | None:
         each.pod.name
         for each in stage.chosen
         if each.record is not None
-        and each.record.drained_flag
+        and each.record.drained_or_draining
         and each.record.reason
-        and not each.record.held_by_operator()
+        and not each.record.held_by_operator
         and stage.operator_saw(each)
         and not each.pod.cordon
         and not each.pod.terminating

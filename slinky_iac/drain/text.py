@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import UTC, datetime
 
-from slinky_iac.drain.view import JobView
+from slinky_iac.slurmrest.objects import Job
 
 _SHOWN_JOBS = 4
 
@@ -20,23 +20,23 @@ def iso(seconds: int | None) -> str:
         return "unknown"
 
 
-def jobs_in_words(jobs: Sequence[JobView]) -> str:
+def jobs_in_words(jobs: Sequence[Job]) -> str:
     """``2 jobs (12_3 of alice, 15 of bob), the last ends by 2026-…Z``."""
     if not jobs:
         return "no job"
     some = ", ".join(_job_in_words(job) for job in jobs[:_SHOWN_JOBS])
     more = f", and {len(jobs) - _SHOWN_JOBS} more" if len(jobs) > _SHOWN_JOBS else ""
     count = "1 job" if len(jobs) == 1 else f"{len(jobs)} jobs"
-    if all("COMPLETING" in job.states for job in jobs):
+    if all("COMPLETING" in job.job_state for job in jobs):
         return f"{count} ({some}{more}), over but for the epilog, or for a process that can't be killed"
     ends = [job.expected_end for job in jobs]
     last = "of no known end" if None in ends else f"the last ends by {iso(max(e for e in ends if e is not None))}"
     return f"{count} ({some}{more}), {last}"
 
 
-def _job_in_words(job: JobView) -> str:
+def _job_in_words(job: Job) -> str:
     """``12_3 of alice``, and what keeps it where that isn't its own work."""
-    if job.unreadable:
-        return job.unreadable
-    kept_by = next((state for state in ("COMPLETING", "SUSPENDED", "STOPPED") if state in job.states), "")
-    return f"{job.shown} of {job.user or 'unknown'}" + (f", {kept_by.lower()}" if kept_by else "")
+    if job.trouble:
+        return job.trouble
+    kept_by = next((state for state in ("COMPLETING", "SUSPENDED", "STOPPED") if state in job.job_state), "")
+    return f"{job.label} of {job.user_name or 'unknown'}" + (f", {kept_by.lower()}" if kept_by else "")

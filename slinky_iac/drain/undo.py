@@ -16,10 +16,11 @@ from typing import Final
 
 from slinky_iac.drain.actions import Release, RevokePermit, Reword, Step, Undrain, Wait
 from slinky_iac.drain.mark import Tag, Unmark, tag_of, unmark
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.settings import Owner
-from slinky_iac.drain.view import ClusterView, NodeView, PodView
+from slinky_iac.kube.objects import Pod
+from slinky_iac.slurmrest.objects import Node
 
 RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"
 """For a node that is down: UNDRAIN leaves the reason there, and slurmctld's own words were overwritten by our drain. With
@@ -40,7 +41,7 @@ def unused_permit(seen: Observation) -> tuple[RevokePermit, ...]:
 def release_steps(
     seen: Observation,
     owner: Owner,
-    wants_pod: Callable[[PodView], bool],
+    wants_pod: Callable[[Pod], bool],
     wants_node: Callable[[str], bool],
 ) -> tuple[Step, ...]:
     """Steps that give back our marks on the pods and our drains on the nodes that the two filters name."""
@@ -55,11 +56,11 @@ def release_steps(
         return ()  # no NodeSet, so nobody asked: its pods took the marks with them, and nothing is behind its nodes
     if seen.cluster is None:
         return (*steps, Wait(f"Slurm could not be asked which drains are ours: {seen.problem}"))
-    doomed_nodes = {pod.node for pod in seen.pods if pod.name in doomed}
+    doomed_nodes = {pod.slurm_node for pod in seen.pods if pod.name in doomed}
     ours = [node for node in seen.cluster.nodes.values() if owner.owns(node.reason) and wants_node(node.name)]
     free_to_go = [node for node in ours if node.name not in doomed_nodes]
-    drained = tuple(sorted(node.name for node in free_to_go if node.drained_flag))
-    down = tuple(sorted(node.name for node in free_to_go if not node.drained_flag and "DOWN" in node.states))
+    drained = tuple(sorted(node.name for node in free_to_go if node.drained_or_draining))
+    down = tuple(sorted(node.name for node in free_to_go if not node.drained_or_draining and "DOWN" in node.state))
     if drained:
         steps.append(Undrain(drained))
     if down:
@@ -75,17 +76,17 @@ def _doomed(seen: Observation) -> frozenset[str]:
     leaving = {pod.name for pod in seen.pods if pod.terminating}
     if seen.nodeset is None:
         return frozenset(leaving)
-    if seen.nodeset.generation != seen.nodeset.observed_generation:
+    if not seen.nodeset.observed:
         return frozenset(pod.name for pod in seen.pods)
-    prediction = predicted_victims(seen.pods, seen.nodeset.replicas, seen.version)
+    prediction = predicted_victims(seen.pods, seen.nodeset.spec.replicas, seen.version)
     return frozenset(leaving | set(prediction.victims) | prediction.uncertain)
 
 
-def _unmark(pod: PodView, tag: Tag, cluster: ClusterView | None) -> Unmark:
-    record = cluster.nodes.get(pod.node) if cluster is not None else None
+def _unmark(pod: Pod, tag: Tag, cluster: ClusterView | None) -> Unmark:
+    record = cluster.nodes.get(pod.slurm_node) if cluster is not None else None
     return unmark(pod, tag, uncordon=pod.cordon and not _operators(record))
 
 
-def _operators(record: NodeView | None) -> bool:
+def _operators(record: Node | None) -> bool:
     """Whether the operator itself holds the node: then the cordon on its pod is the operator's to lift."""
-    return record is not None and record.drained_flag and record.held_by_operator()
+    return record is not None and record.drained_or_draining and record.held_by_operator

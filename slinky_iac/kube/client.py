@@ -6,22 +6,32 @@ resourceVersion, so that it lands on the pod we looked at and only if nobody cha
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Mapping
 from types import TracebackType
 from typing import Self, TypeVar
 
 import httpx
-from pydantic import BaseModel
 
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
-from slinky_iac.kube import models, raw
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
-from slinky_iac.kube.raw_admission import ADMISSION, AdmissionBody, ServedBody
-from slinky_iac.kube.raw_secret import SecretBody
-from slinky_iac.kube.raw_service import ConfigMapBody, ServiceBody, config_map_apply
-from slinky_iac.kube.schema import CrdSchema, read_crd
+from slinky_iac.kube.objects import NodeSet, Pod, PodList, read, seconds
+from slinky_iac.kube.resources import (
+    ADMISSION,
+    Admission,
+    ApiResourceList,
+    ConfigMap,
+    Controller,
+    ControllerList,
+    Deployment,
+    ScalerList,
+    Secret,
+    SecretAge,
+    Service,
+    Version,
+    config_map_apply,
+    status_of,
+)
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts, quote
 from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
 
@@ -34,16 +44,8 @@ DONE = {"POST": frozenset({200, 201}), "PATCH": frozenset({200, 201}), "DELETE":
 """What says success to a write: created, by an apply too, and accepted for a deletion that goes on. For all else 200."""
 NO_SUCH_API = b"404 page not found"
 """The API server's whole answer where it has no such API at all; of an object that isn't there it says so in a Status."""
-Body = TypeVar("Body", bound=BaseModel)
+Body = TypeVar("Body")
 _Texts = dict[str, str] | None
-
-
-class _Status(BaseModel):
-    """Kubernetes' own error body (metav1.Status)."""
-
-    kind: str = ""
-    message: str = ""
-    reason: str = ""
 
 
 class KubeClient:
@@ -82,38 +84,33 @@ class KubeClient:
         """Close the connections."""
         self._sender.client.close()
 
-    def nodeset(self, namespace: str, name: str) -> models.NodeSetState:
+    def nodeset(self, namespace: str, name: str) -> NodeSet:
         """The NodeSet, with its status and replicas. :raises KubeNotFound: it isn't there."""
         path = f"{_custom(namespace, 'nodesets')}/{label_of(name)}"
-        return self._get(path, raw.NodeSetBody, f"NodeSet {namespace}/{name}").value()
+        return self._get(path, NodeSet, f"NodeSet {namespace}/{name}")
 
-    def controller(self, namespace: str, name: str) -> models.ControllerState:
+    def controller(self, namespace: str, name: str) -> Controller:
         """The Controller custom resource."""
         path = f"{_custom(namespace, 'controllers')}/{label_of(name)}"
-        return self._get(path, raw.ControllerBody, f"Controller {namespace}/{name}").value()
+        return self._get(path, Controller, f"Controller {namespace}/{name}")
 
     def controllers(self) -> tuple[tuple[str, str], ...]:
         """Namespace and name of every Controller of the whole Kubernetes cluster. :raises KubeNotFound: no operator yet."""
-        found = self._get(f"/apis/{API_VERSION}/controllers", raw.ControllerList, "Controllers of all namespaces")
+        found = self._get(f"/apis/{API_VERSION}/controllers", ControllerList, "Controllers of all namespaces")
         return tuple((item.metadata.namespace, item.metadata.name) for item in found.items)
-
-    def restapis(self, namespace: str) -> tuple[models.RestApiState, ...]:
-        """All RestApis of a namespace: the operator takes the one(s) whose controllerRef names the Controller."""
-        found = self._get(_custom(namespace, "restapis"), raw.RestApiList, f"RestApis of {namespace}")
-        return tuple(item.value() for item in found.items)
 
     def deployment_available(self, namespace: str, name: str) -> int:
         """Pods of a Deployment that serve now, such as of ``<restapi>-restapi``; 0 where there is no such Deployment."""
         path = f"/apis/apps/v1/namespaces/{label_of(namespace)}/deployments/{label_of(name)}"
         try:
-            return self._get(path, raw.DeploymentBody, f"Deployment {namespace}/{name}").status.available
+            return self._get(path, Deployment, f"Deployment {namespace}/{name}").status.available_replicas
         except KubeNotFound:
             return 0
 
     def deployment_images(self, namespace: str, name: str) -> tuple[str, ...]:
         """Images of a Deployment's containers, the first one's first. :raises KubeNotFound: it isn't there."""
         path = f"/apis/apps/v1/namespaces/{label_of(namespace)}/deployments/{label_of(name)}"
-        found = self._get(path, raw.DeploymentBody, f"Deployment {namespace}/{name}")
+        found = self._get(path, Deployment, f"Deployment {namespace}/{name}")
         return tuple(each.image for each in found.spec.template.spec.containers)
 
     def balancer_address(self, namespace: str, name: str) -> str | None:
@@ -122,42 +119,42 @@ class KubeClient:
         :raises KubeNotFound: there is no such Service.
         """
         path = f"/api/v1/namespaces/{label_of(namespace)}/services/{label_of(name)}"
-        return self._get(path, ServiceBody, f"Service {namespace}/{name}").address
+        return self._get(path, Service, f"Service {namespace}/{name}").address
 
     def release(self) -> str:
         """The API server's release, ``v1.35.0``: the cheapest question that shows whether it answers."""
-        return self._get("/version", raw.VersionBody, "the API server's version").git_version
+        return self._get("/version", Version, "the API server's version").git_version
 
-    def pods_of(self, namespace: str, nodeset: models.NodeSetState) -> tuple[models.Pod, ...]:
+    def pods_of(self, namespace: str, nodeset: NodeSet) -> tuple[Pod, ...]:
         """All pods that the NodeSet controls, terminating and failed ones too, by ordinal."""
         path = f"/api/v1/namespaces/{label_of(namespace)}/pods"
         what = f"pods of NodeSet {namespace}/{nodeset.name}"
-        selector = nodeset.selector or f"app.kubernetes.io/name=slurmd,{LABEL_INSTANCE}={nodeset.name}"
-        pods: list[models.Pod] = []
+        selector = nodeset.status.selector or f"app.kubernetes.io/name=slurmd,{LABEL_INSTANCE}={nodeset.name}"
+        pods: list[Pod] = []
         proceed = ""
         while True:
             params = {"labelSelector": selector, "limit": str(PAGE)} | ({"continue": proceed} if proceed else {})
             try:
-                page = self._get(path, raw.PodList, what, params)
+                page = self._get(path, PodList, what, params)
             except KubeError as error:
                 # 410: etcd has compacted the snapshot that the pages came from; begin again with a new one.
                 if error.status != 410 or not proceed:
                     raise
                 pods, proceed = [], ""
                 continue
-            pods.extend(raw.pods_owned(page, nodeset.uid))
-            proceed = page.metadata.proceed
+            pods.extend(pod for pod in page.items if _controlled(pod, nodeset.metadata.uid))
+            proceed = page.metadata.continue_
             if not proceed:
-                return tuple(sorted(pods, key=lambda p: (p.index if p.index is not None else 1 << 31, p.name)))
+                return tuple(sorted(pods, key=lambda pod: (pod.ordinal if pod.ordinal >= 0 else 1 << 31, pod.name)))
 
     def pods_without(self, namespace: str, app: str, label: str) -> tuple[str, ...]:
         """Names of an application's pods that lack a label, the first page of them."""
         params = {"labelSelector": f"app.kubernetes.io/name={app},!{label}", "limit": str(PAGE)}
         path = f"/api/v1/namespaces/{label_of(namespace)}/pods"
-        found = self._get(path, raw.PodList, f"{app} pods of {namespace}", params)
+        found = self._get(path, PodList, f"{app} pods of {namespace}", params)
         return tuple(sorted(each.metadata.name for each in found.items))
 
-    def annotate_pod(self, namespace: str, pod: models.Pod, annotations: Mapping[str, str | None]) -> None:
+    def annotate_pod(self, namespace: str, pod: Pod, annotations: Mapping[str, str | None]) -> None:
         """Set (or with None remove) annotations on exactly the pod that was looked at.
 
         :raises KubeConflict: it was changed or replaced since: look again.
@@ -169,14 +166,12 @@ class KubeClient:
         what = f"annotations of pod {namespace}/{pod.name}"
         self._answer("PATCH", path, what, json=body, headers=merge)
 
-    def delete_worker(self, namespace: str, pod: models.Pod) -> None:
+    def delete_worker(self, namespace: str, pod: Pod) -> None:
         """Delete exactly the pod that was looked at. Raises what :meth:`delete_nodeset` raises."""
         path = f"/api/v1/namespaces/{label_of(namespace)}/pods/{label_of(pod.name)}"
         self._answer("DELETE", path, f"pod {namespace}/{pod.name}", json={"preconditions": _exactly(pod)})
 
-    def annotate_nodeset(
-        self, namespace: str, state: models.NodeSetState, annotations: Mapping[str, str | None]
-    ) -> models.NodeSetState:
+    def annotate_nodeset(self, namespace: str, state: NodeSet, annotations: Mapping[str, str | None]) -> NodeSet:
         """Set (or with None remove) annotations on exactly the NodeSet that was looked at; returns it as it is then.
 
         :raises KubeConflict: it was changed or replaced since: look again.
@@ -184,7 +179,7 @@ class KubeClient:
         """
         return self._patch_nodeset(namespace, state, {"metadata": {"annotations": dict(annotations)}})
 
-    def set_replicas(self, namespace: str, state: models.NodeSetState, replicas: int) -> models.NodeSetState:
+    def set_replicas(self, namespace: str, state: NodeSet, replicas: int) -> NodeSet:
         """Write ``spec.replicas`` of exactly the NodeSet that was looked at; returns it as it is then.
 
         The object itself is written and not its scale subresource: an admission policy sees the annotations of the one only.
@@ -192,7 +187,7 @@ class KubeClient:
         """
         return self._patch_nodeset(namespace, state, {"spec": {"replicas": replicas}})
 
-    def delete_nodeset(self, namespace: str, state: models.NodeSetState) -> None:
+    def delete_nodeset(self, namespace: str, state: NodeSet) -> None:
         """Delete exactly the NodeSet that was looked at. It stays, with a deletion timestamp, until its pods are gone.
 
         :raises KubeNotFound: it is gone already.
@@ -203,32 +198,30 @@ class KubeClient:
         body = {"preconditions": _exactly(state), "propagationPolicy": "Foreground"}
         self._answer("DELETE", path, f"NodeSet {namespace}/{state.name}", json=body)
 
-    def _patch_nodeset(
-        self, namespace: str, state: models.NodeSetState, change: Mapping[str, Mapping[str, object]]
-    ) -> models.NodeSetState:
+    def _patch_nodeset(self, namespace: str, state: NodeSet, change: Mapping[str, Mapping[str, object]]) -> NodeSet:
         path = f"{_custom(namespace, 'nodesets')}/{label_of(state.name)}"
         body = {**change, "metadata": {**change.get("metadata", {}), **_exactly(state)}}
         merge = {"content-type": "application/merge-patch+json"}
         what = f"NodeSet {namespace}/{state.name}"
         manager = {"fieldManager": FIELD_MANAGER}
         answer = self._answer("PATCH", path, what, params=manager, json=body, headers=merge)
-        return raw.read(answer.content, raw.NodeSetBody, what).value()
+        return read(answer.content, NodeSet, what)
 
-    def scalers_of(self, namespace: str, nodeset: str) -> tuple[models.Scaler, ...]:
-        """Autoscalers that write the NodeSet's replicas: HPAs, and ScaledObjects where KEDA is installed.
+    def scalers_of(self, namespace: str, nodeset: str) -> tuple[str, ...]:
+        """Autoscalers that write the NodeSet's replicas, ``kind/name``: HPAs, and ScaledObjects where KEDA is installed.
 
         :raises KubeForbidden: they can't be seen, which isn't the same as none.
         """
         where = f"of {namespace}"
         hpas = f"/apis/autoscaling/v2/namespaces/{label_of(namespace)}/horizontalpodautoscalers"
-        found = self._get(hpas, raw.ScalerList, f"HorizontalPodAutoscalers {where}")
-        scalers = found.of_nodeset(nodeset, GROUP, "HorizontalPodAutoscaler")
         keda = f"/apis/keda.sh/v1alpha1/namespaces/{label_of(namespace)}/scaledobjects"
+        scalers = self._get(hpas, ScalerList, f"HorizontalPodAutoscalers {where}").items
+        found = [f"HorizontalPodAutoscaler/{each.metadata.name}" for each in scalers if each.scales(nodeset, GROUP)]
         try:
-            objects = self._get(keda, raw.ScalerList, f"ScaledObjects {where}")
+            objects = self._get(keda, ScalerList, f"ScaledObjects {where}").items
         except KubeNotFound:
-            return scalers
-        return scalers + objects.of_nodeset(nodeset, GROUP, "ScaledObject")
+            return tuple(found)
+        return (*found, *(f"ScaledObject/{each.metadata.name}" for each in objects if each.scales(nodeset, GROUP)))
 
     def secret_entry(self, namespace: str, name: str, entry: str) -> bytes:
         """The raw bytes of one entry of a Secret; they go to whoever asked and into no message.
@@ -255,36 +248,28 @@ class KubeClient:
 
     def secret_made_at(self, namespace: str, name: str) -> int | None:
         """When a Secret was made, in seconds since 1970; None where the API server doesn't say."""
-        return self._secret(namespace, name).made
-
-    def secret(self, namespace: str, name: str) -> models.SecretState:
-        """All of a Secret that is used here, in one question. :raises KubeNotFound: no such Secret."""
-        body = self._secret(namespace, name)
-        found: dict[str, bytes] = {}
-        for entry, text in body.data.items():
-            try:
-                found[entry] = base64.b64decode(text, validate=True)
-            except ValueError:
-                what = f"Secret {namespace}/{name}: entry {entry!r}"
-                raise KubeError(f"{what} isn't base64: not used", status=200) from None
-        return models.SecretState(found, body.made, {entry: body.written(entry) for entry in found})
-
-    def _secret(self, namespace: str, name: str) -> SecretBody:
         path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
-        return self._get(path, SecretBody, f"Secret {namespace}/{name}")
+        return seconds(self._get(path, SecretAge, f"Secret {namespace}/{name}").metadata.creation_timestamp)
+
+    def secret(self, namespace: str, name: str) -> Secret:
+        """All of a Secret that is used here, in one question. :raises KubeNotFound: no such Secret."""
+        path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
+        return self._get(path, Secret, f"Secret {namespace}/{name}")
 
     def config_map_data(self, namespace: str, name: str) -> dict[str, str]:
         """The texts of a ConfigMap, by entry. :raises KubeNotFound: no such ConfigMap."""
-        return self._get(_config_map(namespace, name), ConfigMapBody, f"ConfigMap {namespace}/{name}").data
+        return self._get(_config_map(namespace, name), ConfigMap, f"ConfigMap {namespace}/{name}").data
 
     def admission(self, kind: str, name: str) -> Mapping[str, object]:
         """The spec of a ValidatingAdmissionPolicy or of a binding. :raises KubeNotFound: it isn't there."""
         path = f"/apis/admissionregistration.k8s.io/v1/{ADMISSION[kind]}/{label_of(name)}"
-        return self._get(path, AdmissionBody, f"{kind} {name}").spec
+        return self._get(path, Admission, f"{kind} {name}").spec
 
     def serves_admission_policies(self) -> bool:
         """Whether this API server has ValidatingAdmissionPolicies, as Kubernetes has from 1.30 on."""
-        found = self._get("/apis/admissionregistration.k8s.io/v1", ServedBody, "the API server's list of admission policies")
+        found = self._get(
+            "/apis/admissionregistration.k8s.io/v1", ApiResourceList, "the API server's list of admission policies"
+        )
         return set(ADMISSION.values()) <= {each.name for each in found.resources}
 
     def set_config_map(self, namespace: str, name: str, data: Mapping[str, str] | None) -> None:
@@ -293,14 +278,8 @@ class KubeClient:
         method = "DELETE" if data is None else "PATCH"
         self._answer(method, _config_map(namespace, name), f"ConfigMap {namespace}/{name}", **apply)
 
-    def crd(self, plural: str) -> CrdSchema:
-        """The installed schema of a Slinky resource, to tell which fields this operator knows (``nodesets`` …)."""
-        name = f"{plural}.{GROUP}"
-        path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}"
-        return read_crd(self._answer("GET", path, f"CRD {name}").content, name)
-
     def asked(self, path: str, model: type[Body], what: str, params: _Texts = None, headers: _Texts = None) -> Body:
-        return raw.read(self._answer("GET", path, what, params=params, headers=headers).content, model, what)
+        return read(self._answer("GET", path, what, params=params, headers=headers).content, model, what)
 
     _get = asked  # by its public name for other modules of this package (:mod:`slinky_iac.kube.marks`)
 
@@ -330,7 +309,7 @@ class KubeClient:
     def _refusal(self, response: httpx.Response, what: str) -> KubeError:
         """The error for anything but success, by status; Kubernetes' own words where there are any."""
         code = response.status_code
-        status = _status(response)
+        status = status_of(response.content)
         said = quote(status.message) if status.kind == "Status" else ""
         text = f"{what}: HTTP {code} from {self._access.server}" + (f": {said}" if said else "")
         if code == 404 and status.kind != "Status" and not self._without_api(response):
@@ -363,26 +342,24 @@ class KubeClient:
         except NoAnswer:
             return False
         if found.status_code != 200:  # who may not ask for the release is told so in the API server's own form
-            return _status(found).kind == "Status"
+            return status_of(found.content).kind == "Status"
         try:
-            return bool(raw.read(found.content, raw.VersionBody, "version").git_version)
+            return bool(read(found.content, Version, "version").git_version)
         except KubeError:
             return False
-
-
-def _status(response: httpx.Response) -> _Status:
-    try:
-        return _Status.model_validate_json(response.content)
-    except ValueError:
-        return _Status()
 
 
 def _is_passing(answer: httpx.Response) -> bool:
     return answer.status_code in PASSING
 
 
-def _exactly(found: models.NodeSetState | models.Pod) -> dict[str, str]:
-    return {"uid": found.uid, "resourceVersion": found.resource_version}
+def _controlled(pod: Pod, owner_uid: str) -> bool:
+    """Whether the NodeSet with this uid controls the pod; same labels alone don't make it its own."""
+    return any(each.controller and each.uid == owner_uid for each in pod.metadata.owner_references)
+
+
+def _exactly(found: NodeSet | Pod) -> dict[str, str]:
+    return {"uid": found.metadata.uid, "resourceVersion": found.metadata.resource_version}
 
 
 def _custom(namespace: str, plural: str) -> str:

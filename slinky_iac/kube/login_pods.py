@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from slinky_iac.kube.client import PAGE, KubeClient, label_of
-from slinky_iac.kube.raw import PodList
+from slinky_iac.kube.objects import PodList
 from slinky_iac.names import LABEL_INSTANCE
 
 LONGEST_HOSTNAME = 63

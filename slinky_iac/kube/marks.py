@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from slinky_iac.kube.client import PAGE, KubeClient, label_of
-from slinky_iac.kube.models import Marks
-from slinky_iac.kube.raw_marks import ObjectBody, ObjectList
+from slinky_iac.kube.objects import ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList
 from slinky_iac.names import API_VERSION
 
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -17,42 +16,44 @@ METADATA_OF_ALL = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v
 """Accept headers of questions whose answers hold no object's contents (Kubernetes, "API Concepts")."""
 
 
-def namespace(kube: KubeClient, name: str) -> Marks:
+def namespace(kube: KubeClient, name: str) -> ObjectMeta:
     """A Namespace."""
     return _one(kube, f"/api/v1/namespaces/{label_of(name)}", f"Namespace {name}")
 
 
-def custom(kube: KubeClient, space: str, plural: str, name: str) -> Marks:
+def custom(kube: KubeClient, space: str, plural: str, name: str) -> ObjectMeta:
     """A resource of the operator's, such as of ``restapis``."""
     path = f"/apis/{API_VERSION}/namespaces/{label_of(space)}/{plural}/{label_of(name)}"
     return _one(kube, path, f"{plural} {space}/{name}")
 
 
-def definition(kube: KubeClient, name: str) -> Marks:
+def definition(kube: KubeClient, name: str) -> ObjectMeta:
     """A CustomResourceDefinition."""
     path = f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{label_of(name)}"
     return _one(kube, path, f"CRD {name}")
 
 
-def secret(kube: KubeClient, space: str, name: str) -> Marks:
+def secret(kube: KubeClient, space: str, name: str) -> ObjectMeta:
     """A Secret."""
     return _one(kube, f"/api/v1/namespaces/{label_of(space)}/secrets/{label_of(name)}", f"Secret {space}/{name}")
 
 
-def secrets(kube: KubeClient, space: str, labels: Mapping[str, str]) -> tuple[Marks, ...]:
+def secrets(kube: KubeClient, space: str, labels: Mapping[str, str]) -> tuple[ObjectMeta, ...]:
     """Secrets with these labels, of which there may be none."""
     params = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items()), "limit": str(PAGE)}
     path, headers = f"/api/v1/namespaces/{label_of(space)}/secrets", {"accept": METADATA_OF_ALL}
-    found = kube.asked(path, ObjectList, f"Secrets of {space}", params=params, headers=headers)
-    return tuple(each.value() for each in found.items or ())
+    found = kube.asked(path, PartialObjectMetadataList, f"Secrets of {space}", params=params, headers=headers)
+    return tuple(each.metadata for each in found.items or ())
 
 
-def pods(kube: KubeClient, space: str, selector: str) -> tuple[Marks, ...]:
+def pods(kube: KubeClient, space: str, selector: str) -> tuple[ObjectMeta, ...]:
     """Pods that a label selector chooses; the first page of them."""
     params, headers = {"labelSelector": selector, "limit": str(PAGE)}, {"accept": METADATA_OF_ALL}
-    found = kube.asked(f"/api/v1/namespaces/{label_of(space)}/pods", ObjectList, f"Pods of {space}", params, headers)
-    return tuple(each.value() for each in found.items or ())
+    found = kube.asked(
+        f"/api/v1/namespaces/{label_of(space)}/pods", PartialObjectMetadataList, f"Pods of {space}", params, headers
+    )
+    return tuple(each.metadata for each in found.items or ())
 
 
-def _one(kube: KubeClient, path: str, what: str) -> Marks:
-    return kube.asked(path, ObjectBody, what, headers={"accept": METADATA_ONLY}).value()
+def _one(kube: KubeClient, path: str, what: str) -> ObjectMeta:
+    return kube.asked(path, PartialObjectMetadata, what, headers={"accept": METADATA_ONLY}).metadata

@@ -6,93 +6,58 @@ What a pod has to say it writes to its termination message, which is part of its
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
-
 from slinky_iac.errors import KubeNotFound
-from slinky_iac.kube import raw
 from slinky_iac.kube.client import KubeClient, label_of
+from slinky_iac.kube.objects import PodSpec, PodStatus, Wire
 
 ENDED = frozenset({"Succeeded", "Failed"})
 
 
-class _Loose(BaseModel):
-    model_config = ConfigDict(
-        extra="ignore", hide_input_in_errors=True, strict=True, populate_by_name=True, defer_build=True
-    )
+class ShortMeta(Wire, frozen=True):
+    """Which pod it is."""
 
-
-class _Ended(_Loose):
-    message: str = ""
-    reason: str = ""
-    exit_code: int = Field(0, alias="exitCode")
-
-
-class _Waiting(_Loose):
-    message: str = ""
-    reason: str = ""
-
-
-class _State(_Loose):
-    terminated: _Ended | None = None
-    waiting: _Waiting | None = None
-
-
-class _Container(_Loose):
-    state: _State = _State()
-
-
-class _Condition(_Loose):
-    type: str
-    status: str
-    message: str = ""
-
-
-class _Status(_Loose):
-    phase: str = ""
-    reason: str = ""
-    message: str = ""
-    conditions: list[_Condition] = []
-    containers: list[_Container] = Field([], alias="containerStatuses")
-
-
-class _Spec(_Loose):
-    node: str = Field("", alias="nodeName")
-
-
-class _Meta(_Loose):
     name: str
 
 
-class _Body(_Loose):
-    metadata: _Meta
-    spec: _Spec = _Spec()
-    status: _Status = _Status()
-
-
-class _List(_Loose):
-    items: list[_Body]
-
-
-@dataclass(frozen=True)
-class ShortPod:
+class ShortPod(Wire, frozen=True):
     """One look at a short-lived pod."""
 
-    name: str
-    node: str
-    """Kubernetes node; empty while unscheduled."""
-    phase: str
-    message: str
-    """What it wrote before it ended."""
-    trouble: str
-    """Why it doesn't run or ended in error, in Kubernetes' words; empty where nothing was said."""
+    metadata: ShortMeta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus(phase="")
 
     @property
     def ended(self) -> bool:
         """It won't write any more."""
-        return self.phase in ENDED
+        return self.status.phase in ENDED
+
+    @property
+    def message(self) -> str:
+        """What it wrote before it ended."""
+        ended = (each.state.terminated for each in self.status.container_statuses)
+        return "\n".join(each.message for each in ended if each is not None)
+
+    @property
+    def trouble(self) -> str:
+        """Why it doesn't run or ended in error, in Kubernetes' words; empty where nothing was said."""
+        status, states = self.status, [each.state for each in self.status.container_statuses]
+        words = [f"{status.reason} {status.message}".strip()] if status.phase != "Succeeded" else []
+        waiting = (each.waiting for each in states if each.waiting is not None)
+        words += [
+            f"{each.reason} {each.message}".strip() for each in waiting if each.reason not in ("", "ContainerCreating")
+        ]
+        ended = (each.terminated for each in states if each.terminated is not None)
+        words += [f"{each.reason or 'ended'} with exit code {each.exit_code}" for each in ended if each.exit_code]
+        words += [each.message for each in status.conditions if each.type == "PodScheduled" and each.status == "False"]
+        return "; ".join(word[:300] for word in words if word)
+
+
+class ShortPodList(Wire, frozen=True):
+    """Short-lived pods."""
+
+    items: tuple[ShortPod, ...]
 
 
 class ShortPodClient(KubeClient):
@@ -113,15 +78,12 @@ class ShortPodClient(KubeClient):
 
     def short_pod(self, namespace: str, name: str) -> ShortPod:
         """How far a pod is. :raises KubeNotFound: it isn't there (any more)."""
-        what = f"pod {namespace}/{name}"
-        answer = self._answer("GET", f"{_pods(namespace)}/{label_of(name)}", what)
-        return _short(raw.read(answer.content, _Body, what))
+        return self.asked(f"{_pods(namespace)}/{label_of(name)}", ShortPod, f"pod {namespace}/{name}")
 
     def short_pods(self, namespace: str, label: str) -> tuple[ShortPod, ...]:
         """All pods with a label (``name=value``)."""
         what = f"pods of {namespace} with label {label}"
-        answer = self._answer("GET", _pods(namespace), what, params={"labelSelector": label})
-        return tuple(_short(each) for each in raw.read(answer.content, _List, what).items)
+        return self.asked(_pods(namespace), ShortPodList, what, {"labelSelector": label}).items
 
     def delete_pod(self, namespace: str, name: str) -> None:
         """Delete a pod without a grace period; one that is gone already is as good."""
@@ -134,20 +96,3 @@ class ShortPodClient(KubeClient):
 
 def _pods(namespace: str) -> str:
     return f"/api/v1/namespaces/{label_of(namespace)}/pods"
-
-
-def _short(body: _Body) -> ShortPod:
-    status = body.status
-    ended = [each.state.terminated for each in status.containers if each.state.terminated is not None]
-    waiting = [each.state.waiting for each in status.containers if each.state.waiting is not None]
-    words = [f"{status.reason} {status.message}".strip()] if status.phase != "Succeeded" else []
-    words += [f"{each.reason} {each.message}".strip() for each in waiting if each.reason not in ("", "ContainerCreating")]
-    words += [f"{each.reason or 'ended'} with exit code {each.exit_code}" for each in ended if each.exit_code]
-    words += [each.message for each in status.conditions if each.type == "PodScheduled" and each.status == "False"]
-    return ShortPod(
-        name=body.metadata.name,
-        node=body.spec.node,
-        phase=status.phase,
-        message="\n".join(each.message for each in ended),
-        trouble="; ".join(word[:300] for word in words if word),
-    )

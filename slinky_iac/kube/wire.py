@@ -17,6 +17,7 @@ import httpx
 
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.sockets import whole_call_ends
+from slinky_iac.text import one_line
 
 DEADLINE = "slinky_deadline"
 """Request extension: the monotonic second after which nobody waits for this request any more."""
@@ -32,7 +33,6 @@ MAX_BYTES = 64 << 20
 """Of one answer that is held in memory, unless its request says otherwise: a page of 500 pods is 10 MB."""
 MAX_SIEVED = 1 << 32
 """Of one answer that is read while it comes: 100,000 jobs are 1 GB from slurmrestd 26.05."""
-MAX_QUOTE = 300
 """Characters of an answer that an error message may quote."""
 
 
@@ -98,9 +98,7 @@ def quote(text: str, request: httpx.Request | None = None) -> str:
     """``text`` fit for an error message: without the request's secrets, on one line, printable, short."""
     for secret in secrets_of(request) if request is not None else ():
         text = text.replace(secret, HIDDEN)
-    line = "".join(c if c.isprintable() else " " for c in text[: 4 * MAX_QUOTE])
-    line = " ".join(line.split())
-    return line if len(line) <= MAX_QUOTE else f"{line[:MAX_QUOTE]}…"
+    return one_line(text)
 
 
 def describe(error: Exception, request: httpx.Request | None = None) -> str:

@@ -119,7 +119,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
             if place.entry not in state.data:
                 continue
             prints[key.label] = fingerprint(state.data[place.entry])
-            if (since := state.written.get(place.entry) or state.made) is not None:
+            if (since := state.written(place.entry) or state.created) is not None:
                 ages[key.label] = now - since
         except KubeNotFound:
             continue
@@ -169,7 +169,7 @@ def _nodesets(kube: ShortPodClient, config: StackConfig, now: float) -> dict[str
             for pod in pods
             if pod.scheduled and not pod.ready and not pod.terminating
         )
-        found[name] = NodeSetFacts(state.replicas_spec, ready, unready)
+        found[name] = NodeSetFacts(state.spec.replicas, ready, unready)
     return found
 
 

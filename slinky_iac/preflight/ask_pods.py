@@ -9,7 +9,8 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeForbidden, KubeNotFound
-from slinky_iac.kube.short_pod import ShortPod, ShortPodClient
+from slinky_iac.kube.objects import PodStatus
+from slinky_iac.kube.short_pod import ShortMeta, ShortPod, ShortPodClient
 from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.facts import Place, PodFacts, PodReport
 from slinky_iac.preflight.pod import LIFE_S, SELECTOR, Placement, placements, pod_body, report_of
@@ -85,7 +86,7 @@ def _sweep(kube: ShortPodClient, namespace: str) -> None:
     """Remove pods that a killed run left: they have ended. One that still runs is another run's."""
     for pod in kube.short_pods(namespace, SELECTOR):
         if pod.ended:
-            kube.delete_pod(namespace, pod.name)
+            kube.delete_pod(namespace, pod.metadata.name)
 
 
 def _await(
@@ -109,7 +110,7 @@ def _await(
             place = left[name]
             if pod.ended and pod.message:
                 after = clock.wall()
-                said = report_of(pod.message, place, tried, pod=name, node=pod.node, before=began, after=after)
+                said = report_of(pod.message, place, tried, pod=name, node=pod.spec.node_name, before=began, after=after)
                 reports.append(said)
             elif pod.ended or any(word in pod.trouble for word in HOPELESS):
                 troubles.append(_why(place, pod))
@@ -127,9 +128,9 @@ def _look(kube: ShortPodClient, namespace: str, name: str) -> ShortPod:
     try:
         return kube.short_pod(namespace, name)
     except KubeNotFound:
-        return ShortPod(name, "", "Failed", "", "somebody deleted it")
+        return ShortPod(ShortMeta(name), status=PodStatus(phase="Failed", message="somebody deleted it"))
 
 
 def _why(place: Placement, pod: ShortPod) -> str:
     whose = f"as for NodeSet {place.nodeset}" if place.nodeset else "as for slurmrestd"
-    return f"a pod {whose} ({place.image}) could not look: {pod.trouble or pod.phase or 'no word from Kubernetes'}"
+    return f"a pod {whose} ({place.image}) could not look: {pod.trouble or pod.status.phase or 'no word from Kubernetes'}"

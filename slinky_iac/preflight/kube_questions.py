@@ -155,9 +155,9 @@ def network_plugin(config: StackConfig, groups: Collection[str]) -> tuple[Findin
 
 
 def _groups(kube: KubeClient) -> set[str]:
-    from slinky_iac.kube.raw_admission import GroupsBody  # noqa: PLC0415 - a program without a cluster doesn't load the client
+    from slinky_iac.kube.resources import ApiGroupList  # noqa: PLC0415 - a program without a cluster doesn't load the client
 
-    return {each.name for each in kube.asked("/apis", GroupsBody, "the API server's list of APIs").groups}
+    return {each.name for each in kube.asked("/apis", ApiGroupList, "the API server's list of APIs").groups}
 
 
 SAME_NAME: Final = Question(

@@ -17,7 +17,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeConflict, KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
 from slinky_iac.keys.catalogue import SLURM
 from slinky_iac.kube.connection import for_children
-from slinky_iac.kube.models import Pod
+from slinky_iac.kube.objects import Pod
 from slinky_iac.reach import reach
 from slinky_iac.rotation.planned_stop import kubectl
 from slinky_iac.slurmrest.objects import Node
@@ -94,7 +94,7 @@ class Cluster:
     def trigger_sync(self, files: Mapping[str, str | None], wanted: str) -> None:
         """Change an annotation of the pods that don't have the file yet, so that kubelet looks at once."""
         for pod in self._slurmd_pods():
-            if files.get(pod.name) != wanted and pod.annotations.get(SLURM.annotation) != wanted[:16]:
+            if files.get(pod.name) != wanted and pod.metadata.annotations.get(SLURM.annotation) != wanted[:16]:
                 try:
                     self.session.kube.annotate_pod(self.config.cluster.namespace, pod, {SLURM.annotation: wanted[:16]})
                 except (KubeConflict, KubeNotFound):
@@ -110,7 +110,7 @@ class Cluster:
 
     def _slurmd_pods(self) -> tuple[Pod, ...]:
         """Running pods of all NodeSets; one that starts now begins with the Secret as it is now."""
-        return tuple(pod for pod in self._pods_of_nodesets() if pod.phase == "Running" and not pod.terminating)
+        return tuple(pod for pod in self._pods_of_nodesets() if pod.status.phase == "Running" and not pod.terminating)
 
     def _digest(self, pod: str) -> str | None:
         command = [*kubectl(self.config), "exec", "-n", self.config.cluster.namespace, pod, "-c", "slurmd"]

@@ -11,7 +11,6 @@ from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
-from slinky_iac.drain.observe import queued
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
@@ -114,7 +113,7 @@ def look(
 
 def _left(session: Connection, names_: Sequence[str]) -> dict[str, int]:
     """How many jobs would be lost with each of these partitions."""
-    jobs = [queued(job) for job in session.slurm.jobs().jobs] if names_ else []
+    jobs = session.slurm.jobs().jobs if names_ else ()
     return {name: sum(job.lost_with([name]) for job in jobs) for name in names_}
 
 
@@ -123,5 +122,5 @@ def _nodeset(session: Connection, settings: GateSettings) -> SeenNodeSet:
     if state is None:
         return SeenNodeSet(exists=False)
     pods = session.kube.pods_of(settings.reach.namespace, state)
-    seen = (SeenPod(p.slurm_node, p.ready, p.terminating, p.annotations.get(names.ANNOTATION_GATE, "")) for p in pods)
-    return SeenNodeSet(exists=True, replicas=state.replicas_spec, pods=tuple(seen))
+    seen = (SeenPod(p.slurm_node, p.ready, p.terminating, p.gate) for p in pods)
+    return SeenNodeSet(exists=True, replicas=state.spec.replicas, pods=tuple(seen))

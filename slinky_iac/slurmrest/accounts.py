@@ -11,8 +11,8 @@ from urllib.parse import quote
 
 from msgspec import Meta
 
-from slinky_iac.slurmrest.answers import Envelope, Wire, read
-from slinky_iac.slurmrest.objects import Name, States, expanded
+from slinky_iac.slurmrest.answers import Envelope, read
+from slinky_iac.slurmrest.objects import Name, States, Wire, expanded
 from slinky_iac.slurmrest.session import LONG, Session
 
 NAMED = 200

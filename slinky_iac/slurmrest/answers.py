@@ -22,6 +22,7 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
 )
 from slinky_iac.kube.wire import quote
+from slinky_iac.slurmrest.objects import Wire
 
 AUTH_REFUSED = 1007
 """ESLURM_PROTOCOL_AUTHENTICATION_ERROR: wrong key, expired token or slurmrestd newer than slurmctld."""
@@ -38,10 +39,6 @@ _log = logging.getLogger(__name__)
 
 UNREADABLE: Final = (ValueError, RecursionError)
 """What msgspec raises for bytes that aren't what was wanted. Its texts tell places and types, never a value."""
-
-
-class Wire(msgspec.Struct, frozen=True):
-    """Base of what is read: types are never bent to fit, and unknown fields are ignored."""
 
 
 def legible(content: bytes) -> bytes:

@@ -10,8 +10,8 @@ from typing import Annotated
 from msgspec import Meta
 
 from slinky_iac.kube.wire import quote
-from slinky_iac.slurmrest.answers import Envelope, Wire
-from slinky_iac.slurmrest.objects import Name, Number, by_comma, expanded
+from slinky_iac.slurmrest.answers import Envelope
+from slinky_iac.slurmrest.objects import Name, Number, Wire, by_comma, expanded
 
 _log = logging.getLogger(__name__)
 

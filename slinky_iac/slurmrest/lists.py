@@ -15,9 +15,9 @@ import msgspec
 from slinky_iac.errors import SlurmrestGarbage
 from slinky_iac.kube.wire import quote
 from slinky_iac.slurmrest.answers import UNREADABLE as UNREADABLE_BYTES
-from slinky_iac.slurmrest.answers import Wire, legible
+from slinky_iac.slurmrest.answers import legible
 from slinky_iac.slurmrest.controller import RowlessJobs, RowlessNodes
-from slinky_iac.slurmrest.objects import NO_TEXT, UNREADABLE, Job, Node
+from slinky_iac.slurmrest.objects import NO_TEXT, UNREADABLE, Job, Node, Wire
 from slinky_iac.slurmrest.rows import RowSieve
 
 Hide = Callable[[bytes], bytes]

@@ -14,14 +14,13 @@ from collections.abc import Collection, Hashable
 from functools import lru_cache
 from typing import Annotated, Final, TypeVar
 
-from msgspec import Meta
+from msgspec import Meta, Struct
 from msgspec.structs import force_setattr, replace
 
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
-from slinky_iac.kube.wire import quote
 from slinky_iac.names import OPERATOR_REASON_PREFIX
-from slinky_iac.slurmrest.answers import Wire
+from slinky_iac.text import one_line
 
 UNREADABLE: Final = "UNREADABLE"
 """No state of Slurm's: stands beside or for the states of a row of which what a drain decides by can't be read."""
@@ -51,6 +50,10 @@ _HOLDS_NOTHING: Final = _PENDING | {
 
 _HOST: Final = re.compile(r"[A-Za-z0-9._-]+")
 Shared = TypeVar("Shared", bound=Hashable)
+
+
+class Wire(Struct, frozen=True):
+    """Base of what is read: types are never bent to fit, and unknown fields are ignored."""
 
 
 class Number(Wire, frozen=True, gc=False):
@@ -214,6 +217,10 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
         )
         return replace(job, unreadable=why)
 
+    def of(self, user_name: str) -> Job:
+        """The job under another user's name."""
+        return replace(self, user_name=user_name)
+
     @property
     def trouble(self) -> str:
         """What can't be read and why, for a message; empty where all was read."""
@@ -235,6 +242,11 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     def partitions(self) -> tuple[str, ...]:
         """Names of its partitions."""
         return by_comma(self.partition)
+
+    @property
+    def least(self) -> int:
+        """Fewest nodes that it takes."""
+        return self.node_count.value or 1
 
     @property
     def label(self) -> str:
@@ -337,7 +349,7 @@ def _many(text: str) -> tuple[tuple[str, ...], str]:
     try:
         return expand(text), ""
     except HostlistError as error:
-        return (), quote(str(error))
+        return (), one_line(str(error))
 
 
 @lru_cache(maxsize=1 << 10)

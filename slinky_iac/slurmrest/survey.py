@@ -9,8 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slinky_iac.errors import SlurmrestVersionError
-from slinky_iac.slurmrest.answers import Envelope, Wire
+from slinky_iac.slurmrest.answers import Envelope
 from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.objects import Wire
 from slinky_iac.slurmrest.session import LONG
 from slinky_iac.slurmrest.versions import CONF_SINCE
 

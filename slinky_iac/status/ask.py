@@ -21,7 +21,7 @@ from slinky_iac.fence import fence_faults
 from slinky_iac.keys.catalogue import NEXT_SUFFIX, ROTATING, TOKENS
 from slinky_iac.keys.jwks import of_slurm_jwks
 from slinky_iac.keys.raw import fingerprint
-from slinky_iac.kube.models import SecretState
+from slinky_iac.kube.resources import Secret
 from slinky_iac.slurmrest.controller import Pings
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.status.build import status
@@ -176,21 +176,21 @@ def _key(session: Connection, place: KeyPlace) -> SeenKey:
     if raw is None:
         return SeenKey("", None)
     if place.name == TOKENS.label:
-        return _token_key(session, place, raw, secret.written.get(place.entry))
+        return _token_key(session, place, raw, secret.written(place.entry))
     if place.record is not None:
         return _external(secret, place, raw, place.record)
     own = fingerprint(raw)
     others = _of_pods(session, place) if place.beside else []
     others += [secret.data[each] for each in (place.entry + NEXT_SUFFIX,) if each in secret.data]
     prints = (fingerprint(other) for other in others)
-    return SeenKey(own, secret.made, tuple(sorted({each for each in prints if each != own})))
+    return SeenKey(own, secret.created, tuple(sorted({each for each in prints if each != own})))
 
 
-def _external(secret: SecretState, place: KeyPlace, raw: bytes, record: Mapping[str, Any]) -> SeenKey:
+def _external(secret: Secret, place: KeyPlace, raw: bytes, record: Mapping[str, Any]) -> SeenKey:
     """A key of others: whether it is the one that this stack's daemons began with."""
     from slinky_iac.external_keys import is_recorded  # noqa: PLC0415 - brings the Pulumi SDK along
 
-    since = secret.written.get(place.entry) or secret.made
+    since = secret.written(place.entry) or secret.created
     text = "" if is_recorded(raw, record) else CHANGED
     return SeenKey(fingerprint(raw), since, text=text)
 

@@ -8,11 +8,9 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.drain.describe import NodeStatus, status_of
-from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.observe import job_view, node_view, nodeset_view, pod_view
+from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
-from slinky_iac.drain.view import ClusterView
 from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.status.facts import Facts
 from slinky_iac.status.model import Drained, Group
@@ -91,7 +89,7 @@ def _nodeset(name: str, settings: GateSettings, seen: SeenNodeSet | None, known:
     if settings.scaler == "autoscaler":
         notes.append(f"an autoscaler's, up to {settings.maximum}")
     ready = sum(pod.ready for pod in pods)
-    return Group(name, "nodeset", seen.state.replicas_spec, len(pods), ready, states, "; ".join(notes))
+    return Group(name, "nodeset", seen.state.spec.replicas, len(pods), ready, states, "; ".join(notes))
 
 
 def _made_by_pod(node: Node, nodeset: str) -> bool:
@@ -105,7 +103,7 @@ def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
         return None
     nodes = seen.nodes.value.by_name()
     jobs = () if seen.jobs.value is None else seen.jobs.value.jobs
-    cluster = ClusterView.of(map(node_view, nodes.values()), map(job_view, jobs))
+    cluster = ClusterView.of(nodes.values(), jobs)
     rows: dict[str, Drained] = {}
     for name, settings in found.gates.items():
         answer = seen.nodesets.get(name)
@@ -119,9 +117,7 @@ def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
 
 
 def _observation(settings: GateSettings, seen: SeenNodeSet, cluster: ClusterView, now: int) -> Observation:
-    assert seen.state is not None
-    pods = tuple(pod_view(pod) for pod in seen.pods)
-    return Observation(now, settings.version, pods, nodeset_view(seen.state, ()), cluster)
+    return Observation(now, settings.version, seen.pods, seen.state, cluster)
 
 
 def _row(row: NodeStatus, node: Node | None, stack: str) -> Drained:
@@ -134,7 +130,7 @@ def _row(row: NodeStatus, node: Node | None, stack: str) -> Drained:
 
 def _other(node: Node, jobs: tuple[Job, ...], cluster: ClusterView, found: Facts) -> Drained:
     hosts = () if found.hosts is None else (*found.hosts.active, *found.hosts.held)
-    here = tuple(f"{job.shown} {job.user}" for job in cluster.jobs(node.name)) if jobs else ()
+    here = tuple(f"{job.label} {job.user_name}" for job in cluster.jobs(node.name)) if jobs else ()
     returns = iso(node.resume_after.value) if node.resume_after.value else ""
     owner = whose(node.reason, node.reason_set_by_user, found.stack)
     group = METAL if node.name in hosts else OTHERS

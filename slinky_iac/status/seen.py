@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.kube.models import NodeSetState, Pod
+from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.accounts import Cluster
 from slinky_iac.slurmrest.controller import Diag, Pings
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
@@ -21,7 +21,7 @@ NOT_ASKED: Final = "not asked: "
 class SeenNodeSet:
     """A NodeSet and its pods; ``state`` None: there is none (any more)."""
 
-    state: NodeSetState | None
+    state: NodeSet | None
     pods: tuple[Pod, ...] = ()
 
 

@@ -33,17 +33,18 @@ from functools import partial
 
 from lab.paths import REPO
 from slinky_iac.drain.cost import stated_cost
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.plan import DrainPlan, plan_scale_in
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner
-from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
+from slinky_iac.kube.objects import Pod
 from slinky_iac.operator_version import OperatorVersion
 from slinky_iac.slurmrest.answers import Envelope
 from slinky_iac.slurmrest.controller import RowlessJobs
 from slinky_iac.slurmrest.lists import JobRows, JobsAnswer
-from slinky_iac.slurmrest.objects import Job, Number
+from slinky_iac.slurmrest.objects import Job, Node, Number
 from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio, peak_mib
+from tests.unit import builders
 
 PLAN_MOST_S = 1.0
 PIECE = 65_536
@@ -71,9 +72,9 @@ print(most() - before)
 class Fleet:
     """A NodeSet of many pods, each with its node, and the jobs on them."""
 
-    pods: tuple[PodView, ...]
-    nodes: tuple[NodeView, ...]
-    jobs: tuple[JobView, ...]
+    pods: tuple[Pod, ...]
+    nodes: tuple[Node, ...]
+    jobs: tuple[Job, ...]
 
     @property
     def target(self) -> int:
@@ -89,14 +90,12 @@ def fleet(nodes: int, jobs: int, seed: int = 1) -> Fleet:
         first = made.randrange(nodes)
         where = {(first + step) % nodes for step in range(4 if number % WIDE == 0 else 1)}
         end = NOW + made.randrange(60, 7 * 86_400)
-        running.append(
-            JobView(
-                number, frozenset({"RUNNING"}), tuple(f"gpu-{n}" for n in sorted(where)), "alice", "gpu", start=NOW, end=end
-            )
-        )
+        running.append(builders.job(number, ",".join(f"gpu-{n}" for n in sorted(where)), start_time=NOW, end_time=end))
     return Fleet(
-        pods=tuple(PodView(f"gpu-pod-{n}", n, f"gpu-{n}", operator_states=frozenset({"MIXED"})) for n in range(nodes)),
-        nodes=tuple(NodeView(f"gpu-{n}", frozenset({"MIXED", "DYNAMIC_NORM"}), alloc_cpus=8) for n in range(nodes)),
+        pods=tuple(
+            builders.pod(f"gpu-pod-{n}", ordinal=n, slurm_node=f"gpu-{n}", slurm_states=("MIXED",)) for n in range(nodes)
+        ),
+        nodes=tuple(builders.node(f"gpu-{n}", "MIXED+DYNAMIC_NORM", alloc_cpus=8) for n in range(nodes)),
         jobs=tuple(running),
     )
 
@@ -105,25 +104,28 @@ def ours(given: Fleet) -> DrainPlan:
     """The plan as a preview has it."""
     cluster = ClusterView.of(given.nodes, given.jobs)
     count = len(given.pods)
-    state = NodeSetView("gpu", count, updated=count)
+    state = builders.nodeset("gpu", count)
     policy = DrainPolicy()
     seen = Observation(NOW, VERSION, tuple(given.pods), cluster=cluster)
     return plan_scale_in(seen, state, given.target, policy, OWNER)
 
 
-def sort_only(given: Fleet) -> list[PodView]:
+def sort_only(given: Fleet) -> list[Pod]:
     """The pods whose nodes' last jobs end first."""
     last: dict[str, int] = {}
     for job in given.jobs:
-        for node in job.nodes:
-            last[node] = max(last.get(node, 0), job.end or 0)
-    ranked = sorted(given.pods, key=lambda pod: (last.get(pod.node, 0), -pod.ordinal))
+        for node in job.node_names:
+            last[node] = max(last.get(node, 0), job.expected_end or 0)
+    ranked = sorted(given.pods, key=lambda pod: (last.get(pod.slurm_node, 0), -pod.ordinal))
     return ranked[: len(given.pods) - given.target]
 
 
-def rescan(given: Fleet, pods: Sequence[PodView]) -> list[PodView]:
+def rescan(given: Fleet, pods: Sequence[Pod]) -> list[Pod]:
     """The same choice among ``pods`` by the loop that one writes first."""
-    ends = {pod.name: max((job.end or 0 for job in given.jobs if pod.node in job.nodes), default=0) for pod in pods}
+    ends = {
+        pod.name: max((job.expected_end or 0 for job in given.jobs if pod.slurm_node in job.node_names), default=0)
+        for pod in pods
+    }
     return sorted(pods, key=lambda pod: (ends[pod.name], -pod.ordinal))
 
 

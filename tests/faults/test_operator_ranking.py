@@ -155,7 +155,7 @@ def _prediction(settings: GateSettings, gated: Gated, replicas: int) -> tuple[Pr
         for name, value in gated.stack.env.items():
             patch.setenv(name, value)
         seen = session.observe(settings)
-    return predicted_victims(seen.pods, replicas, settings.version), {pod.name: pod.node for pod in seen.pods}
+    return predicted_victims(seen.pods, replicas, settings.version), {pod.name: pod.slurm_node for pod in seen.pods}
 
 
 def _chosen(gated: Gated, slurm: Slurm) -> set[str]:

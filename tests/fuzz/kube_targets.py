@@ -18,7 +18,7 @@ import yaml
 
 from slinky_iac.drain.conf_held import Held
 from slinky_iac.drain.mark import Tag
-from slinky_iac.drain.observe import nodeset_view, pod_view
+from slinky_iac.drain.ranking import class_of
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport
@@ -109,9 +109,15 @@ NODESET = a_nodeset()
 
 def _pods(kube: KubeClient) -> None:
     for pod in kube.pods_of("slurm", NODESET):
-        view = pod_view(pod)
-        if view.gate:
-            Tag.read(view.gate)
+        class_of(pod)
+        assert (pod.slurm_states, pod.trouble, pod.deletion_cost, pod.deadline, pod.cordon) is not None
+        if pod.gate:
+            Tag.read(pod.gate)
+
+
+def _nodeset(kube: KubeClient) -> None:
+    found = kube.nodeset("slurm", "lab-worker-gpu")
+    assert (found.permitted, found.frozen, found.template, found.observed, found.rolling(3)) is not None
 
 
 def _tag(data: bytes) -> str | None:
@@ -143,18 +149,6 @@ SCALER = {
         "maxReplicas": 4,
         "minReplicaCount": 0,
         "maxReplicaCount": 9,
-    },
-}
-CRD = {
-    "metadata": {"name": "nodesets.slinky.slurm.net", "labels": {"app.kubernetes.io/version": "1.2.1"}},
-    "spec": {
-        "versions": [
-            {
-                "name": "v1beta1",
-                "served": True,
-                "schema": {"openAPIV3Schema": {"properties": {"spec": {"properties": {"replicas": {"type": "integer"}}}}}},
-            }
-        ]
     },
 }
 SECRET_OBJECT = {
@@ -243,7 +237,7 @@ TARGETS = (
     Target(
         "kube-nodeset",
         (_json(nodeset_body()), REFUSAL),
-        _asking(lambda kube: nodeset_view(kube.nodeset("slurm", "lab-worker-gpu"), ())),
+        _asking(_nodeset),
         (KubeError,),
     ),
     Target(
@@ -255,7 +249,6 @@ TARGETS = (
     Target(
         "kube-secret", (_json(SECRET_OBJECT), REFUSAL), _asking(lambda k: k.secret("slurm", "x")), (KubeError,), window=32
     ),
-    Target("kube-crd", (_json(CRD), REFUSAL), _asking(lambda k: k.crd("nodesets").has("spec.replicas")), (KubeError,)),
     Target("pod-annotation-scale-in", TAGS, _tag, ()),
     Target("closed-partitions", (b'{"began":null,"hosts":["metal-1"],"partitions":{"batch":"UP"}}',), _held, (StateError,)),
     Target("http", HTTP, _Http(), (NoAnswer,)),

@@ -12,10 +12,12 @@ import httpx
 
 from slinky_iac import hostlist, names
 from slinky_iac.actor import OVERRIDE, actor
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.errors import HostlistError, SlurmrestError
 from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
+from slinky_iac.slurmrest.objects import UNREADABLE
 from slinky_iac.slurmrest.rows import RowSieve
 from slinky_iac.slurmrest.shared import SharedJobs
 from slinky_iac.status import nodes as status_nodes
@@ -228,6 +230,23 @@ REASONS = (
     b"slinky-iac:dev/gpu",
     "Stromausfall Übung".encode("latin-1"),
 )
+
+
+def _nodes(client: SlurmrestClient) -> None:
+    answer = client.nodes(allow_none=True)
+    for each in () if answer is None else answer.nodes:
+        assert not (each.unreadable and (each.drained_or_draining or each.known or each.busy)), "nothing is known of it"
+        assert each.trouble.isprintable()
+
+
+def _jobs(client: SlurmrestClient) -> None:
+    jobs = client.jobs().jobs
+    ClusterView.of((), jobs)
+    for each in jobs:
+        assert not (UNREADABLE in each.job_state and each.over), "it may hold its nodes"
+        assert (each.label, each.required, each.expected_end, each.partitions, each.least) is not None
+        assert each.trouble.isprintable()
+
 
 TARGETS = (
     Target("hostlist", LISTS, _expanded, (HostlistError,)),

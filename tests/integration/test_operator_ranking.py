@@ -18,9 +18,10 @@ import pytest
 
 from lab import charts, go
 from slinky_iac import names
-from slinky_iac.drain.ranking import predicted_victims, read_cost, read_flag
-from slinky_iac.drain.view import PodView
+from slinky_iac.drain.ranking import predicted_victims
+from slinky_iac.kube.objects import Pod
 from slinky_iac.operator_version import OperatorVersion
+from tests.unit import builders
 
 UTILS = "internal/controller/nodeset/utils"
 CLIENT = "github.com/SlinkyProject/slurm-client"
@@ -61,22 +62,17 @@ def _pod(dice: random.Random, ordinal: int) -> dict[str, Any]:
     }
 
 
-def view(pod: dict[str, Any]) -> PodView:
-    """The same pod as the planner sees it."""
-    annotations = pod["Annotations"]
-    deadline = annotations.get(names.ANNOTATION_POD_DEADLINE)
-    return PodView(
-        name=pod["Name"],
+def read(pod: dict[str, Any]) -> Pod:
+    """The same pod as the planner gets it."""
+    return builders.pod(
+        pod["Name"],
         ordinal=int(pod["Name"].rpartition("-")[2]),
-        node="",
         scheduled=pod["Node"] != "",
         phase=pod["Phase"],
         ready=pod["Ready"],
-        deletion_cost=read_cost(annotations.get(names.ANNOTATION_DELETION_COST)),
-        deadline=int(datetime.fromisoformat(deadline).timestamp()) if deadline else None,
-        cordon=read_flag(annotations.get(names.ANNOTATION_POD_CORDON)),
-        ready_since=pod["ReadySince"],
+        ready_changed=pod["ReadySince"],
         created=pod["Created"],
+        annotations=pod["Annotations"],
     )
 
 
@@ -116,7 +112,7 @@ def test_the_operator_deletes_what_we_predict(version: str, tmp_path: Path) -> N
     release = OperatorVersion.parse(version)
     uncertain = 0
     for case, deleted in zip(cases, operators_choice(version, cases, tmp_path), strict=True):
-        pods = [view(pod) for pod in case["Pods"]]
+        pods = [read(pod) for pod in case["Pods"]]
         prediction = predicted_victims(pods, len(pods) - case["Delete"], release)
         assert len(deleted) == len(prediction.victims)
         assert set(deleted) ^ set(prediction.victims) <= prediction.uncertain, case

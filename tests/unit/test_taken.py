@@ -9,15 +9,17 @@ import pytest
 from slinky_iac import names, taken
 from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.models import Marks
+from slinky_iac.kube.objects import ObjectMeta
 from tests.clusters import MUNGE, STACKS, recorded
 from tests.stacks import form
 
 OURS = {taken.MANAGED_BY: taken.US, names.LABEL_CLUSTER: "slurm"}
 
 
-def marks(name: str = "slurm", labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None) -> Marks:
-    return Marks(name, "uid", labels or {}, annotations or {})
+def marks(
+    name: str = "slurm", labels: dict[str, str] | None = None, annotations: dict[str, str] | None = None
+) -> ObjectMeta:
+    return ObjectMeta(name=name, uid="uid", labels=labels or {}, annotations=annotations or {})
 
 
 @pytest.mark.parametrize("owner", [None, "other"])

@@ -23,7 +23,7 @@ def test_the_same_seed_gives_the_same_cluster() -> None:
 def test_every_job_runs_and_some_on_several_nodes() -> None:
     given = plan.fleet(20, 100)
     assert all(job.active for job in given.jobs)
-    assert {len(job.nodes) for job in given.jobs} == {1, 4}
+    assert {len(job.node_names) for job in given.jobs} == {1, 4}
 
 
 @pytest.mark.parametrize("rows", [1, 3])

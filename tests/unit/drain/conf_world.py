@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from slinky_iac.errors import KubeNotFound
-from slinky_iac.kube.models import ControllerState
+from slinky_iac.kube.objects import ObjectMeta
+from slinky_iac.kube.resources import Controller, ControllerSpec
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, number
 
 
@@ -42,9 +43,7 @@ class Kube:
     def controller(self, _namespace, name):
         if self.extra_conf is None:
             raise KubeNotFound("no Controller")
-        return ControllerState(
-            name, "uid", "lab", external=False, host="", port=0, deleting=False, extra_conf=self.extra_conf
-        )
+        return Controller(ObjectMeta(name=name, uid="uid"), ControllerSpec(self.extra_conf))
 
     def config_map_data(self, _namespace, name):
         if name not in self.maps:

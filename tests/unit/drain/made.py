@@ -1,11 +1,11 @@
 """Short ways to make the views that the tests decide on."""
 
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.observation import Goal, Observation
+from slinky_iac.drain.observation import ClusterView, Goal, Observation
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner
-from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
 from slinky_iac.operator_version import OperatorVersion
+from tests.unit import builders
 
 NOW = 1_800_000_000
 OWNER = Owner("dev", "gpu")
@@ -20,46 +20,48 @@ def pod(number, **changes):
     plain = {
         "name": f"hpc-worker-gpu-{number}",
         "ordinal": number,
-        "node": f"gpu-{number}",
-        "ready_since": NOW - 5000,
+        "slurm_node": f"gpu-{number}",
+        "ready_changed": NOW - 5000,
         "created": NOW - 6000,
-        "operator_states": frozenset({"IDLE"}),
+        "slurm_states": {"IDLE"},
     }
-    return PodView(**{**plain, **changes})
+    return builders.pod(**{**plain, **changes})
 
 
 def given_up(number, **changes):
     """A pod that carries our marks and whose drain the operator has seen."""
     plain = {
         "deletion_cost": BASE_COST,
-        "cost_text": str(BASE_COST),
         "gate": Tag("dev/gpu", BASE_COST).text(),
         "cordon": True,
-        "operator_states": frozenset({"IDLE", "DRAIN"}),
-        "operator_reason": OURS,
+        "slurm_states": {"IDLE", "DRAIN"},
+        "slurm_reason": OURS,
     }
     return pod(number, **{**plain, **changes})
 
 
 def node(ordinal, state="IDLE", reason="", **changes):
     """A node record; ``state`` as sinfo has it, with ``+``."""
-    return NodeView(f"gpu-{ordinal}", frozenset(state.split("+")), reason=reason, **changes)
+    plain = {"reason": reason, "reason_changed_at": None, "active_features": [], "partitions": []}
+    return builders.node(f"gpu-{ordinal}", state, **{**plain, **changes})
 
 
 def held(ordinal, state="IDLE+DRAIN", **changes):
     """A node with our drain, for long enough."""
-    return node(ordinal, state, **{"reason": OURS, "reason_user": "slurm", "resume_after": LATER, **changes})
+    return node(ordinal, state, **{"reason": OURS, "user": "slurm", "resume_after": LATER, **changes})
 
 
-def job(number, *ordinals, end=NOW + 3600, state="RUNNING", **changes):
-    """A job on some nodes, in its last hour."""
-    plain = {"user": "alice", "start": NOW - 3600}
-    return JobView(number, frozenset(state.split("+")), tuple(f"gpu-{n}" for n in ordinals), end=end, **{**plain, **changes})
+def job(number, *ordinals, end=NOW + 3600, state="RUNNING", required=(), least=None, **changes):
+    """A job on some nodes, in its last hour; without an end it has no time limit. ``required``: None can't be read."""
+    changes |= {"required_nodes": "gpu-[" if required is None else ",".join(required), "node_count": least}
+    plain = {"start_time": NOW - 3600, "end_time": end, "limit": None if end is None else 10, "requeue": False, "name": ""}
+    nodes = ",".join(f"gpu-{n}" for n in ordinals)
+    return builders.job(number, nodes, state, **{**plain, "partition": "", **changes})
 
 
 def nodeset(replicas, **changes):
     """A settled NodeSet."""
-    return NodeSetView(**{"name": "hpc-worker-gpu", "replicas": replicas, "updated": replicas, **changes})
+    return builders.nodeset("hpc-worker-gpu", replicas, **changes)
 
 
 def seen(pods, nodes, jobs=(), replicas=None, version=V110, **changes):

@@ -25,9 +25,10 @@ from slinky_iac.drain.actions import (
     Signal,
     Undrain,
 )
-from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.view import ClusterView, JobView, NodeSetView, NodeView, PodView
+from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.kube import objects as kube
 from slinky_iac.operator_version import OperatorVersion
+from tests.unit import builders
 from tests.unit.drain.operator_model import OPERATOR, Job, Machinery, Node, Pod
 
 __all__ = ["OPERATOR", "OURS", "PERSON", "Job", "Node", "Pod", "World", "world"]
@@ -48,31 +49,27 @@ class World(Machinery):
         cluster = None
         if self.rest_up:
             nodes = [
-                NodeView(n.name, self.states(n), n.reason, n.user, reason_at=n.reason_at, resume_after=n.resume_after)
-                for n in self.nodes.values()
-            ]
-            jobs = [
-                JobView(
-                    job_id=job.job_id,
-                    states=frozenset(
-                        {"COMPLETED", "COMPLETING"} if job.completing else {"SUSPENDED"} if job.suspended else {"RUNNING"}
-                    ),
-                    nodes=job.nodes,
-                    start=job.start,
-                    end=job.end,
-                    requeueable=job.requeueable,
-                    user="alice",
+                builders.node(
+                    each.name, "+".join(self.states(each)), reason=each.reason, user=each.user,
+                    reason_changed_at=each.reason_at, resume_after=each.resume_after,
                 )
-                for job in self.jobs.values()
-            ]
+                for each in self.nodes.values()
+            ]  # fmt: skip
+            jobs = [
+                builders.job(
+                    each.job_id, ",".join(each.nodes), _state(each), start_time=each.start, end_time=each.end,
+                    limit=None if each.end is None else 10, requeue=each.requeueable, partition="",
+                )
+                for each in self.jobs.values()
+            ]  # fmt: skip
             cluster = ClusterView.of(nodes, jobs)
         return Observation(
             now=self.now,
             version=self.version,
-            pods=tuple(self._view(pod) for pod in self.pods.values()),
-            nodeset=NodeSetView(
-                name="hpc-worker-gpu",
-                replicas=self.replicas,
+            pods=tuple(self._view(each) for each in self.pods.values()),
+            nodeset=builders.nodeset(
+                "hpc-worker-gpu",
+                self.replicas,
                 generation=self.generation,
                 observed_generation=self.observed_generation,
                 updated=len(self.pods),
@@ -84,25 +81,24 @@ class World(Machinery):
             problem="" if self.rest_up else "connection refused",
         )
 
-    def _view(self, pod: Pod) -> PodView:
-        return PodView(
-            name=pod.name,
-            ordinal=pod.ordinal,
-            node=pod.node,
-            scheduled=pod.scheduled,
-            phase="Running" if pod.running else "Pending",
-            ready=pod.ready,
-            terminating=pod.terminating,
-            deletion_cost=pod.cost,
-            cost_text=pod.annotations.get("pod-deletion-cost"),
-            deadline=pod.deadline,
-            cordon=pod.cordon,
-            gate=pod.annotations.get("gate", ""),
-            ready_since=pod.ready_changed,
-            created=pod.created,
-            operator_states=pod.conditions,
-            operator_reason=pod.condition_reason,
-            revision=f"v{pod.template}",
+    def _view(self, each: Pod) -> kube.Pod:
+        return builders.pod(
+            each.name,
+            ordinal=each.ordinal,
+            slurm_node=each.node,
+            scheduled=each.scheduled,
+            phase="Running" if each.running else "Pending",
+            ready=each.ready,
+            terminating=each.terminating,
+            cost_text=each.annotations.get("pod-deletion-cost"),
+            deadline=each.deadline,
+            cordon=each.cordon,
+            gate=each.annotations.get("gate", ""),
+            ready_changed=each.ready_changed,
+            created=each.created,
+            slurm_states=each.conditions,
+            slurm_reason=each.condition_reason,
+            revision=f"v{each.template}",
         )
 
     # -- hands ---------------------------------------------------------------------------------------------------------
@@ -244,3 +240,7 @@ def world(version: str, pods: int) -> World:
         made.nodes[f"gpu-{ordinal}"] = Node(f"gpu-{ordinal}")
     made.sync(refresh=True)
     return made
+
+
+def _state(job: Job) -> str:
+    return "COMPLETED+COMPLETING" if job.completing else "SUSPENDED" if job.suspended else "RUNNING"

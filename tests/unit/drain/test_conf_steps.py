@@ -17,9 +17,10 @@ from slinky_iac.drain.conf_steps import (
     limits_exceeded,
     next_step,
 )
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.settings import Owner
-from slinky_iac.drain.view import ClusterView, NodeView, Queued
+from tests.unit import builders
 from tests.unit.drain.made import NOW, job
 
 OWNER = Owner("dev", SLURM_CONF)
@@ -29,7 +30,7 @@ OURS = OWNER.reason("slurm.conf changes")
 def look(states=None, nodes=(), jobs=(), **more):
     parts = {name: frozenset([state]) for name, state in (states or {}).items()}
     return ConfLook(**{
-        "now": NOW, "partitions": parts, "jobs": tuple(jobs), "cluster": ClusterView.of(nodes, [each.job for each in jobs])
+        "now": NOW, "partitions": parts, "jobs": tuple(jobs), "cluster": ClusterView.of(nodes, jobs)
     } | more)  # fmt: skip
 
 
@@ -41,15 +42,15 @@ def goal(partitions=(), hosts=(), changed=(), policy=None, **more):
 
 
 def host(name="gpu-0", state="IDLE", reason="", **more):
-    return NodeView(name, frozenset(state.split("+")), reason=reason, **more)
+    return builders.node(name, state, reason=reason, **more)
 
 
 def running(number=1, *ordinals, partition="batch", required=(), **more):
-    return Queued(job(number, *(ordinals or (0,)), **more), tuple(partition.split(",")), required)
+    return job(number, *(ordinals or (0,)), partition=partition, required=required, **more)
 
 
 def waiting(number=2, partition="batch", required=(), **more):
-    return Queued(job(number, state="PENDING", end=None, **more), tuple(partition.split(",")), required)
+    return job(number, state="PENDING", end=None, partition=partition, required=required, **more)
 
 
 @pytest.mark.parametrize(("state", "closed"), [("UP", "DRAIN"), ("DOWN", "INACTIVE")])
@@ -106,7 +107,7 @@ def test_a_suspended_job_keeps_its_host_though_the_node_looks_free():
 
 
 def test_a_persons_words_on_a_host_are_not_overwritten():
-    step = next_step(look(nodes=[host(state="DOWN", reason="fan", reason_user="root")]), goal(hosts=["gpu-0"]))
+    step = next_step(look(nodes=[host(state="DOWN", reason="fan", user="root")]), goal(hosts=["gpu-0"]))
     assert isinstance(step, Stop)
     assert "root marked gpu-0" in step.why
 
@@ -133,12 +134,12 @@ def test_requeue_helps_hosts_and_no_partition():
     """A requeued job waits in the same partition, and a job with --nodelist for the same host."""
     policy = DrainPolicy(on_deadline="requeue")
     drained = host(state="MIXED+DRAIN", reason=OURS)
-    jobs = [running(1, partition="all", requeueable=True), running(2, partition="all")]
+    jobs = [running(1, partition="all", requeue=True), running(2, partition="all")]
     late = look(nodes=[drained], jobs=jobs, now=NOW + 60)
     assert next_step(late, goal(hosts=["gpu-0"], policy=policy)) == Requeue((1,))
-    stuck = look({"batch": "DRAIN"}, jobs=[running(requeueable=True)], now=NOW + 60)
+    stuck = look({"batch": "DRAIN"}, jobs=[running(requeue=True)], now=NOW + 60)
     assert isinstance(next_step(stuck, goal(["batch"], policy=policy)), Stop)
-    tied = look(nodes=[drained], jobs=[running(partition="all", requeueable=True, required=("gpu-0",))], now=NOW + 60)
+    tied = look(nodes=[drained], jobs=[running(partition="all", requeue=True, required=("gpu-0",))], now=NOW + 60)
     assert isinstance(next_step(tied, goal(hosts=["gpu-0"], policy=policy)), Stop)
 
 
@@ -186,7 +187,7 @@ def test_a_partition_that_starts_nothing_is_told_with_what_waits_there():
 
 
 def test_limits_count_waiting_jobs_and_ask_only_running_ones_for_their_age():
-    jobs = [running(start=NOW - 100), waiting(start=None)]
+    jobs = [running(start_time=NOW - 100), waiting(start_time=None)]
     assert limits_exceeded(jobs, Limits(), NOW) == ()
     assert "more than the 1" in limits_exceeded(jobs, Limits(max_jobs=1), NOW)[0]
     assert limits_exceeded(jobs, Limits(max_jobs=2, max_job_age_s=100), NOW) == ()
@@ -195,10 +196,13 @@ def test_limits_count_waiting_jobs_and_ask_only_running_ones_for_their_age():
 
 POLICIES = st.sampled_from(["keep", "undo", "requeue", "cancel"])
 JOBS = st.builds(
-    lambda number, state, on, parts, named: Queued(
-        job(number, *([on] if state not in ("PENDING", "COMPLETED") else []), state=state, requeueable=number % 2 == 0),
-        tuple(parts),
-        tuple(f"gpu-{n}" for n in named),
+    lambda number, state, on, parts, named: job(
+        number,
+        *([on] if state not in ("PENDING", "COMPLETED") else []),
+        state=state,
+        requeue=number % 2 == 0,
+        partition=",".join(parts),
+        required=[f"gpu-{n}" for n in named],
     ),
     st.integers(1, 9),
     st.sampled_from(["PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "RUNNING+COMPLETING", "STRANGE"]),
@@ -218,7 +222,7 @@ NODES = st.lists(
 )
 
 
-SOME = st.lists(JOBS, max_size=5, unique_by=lambda each: each.job.job_id)
+SOME = st.lists(JOBS, max_size=5, unique_by=lambda each: each.job_id)
 
 
 @settings(max_examples=200)
@@ -233,14 +237,14 @@ def test_nothing_leaves_slurm_conf_that_a_job_names_and_no_job_is_touched_but_by
         assert all(states.get(name) not in ("UP", "DOWN") for name in going), "a new job could come in"
         for each in (each for each in jobs if not each.over):
             assert each.partitions[0] not in going or (each.waits and not set(each.partitions) <= going)
-            assert not set(hosts) & {*each.job.nodes, *each.required}
+            assert not set(hosts) & {*each.node_names, *each.required}
         for name in hosts:
             record = seen.cluster.nodes.get(name)
-            assert record is None or record.states == frozenset({"IDLE", "DRAIN"})
+            assert record is None or record.state == frozenset({"IDLE", "DRAIN"})
     if isinstance(step, Requeue | Signal | Cancel):
         assert isinstance(step, {"requeue": Requeue, "cancel": Signal | Cancel}[act])
         assert seen.now >= wanted.deadline_at
-        held = [each for each in jobs if each.job.handle in step.jobs]
+        held = [each for each in jobs if each.handle in step.jobs]
         assert all(set(each.partitions) & going or each.needs(hosts) for each in held), "only jobs of what leaves"
     if isinstance(step, ClosePartitions):
         assert step.states.keys() <= going

@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, drainable, stated_cost
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.ranking import class_of
-from slinky_iac.drain.view import ClusterView, ReservationView
+from tests.unit import builders
 from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod
 
 
@@ -52,13 +53,13 @@ def test_completing_job_counts_as_ending_when_it_was_to_end():
 
 
 def test_node_that_a_reservation_counts_on_goes_after_busy_ones():
-    reserved = [ReservationView("maint", ("gpu-2", "gpu-1"), NOW + RESERVATION_HORIZON_S, NOW + 10**6)]
+    reserved = [builders.reservation("maint", "gpu-[1-2]", NOW + RESERVATION_HORIZON_S, NOW + 10**6)]
     assert three(job(1, 0), target=2, reservations=reserved) == [0]
 
 
 @pytest.mark.parametrize(("start", "end"), [(NOW + RESERVATION_HORIZON_S + 1, NOW + 10**6), (NOW - 9, NOW)])
 def test_reservation_far_off_or_over_does_not_count(start, end):
-    assert three(target=2, reservations=[ReservationView("far", ("gpu-2",), start, end)]) == [2]
+    assert three(target=2, reservations=[builders.reservation("far", "gpu-2", start, end)]) == [2]
 
 
 def test_node_that_we_drained_before_is_chosen_again_whatever_runs_there():
@@ -71,7 +72,7 @@ def test_of_nodes_that_we_drained_the_one_free_soonest_is_kept_chosen():
 
 
 def test_node_drained_by_a_person_goes_before_one_in_service():
-    assert three(node0=node(0, "IDLE+DRAIN", "bad DIMM", reason_user="root"), target=2) == [0]
+    assert three(node0=node(0, "IDLE+DRAIN", "bad DIMM", user="root"), target=2) == [0]
 
 
 def test_node_without_record_goes_before_idle_ones():
@@ -182,7 +183,7 @@ PODS = st.sampled_from(
 def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, target):
     pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]
     nodes = [held(n) if state == "ours" else node(n, state) for n, (_, state) in enumerate(workers) if state != "none"]
-    made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs)]
+    made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs, 1)]
     candidates = assessed(pods, nodes, made)
     choice = choose(candidates, target)
     count = max(len(pods) - target, 0)
@@ -199,7 +200,7 @@ def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, 
 def test_choice_does_not_depend_on_the_order_of_the_lists(workers, jobs, target, dice):
     pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]
     nodes = [held(n) if state == "ours" else node(n, state) for n, (_, state) in enumerate(workers) if state != "none"]
-    made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs)]
+    made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs, 1)]
     first = chosen(pods, nodes, made, target)
     for each in (pods, nodes, made):
         dice.shuffle(each)

@@ -37,7 +37,7 @@ def test_keep_and_undo_end_without_touching_a_job(policy, undo):
 
 
 def test_requeue_takes_only_jobs_that_allow_it_and_are_not_ending():
-    jobs = job(1, 2, requeueable=True), job(2, 1), job(3, 1, state="COMPLETING", requeueable=True)
+    jobs = job(1, 2, requeue=True), job(2, 1), job(3, 1, state="COMPLETING", requeue=True)
     assert at_deadline("requeue", *jobs) == Requeue((1,))
 
 
@@ -48,7 +48,7 @@ def test_job_that_may_not_be_requeued_ends_the_run_and_is_named():
 
 
 def test_jobs_that_are_leaving_after_a_requeue_are_waited_for_but_not_for_ever():
-    ending = job(1, 2, state="PENDING+COMPLETING", requeueable=True)
+    ending = job(1, 2, state="PENDING+COMPLETING", requeue=True)
     assert isinstance(at_deadline("requeue", ending), Wait)
     found = at_deadline("requeue", ending, over=LAST_RESORT_S)
     assert isinstance(found, Stop)
@@ -73,9 +73,9 @@ FREE = [node(0), held(1), held(2)]
 @pytest.mark.parametrize("policy", ["requeue", "cancel"])
 def test_free_nodes_are_handed_over_after_the_deadline_too_once_the_operator_has_seen_them(policy):
     """The policy empties the nodes only after the deadline; some releases must then see them idle."""
-    blind = [pod(0), given_up(1), given_up(2, operator_states=frozenset({"IDLE"}))]
+    blind = [pod(0), given_up(1), given_up(2, slurm_states=frozenset({"IDLE"}))]
     assert isinstance(at_deadline(policy, pods=blind, nodes=FREE, over=1), Nudge)
-    told = given_up(2, operator_states=frozenset({"IDLE"}), gate=Tag("dev/gpu", BASE_COST, nudged_at=NOW - 1).text())
+    told = given_up(2, slurm_states=frozenset({"IDLE"}), gate=Tag("dev/gpu", BASE_COST, nudged_at=NOW - 1).text())
     assert isinstance(at_deadline(policy, pods=[*blind[:2], told], nodes=FREE, over=1), Wait)
     assert isinstance(at_deadline(policy, pods=blind, nodes=FREE, over=60 + LAST_RESORT_S), Stop)
     assert isinstance(at_deadline("keep", pods=blind, nodes=FREE, over=1), Stop)
@@ -97,7 +97,7 @@ def test_a_question_without_an_answer_after_the_deadline_does_not_end_what_the_p
 def test_jobs_on_nodes_that_are_not_drained_are_never_touched():
     """With one node at a time, the job on the next node is not ours to touch yet."""
     pods, nodes = [pod(0), pod(1), given_up(2)], [node(0), node(1), held(2, "MIXED+DRAIN")]
-    jobs = job(1, 2, requeueable=True, end=NOW + 5), job(2, 1, requeueable=True), job(3, 0, end=None)
+    jobs = job(1, 2, requeue=True, end=NOW + 5), job(2, 1, requeue=True), job(3, 0, end=None)
     found = at_deadline("requeue", *jobs, pods=pods, nodes=nodes, max_at_once=1)
     assert found == Requeue((1,))
 
@@ -135,7 +135,7 @@ def test_grace_counts_from_the_last_signal():
 def test_job_that_began_after_the_signal_gets_one_of_its_own():
     """Somebody undrained the node for a moment and a job slipped in."""
     pods = [pod(0), told(1, NOW - 70), told(2, NOW - 70)]
-    old, new = job(1, 2, start=NOW - 100), job(2, 2, start=NOW - 70)
+    old, new = job(1, 2, start_time=NOW - 100), job(2, 2, start_time=NOW - 70)
     found = at_deadline("cancel", old, new, pods=pods, over=80)
     assert isinstance(found, Signal)
     assert found.jobs == (2,)
@@ -168,8 +168,8 @@ def test_waiting_for_anything_but_jobs_ends_at_the_deadline_too():
 @pytest.mark.parametrize("policy", ["requeue", "cancel"])
 def test_only_the_task_on_a_given_up_node_is_touched_and_never_its_array(policy):
     """Task 3 of array 12 has the id 12, and slurmctld takes the bare 12 for all tasks: those on kept nodes too."""
-    there = job(12, 2, requeueable=True, label="12_3", task="12_3")
-    elsewhere = job(13, 0, requeueable=True, label="12_0", task="12_0")
+    there = job(12, 2, requeue=True, array_job_id=12, array_task_id=3)
+    elsewhere = job(13, 0, requeue=True, array_job_id=12, array_task_id=0)
     pods = [pod(0), given_up(1), told(2, NOW)]
     step = at_deadline(policy, there, elsewhere, pods=pods, over=60, grace_s=0)
     assert step.jobs == ("12_3",)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +14,7 @@ from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
 from slinky_iac.operator_version import OperatorVersion
-from tests.unit.drain.made import OWNER, node, pod, seen
+from tests.unit.drain.made import OWNER, node, nodeset, pod, seen
 from tests.unit.drain.model import OURS, PERSON, Job, Node, Pod, world
 
 
@@ -65,7 +64,7 @@ class ModelSession:
         pass
 
     def nodeset(self, _name):
-        return None if self.gone else SimpleNamespace(replicas_spec=self.w.replicas, own_partition=False)
+        return None if self.gone else nodeset(self.w.replicas)
 
     def surplus_pods(self, _name, target):
         return max(len(self.w.pods) - target, 0)
@@ -275,7 +274,7 @@ def test_releases_that_must_see_the_node_idle_are_waited_for_after_the_deadline(
     session = ModelSession(w)
     rules = DrainPolicy(deadline_s=100, poll_s=10, grace_s=30, on_deadline=policy)
     scale.settle(session, settings(0, policy=rules, version=OperatorVersion(1, 2, 1)))
-    assert w.jobs == {} or all("gpu-0" not in job.nodes for job in w.jobs.values())
+    assert w.jobs == {} or all("gpu-0" not in job.node_names for job in w.jobs.values())
 
 
 def test_a_write_that_collides_after_the_deadline_is_tried_again():

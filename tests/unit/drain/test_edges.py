@@ -33,7 +33,7 @@ def test_an_operator_that_starts_again_after_an_hour_kills_no_job():
 @pytest.mark.parametrize("idle_seen", [False, True])
 def test_an_operator_that_died_since_the_run_before_is_not_taken_for_a_seeing_one(version, idle_seen):
     w = world(version, 3)
-    w.jobs = {n: Job(n, (f"gpu-{n}",), w.now, w.now + 100_000) for n in range(3)}
+    w.jobs = {n: Job(n, (f"gpu-{n - 1}",), w.now, w.now + 100_000) for n in range(1, 4)}
     first = settings(2, policy=DrainPolicy(deadline_s=40, poll_s=2), version=w.version)
     with pytest.raises(DrainDeadline):
         scale.settle(ModelSession(w), first)

@@ -18,7 +18,7 @@ SRUN = replace(JOB, allocating_node=POD)
 
 
 def shown(*jobs: Any, hide: str = "") -> list[str]:
-    return [view.shown for view in interactive(jobs, [POD], hide)]
+    return [view.label for view in interactive(jobs, [POD], hide)]
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "SUSPENDED", "COMPLETING", "PENDING", "CONFIGURING"])
@@ -41,14 +41,14 @@ def test_any_other_job_is_not(job: Any) -> None:
 
 
 def test_a_host_is_known_by_its_short_name() -> None:
-    assert [view.shown for view in interactive([replace(SRUN, allocating_node="worker-7")], ["Worker-7.example.org"])] == [
+    assert [view.label for view in interactive([replace(SRUN, allocating_node="worker-7")], ["Worker-7.example.org"])] == [
         "12_3"
     ]
 
 
 def test_users_names_are_hidden_where_they_are_elsewhere() -> None:
     (view,) = interactive([SRUN], [POD], "slinky-iac/dev")
-    assert view.user.startswith("user-")
+    assert view.user_name.startswith("user-")
 
 
 LIVE = {"spec": {"replicas": 2, "login": {"image": "login:1"}, "service": {"port": 22}}}
@@ -72,7 +72,7 @@ def test_what_ends_pods_is_told_from_what_does_not(change: dict[str, Any], repla
 def test_a_slurmctld_that_keeps_no_state_forgets_what_runs_and_what_waits() -> None:
     states = ("RUNNING", "SUSPENDED", "COMPLETING", "PENDING", "COMPLETED", "CANCELLED")
     jobs = [replace(JOB, job_state=frozenset({state})) for state in states]
-    assert [view.states for view in unfinished(jobs)] == [frozenset({state}) for state in states[:4]]
+    assert [view.job_state for view in unfinished(jobs)] == [frozenset({state}) for state in states[:4]]
 
 
 CONTROLLER = {"spec": {"slurmctld": {"image": "slurmctld:1"}, "extraConf": "MaxJobCount=9", "service": {"port": 6817}}}

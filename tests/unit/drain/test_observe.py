@@ -7,159 +7,25 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac import names
-from slinky_iac.drain.observe import REST, REUSED_S, job_view, look, node_view, nodeset_view, pod_view, reservation_view
-from slinky_iac.kube.models import NodeSetState, Pod, Ref
+from slinky_iac.drain.observe import REST, REUSED_S, look
 from slinky_iac.slurmrest.shared import SharedJobs
 from tests.unit import builders
-from tests.unit.drain.made import NOW
+from tests.unit.drain.made import NOW, nodeset, pod
 from tests.unit.drain.test_drive import settings
 from tests.unit.slurmrest.fake import FakeSlurm, job, node
 
-POD = Pod(
-    name="hpc-worker-gpu-2",
-    uid="u",
-    node_name="k-1",
-    hostname="gpu-2",
-    host_network=False,
-    phase="Running",
-    ready=True,
-    terminating=False,
-    annotations={},
-    index=2,
-    slurm_states=frozenset({"IDLE", "DRAIN"}),
-    slurm_reason="slinky-iac:dev/gpu: x",
-    created=NOW - 100,
-    ready_since=NOW - 50,
-    resource_version="7",
-    ready_changed=NOW - 50,
-)
-NODESET = NodeSetState(
-    name="hpc-worker-gpu",
-    uid="u",
-    resource_version="1",
-    generation=4,
-    observed_generation=3,
-    deleting=False,
-    replicas_spec=3,
-    replicas_status=3,
-    updated=1,
-    ready=3,
-    available=3,
-    hash="h",
-    slurm_idle=3,
-    slurm_allocated=0,
-    slurm_down=0,
-    slurm_drain=0,
-    controller_ref=Ref("hpc"),
-    update_strategy="RollingUpdate",
-    scaling_mode="StatefulSet",
-    selector="",
-)
-NODE = builders.node(
-    "gpu-2", "IDLE+DRAIN", reason="bad DIMM", user="root", reason_changed_at=NOW - 9, alloc_cpus=1, resume_after=NOW + 9
-)
 TASK = {"array_job_id": 12, "array_task_id": 3}
 JOB = builders.job(20, "gpu-[1-2]", start_time=NOW - 5, end_time=NOW + 5, **TASK)
-
-
-def test_pod_is_named_by_its_slurm_node_and_carries_what_the_operator_saw():
-    view = pod_view(POD)
-    assert (view.name, view.ordinal, view.node) == ("hpc-worker-gpu-2", 2, "gpu-2")
-    assert view.healthy
-    assert view.operator_states == {"IDLE", "DRAIN"}
-    assert view.operator_reason == "slinky-iac:dev/gpu: x"
-    assert (view.deletion_cost, view.cost_text, view.deadline, view.cordon, view.gate) == (0, None, None, False, "")
-
-
-def test_annotations_are_read_as_the_operator_reads_them():
-    marked = replace(
-        POD,
-        annotations={
-            names.ANNOTATION_DELETION_COST: "-5",
-            names.ANNOTATION_POD_DEADLINE: "2027-01-15T08:00:00Z",
-            names.ANNOTATION_POD_CORDON: "true",
-            names.ANNOTATION_GATE: "tag",
-        },
-    )
-    view = pod_view(marked)
-    assert (view.deletion_cost, view.cost_text, view.deadline, view.cordon, view.gate) == (-5, "-5", NOW, True, "tag")
-
-
-@pytest.mark.parametrize("text", ["", "soon", "2027-01-15", "2027-01-15T08:00:00", "999999-01-01T00:00:00Z"])
-def test_deadline_that_cannot_be_read_is_none(text):
-    assert pod_view(replace(POD, annotations={names.ANNOTATION_POD_DEADLINE: text})).deadline is None
-
-
-def test_pod_that_became_unready_is_known_to_have_been_so_since_then():
-    view = pod_view(replace(POD, ready=False, ready_since=None, ready_changed=NOW - 3))
-    assert not view.healthy
-    assert view.ready_since == NOW - 3
-
-
-def test_pod_without_a_node_is_unscheduled():
-    view = pod_view(replace(POD, node_name="", ready=False, phase="Pending", index=None))
-    assert not view.scheduled
-    assert view.ordinal == -1
-
-
-def test_nodeset_carries_what_tells_a_rollout():
-    view = nodeset_view(NODESET, ("ScaledObject/gpu",))
-    assert (view.replicas, view.generation, view.observed_generation) == (3, 4, 3)
-    assert view.autoscalers == ("ScaledObject/gpu",)
-    assert view.rolling(3)
-    assert not nodeset_view(replace(NODESET, update_strategy="OnDelete"), ()).rolling(3)
-
-
-@pytest.mark.parametrize(
-    ("permit", "holds"),
-    [
-        (names.permit_to_delete(4), True),
-        (names.permit_to_scale(2, 4), True),
-        (names.permit_to_delete(3), False),
-        (names.permit_to_scale(4, 3), False),
-        ("", False),
-    ],
-)
-def test_a_permission_holds_for_the_generation_that_it_names(permit, holds):
-    annotated = replace(NODESET, annotations={names.ANNOTATION_PERMIT: permit})
-    assert nodeset_view(annotated, ()).permitted is holds
-
-
-def test_node_keeps_state_reason_and_times():
-    view = node_view(NODE)
-    assert (view.name, view.states, view.reason, view.reason_user) == ("gpu-2", NODE.state, "bad DIMM", "root")
-    assert (view.reason_at, view.resume_after, view.alloc_cpus) == (NOW - 9, NOW + 9, 1)
-    assert view.drained_flag
-
-
-def test_job_keeps_its_label_nodes_and_end():
-    view = job_view(JOB)
-    assert (view.shown, view.user, view.nodes, view.expected_end) == ("12_3", "alice", ("gpu-1", "gpu-2"), NOW + 5)
-    assert view.active
-    assert view.requeueable
-
-
-def test_job_without_a_limit_has_no_known_end_whatever_slurm_writes_there():
-    assert job_view(builders.job(20, limit=None, end_time=NOW + 5)).expected_end is None
-
-
-def test_reservation_without_an_end_lasts():
-    made = builders.reservation("maint", "gpu-2", None, None)
-    view = reservation_view(made)
-    assert (view.start, view.nodes) == (0, ("gpu-2",))
-    assert view.end > NOW + 10**9
-    assert reservation_view(builders.reservation("maint", "gpu-2", NOW, NOW + 1)).end == NOW + 1
 
 
 class Kube:
     """Kubernetes with one NodeSet, as much of it as a look asks for."""
 
     def nodeset(self, _namespace, _name):
-        return NODESET
+        return nodeset(3)
 
     def pods_of(self, _namespace, _state):
-        return (POD,)
+        return (pod(2),)
 
     def scalers_of(self, _namespace, _name):
         return ()
@@ -201,7 +67,7 @@ def test_a_look_that_waits_asks_for_jobs_only_where_a_drained_node_changed():
         slurm.add(node("g-0", "MIXED"))
         other = seen(client, first.answers)
         assert (jobs_asked(slurm), other.whole) == (1, False)
-        assert other.observation.cluster.nodes["g-0"].states == {"MIXED"}
+        assert other.observation.cluster.nodes["g-0"].state == {"MIXED"}
         assert other.observation.cluster.jobs_on is first.observation.cluster.jobs_on
         slurm.jobs.clear()
         drained(slurm, "IDLE", "DRAIN")

@@ -3,8 +3,8 @@
 import pytest
 
 from slinky_iac.drain.maintenance import HostsPlan, plan_hosts
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.settings import Owner
-from slinky_iac.drain.view import ClusterView
 from tests.unit.drain.made import NOW, job, node
 
 METAL = Owner("dev", "outside-hosts")
@@ -46,13 +46,13 @@ def test_host_that_is_held_and_free_is_settled():
 
 
 def test_drain_of_a_person_holds_a_host_and_is_left_as_it_is():
-    found = hosts(node(0, "IDLE+DRAIN", "bad DIMM", reason_user="root"), held=["gpu-0"])
+    found = hosts(node(0, "IDLE+DRAIN", "bad DIMM", user="root"), held=["gpu-0"])
     assert found.settled
     assert found.notices == ("gpu-0 is held by root's drain ('bad DIMM'), which is left as it is",)
 
 
 def test_host_that_a_person_marked_without_draining_is_refused():
-    found = hosts(node(0, "DOWN", "fan is broken", reason_user="root"), held=["gpu-0"])
+    found = hosts(node(0, "DOWN", "fan is broken", user="root"), held=["gpu-0"])
     assert found.drains == ()
     assert "root marked gpu-0 without draining it ('fan is broken')" in found.refused[0]
     assert not found.settled

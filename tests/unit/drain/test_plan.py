@@ -9,24 +9,25 @@ from hypothesis import strategies as st
 from slinky_iac.drain.cost import Kind
 from slinky_iac.drain.describe import lines, plan_props
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.plan import _choice_blocks, is_forced, plan_scale_in, plan_teardown, unknown_plan, with_costs
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
 from slinky_iac.drain.text import iso, jobs_in_words
-from slinky_iac.drain.view import ClusterView, Queued, ReservationView
 from slinky_iac.operator_version import OperatorVersion
+from tests.unit import builders
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, held, job, node, nodeset, pod
 
 NAME = "hpc-worker-gpu-{}".format
 
 
-def plan(pods, nodes, jobs=(), target=1, *, limits=None, reservations=(), state=None, now=NOW, version=V110):
+def plan(pods, nodes, jobs=(), target=1, *, limits=None, reservations=(), autoscalers=(), state=None, now=NOW, version=V110):
     seen = Observation(
         now,
         version,
         tuple(pods),
         cluster=None if nodes is None else ClusterView.of(nodes, jobs, reservations),
+        autoscalers=autoscalers,
         problem="connection refused" if nodes is None else "",
     )
     return plan_scale_in(seen, state or nodeset(len(pods)), target, DrainPolicy(limits=limits or Limits()), OWNER)
@@ -70,7 +71,6 @@ def test_without_slurm_nothing_is_claimed_about_nodes_and_jobs():
 @pytest.mark.parametrize(
     ("state", "pods", "code"),
     [
-        (nodeset(3, autoscalers=("ScaledObject/gpu",)), None, "autoscaler"),
         (nodeset(3, updated=2), None, "rollout"),
         (nodeset(3), [pod(0), pod(1), given_up(2, gate=Tag("prod/gpu", 0).text())], "foreign-gate"),
         (nodeset(3), [pod(0, deletion_cost=INT32_MIN), pod(1), pod(2)], "deletion-cost"),
@@ -81,12 +81,16 @@ def test_what_forbids_a_scale_in_blocks_the_plan(state, pods, code):
     assert codes(found.blocks) == [code]
 
 
+def test_an_autoscaler_of_the_nodeset_blocks_the_plan():
+    assert codes(workers(autoscalers=("ScaledObject/gpu",)).blocks) == ["autoscaler"]
+
+
 def test_rollout_blocks_also_when_slurm_is_away():
     assert codes(plan([pod(0), pod(1)], None, state=nodeset(2, updated=0)).blocks) == ["rollout"]
 
 
 def test_node_that_cannot_be_made_free_blocks_only_when_it_must_go():
-    nodes = [node(0), node(1), node(2, "DOWN", "fan is broken", reason_user="root")]
+    nodes = [node(0), node(1), node(2, "DOWN", "fan is broken", user="root")]
     pods = [pod(n) for n in range(3)]
     assert codes(plan(pods, nodes, target=0).blocks) == ["blocked-node"]
     kept = plan(pods, nodes, target=1)
@@ -97,7 +101,7 @@ def test_node_that_cannot_be_made_free_blocks_only_when_it_must_go():
 
 def test_foreign_drains_count_openly_on_both_sides():
     nodes = [
-        node(0, "MIXED+DRAIN", "bad DIMM", reason_user="root"),
+        node(0, "MIXED+DRAIN", "bad DIMM", user="root"),
         node(1),
         node(2, "IDLE+DRAIN", "slurm-operator: Node was cordoned"),
     ]
@@ -119,7 +123,7 @@ def test_drain_without_a_name_is_somebodys():
 
 
 def test_forced_and_unregistered_pods_are_told():
-    pods = [pod(0), pod(1), pod(2, ready=False), pod(3, operator_states=frozenset())]
+    pods = [pod(0), pod(1), pod(2, ready=False), pod(3, slurm_states=frozenset())]
     found = plan(pods, [node(0), node(1), node(2)], target=2)
     assert [each.pod.name for each in found.chosen] == [NAME(2), NAME(3)]
     assert codes(found.warnings) == ["forced", "unregistered"]
@@ -144,7 +148,7 @@ def test_jobs_on_both_sides_are_told_as_waited_for_whole():
 
 
 def test_reservation_on_a_chosen_node_is_told():
-    found = workers(target=0, reservations=[ReservationView("maint", ("gpu-1",), NOW, NOW + 99)])
+    found = workers(target=0, reservations=[builders.reservation("maint", "gpu-1", NOW, NOW + 99)])
     assert [finding.text for finding in found.warnings] == ["gpu-1 is counted on by reservation maint"]
 
 
@@ -176,7 +180,7 @@ def test_uncertain_prediction_would_block():
     ],
 )
 def test_limit_that_is_exceeded_blocks_and_one_that_is_just_met_does_not(limits, code):
-    jobs = [job(1, 2, start=NOW - 100), job(2, 1, start=NOW - 50), job(3, 0, start=NOW - 10**6, end=None)]
+    jobs = [job(1, 2, start_time=NOW - 100), job(2, 1, start_time=NOW - 50), job(3, 0, start_time=NOW - 10**6, end=None)]
     assert codes(workers(*jobs, limits=limits).blocks) == [code]
     enough = Limits(max_share=0.67, max_jobs=2, max_job_age_s=100)
     assert workers(*jobs, limits=enough).blocks == ()
@@ -189,7 +193,7 @@ def test_the_share_is_judged_without_slurm_too():
 
 
 def test_job_of_unknown_start_is_older_than_any_limit():
-    assert codes(workers(job(1, 2, 1, 0, start=None), limits=Limits(max_job_age_s=10**6)).blocks) == ["limit-age"]
+    assert codes(workers(job(1, 2, 1, 0, start_time=None), limits=Limits(max_job_age_s=10**6)).blocks) == ["limit-age"]
 
 
 def test_one_job_on_two_nodes_counts_once():
@@ -204,7 +208,7 @@ def test_share_of_nothing_is_no_division():
 
 
 def test_props_are_flat_and_hold_only_absolute_times():
-    found = workers(job(1, 2, 1, label="1_7", partition="gpu", end=NOW + 60), job(2, 0))
+    found = workers(job(1, 2, 1, array_job_id=1, array_task_id=7, partition="gpu", end=NOW + 60), job(2, 0))
     props = plan_props(found)
     assert props["schema"] == 1
     assert (props["from"], props["to"]) == (3, 1)
@@ -232,7 +236,7 @@ def test_props_are_flat_and_hold_only_absolute_times():
 
 
 def test_plan_of_very_many_jobs_lists_some_and_says_how_many():
-    props = plan_props(workers(*[job(n, 2, 1) for n in range(1000)]))
+    props = plan_props(workers(*[job(n, 2, 1) for n in range(1, 1001)]))
     assert len(props["jobs"]) == 200
     assert props["jobs_total"] == 1000
     assert len(props["nodes"][-1]["jobs"]) == 16
@@ -263,9 +267,9 @@ def test_unknown_plan_claims_nothing():
 
 def test_jobs_in_words_stay_short():
     assert jobs_in_words([]) == "no job"
-    assert jobs_in_words([job(1, 0, user="")]) == "1 job (1 of unknown), the last ends by 2027-01-15T09:00:00Z"
-    many = jobs_in_words([job(n, 0) for n in range(9)])
-    assert many.startswith("9 jobs (0 of alice, 1 of alice, 2 of alice, 3 of alice, and 5 more)")
+    assert jobs_in_words([job(1, 0, user_name="")]) == "1 job (1 of unknown), the last ends by 2027-01-15T09:00:00Z"
+    many = jobs_in_words([job(n, 0) for n in range(1, 10)])
+    assert many.startswith("9 jobs (1 of alice, 2 of alice, 3 of alice, 4 of alice, and 5 more)")
     assert jobs_in_words([job(1, 0), job(2, 0, end=None)]).endswith("of no known end")
     stopped = jobs_in_words([job(1, 0, state="SUSPENDED")])
     assert stopped == "1 job (1 of alice, suspended), of no known end"
@@ -317,10 +321,10 @@ def test_a_node_that_is_not_free_is_not_said_to_be_free_now(record):
 
 def test_plans_name_jobs_that_lose_by_a_node_they_are_not_on():
     """A --nodelist of a removed node ends its job wherever it runs; a waiting job may find no node any more."""
-    named = Queued(job(7, 0, partition="all"), ("all",), ("gpu-0", "gpu-2"))
-    waits = Queued(job(8, state="PENDING", partition="gpu"), ("gpu",), least=3)
-    nodes = [node(n, partitions=frozenset({"gpu", "all"})) for n in range(3)]
-    cluster = ClusterView.of(nodes, [named.job, waits.job], queue=[named, waits])
+    named = job(7, 0, partition="all", required=("gpu-0", "gpu-2"))
+    waits = job(8, state="PENDING", partition="gpu", least=3)
+    nodes = [node(n, partitions=["gpu", "all"]) for n in range(3)]
+    cluster = ClusterView.of(nodes, [named, waits])
     seen = Observation(NOW, V110, tuple(pod(n) for n in range(3)), cluster=cluster)
     scale_in = plan_scale_in(seen, nodeset(3), 2, DrainPolicy(), OWNER)
     removal = plan_teardown(seen, nodeset(3), OWNER)

@@ -1,7 +1,5 @@
 """After a drain the accounts are asked: a job that its node took along is an error, and silence is no proof."""
 
-from dataclasses import replace
-
 import pytest
 
 from slinky_iac.drain import proof
@@ -118,9 +116,8 @@ def test_what_the_policy_ended_is_called_so():
 def test_a_drain_remembers_nodes_and_jobs_of_all_its_looks():
     found = Met(OWNER)
     jobs = [job(1, 1), job(2, 0)]
-    record = held(1, "MIXED+DRAIN", reason_at=NOW - 30)
-    found.see(seen([pod(0), given_up(1)], [node(0), record], jobs))
-    found.see(seen([pod(0), given_up(1)], [node(0), replace(record, reason_at=NOW)], [job(3, 1)]))
+    found.see(seen([pod(0), given_up(1)], [node(0), held(1, "MIXED+DRAIN", reason_changed_at=NOW - 30)], jobs))
+    found.see(seen([pod(0), given_up(1)], [node(0), held(1, "MIXED+DRAIN", reason_changed_at=NOW)], [job(3, 1)]))
     found.see(seen([pod(0), given_up(1)], [], cluster=None, problem="asleep"))
     assert (found.nodes, set(found.jobs), found.since) == ({"gpu-1"}, {1, 3}, NOW - 30)
     found.did(Requeue((1,)))

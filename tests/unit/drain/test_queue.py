@@ -1,14 +1,11 @@
 """Which jobs slurmctld would end if a partition or a node left its file."""
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.observe import queued
 from slinky_iac.drain.queue import stranded, stranded_in_words, tied_in_words, tied_to
-from slinky_iac.drain.view import Queued
+from tests.unit import builders
 from tests.unit.drain.made import job, node
 from tests.unit.slurmrest.fake import FakeSlurm
 from tests.unit.slurmrest.fake import job as row
@@ -19,7 +16,7 @@ def listed(**more):
     slurm = FakeSlurm().add(row(7, *more.pop("states", ("RUNNING",)), **more))
     with slurm.client() as client:
         (found,) = client.jobs().jobs
-    return queued(found)
+    return found
 
 
 def test_a_running_job_is_lost_with_the_partition_it_runs_in():
@@ -75,18 +72,18 @@ def test_a_nodelist_that_cannot_be_read_is_tied_to_every_node_and_costs_no_other
 
 
 def test_the_finding_names_node_job_and_user():
-    found = Queued(job(7, 3), ("all",), ("gpu-1", "gpu-3"))
+    found = job(7, 3, partition="all", required=("gpu-1", "gpu-3"))
     (said,) = tied_in_words(tied_to([found], {"gpu-1"}))
     assert said.startswith("gpu-1 is named by --nodelist of 1 job (7 of alice)")
 
 
 def waiting(number, partition="gpu", features="", least=1, required=(), **more):
-    return Queued(job(number, state="PENDING", partition=partition, **more), (partition,), required, features, least)
+    return job(number, state="PENDING", partition=partition, required=required, features=features, least=least, **more)
 
 
 def fleet(*features, partition="gpu"):
     return {
-        f"gpu-{n}": node(n, features=frozenset(each.split("&")), partitions=frozenset({partition, "all"}))
+        f"gpu-{n}": node(n, active_features=each.split("&"), partitions=[partition, "all"])
         for n, each in enumerate(features)
     }
 
@@ -97,7 +94,7 @@ def left_behind(jobs, nodes, *leaving):
 
 def test_a_job_whose_partition_empties_is_named():
     gpu, everywhere = waiting(1), waiting(2, "all")
-    other = {"cpu-0": replace(node(9, partitions=frozenset({"cpu", "all"})), name="cpu-0")}
+    other = {"cpu-0": builders.node("cpu-0", partitions=["cpu", "all"])}
     assert left_behind([gpu, everywhere], fleet("gpu", "gpu") | other, "gpu-0", "gpu-1") == [1]
     assert left_behind([gpu, everywhere], fleet("gpu", "gpu"), "gpu-1") == []
 
@@ -129,7 +126,7 @@ def test_who_could_not_run_before_either_and_who_names_a_node_is_not_told_here()
 
 def test_jobs_that_run_or_are_over_are_not_stranded():
     states = ("RUNNING", "COMPLETED", "SUSPENDED")
-    jobs = [Queued(job(n, 0, state=state, partition="gpu"), ("gpu",)) for n, state in enumerate(states)]
+    jobs = [job(n, 0, state=state, partition="gpu") for n, state in enumerate(states, 1)]
     assert left_behind(jobs, fleet("a100"), "gpu-0") == []
 
 
@@ -148,7 +145,7 @@ NODES = st.sets(st.sampled_from([f"gpu-{n}" for n in range(5)]))
 @given(NODES, NODES, NODES, st.sampled_from(["PENDING", "RUNNING", "SUSPENDED", "COMPLETED", "FAILED"]))
 def test_a_job_is_tied_exactly_where_it_needs_a_node_that_it_is_not_on(on, named, leaving, state):
     on = on if state in ("RUNNING", "SUSPENDED") else set()
-    found = Queued(job(7, *(int(n[-1]) for n in sorted(on)), state=state), ("all",), tuple(sorted(named)))
+    found = job(7, *(int(n[-1]) for n in sorted(on)), state=state, partition="all", required=sorted(named))
     tied = set(tied_to([found], leaving))
     assert tied == ((leaving & named) - on if state in ("PENDING", "RUNNING", "SUSPENDED") else set())
     assert found.needs(leaving) == (bool(tied or leaving & on))

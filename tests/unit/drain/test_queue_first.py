@@ -1,12 +1,11 @@
 """A NodeSet whose own partition is slurmctld's in Kubernetes: it goes only once no job names that partition."""
 
-from types import SimpleNamespace
-
 import pytest
 
 from slinky_iac.drain import conf_held, scale
 from slinky_iac.drain.conf_held import Held
 from slinky_iac.errors import DrainDeadline, SlurmrestAuthError
+from tests.unit.drain import made
 from tests.unit.drain.conf_world import Kube, Slurmctld
 from tests.unit.drain.model import world
 from tests.unit.drain.test_drive import ModelSession, nothing, settings
@@ -26,7 +25,7 @@ class WithQueue(ModelSession):
 
     def nodeset(self, name):
         found = super().nodeset(name)
-        return found and SimpleNamespace(replicas_spec=found.replicas_spec, own_partition=self.own_partition)
+        return found and made.nodeset(found.spec.replicas, partition=self.own_partition)
 
     def ends(self, number):
         return lambda _w: self.slurmctld.jobs.pop(number)

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.ranking import orders_cordoned_pods, overrides_reasons, predicted_victims, read_cost, read_flag
+from slinky_iac.drain.ranking import orders_cordoned_pods, overrides_reasons, predicted_victims
+from slinky_iac.kube.objects import read_cost, read_flag
 from slinky_iac.operator_version import OperatorVersion
 from tests.unit.drain.made import NOW, pod
 
@@ -25,7 +26,7 @@ STEPS = [
     ("no deadline before any", {}, {"deadline": NOW, "cordon": True}),
     ("earlier deadline first", {"deadline": NOW}, {"deadline": NOW + 1, "cordon": True}),
     ("cordoned first", {"cordon": True}, {"ordinal": 9}),
-    ("higher ordinal first", {"ordinal": 9, "ready_since": NOW - 9}, {"ready_since": NOW}),
+    ("higher ordinal first", {"ordinal": 9, "ready_changed": NOW - 9}, {"ready_changed": NOW}),
 ]
 
 
@@ -118,8 +119,8 @@ def less(one, two):  # noqa: PLR0911 - one return a step, as in Go
     weight = {"Pending": 0, "Unknown": 1, "Running": 2}
     if one.scheduled != two.scheduled:
         return not one.scheduled
-    if weight.get(one.phase, 0) != weight.get(two.phase, 0):
-        return weight.get(one.phase, 0) < weight.get(two.phase, 0)
+    if weight.get(one.status.phase, 0) != weight.get(two.status.phase, 0):
+        return weight.get(one.status.phase, 0) < weight.get(two.status.phase, 0)
     if one.ready != two.ready:
         return not one.ready
     if one.deletion_cost != two.deletion_cost:
@@ -148,7 +149,7 @@ def test_old_releases_take_only_what_is_certain_or_named_uncertain(raw, replicas
         pods,
         key=lambda p: (
             p.scheduled,
-            {"Pending": 0, "Unknown": 1, "Running": 2}.get(p.phase, 0),
+            {"Pending": 0, "Unknown": 1, "Running": 2}.get(p.status.phase, 0),
             p.ready,
             p.deletion_cost,
             p.deadline or 0,

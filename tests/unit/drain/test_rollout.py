@@ -31,7 +31,7 @@ def new(number, **changes):
 
 def drained(number, **changes):
     """A pod of the earlier template whose drain the operator has seen."""
-    return given_up(number, **{"revision": "v1", "cordon": False, "operator_reason": OURS, **changes})
+    return given_up(number, **{"revision": "v1", "cordon": False, "slurm_reason": OURS, **changes})
 
 
 def kept_drained(number, **changes):
@@ -44,7 +44,7 @@ def look(pods, nodes, jobs=(), **changes):
 
 
 def step(observation: Observation, **changes):
-    live = observation.nodeset.replicas
+    live = observation.nodeset.spec.replicas
     return roll_step(observation, goal(live, live, **{"why": "rollout", "rolls": 1, **changes}))
 
 
@@ -82,7 +82,7 @@ def test_a_free_pod_is_deleted_and_never_cordoned():
 
 
 def test_an_operator_that_has_not_seen_this_runs_drain_is_made_to_look_and_waited_for():
-    unseen = drained(0, operator_states=frozenset({"IDLE"}), operator_reason="")
+    unseen = drained(0, slurm_states=frozenset({"IDLE"}), slurm_reason="")
     assert isinstance(step(look([unseen, new(1)], [kept_drained(0), node(1)])), Nudge)
 
 
@@ -104,7 +104,7 @@ def test_a_pod_that_is_missing_counts_as_away():
 
 
 def test_a_record_that_the_earlier_pod_left_drained_is_returned_to_service():
-    left = node(1, "IDLE+DRAIN", reason="slurm-operator: Pod is terminating", reason_at=NOW - 90)
+    left = node(1, "IDLE+DRAIN", reason="slurm-operator: Pod is terminating", reason_changed_at=NOW - 90)
     assert step(look([old(0), new(1, created=NOW - 60)], [node(0), left])) == Resume(("gpu-1",))
 
 
@@ -150,7 +150,7 @@ def test_at_the_deadline_the_nodes_stay_drained_and_nothing_is_deleted():
 
 
 def test_at_the_deadline_a_policy_may_requeue():
-    busy = look([drained(0)], [kept_drained(0)], [job(1, 0, requeueable=True)], now=NOW + 3600)
+    busy = look([drained(0)], [kept_drained(0)], [job(1, 0, requeue=True)], now=NOW + 3600)
     assert step(busy, policy=DrainPolicy(on_deadline="requeue")) == Requeue((1,))
 
 
@@ -162,7 +162,7 @@ def test_new_pods_that_do_not_come_up_end_it_before_more_are_replaced():
 
 
 def test_a_broken_pod_of_an_earlier_template_is_replaced_first():
-    broken = old(1, phase="Pending", ready=False, created=NOW - 400, ready_since=None)
+    broken = old(1, phase="Pending", ready=False, created=NOW - 400, ready_changed=None)
     found = step(look([old(0), broken], nodes(1)))
     assert isinstance(found, SetCosts)
     assert [mark.pod for mark in found.pods] == [NAME(1)]
@@ -174,7 +174,7 @@ def test_a_broken_pod_of_an_earlier_template_is_replaced_first():
 @pytest.mark.parametrize(
     "record",
     [
-        node(0, "IDLE+DRAIN", reason="bad DIMM", reason_user="alice"),
+        node(0, "IDLE+DRAIN", reason="bad DIMM", user="alice"),
         node(0, "IDLE+DRAIN", reason="slurm-operator: Node (n1) was cordoned, Pod (slurm/x) must be cordoned"),
     ],
 )
@@ -185,7 +185,7 @@ def test_a_node_that_somebody_holds_is_not_replaced(record):
 def test_a_pod_that_the_operator_had_selected_itself_is_replaced():
     """A rolling update of its own was on when the strategy became OnDelete: it doesn't go on with that."""
     reason = "slurm-operator: Pod (slurm/x) was cordoned pending termination"
-    found = step(look([old(0, operator_states=frozenset({"IDLE", "DRAIN"}))], [node(0, "IDLE+DRAIN", reason=reason)]))
+    found = step(look([old(0, slurm_states=frozenset({"IDLE", "DRAIN"}))], [node(0, "IDLE+DRAIN", reason=reason)]))
     assert isinstance(found, SetCosts)
 
 

@@ -57,7 +57,7 @@ def test_each_batch_has_the_deadline_of_a_drain() -> None:
     w = outdated()
     session = Rolling(w)
     for number in range(3):
-        w.jobs[number] = Job(number, (f"gpu-{number}",), w.now, w.now + 400 * (number + 1))
+        w.jobs[number + 1] = Job(number + 1, (f"gpu-{number}",), w.now, w.now + 400 * (number + 1))
     scale.roll(session, gate())
     assert {pod.template for pod in w.pods.values()} == {2}
     assert w.lost == []

@@ -1,8 +1,7 @@
 """Records left behind under a reused name are cleared; everything that is somebody's, or young, is not."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from slinky_iac.drain.members import LEFT_BEHIND, names_in_use, records_without_pods, stale_records
 from tests.unit.drain.made import NOW, OURS, OWNER, given_up, job, node, nodeset, pod, seen
@@ -16,7 +15,7 @@ def stale(record, worker=None, *jobs, **changes):
 
 
 def left(state="DOWN", reason=TERMINATING, at=NOW - 101, **changes):
-    return node(0, state, reason, reason_at=at, **changes)
+    return node(0, state, reason, reason_changed_at=at, **changes)
 
 
 @pytest.mark.parametrize("state", ["DOWN", "DOWN+DRAIN", "IDLE+DRAIN", "DOWN+DRAIN+NOT_RESPONDING"])

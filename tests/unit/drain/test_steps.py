@@ -21,13 +21,13 @@ from slinky_iac.drain.actions import (
     Wait,
 )
 from slinky_iac.drain.mark import BASE_COST, Mark, Tag
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scale_in_state import scene
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.steps import FIRST_ANSWER_S, HANDED_OVER_S, _hand_over, next_step
-from slinky_iac.drain.view import ClusterView, JobView, NodeView
+from tests.unit import builders
 from tests.unit.drain.made import (
     NOW,
     OURS,
@@ -74,7 +74,7 @@ def test_costs_come_first_and_on_all_chosen_pods():
 
 
 def test_drain_comes_only_when_every_chosen_pod_is_marked():
-    marked = {"cordon": False, "operator_states": frozenset({"IDLE"}), "operator_reason": ""}
+    marked = {"cordon": False, "slurm_states": frozenset({"IDLE"}), "slurm_reason": ""}
     found = step(seen([pod(0), given_up(1, **marked), given_up(2, **marked)], [node(n) for n in range(3)]))
     assert found == Drain(("gpu-2", "gpu-1"), OURS, 3600)
 
@@ -85,13 +85,13 @@ def test_dead_mans_switch_can_be_left_out():
 
 
 def test_cordon_waits_until_the_operator_has_seen_our_drain():
-    unseen = {"cordon": False, "operator_states": frozenset({"IDLE"}), "operator_reason": ""}
+    unseen = {"cordon": False, "slurm_states": frozenset({"IDLE"}), "slurm_reason": ""}
     look = seen([pod(0), given_up(1, **unseen), given_up(2, cordon=False)], FREE_LOOK[1])
     assert step(look) == CordonAnnotate((NAME(2),))
 
 
 def test_operators_own_earlier_drain_in_its_view_is_not_ours():
-    old = {"cordon": False, "operator_reason": "slurm-operator: Pod was cordoned"}
+    old = {"cordon": False, "slurm_reason": "slurm-operator: Pod was cordoned"}
     look = seen([pod(0), given_up(1, **old), given_up(2, gate=NUDGED, **old)], FREE_LOOK[1])
     says("has not yet seen the drain", step(look))
 
@@ -140,20 +140,20 @@ def test_removal_that_nobody_can_be_asked_about_leads_to_the_page_that_says_what
 
 
 def test_ready_pod_that_may_register_any_moment_is_waited_for():
-    young = given_up(2, ready_since=NOW - 5)
+    young = given_up(2, ready_changed=NOW - 5)
     assert "may register" in step(seen([pod(0), given_up(1), young], [node(0), held(1)])).progress[0]
 
 
 def test_ready_pod_that_never_registered_is_free():
-    look = seen([pod(0), given_up(1), given_up(2, operator_states=frozenset())], [node(0), held(1)])
+    look = seen([pod(0), given_up(1), given_up(2, slurm_states=frozenset())], [node(0), held(1)])
     assert step(look) == SetReplicas(1, (NAME(1), NAME(2)))
 
 
 @pytest.mark.parametrize("teardown", [False, True])
 def test_a_slurmrestd_of_another_cluster_frees_no_node(teardown):
     """A slip in slurmrest.url: none of our nodes is in that list, and jobs run on all of them."""
-    pods = [given_up(number, operator_states=frozenset({"MIXED"})) for number in range(3)]
-    found = step(seen(pods, [NodeView("other-0", frozenset({"IDLE"}))]), target=0, teardown=teardown)
+    pods = [given_up(number, slurm_states=frozenset({"MIXED"})) for number in range(3)]
+    found = step(seen(pods, [builders.node("other-0")]), target=0, teardown=teardown)
     assert isinstance(found, Wait)
     assert "another cluster's: check slurmrest.url" in found.progress[0]
 
@@ -162,9 +162,9 @@ def test_a_slurmrestd_of_another_cluster_frees_no_node(teardown):
 @pytest.mark.parametrize("teardown", [False, True])
 def test_a_host_network_pod_that_slurm_knows_by_another_name_is_not_free(record, teardown):
     """slurmd registers as `hostname -s`, so the node's full name is in no list, whatever runs there."""
-    there = given_up(0, node="ip-10-0-0-1.ec2.internal", operator_states=frozenset())
-    busy = NodeView(record, frozenset({"MIXED"}))
-    jobs = [JobView(1, frozenset({"RUNNING"}), (record,))]
+    there = given_up(0, slurm_node="ip-10-0-0-1.ec2.internal", slurm_states=frozenset())
+    busy = builders.node(record, "MIXED")
+    jobs = [builders.job(1, record)]
     found = step(seen([there], [busy], jobs), current=1, target=0, teardown=teardown)
     assert isinstance(found, Wait)
     assert f"one of {record}, which may be the same host" in found.progress[0]
@@ -183,7 +183,7 @@ def test_limits_hold_in_an_update_whose_preview_could_not_ask(limits):
 
 def test_a_kept_pod_that_is_not_ready_either_must_have_no_suspended_job():
     """If the chosen one recovers before the operator looks, the operator takes the kept one, whose job it can't see."""
-    ill = {"ready": False, "ready_since": NOW - 900}
+    ill = {"ready": False, "ready_changed": NOW - 900}
     pods = [pod(0), pod(1, **ill), given_up(2, **ill)]
     nodes = [node(0), node(1), held(2)]
     assert step(seen(pods, nodes), target=2) == SetReplicas(2, (NAME(2),))
@@ -194,14 +194,14 @@ def test_a_kept_pod_that_is_not_ready_either_must_have_no_suspended_job():
 
 
 def test_drain_of_a_person_counts_and_is_not_overwritten():
-    theirs = node(2, "IDLE+DRAIN", "bad DIMM", reason_user="root")
-    look = seen([pod(0), given_up(1), given_up(2, operator_reason="bad DIMM")], [node(0), held(1), theirs])
+    theirs = node(2, "IDLE+DRAIN", "bad DIMM", user="root")
+    look = seen([pod(0), given_up(1), given_up(2, slurm_reason="bad DIMM")], [node(0), held(1), theirs])
     assert step(look) == SetReplicas(1, (NAME(1), NAME(2)))
 
 
 def test_node_that_a_person_marked_without_draining_stops_the_run_with_words():
-    theirs = node(2, "DOWN", "fan is broken", reason_user="root")
-    broken = given_up(2, ready=False, ready_since=NOW - 500)
+    theirs = node(2, "DOWN", "fan is broken", user="root")
+    broken = given_up(2, ready=False, ready_changed=NOW - 500)
     found = step(seen([pod(0), given_up(1), broken], [node(0), held(1), theirs]))
     assert "fan is broken" in found.progress[0]
     late = step(seen([pod(0), given_up(1), broken], [node(0), held(1), theirs]), deadline_at=NOW)
@@ -233,7 +233,7 @@ def test_replicas_that_somebody_else_wrote_stop_the_run():
 
 
 def test_autoscaler_stops_the_run():
-    look = free_look(nodeset=nodeset(3, autoscalers=("HorizontalPodAutoscaler/gpu",)))
+    look = free_look(autoscalers=("HorizontalPodAutoscaler/gpu",))
     says("HorizontalPodAutoscaler/gpu", step(look), Stop)
 
 
@@ -260,17 +260,17 @@ def test_nothing_is_marked_while_an_earlier_scale_in_is_in_flight():
 
 
 def test_pod_that_just_lost_readiness_decides_nothing_yet():
-    look = seen([pod(0, ready=False, ready_since=NOW - 5), given_up(1), given_up(2)], FREE_LOOK[1])
+    look = seen([pod(0, ready=False, ready_changed=NOW - 5), given_up(1), given_up(2)], FREE_LOOK[1])
     says("not settled yet: hpc-worker-gpu-0", step(look))
 
 
 def test_pod_that_stays_unready_goes_first_and_the_surplus_is_given_back():
-    look = seen([pod(0, ready=False, ready_since=NOW - 500), given_up(1), given_up(2)], FREE_LOOK[1])
+    look = seen([pod(0, ready=False, ready_changed=NOW - 500), given_up(1), given_up(2)], FREE_LOOK[1])
     found = step(look)
     assert isinstance(found, Release)
     assert [each.pod for each in found.pods] == [NAME(1)]
     bare = {"gate": "", "cost_text": None, "deletion_cost": 0, "cordon": False}
-    look = seen([pod(0, ready=False, ready_since=NOW - 500), given_up(1, **bare), given_up(2)], FREE_LOOK[1])
+    look = seen([pod(0, ready=False, ready_changed=NOW - 500), given_up(1, **bare), given_up(2)], FREE_LOOK[1])
     assert step(look) == Undrain(("gpu-1",))
 
 
@@ -292,43 +292,43 @@ def test_pods_that_are_gone_already_leave_nothing_to_do():
 
 
 def test_operator_that_has_not_seen_the_drain_is_not_trusted_with_lower_replicas():
-    blind = given_up(2, operator_states=frozenset({"IDLE"}), gate=NUDGED)
+    blind = given_up(2, slurm_states=frozenset({"IDLE"}), gate=NUDGED)
     says("not yet seen the drain of hpc-worker-gpu-2", step(seen([pod(0), given_up(1), blind], FREE_LOOK[1])))
 
 
 def test_operator_is_nudged_to_look_at_once_and_then_waited_for():
-    blind = given_up(2, operator_states=frozenset({"IDLE"}))
+    blind = given_up(2, slurm_states=frozenset({"IDLE"}))
     found = step(seen([pod(0), given_up(1), blind], FREE_LOOK[1]))
     assert found == Nudge((Mark(NAME(2), BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW).text()),))
-    told = replace(blind, gate=found.pods[0].tag)
+    told = given_up(2, slurm_states={"IDLE"}, gate=found.pods[0].tag)
     waiting = says("not yet seen", step(seen([pod(0), given_up(1), told], FREE_LOOK[1])))
     assert waiting.soon, "the answer is due"
-    later = seen([pod(0), given_up(1), replace(told, gate=NUDGED_BEFORE)], FREE_LOOK[1])
+    later = seen([pod(0), given_up(1), given_up(2, slurm_states={"IDLE"}, gate=NUDGED_BEFORE)], FREE_LOOK[1])
     assert not says("not yet seen", step(later)).soon, "it isn't coming; the next nudge is not due"
     says("deadline", step(seen([pod(0), given_up(1), blind], FREE_LOOK[1]), deadline_at=NOW), Stop)
 
 
 def test_operator_is_not_nudged_while_jobs_run():
-    blind = given_up(2, operator_states=frozenset({"IDLE"}))
+    blind = given_up(2, slurm_states=frozenset({"IDLE"}))
     says("not free", step(seen([pod(0), given_up(1), blind], FREE_LOOK[1], [job(1, 2)])))
 
 
 def test_release_that_overrides_reasons_must_have_seen_the_node_idle():
-    mixed = given_up(2, operator_states=frozenset({"MIXED", "DRAIN"}), gate=NUDGED)
+    mixed = given_up(2, slurm_states=frozenset({"MIXED", "DRAIN"}), gate=NUDGED)
     look = seen([pod(0), given_up(1), mixed], FREE_LOOK[1])
     assert isinstance(step(look), SetReplicas)
     says("not yet seen", step(replace(look, version=V121)))
 
 
 def test_operator_without_a_slurm_client_is_not_trusted_even_if_only_unscheduled_pods_go():
-    waiting = given_up(1, scheduled=False, phase="Pending", ready=False, created=NOW - 900, operator_states=frozenset())
-    blind = seen([pod(0, operator_states=frozenset()), waiting], [node(0)])
+    waiting = given_up(1, scheduled=False, phase="Pending", ready=False, created=NOW - 900, slurm_states=frozenset())
+    blind = seen([pod(0, slurm_states=frozenset()), waiting], [node(0)])
     says("no client", step(blind, current=2))
     assert step(seen([pod(0), waiting], [node(0)]), current=2) == SetReplicas(1, (NAME(1),))
 
 
 def test_without_kept_healthy_pods_a_blind_operator_can_harm_nobody():
-    waiting = {"scheduled": False, "phase": "Pending", "ready": False, "created": NOW - 900, "operator_states": frozenset()}
+    waiting = {"scheduled": False, "phase": "Pending", "ready": False, "created": NOW - 900, "slurm_states": frozenset()}
     look = seen([given_up(0, **waiting), given_up(1, **waiting)], [])
     assert step(look, current=2, target=0) == SetReplicas(0, (NAME(1), NAME(0)))
 
@@ -416,7 +416,7 @@ def test_run_killed_after_the_write_is_done_at_once_and_keeps_the_doomed_drained
 
 
 def test_run_after_the_write_gives_back_what_is_left_on_kept_pods():
-    look = seen([given_up(0), given_up(1, ready=False, ready_since=NOW - 500)], [held(0), held(1)], replicas=1)
+    look = seen([given_up(0), given_up(1, ready=False, ready_changed=NOW - 500)], [held(0), held(1)], replicas=1)
     found = step(look, current=2)
     assert isinstance(found, Release)
     assert [each.pod for each in found.pods] == [NAME(0)]
@@ -426,7 +426,7 @@ def test_run_after_the_write_gives_back_what_is_left_on_kept_pods():
 
 
 def test_teardown_needs_every_node_free_and_neither_cordon_nor_the_operator():
-    plain = {"cordon": False, "operator_states": frozenset()}
+    plain = {"cordon": False, "slurm_states": frozenset()}
     look = seen([given_up(n, **plain) for n in range(2)], [held(0, resume_after=None), held(1, resume_after=None)])
     assert step(look, 2, 0, teardown=True) == DeleteNodeSet((NAME(1), NAME(0)))
     assert step(replace(look, nodeset=None), 2, 0, teardown=True) == Done()
@@ -439,7 +439,7 @@ def test_teardown_waits_for_jobs_on_any_node():
 
 def test_a_rolling_update_that_is_stuck_does_not_stop_a_removal():
     """An image that can't be pulled: the update never ends, and the NodeSet must be removable."""
-    pods = [given_up(0, ready=False, phase="Pending", operator_states=frozenset()), given_up(1), given_up(2)]
+    pods = [given_up(0, ready=False, phase="Pending", slurm_states=frozenset()), given_up(1), given_up(2)]
     look = seen(pods, [held(1), held(2)], nodeset=nodeset(3, updated=1))
     assert isinstance(step(look, 3, 0, teardown=True), DeleteNodeSet)
 
@@ -465,7 +465,7 @@ def test_nodes_of_a_removed_nodeset_are_held_until_a_destroy_is_repeated_days_la
 
 
 def test_teardown_of_a_nodeset_that_an_autoscaler_owns_goes_on():
-    look = seen([given_up(0)], [held(0, resume_after=None)], nodeset=nodeset(1, autoscalers=("ScaledObject/gpu",)))
+    look = seen([given_up(0)], [held(0, resume_after=None)], autoscalers=("ScaledObject/gpu",))
     assert step(look, 1, 0, teardown=True) == DeleteNodeSet((NAME(0),))
 
 
@@ -482,7 +482,7 @@ def test_conditions_that_a_dead_operator_left_do_not_lower_replicas():
     stamped = [node(0), *(held(n, reason=f"{OURS} (run r2)") for n in (1, 2))]
     found = step(seen(FREE_LOOK[0], stamped), run="r2")
     assert isinstance(found, Nudge)
-    pods = [pod(0), *(given_up(n, operator_reason=f"{OURS} (run r2)") for n in (1, 2))]
+    pods = [pod(0), *(given_up(n, slurm_reason=f"{OURS} (run r2)") for n in (1, 2))]
     assert isinstance(step(seen(pods, stamped), run="r2"), SetReplicas)
 
 
@@ -499,17 +499,17 @@ def test_nodes_are_held_for_long_before_and_after_replicas_are_lowered():
 
 
 def test_a_slurmctld_that_lists_none_of_our_nodes_frees_none():
-    marked = {"operator_states": frozenset(), "operator_reason": "", "cordon": False}
-    pods = [pod(0, operator_states=frozenset()), given_up(1, **marked), given_up(2, **marked)]
-    look = seen(pods, [NodeView("metal-1", frozenset({"IDLE"}))])
+    marked = {"slurm_states": frozenset(), "slurm_reason": "", "cordon": False}
+    pods = [pod(0, slurm_states=frozenset()), given_up(1, **marked), given_up(2, **marked)]
+    look = seen(pods, [builders.node("metal-1")])
     says("lists none of the nodes", step(look))
     pods = [given_up(n, **marked) for n in range(3)]
-    says("lists none of the nodes", step(seen(pods, [NodeView("metal-1", frozenset({"IDLE"}))]), 3, 0, teardown=True))
+    says("lists none of the nodes", step(seen(pods, [builders.node("metal-1")]), 3, 0, teardown=True))
 
 
 def test_nodes_that_never_registered_are_removable_where_the_cluster_name_is_right():
-    cluster = ClusterView.of([NodeView("metal-1", frozenset({"IDLE"}))], [], name="atlas")
-    look = seen([pod(0, operator_states=frozenset())], (), cluster=cluster)
+    cluster = ClusterView.of([builders.node("metal-1")], [], name="atlas")
+    look = seen([pod(0, slurm_states=frozenset())], (), cluster=cluster)
     assert isinstance(step(replace(look), 1, 0, teardown=True, cluster="atlas"), SetCosts | DeleteNodeSet)
     says("slurmctld of cluster 'atlas' answers", step(look, 1, 0, teardown=True, cluster="zeus"))
     says("slurmctld of cluster 'atlas' answers", step(look, 1, 0, cluster="zeus"))
@@ -544,7 +544,7 @@ def test_an_autoscalers_number_is_not_written():
 
 def test_a_pod_that_has_just_started_is_waited_for_in_a_removal():
     """It may register between the look and the deletion."""
-    young = given_up(0, ready=False, ready_since=None, created=NOW - 30, operator_states=frozenset())
+    young = given_up(0, ready=False, ready_changed=None, created=NOW - 30, slurm_states=frozenset())
     look = seen([young, given_up(1)], [held(1)])
     assert "1 of 2 nodes are not free" in says("not free", step(look, 2, 0, teardown=True)).why
 

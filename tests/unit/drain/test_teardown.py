@@ -2,9 +2,8 @@
 
 from slinky_iac.drain.describe import plan_props
 from slinky_iac.drain.mark import Tag
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.plan import plan_teardown
-from slinky_iac.drain.view import ClusterView
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, job, node, nodeset, pod
 
 
@@ -25,10 +24,6 @@ def test_every_node_is_given_up_and_every_job_waited_for():
     assert found.free_at is None
     assert (found.give_up, found.target, found.blocks) == (2, 0, ())
     assert plan_props(found)["to"] == 0
-
-
-def test_autoscaler_and_limits_do_not_matter():
-    assert plan([pod(0)], [node(0)], autoscalers=("ScaledObject/gpu",)).blocks == ()
 
 
 def test_another_gate_and_a_node_that_cannot_be_freed_block():

@@ -1,6 +1,6 @@
 """What is given back is ours and all of ours, in the order that leaves no blip."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from slinky_iac.drain.actions import Release, RevokePermit, Reword, Undrain, Wait
 from slinky_iac.drain.mark import BASE_COST, Tag, Unmark
@@ -39,7 +39,7 @@ def test_drain_on_a_node_whose_pod_is_gone_is_given_back():
 
 
 def test_drain_to_whose_reason_slurm_has_added_is_still_ours():
-    died = held(0, "DOWN+DRAIN+NOT_RESPONDING", reason_user="slurm")
+    died = held(0, "DOWN+DRAIN+NOT_RESPONDING", user="slurm")
     steps = undo_steps(seen([pod(0)], [replace(died, reason=f"{OURS} : Not responding")]), OWNER)
     assert steps == (Undrain(("gpu-0",)),)
 

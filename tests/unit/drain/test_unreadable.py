@@ -8,11 +8,11 @@ import pytest
 from slinky_iac.drain.actions import Stop
 from slinky_iac.drain.cost import Kind, assess
 from slinky_iac.drain.free import Busy, Free, Unknown, verdict
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.scale_in_state import deadline_step, scene
 from slinky_iac.drain.text import jobs_in_words
-from slinky_iac.drain.view import ClusterView
 from tests.unit.drain import made
 from tests.unit.drain.made import NOW, goal, held, job, node, pod
 from tests.unit.slurmrest import fake
@@ -87,7 +87,7 @@ def test_a_node_whose_record_cannot_be_read_is_never_free_and_its_pod_is_blocked
 
 @pytest.mark.parametrize("on_deadline", ["requeue", "cancel"])
 def test_a_job_that_cannot_be_read_is_never_acted_on(on_deadline):
-    foul = job(17, 0, state="RUNNING", unreadable=WHY, requeueable=True)
+    foul = job(17, 0, state="RUNNING", unreadable="its node list has bytes that are no text", requeue=True)
     policy = DrainPolicy(deadline_s=600, bound_s=900, on_deadline=on_deadline)
     seen = made.seen([pod(0)], [held(0)], [foul])
     late = goal(1, 0, policy=policy, teardown=True, deadline_at=NOW - 1)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from components.gates import drain_policy
 from slinky_iac.config.workers import Drain
-from slinky_iac.drain.observe import job_view, queued
+from slinky_iac.drain.observe import shown
 from slinky_iac.drain.policy import DrainPolicy, parse_policy, plain_policy, pseudonym
 from tests.unit.drain.test_observe import JOB
 
@@ -17,10 +17,9 @@ HIDE = DrainPolicy(show_users=False).hide_by("prod")
 
 def test_users_are_named_unless_it_is_switched_off() -> None:
     assert DrainPolicy().hide_by("prod") == ""
-    assert (job_view(JOB).user, queued(JOB).job.user) == ("alice", "alice")
-    hidden = {job_view(JOB, HIDE).user, queued(JOB, HIDE).job.user}
-    assert hidden == {pseudonym("alice", HIDE)}
-    assert "alice" not in repr(job_view(JOB, HIDE))
+    assert shown(JOB, "").user_name == "alice"
+    assert shown(JOB, HIDE).user_name == pseudonym("alice", HIDE)
+    assert "alice" not in repr(shown(JOB, HIDE))
 
 
 @given(st.text(min_size=1, max_size=30))

@@ -13,14 +13,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slinky_iac import names
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
-from slinky_iac.kube.models import NodeSetState, Pod, Ref
-from slinky_iac.kube.raw_admission import GroupsBody
-from slinky_iac.kube.schema import read_crd
+from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.kube.resources import ApiGroupList
 from slinky_iac.kube.wire import Clock, Retry
+from tests.unit import builders
 
 TOKEN = "a-secret-bearer-token"
 KEY = b"\x00raw key bytes\n"
@@ -104,7 +105,7 @@ def pod_body(index: int, owner: str = "uid-lab-worker-gpu", **more: Any) -> Json
     } | more
 
 
-def a_nodeset() -> NodeSetState:
+def a_nodeset() -> NodeSet:
     return client_of(always(httpx.Response(200, json=nodeset_body()))).nodeset("slurm", "lab-worker-gpu")
 
 
@@ -115,27 +116,68 @@ def a_pod() -> Pod:
 
 def test_a_nodeset_as_the_operator_writes_it() -> None:
     found = a_nodeset()
-    assert (found.replicas_spec, found.replicas_status, found.updated, found.ready) == (3, 3, 3, 2)
-    assert (found.slurm_idle, found.slurm_allocated, found.slurm_down, found.slurm_drain) == (1, 2, 0, 0)
-    assert found.controller_ref == Ref("lab", "slurm")
-    assert (found.hash, found.update_strategy, found.scaling_mode) == ("abc", "RollingUpdate", "StatefulSet")
-    assert found.own_partition
-    assert found.settled
+    assert (found.spec.replicas, found.status.replicas, found.status.updated_replicas) == (3, 3, 3)
+    assert (found.revision, found.on_delete, found.frozen, found.permitted) == ("abc", False, None, False)
+    assert found.spec.partition.enabled
+    assert found.observed
+    assert not found.rolling(3)
 
 
-@pytest.mark.parametrize("change", [{"observedGeneration": 3}, {"updatedReplicas": 2}, {"replicas": 4}])
-def test_a_nodeset_under_way_is_not_settled(change: Json) -> None:
+@pytest.mark.parametrize(("change", "rolls"), [({"observedGeneration": 3}, False), ({"updatedReplicas": 2}, True)])
+def test_a_nodeset_under_way_is_told(change: Json, *, rolls: bool) -> None:
     body = nodeset_body(**change)
-    assert not client_of(always(httpx.Response(200, json=body))).nodeset("slurm", "lab-worker-gpu").settled
+    found = client_of(always(httpx.Response(200, json=body))).nodeset("slurm", "lab-worker-gpu")
+    assert (found.observed, found.rolling(3)) == ("observedGeneration" not in change, rolls)
+    on_delete = {**body, "spec": {"updateStrategy": {"type": "OnDelete"}}}
+    found = client_of(always(httpx.Response(200, json=on_delete))).nodeset("slurm", "lab-worker-gpu")
+    assert found.on_delete
+    assert not found.rolling(3)
+
+
+@pytest.mark.parametrize(
+    ("permit", "holds"),
+    [
+        (names.permit_to_delete(4), True),
+        (names.permit_to_scale(2, 4), True),
+        (names.permit_to_delete(3), False),
+        (names.permit_to_scale(4, 3), False),
+        ("", False),
+    ],
+)
+def test_a_permission_holds_for_the_generation_that_it_names(permit: str, *, holds: bool) -> None:
+    assert builders.nodeset("gpu", 3, generation=4, annotations={names.ANNOTATION_PERMIT: permit}).permitted is holds
+
+
+def test_annotations_are_read_as_the_operator_reads_them() -> None:
+    plain, marked = builders.pod("p"), builders.pod("p", deletion_cost=-5, deadline=EPOCH, cordon=True, gate="tag")
+    assert (plain.deletion_cost, plain.cost_text, plain.deadline, plain.cordon, plain.gate) == (0, None, None, False, "")
+    assert (marked.deletion_cost, marked.cost_text, marked.deadline, marked.cordon) == (-5, "-5", EPOCH, True)
+    assert marked.gate == "tag"
+    assert plain.annotated(names.ANNOTATION_DELETION_COST, "7").deletion_cost == 7
+
+
+@pytest.mark.parametrize("text", ["", "soon", "2027-01-15", "2027-01-15T08:00:00", "999999-01-01T00:00:00Z"])
+def test_deadline_that_cannot_be_read_is_none(text: str) -> None:
+    assert builders.pod("p", annotations={names.ANNOTATION_POD_DEADLINE: text}).deadline is None
+
+
+def test_pod_that_became_unready_is_known_to_have_been_so_since_then() -> None:
+    pod = builders.pod("p", ready=False, ready_changed=EPOCH)
+    assert (pod.healthy, pod.ready_changed) == (False, EPOCH)
+
+
+def test_pod_without_a_node_or_a_number_is_told() -> None:
+    pod = builders.pod("p-x", scheduled=False, ready=False, phase="Pending", ordinal=-1)
+    assert (pod.scheduled, pod.ordinal, pod.healthy) == (False, -1, False)
 
 
 def test_a_pod_and_the_slurm_node_that_it_is() -> None:
     pod = a_pod()
-    assert (pod.name, pod.index, pod.slurm_node, pod.node_name) == ("lab-worker-gpu-1", 1, "gpu-1", "k-1")
+    assert (pod.name, pod.ordinal, pod.slurm_node, pod.spec.node_name) == ("lab-worker-gpu-1", 1, "gpu-1", "k-1")
     assert pod.slurm_states == {"IDLE", "DRAIN", "INVALID_REG"}
-    assert (pod.slurm_reason, pod.ready, pod.ready_since, pod.created) == ("slinky-iac:dev/gpu: x", True, EPOCH, EPOCH)
+    assert (pod.slurm_reason, pod.ready, pod.ready_changed, pod.created) == ("slinky-iac:dev/gpu: x", True, EPOCH, EPOCH)
     assert (pod.terminating, pod.revision) == (False, "r1")
-    assert pod.annotations["nodeset.slinky.slurm.net/pod-deletion-cost"] == "-5"
+    assert pod.metadata.annotations["nodeset.slinky.slurm.net/pod-deletion-cost"] == "-5"
 
 
 @pytest.mark.parametrize(
@@ -154,7 +196,7 @@ def test_all_pages_of_pods_are_read_and_only_the_nodesets_own_count() -> None:
 
     def handle(request: httpx.Request) -> httpx.Response:
         asked.append(request.url.params.get("continue", ""))
-        assert request.url.params["labelSelector"] == nodeset.selector
+        assert request.url.params["labelSelector"] == nodeset.status.selector
         pages = {
             "": {"metadata": {"continue": "p2"}, "items": [pod_body(10), pod_body(2)]},
             "p2": {"metadata": {}, "items": [pod_body(1), pod_body(3, owner="another")]},
@@ -164,7 +206,7 @@ def test_all_pages_of_pods_are_read_and_only_the_nodesets_own_count() -> None:
         return httpx.Response(200, json=pages[asked[-1]])
 
     pods = client_of(handle).pods_of("slurm", nodeset)
-    assert [p.index for p in pods] == [1, 2, 10]
+    assert [p.ordinal for p in pods] == [1, 2, 10]
     assert asked == ["", "p2", "", "p2"]
 
 
@@ -180,7 +222,7 @@ def test_an_annotation_lands_only_on_the_pod_that_was_looked_at() -> None:
     assert sent[0].headers["content-type"] == "application/merge-patch+json"
     assert sent[0].url.path == "/api/v1/namespaces/slurm/pods/lab-worker-gpu-1"
     assert json.loads(sent[0].content)["metadata"] == {
-        "uid": pod.uid,
+        "uid": pod.metadata.uid,
         "resourceVersion": "7",
         "annotations": {"slinky-iac/scale-in": "dev/gpu", "old": None},
     }
@@ -221,11 +263,7 @@ def test_who_else_scales_a_nodeset() -> None:
         return httpx.Response(200, json={"items": [paused] if "keda.sh" in request.url.path else [*hpas, web]})
 
     found = client_of(handle).scalers_of("slurm", "lab-worker-gpu")
-    assert [(s.name, s.minimum, s.maximum, s.paused) for s in found] == [
-        ("mine", 2, 8, False),
-        ("default", 1, 4, False),
-        ("keda", 0, 9, True),
-    ]
+    assert found == ("HorizontalPodAutoscaler/mine", "HorizontalPodAutoscaler/default", "ScaledObject/keda")
 
 
 def test_no_keda_is_no_scaler_but_not_being_allowed_to_look_is_an_error() -> None:
@@ -241,13 +279,10 @@ def test_no_keda_is_no_scaler_but_not_being_allowed_to_look_is_an_error() -> Non
         client_of(always(status(403, "no"))).scalers_of("slurm", "lab-worker-gpu")
 
 
-def test_restapis_controllers_and_deployments() -> None:
-    rest = {"metadata": meta("slurm"), "spec": {"controllerRef": {"name": "lab"}, "replicas": 2}}
-    (found,) = client_of(always(httpx.Response(200, json={"items": [rest]}))).restapis("slurm")
-    assert (found.name, found.controller_ref, found.replicas_spec) == ("slurm", Ref("lab"), 2)
-    outside = {"metadata": meta("lab"), "spec": {"external": True, "externalConfig": {"host": "ctl", "port": 6817}}}
-    controller = client_of(always(httpx.Response(200, json=outside))).controller("slurm", "lab")
-    assert (controller.external, controller.host, controller.port) == (True, "ctl", 6817)
+def test_controllers_and_deployments() -> None:
+    inside = {"metadata": meta("lab"), "spec": {"clusterName": "lab", "extraConf": "PartitionName=all Nodes=ALL"}}
+    controller = client_of(always(httpx.Response(200, json=inside))).controller("slurm", "lab")
+    assert controller.spec.extra_conf == "PartitionName=all Nodes=ALL"
     available = httpx.Response(200, json={"status": {"availableReplicas": 1}})
     assert client_of(always(available)).deployment_available("slurm", "slurm-restapi") == 1
     assert client_of(always(status(404, "not found"))).deployment_available("slurm", "slurm-restapi") == 0
@@ -282,7 +317,7 @@ def test_a_secrets_entry_is_raw_bytes_and_shows_nowhere() -> None:
     with pytest.raises(KubeNotFound, match=r"no entry 'slurm\.key'") as absent:
         client.secret_entry("slurm", "keys", "slurm.key")
     broken = client_of(always(httpx.Response(200, json=body | {"data": {"jwt_hs256.key": entry + "%"}})))
-    with pytest.raises(KubeError, match="isn't base64") as garbage:
+    with pytest.raises(KubeError, match="base64") as garbage:
         broken.secret_entry("slurm", "keys", "jwt_hs256.key")
     shown = "".join("".join(traceback.format_exception(e.value)) for e in (absent, garbage))
     assert entry not in shown
@@ -332,7 +367,7 @@ def test_an_api_server_that_has_no_such_api_has_none_of_its_objects(version: htt
 
 def test_trouble_that_passes_is_waited_out() -> None:
     replies = [status(503, "starting"), httpx.Response(200, json=nodeset_body())]
-    assert client_of(lambda request: replies.pop(0)).nodeset("slurm", "gpu").replicas_spec == 3
+    assert client_of(lambda request: replies.pop(0)).nodeset("slurm", "gpu").spec.replicas == 3
 
 
 @pytest.mark.parametrize("name", ["", "../secrets", "a/b", "UPPER", "a b", "x" * 64])
@@ -371,48 +406,6 @@ def test_an_echoed_token_is_hidden() -> None:
     with pytest.raises(KubeUnreachable, match="hidden") as refused:
         client.nodeset("slurm", "gpu")
     assert TOKEN not in "".join(traceback.format_exception(refused.value)) + repr(client)
-
-
-SCHEMA = {
-    "properties": {
-        "spec": {
-            "properties": {
-                "controllerRef": {"properties": {"name": {"type": "string"}, "namespace": {"type": "string"}}},
-                "volumes": {"type": "array", "items": {"properties": {"name": {"type": "string"}}}},
-            }
-        }
-    }
-}
-
-
-def test_features_are_told_by_the_schema() -> None:
-    body = {
-        "metadata": {"name": "x", "labels": {"app.kubernetes.io/version": "1.1.0"}},
-        "spec": {"versions": [{"name": "v1beta1", "served": True, "schema": {"openAPIV3Schema": SCHEMA}}]},
-    }
-    crd = client_of(always(httpx.Response(200, json=body))).crd("nodesets")
-    assert crd.operator_version == "1.1.0"
-    assert crd.has("spec.controllerRef.namespace")
-    assert crd.has("spec.volumes.name")
-    assert not crd.has("spec.scalingMode")
-    assert not crd.has("spec.controllerRef.name.deeper")
-
-
-@settings(deadline=None)
-@given(
-    st.binary(max_size=100)
-    | st.sampled_from(
-        [
-            b"{}",
-            b'{"spec":{"versions":[]}}',
-            b'{"spec":{"versions":[{"name":"v1beta1","served":true,"schema":null}]}}',
-            b"[" * 50_000,
-        ]
-    )
-)
-def test_what_is_no_crd_of_slinky_is_refused(body: bytes) -> None:
-    with pytest.raises(KubeError, match="slurm-operator"):
-        read_crd(body, "nodesets.slinky.slurm.net")
 
 
 def test_controllers_of_all_namespaces_are_listed_with_their_places() -> None:
@@ -478,7 +471,7 @@ def test_which_kubernetes_has_admission_policies_is_asked_and_not_guessed_from_i
 def test_api_groups_are_named() -> None:
     found = {"kind": "APIGroupList", "groups": [{"name": "apps", "versions": []}, {"name": "cilium.io", "versions": []}]}
     with client_of(always(httpx.Response(200, json=found))) as kube:
-        groups = kube.asked("/apis", GroupsBody, "the list of APIs").groups
+        groups = kube.asked("/apis", ApiGroupList, "the list of APIs").groups
         assert [each.name for each in groups] == ["apps", "cilium.io"]
 
 

@@ -24,9 +24,9 @@ from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess, KubeUser
 from slinky_iac.kube.wire import Clock, Retry
 
 TOKEN = "a-secret-bearer-token"
-CRD = {
-    "metadata": {"name": "nodesets.slinky.slurm.net"},
-    "spec": {"versions": [{"name": "v1beta1", "served": True, "schema": {"openAPIV3Schema": {"properties": {"spec": {}}}}}]},
+NODESET = {
+    "metadata": {"name": "gpu", "uid": "u", "resourceVersion": "1", "creationTimestamp": "2026-11-21T04:00:00Z"},
+    "spec": {},
 }
 
 
@@ -54,7 +54,7 @@ class Api:
         self.seen.append(request.headers.get("authorization"))
         if self.seen[-1] != self.good:
             return httpx.Response(401, json={"kind": "Status", "message": "Unauthorized"})
-        return httpx.Response(200, json=CRD)
+        return httpx.Response(200, json=NODESET)
 
 
 def ask(user: KubeUser, api: Api, *, times: int = 1, step_s: float = 0.0, command: Command = run_command) -> None:
@@ -253,7 +253,7 @@ def tls_server(pki: Path) -> Iterator[tuple[str, list[object]]]:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             seen.append(self.connection.getpeercert())
-            body = json.dumps(CRD).encode()
+            body = json.dumps(NODESET).encode()
             self.send_response(200)
             self.send_header("content-length", str(len(body)))
             self.end_headers()
@@ -289,7 +289,7 @@ def certified(pki: Path) -> KubeUser:
 def test_a_client_certificate_proves_who_we_are_over_real_tls(pki: Path, tls_server: tuple[str, list[object]]) -> None:
     url, seen = tls_server
     with KubeClient(access(certified(pki), url, (pki / "ca.crt").read_bytes())) as client:
-        assert client.crd("nodesets").has("spec")
+        assert client.nodeset("slurm", "gpu").name == "gpu"
     assert "client" in str(seen[0])
 
 
@@ -300,13 +300,13 @@ def test_another_server_name_and_no_check_at_all_are_what_the_kubeconfig_says(
     whole = access(certified(pki), url, (pki / "ca.crt").read_bytes())
     for wanted in (replace(whole, tls_server_name="inner"), replace(whole, ca=None, insecure=True)):
         with KubeClient(wanted) as client:
-            assert client.crd("nodesets").has("spec")
+            assert client.nodeset("slurm", "gpu").name == "gpu"
     assert len(seen) == 2
     with (
         KubeClient(replace(whole, tls_server_name="elsewhere"), retry=Retry(tries=1)) as client,
         pytest.raises(KubeUnreachable, match="CERTIFICATE_VERIFY_FAILED"),
     ):
-        client.crd("nodesets")
+        client.nodeset("slurm", "gpu")
 
 
 def test_a_server_that_our_ca_does_not_vouch_for_is_not_spoken_to(pki: Path, tls_server: tuple[str, list[object]]) -> None:
@@ -316,7 +316,7 @@ def test_a_server_that_our_ca_does_not_vouch_for_is_not_spoken_to(pki: Path, tls
             KubeClient(access(certified(pki), url, ca), retry=Retry(tries=1)) as client,
             pytest.raises(KubeUnreachable, match="CERTIFICATE_VERIFY_FAILED"),
         ):
-            client.crd("nodesets")
+            client.nodeset("slurm", "gpu")
     assert seen == []
 
 
@@ -328,7 +328,7 @@ def test_without_the_certificate_it_demands_the_server_is_unreachable(
         KubeClient(access(KubeUser(), url, (pki / "ca.crt").read_bytes()), retry=Retry(tries=1)) as client,
         pytest.raises(KubeUnreachable, match="no answer"),
     ):
-        client.crd("nodesets")
+        client.nodeset("slurm", "gpu")
     assert seen == []
 
 

@@ -53,7 +53,7 @@ def test_what_a_pod_wrote_is_read_from_its_status() -> None:
     ended = {"terminated": {"exitCode": 0, "message": "date 17\n", "reason": "Completed"}}
     seen = client_of(httpx.Response(200, json=pod(phase="Succeeded", containerStatuses=[{"state": ended}])))
     found = seen.short_pod("slurm", "p")
-    assert (found.node, found.message, found.trouble, found.ended) == ("node-1", "date 17\n", "", True)
+    assert (found.spec.node_name, found.message, found.trouble, found.ended) == ("node-1", "date 17\n", "", True)
 
 
 @pytest.mark.parametrize(

@@ -13,6 +13,7 @@ from slinky_iac.kube.short_pod import ShortPod, ShortPodClient
 from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.ask_pods import ELSEWHERE, ask_pods
 from slinky_iac.preflight.facts import PodFacts
+from tests.unit import builders
 from tests.unit.preflight.made import CTL, NOW, stack
 
 SAID = f"date {NOW}\nuid 401\nslurmd slurm 26.05.5\ntry ctl.example.org 6817 0 10.0.0.1 \n"
@@ -56,7 +57,10 @@ class FakeKube(ShortPodClient):
 
 
 def pod(phase: str, message: str = "", trouble: str = "", name: str = "p") -> ShortPod:
-    return ShortPod(name, "node-1", phase, message, trouble)
+    ended = {"name": "look", "state": {"terminated": {"message": message}}}
+    stuck = {"type": "PodScheduled", "status": "False", "message": trouble}
+    status = {"phase": phase, "containerStatuses": [ended] if message else [], "conditions": [stuck] if trouble else []}
+    return builders.read(ShortPod, {"metadata": {"name": name}, "spec": {"nodeName": "node-1"}, "status": status})
 
 
 def ask(kube: FakeKube, wait_s: float = 5) -> PodFacts:

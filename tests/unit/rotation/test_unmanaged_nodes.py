@@ -12,6 +12,7 @@ from slinky_iac.config.load import load
 from slinky_iac.errors import KubeNotFound, SlurmrestUnreachable
 from slinky_iac.rotation.cluster import Cluster
 from tests.stacks import merged
+from tests.unit import builders
 from tests.unit.rotation.world import CONFIG
 
 STACK = load(merged(CONFIG, {"nodesets": {"gpu": {"replicas": 1}}}))
@@ -58,7 +59,7 @@ def test_kubectl_in_a_pod_gets_no_passphrase(monkeypatch: pytest.MonkeyPatch) ->
         seen.append(options["env"])
         return subprocess.CompletedProcess(command, 0, "abc  /etc/slurm-jwks/slurm.jwks", "")
 
-    pod = SimpleNamespace(name="gpu-0", phase="Running", terminating=False)
+    pod = builders.pod("gpu-0")
     world = SimpleNamespace(kube=SimpleNamespace(pods_of=lambda *_: [pod]), nodeset=lambda _name: object())
     assert Cluster(STACK, world, run).pod_files() == {"gpu-0": "abc"}  # type: ignore[arg-type]
     assert not any(name.startswith("PULUMI_") for env in seen for name in env)

@@ -151,8 +151,8 @@ def test_a_job_whose_record_is_not_shown_may_hold_any_node() -> None:
     slurm = FakeSlurm(unshown={7}).add(node("g-0", "IDLE", "DRAIN"), job(7, "SUSPENDED", nodes="g-0"), *BALLAST)
     with slurm.client() as client:
         view = cluster_view(client)
-    assert [each.job_id for each in view.homeless] == [7]
-    assert "SUSPENDED, and no record" in view.homeless[0].unreadable
+    assert [each.job_id for each in view.unplaced] == [7]
+    assert "SUSPENDED, and no record" in view.unplaced[0].unreadable
 
 
 def test_an_answer_that_does_not_come_is_an_error_and_no_shorter_list() -> None:
@@ -217,4 +217,4 @@ def test_no_drained_node_is_free_in_a_look_while_a_job_is_on_it(
     with slurm.client() as client:
         view = cluster_view(client)
     busy = {each["nodes"] for each in slurm.jobs.values() if each["nodes"]} - {"g-free"}
-    assert view.homeless or busy <= view.jobs_on.keys()
+    assert view.unplaced or busy <= view.jobs_on.keys()

@@ -7,8 +7,7 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.drain.free import Busy, Free, Unknown, Verdict, verdict
-from slinky_iac.drain.observe import job_view, node_view
-from slinky_iac.drain.view import ClusterView
+from slinky_iac.drain.observation import ClusterView
 from slinky_iac.errors import (
     SlurmrestAuthError,
     SlurmrestGarbage,
@@ -25,7 +24,7 @@ OURS = names.drain_reason("dev", "gpu", "scale-in 3->1")
 def verdicts(client: SlurmrestClient, *asked: str) -> dict[str, Verdict]:
     nodes = client.nodes()
     assert nodes is not None
-    seen = ClusterView.of(map(node_view, nodes.nodes), map(job_view, client.jobs().jobs))
+    seen = ClusterView.of(nodes.nodes, client.jobs().jobs)
     return {name: verdict(name, seen, NOW) for name in asked}
 
 

@@ -9,7 +9,7 @@ from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.config.load import load
 from slinky_iac.keys.jwks import public_set as jwks
-from slinky_iac.kube.models import NodeSetState, Pod, Ref
+from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.status import facts as state_facts
@@ -146,23 +146,12 @@ def worker(name: str, state: str = "IDLE", reason: str = "", user: str = "", **m
 
 
 def pod(nodeset: str, index: int, **more: Any) -> Pod:
-    plain: dict[str, Any] = {
-        "name": f"slurm-worker-{nodeset}-{index}", "uid": f"u{index}", "node_name": f"k{index}",
-        "hostname": f"{nodeset}-{index}", "host_network": False, "phase": "Running", "ready": True, "terminating": False,
-        "annotations": {}, "index": index, "slurm_states": frozenset(), "slurm_reason": "", "created": NOW - HOUR,
-        "ready_since": NOW - HOUR, "resource_version": "1",
-    }  # fmt: skip
-    return Pod(**{**plain, **more})
+    at = {"created": NOW - HOUR, "ready_changed": NOW - HOUR}
+    return builders.pod(f"slurm-worker-{nodeset}-{index}", ordinal=index, slurm_node=f"{nodeset}-{index}", **at | more)
 
 
 def nodeset(name: str, replicas: int, *pods: Pod) -> Answer[SeenNodeSet]:
-    state = NodeSetState(
-        name=f"slurm-worker-{name}", uid="u", resource_version="1", generation=1, observed_generation=1, deleting=False,
-        replicas_spec=replicas, replicas_status=len(pods), updated=len(pods), ready=len(pods), available=len(pods), hash="h",
-        slurm_idle=0, slurm_allocated=0, slurm_down=0, slurm_drain=0, controller_ref=Ref("slurm"),
-        update_strategy="RollingUpdate", scaling_mode="StatefulSet", selector="x",
-    )  # fmt: skip
-    return Answer(SeenNodeSet(state, pods), 5)
+    return Answer(SeenNodeSet(builders.nodeset(f"slurm-worker-{name}", replicas, updated=len(pods)), pods), 5)
 
 
 def job(number: int, *nodes: str, user: str = "alice", **more: Any) -> Job:

@@ -26,7 +26,7 @@ from slinky_iac.errors import (
 from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.raw import fingerprint
-from slinky_iac.kube.models import SecretState
+from slinky_iac.kube.resources import Secret
 from slinky_iac.status import ask
 from slinky_iac.status.key_places import KeyPlace
 from slinky_iac.status.model import Answer, Fence
@@ -49,7 +49,7 @@ WRITES = {
 
 
 ENTRIES = ("slurm.key", "jwt_hs256.key")
-SECRET = SecretState({name: b"raw bytes of a key" for name in ENTRIES}, 1_799_000_000, {})
+SECRET = builders.secret({name: b"raw bytes of a key" for name in ENTRIES}, 1_799_000_000)
 
 
 class Asked:
@@ -257,10 +257,10 @@ class Kube:
     def __init__(self, secrets: dict[str, dict[str, bytes]], maps: dict[str, dict[str, str]]) -> None:
         self.secrets, self.maps = secrets, maps
 
-    def secret(self, _namespace: str, name: str) -> SecretState:
+    def secret(self, _namespace: str, name: str) -> Secret:
         if name not in self.secrets:
             raise KubeNotFound(f"Secret {name}: it isn't there")
-        return SecretState(self.secrets[name], 1_000, dict.fromkeys(self.secrets[name], 2_000))
+        return builders.secret(self.secrets[name], 1_000, 2_000)
 
     def secret_entry(self, namespace: str, name: str, entry: str) -> bytes:
         return self.secret(namespace, name).data[entry]

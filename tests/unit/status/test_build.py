@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from slinky_iac import external_keys
-from slinky_iac.kube.models import SecretState
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.status.ask import _key
 from slinky_iac.status.build import status
@@ -336,7 +335,7 @@ def of_a_store(raw: bytes, **more: Any) -> Key:
     stack = [each for each in resources() if each["type"] != "pulumi:pulumi:Stack"]
     found = facts("prod", [*stack, {"type": EXTERNAL_KEY, "outputs": record}])
     place = next(each for each in found.keys if each.name == "slurm.key")
-    secret = SecretState({"slurm.key": raw}, NOW - 30 * 24 * HOUR, {"slurm.key": NOW - 3 * 24 * HOUR})
+    secret = builders.secret({"slurm.key": raw}, NOW - 30 * 24 * HOUR, NOW - 3 * 24 * HOUR)
     session = SimpleNamespace(kube=SimpleNamespace(secret=lambda *_: secret))
     seen = answers(keys={"slurm.key": Answer(_key(session, place), 1)}, **more)  # type: ignore[arg-type]
     return next(key for key in status(found, seen).keys if key.name == "slurm.key")

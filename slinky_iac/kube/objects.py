@@ -1,0 +1,393 @@
+"""Kubernetes' and slurm-operator's objects as the API server writes them, read straight from its JSON, frozen, by their own
+names (``pod.metadata.name``); what this program derives from them is a property.
+
+Sources: slurm-operator ``api/v1beta1/*_types.go``, ``well_known.go``, ``internal/controller/nodeset/utils/utils.go`` (node
+names), ``slurmcontrol.go`` (pod conditions). Fields without a default must be there; others not read here are ignored.
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from functools import cached_property
+from typing import Annotated, Any, Final, TypeVar
+
+import msgspec
+from msgspec import Meta, Struct
+from msgspec.structs import replace
+
+from slinky_iac import names
+from slinky_iac.errors import KubeError
+from slinky_iac.text import one_line
+
+CONDITION_PREFIX: Final = "SlurmNodeState"
+"""NOTE: pod conditions set by the operator: ``SlurmNodeStateDrain`` and the like, from its own (cached) look at Slurm."""
+REVISION_LABEL: Final = "controller.kubernetes.io/hash"
+"""NOTE: set by the operator (its copy of Kubernetes' history package, ControllerRevisionHashLabel)."""
+_COST: Final = re.compile(r"0|[1-9][0-9]{0,9}|-[0-9]{1,20}", re.ASCII)
+Read = TypeVar("Read")
+Text = Annotated[str, Meta(min_length=1)]
+Moment = Annotated[datetime, Meta(tz=True)]
+
+
+class Wire(Struct, frozen=True, rename="camel"):
+    """Base of what is read: types are never bent to fit, and unknown fields are ignored."""
+
+
+def read(body: bytes, kind: type[Read], what: str) -> Read:
+    """``body`` as ``kind``. Raises :class:`KubeError` (never quoting the body) where it is something else."""
+    try:
+        return msgspec.json.decode(body, type=kind)
+    except (ValueError, RecursionError) as error:
+        said = one_line(str(error)) if isinstance(error, msgspec.MsgspecError) else type(error).__name__
+        raise KubeError(
+            f"{what}: the answer isn't what Kubernetes documents ({said}): nothing concluded from it", status=200
+        ) from None
+
+
+def seconds(moment: datetime | None) -> int | None:
+    """Seconds since 1970."""
+    return None if moment is None else int(moment.timestamp())
+
+
+class OwnerReference(Wire, frozen=True):
+    """Who made an object."""
+
+    uid: str
+    controller: bool = False
+
+
+class ManagedFields(Wire, frozen=True):
+    """Who set which fields, and when last."""
+
+    time: Moment | None = None
+    fields_v1: dict[str, Any] = {}
+
+
+class ObjectMeta(Wire, frozen=True, kw_only=True):
+    """metadata of any object."""
+
+    name: Text
+    uid: Text
+    namespace: str = ""
+    labels: dict[str, str] = {}
+    annotations: dict[str, str] = {}
+    creation_timestamp: Moment | None = None
+    deletion_timestamp: str | None = None
+    generation: int = 0
+
+    @property
+    def created(self) -> int | None:
+        """When it was made, in seconds since 1970."""
+        return seconds(self.creation_timestamp)
+
+
+class PartialObjectMetadata(Wire, frozen=True):
+    """An object of any kind: what it is called, which one it is, and who made it; never what it holds."""
+
+    metadata: ObjectMeta
+
+
+class PartialObjectMetadataList(Wire, frozen=True):
+    """Without a single one the API server says null where it is asked for metadata only."""
+
+    items: tuple[PartialObjectMetadata, ...] | None
+
+
+class WrittenMeta(ObjectMeta, frozen=True, kw_only=True):
+    """metadata of an object that is written to, exactly as it was looked at."""
+
+    resource_version: Text
+    creation_timestamp: Moment
+    owner_references: tuple[OwnerReference, ...] = ()
+
+
+class Condition(Wire, frozen=True):
+    """One of a pod's conditions."""
+
+    type: str
+    status: str
+    message: str = ""
+    last_transition_time: Moment | None = None
+
+
+class Waiting(Wire, frozen=True):
+    """Why a container doesn't run yet."""
+
+    reason: str = ""
+    message: str = ""
+
+
+class Terminated(Wire, frozen=True):
+    """How a container ended."""
+
+    reason: str = ""
+    message: str = ""
+    exit_code: int = 0
+
+
+class ContainerState(Wire, frozen=True):
+    """A container's state."""
+
+    waiting: Waiting | None = None
+    terminated: Terminated | None = None
+
+
+class ContainerStatus(Wire, frozen=True):
+    """A container."""
+
+    name: str = ""
+    state: ContainerState = ContainerState()
+
+
+class PodSpec(Wire, frozen=True):
+    """Where a pod runs, and under which name."""
+
+    node_name: str = ""
+    """Kubernetes node; empty while unscheduled."""
+    hostname: str = ""
+    host_network: bool = False
+
+
+class PodStatus(Wire, frozen=True):
+    """How a pod is."""
+
+    phase: str = "Unknown"
+    reason: str = ""
+    message: str = ""
+    conditions: tuple[Condition, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(Wire, frozen=True, dict=True):
+    """One pod, terminating and failed ones included (the operator counts them all)."""
+
+    metadata: WrittenMeta
+    spec: PodSpec
+    status: PodStatus = PodStatus()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def created(self) -> int:
+        """When it was made, in seconds since 1970."""
+        return int(self.metadata.creation_timestamp.timestamp())
+
+    @property
+    def terminating(self) -> bool:
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def scheduled(self) -> bool:
+        """Kubernetes has given it a node."""
+        return self.spec.node_name != ""
+
+    @property
+    def slurm_node(self) -> str:
+        """The Slurm node that this pod's slurmd registers as (operator's utils.go, GetNodeName)."""
+        return self.spec.node_name if self.spec.host_network else self.spec.hostname or self.name
+
+    @cached_property
+    def ordinal(self) -> int:
+        """Its number in the NodeSet; -1 for one without, as in DaemonSet mode."""
+        text = self.metadata.labels.get(names.LABEL_POD_INDEX, self.name.rpartition("-")[2])
+        return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else -1
+
+    @cached_property
+    def ready(self) -> bool:
+        return any(each.type == "Ready" and each.status == "True" for each in self.status.conditions)
+
+    @cached_property
+    def healthy(self) -> bool:
+        """Scheduled, running and ready: the pods that the operator ranks last (ActivePods.Less steps 1 to 3)."""
+        return self.scheduled and self.status.phase == "Running" and self.ready
+
+    @cached_property
+    def ready_changed(self) -> int | None:
+        """Last change of the Ready condition, to either side: how long a pod has been *un*ready, too."""
+        return next((seconds(each.last_transition_time) for each in self.status.conditions if each.type == "Ready"), None)
+
+    @cached_property
+    def slurm_states(self) -> frozenset[str]:
+        """Its node's states in the operator's own look at Slurm, up to 30 s old: ``{"IDLE", "NOT_RESPONDING"}``."""
+        return frozenset(map(_slurm_name, self._operator_saw))
+
+    @property
+    def slurm_reason(self) -> str:
+        """The drain reason in that look."""
+        drain = self._operator_saw.get("Drain")
+        return "" if drain is None else drain.message
+
+    @property
+    def _operator_saw(self) -> dict[str, Condition]:
+        found = (each for each in self.status.conditions if each.status == "True" and each.type.startswith(CONDITION_PREFIX))
+        return {each.type.removeprefix(CONDITION_PREFIX): each for each in found}
+
+    def annotated(self, key: str, text: str) -> Pod:
+        """The pod as it will be with this annotation."""
+        annotations = {**self.metadata.annotations, key: text}
+        return replace(self, metadata=replace(self.metadata, annotations=annotations))
+
+    @property
+    def revision(self) -> str:
+        """Which template made it: the NodeSet's :attr:`NodeSet.revision` where it is up to date."""
+        return self.metadata.labels.get(REVISION_LABEL, "")
+
+    @property
+    def gate(self) -> str:
+        """Our owner tag as written, ``""`` when absent."""
+        return self.metadata.annotations.get(names.ANNOTATION_GATE, "")
+
+    @property
+    def cost_text(self) -> str | None:
+        """``pod-deletion-cost`` as written, None when absent: what a cancel puts back."""
+        return self.metadata.annotations.get(names.ANNOTATION_DELETION_COST)
+
+    @cached_property
+    def deletion_cost(self) -> int:
+        """``pod-deletion-cost`` as the operator reads it: 0 when absent or no int32."""
+        return read_cost(self.cost_text)
+
+    @property
+    def cordon(self) -> bool:
+        """``pod-cordon`` is true."""
+        return read_flag(self.metadata.annotations.get(names.ANNOTATION_POD_CORDON))
+
+    @cached_property
+    def deadline(self) -> int | None:
+        """``pod-deadline``, written by the operator from the jobs' ends. None when absent, or where it can't be read, which
+        the operator takes for none too."""
+        text = self.metadata.annotations.get(names.ANNOTATION_POD_DEADLINE)
+        try:
+            moment = datetime.fromisoformat(text or "")
+        except ValueError:
+            return None
+        return seconds(moment) if moment.tzinfo is not None else None
+
+    @property
+    def trouble(self) -> str:
+        """Why it doesn't run, in Kubernetes' words: containers that wait or ended in error, or no node."""
+        found = []
+        for each in (*self.status.init_container_statuses, *self.status.container_statuses):
+            waiting, ended = each.state.waiting, each.state.terminated
+            if waiting is not None and waiting.reason not in ("", "ContainerCreating", "PodInitializing"):
+                found.append(f"{each.name}: {waiting.reason}{f' ({waiting.message[:200]})' if waiting.message else ''}")
+            elif ended is not None and ended.exit_code:
+                found.append(f"{each.name}: {ended.reason or 'ended'} with exit code {ended.exit_code}")
+        unscheduled = [c.message for c in self.status.conditions if c.type == "PodScheduled" and c.status == "False"]
+        return "; ".join([*found, *(text[:200] for text in unscheduled if text)])
+
+
+class ListMeta(Wire, frozen=True):
+    """metadata of a page."""
+
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class PodList(Wire, frozen=True):
+    """One page of pods."""
+
+    items: tuple[Pod, ...]
+    metadata: ListMeta = ListMeta()
+
+
+class UpdateStrategy(Wire, frozen=True):
+    """How pods of an earlier template are replaced."""
+
+    type: str = "RollingUpdate"
+
+
+class OwnPartition(Wire, frozen=True):
+    """Whether slurmctld in Kubernetes has a partition for the NodeSet, which goes with it."""
+
+    enabled: bool = False
+
+
+class NodeSetSpec(Wire, frozen=True):
+    """What is asked of a NodeSet."""
+
+    replicas: int = 1
+    update_strategy: UpdateStrategy = UpdateStrategy()
+    partition: OwnPartition = OwnPartition()
+
+
+class NodeSetStatus(Wire, frozen=True):
+    """What the operator has seen of a NodeSet."""
+
+    replicas: int = 0
+    updated_replicas: int = 0
+    observed_generation: int = 0
+    node_set_hash: str = ""
+    selector: str = ""
+
+
+class NodeSet(Wire, frozen=True):
+    """slurm-operator's NodeSet."""
+
+    metadata: WrittenMeta
+    spec: NodeSetSpec
+    status: NodeSetStatus = NodeSetStatus()
+
+    @property
+    def name(self) -> str:
+        return self.metadata.name
+
+    @property
+    def deleting(self) -> bool:
+        """It has a deletion timestamp."""
+        return self.metadata.deletion_timestamp is not None
+
+    @property
+    def observed(self) -> bool:
+        """The operator has seen the last change."""
+        return self.metadata.generation == self.status.observed_generation
+
+    @property
+    def revision(self) -> str:
+        """Which template new pods are made from, of the generation that was observed; ``""`` where not known."""
+        return self.status.node_set_hash
+
+    @property
+    def on_delete(self) -> bool:
+        """Old pods are no sign of a rollout."""
+        return self.spec.update_strategy.type == "OnDelete"
+
+    @property
+    def frozen(self) -> str | None:
+        """Text of the annotation that forbids changes, None when absent."""
+        return self.metadata.annotations.get(names.ANNOTATION_FREEZE)
+
+    @property
+    def permitted(self) -> bool:
+        """A gate has permitted a number or the deletion, and nothing was written since: the fence in the API server still
+        lets it through."""
+        return names.permit_holds(self.metadata.annotations.get(names.ANNOTATION_PERMIT, ""), self.metadata.generation)
+
+    @property
+    def template(self) -> str:
+        """Digest of its template as this program rendered it; ``""`` in NodeSets of releases that did not write it."""
+        return self.metadata.annotations.get(names.ANNOTATION_TEMPLATE, "")
+
+    def rolling(self, pods: int) -> bool:
+        """Whether a rolling update is on: fewer up-to-date pods than pods."""
+        return not self.on_delete and self.status.updated_replicas < min(pods, self.spec.replicas)
+
+
+def read_cost(text: str | None) -> int:
+    """A deletion cost annotation as the operator reads it (GetNumberFromAnnotations): an int32, and 0 for all else, so
+    for ``+3`` and ``007`` too."""
+    cost = int(text) if text is not None and _COST.fullmatch(text) else 0
+    return cost if -(1 << 31) <= cost < 1 << 31 else 0
+
+
+def read_flag(text: str | None) -> bool:
+    """A boolean annotation as the operator reads it (Go's strconv.ParseBool)."""
+    return text in {"1", "t", "T", "true", "True", "TRUE"}
+
+
+def _slurm_name(camel: str) -> str:
+    """``NotResponding`` as Slurm writes it: ``NOT_RESPONDING``."""
+    return "".join(f"_{c}" if c.isupper() and at else c.upper() for at, c in enumerate(camel))

@@ -1,0 +1,235 @@
+"""Other objects of Kubernetes and its operators, as far as they are asked for here; see :mod:`slinky_iac.kube.objects`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import msgspec
+
+from slinky_iac.kube.objects import ManagedFields, Moment, ObjectMeta, Wire, seconds
+
+ADMISSION: Final = {
+    "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
+    "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings",
+}
+"""Where each kind is served."""
+
+
+class SecretMeta(Wire, frozen=True):
+    """When a Secret and its entries were written."""
+
+    creation_timestamp: Moment | None = None
+    managed_fields: tuple[ManagedFields, ...] = ()
+
+
+class SecretAge(Wire, frozen=True):
+    """A Secret, without its entries."""
+
+    metadata: SecretMeta = SecretMeta()
+
+
+class Secret(Wire, frozen=True):
+    """A Secret. Its entries stand in no message, nor in ``repr``."""
+
+    metadata: SecretMeta = SecretMeta()
+    data: dict[str, bytes] = {}
+
+    def __repr__(self) -> str:
+        return f"Secret({sorted(self.data)})"
+
+    @property
+    def created(self) -> int | None:
+        """When it was made, in seconds since 1970; None where the API server doesn't say."""
+        return seconds(self.metadata.creation_timestamp)
+
+    def written(self, entry: str) -> int | None:
+        """When whoever owns ``entry`` last changed anything of theirs in the Secret: the entry is at least as old.
+
+        Field managers say so (Kubernetes, "Server-Side Apply", ``managedFields[].time``); None where none owns the entry.
+        """
+        times = [
+            int(each.time.timestamp())
+            for each in self.metadata.managed_fields
+            if each.time is not None and f"f:{entry}" in (each.fields_v1.get("f:data") or {})
+        ]
+        return max(times, default=None)
+
+
+class ConfigMap(Wire, frozen=True):
+    """A ConfigMap's texts, by entry."""
+
+    data: dict[str, str] = {}
+
+
+def config_map_apply(name: str, data: Mapping[str, str], owner: str) -> dict[str, Any]:
+    """A ConfigMap of ours as a request: body, parameters and headers of a server-side apply."""
+    meta = {"name": name, "labels": {"app.kubernetes.io/managed-by": "slinky-iac"}}
+    return {
+        "json": {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": dict(data)},
+        "params": {"fieldManager": owner, "force": "true"},
+        "headers": {"content-type": "application/apply-patch+yaml"},
+    }
+
+
+class LoadBalancerIngress(Wire, frozen=True):
+    """Where a load balancer takes connections; empty for one that gave a name."""
+
+    ip: str = ""
+
+
+class LoadBalancer(Wire, frozen=True):
+    """What a load balancer did for a Service."""
+
+    ingress: tuple[LoadBalancerIngress, ...] = ()
+
+
+class ServiceStatus(Wire, frozen=True):
+    """How a Service is."""
+
+    load_balancer: LoadBalancer = LoadBalancer()
+
+
+class Service(Wire, frozen=True):
+    """A Service."""
+
+    status: ServiceStatus = ServiceStatus()
+
+    @property
+    def address(self) -> str | None:
+        """The first IP address that a load balancer gave it, None where there is none (yet)."""
+        return next((each.ip for each in self.status.load_balancer.ingress if each.ip), None)
+
+
+class Container(Wire, frozen=True):
+    """A container of a template."""
+
+    image: str = ""
+
+
+class TemplateSpec(Wire, frozen=True):
+    """spec of a template's pods."""
+
+    containers: tuple[Container, ...] = ()
+
+
+class Template(Wire, frozen=True):
+    """A Deployment's template."""
+
+    spec: TemplateSpec = TemplateSpec()
+
+
+class DeploymentSpec(Wire, frozen=True):
+    """What is asked of a Deployment."""
+
+    template: Template = Template()
+
+
+class DeploymentStatus(Wire, frozen=True):
+    """How a Deployment is."""
+
+    available_replicas: int = 0
+
+
+class Deployment(Wire, frozen=True):
+    """Only what tells whether it serves, and from which images."""
+
+    spec: DeploymentSpec = DeploymentSpec()
+    status: DeploymentStatus = DeploymentStatus()
+
+
+class ControllerSpec(Wire, frozen=True):
+    """What is asked of a Controller."""
+
+    extra_conf: str = ""
+    """The tail of slurm.conf that it was given."""
+
+
+class Controller(Wire, frozen=True):
+    """slurm-operator's Controller."""
+
+    metadata: ObjectMeta
+    spec: ControllerSpec
+
+
+class ControllerList(Wire, frozen=True):
+    """All Controllers."""
+
+    items: tuple[Controller, ...]
+
+
+class ScaleTarget(Wire, frozen=True):
+    """Whose replicas an autoscaler writes."""
+
+    name: str
+    kind: str = "Deployment"
+    api_version: str = ""
+
+
+class ScalerSpec(Wire, frozen=True):
+    """What is asked of an autoscaler."""
+
+    scale_target_ref: ScaleTarget
+
+
+class Scaler(Wire, frozen=True):
+    """A HorizontalPodAutoscaler (autoscaling/v2) or a ScaledObject (keda.sh/v1alpha1)."""
+
+    metadata: ObjectMeta
+    spec: ScalerSpec
+
+    def scales(self, nodeset: str, group: str) -> bool:
+        """Whether it writes the replicas of this NodeSet."""
+        target = self.spec.scale_target_ref
+        return (target.kind, target.name, target.api_version.partition("/")[0]) == ("NodeSet", nodeset, group)
+
+
+class ScalerList(Wire, frozen=True):
+    """All of one kind in a namespace."""
+
+    items: tuple[Scaler, ...]
+
+
+class Admission(Wire, frozen=True):
+    """A ValidatingAdmissionPolicy or its binding: the spec as it is, to be compared whole."""
+
+    spec: dict[str, Any]
+
+
+class ApiResource(Wire, frozen=True):
+    """One resource of an API group."""
+
+    name: str
+
+
+class ApiResourceList(Wire, frozen=True):
+    """The resources of one version of an API group."""
+
+    resources: tuple[ApiResource, ...]
+
+
+class ApiGroupList(Wire, frozen=True):
+    """All API groups."""
+
+    groups: tuple[ApiResource, ...]
+
+
+class Version(Wire, frozen=True):
+    """GET /version: what the API server is."""
+
+    git_version: str = ""
+
+
+class Status(Wire, frozen=True):
+    """Kubernetes' own error."""
+
+    kind: str = ""
+    message: str = ""
+
+
+def status_of(content: bytes) -> Status:
+    """The error in an answer; an empty one where it isn't Kubernetes' own."""
+    try:
+        return msgspec.json.decode(content, type=Status)
+    except (ValueError, RecursionError):
+        return Status()
