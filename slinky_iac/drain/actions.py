@@ -22,7 +22,7 @@ class SetCosts:
 
 
 @dataclass(frozen=True)
-class Nudge:
+class TriggerSync:
     """Touch a pod's tag so that the operator looks now: its informer enqueues the NodeSet on any change of a pod
     (eventhandler_pod.go), and a sync begins with a fresh list of nodes (RefreshNodeCache). Saves up to 30 s."""
 
@@ -74,7 +74,7 @@ class Undrain:
 
 
 @dataclass(frozen=True)
-class Reword:
+class SetReason:
     """Reason-only update of nodes that carry our reason: those that stay DOWN after our UNDRAIN, and those that an earlier
     run drained, which get this run's reason."""
 
@@ -177,14 +177,14 @@ class Stop:
 
 Step = (
     SetCosts
-    | Nudge
+    | TriggerSync
     | Drain
     | RenewHold
     | CordonAnnotate
     | Release
     | RevokePermit
     | Undrain
-    | Reword
+    | SetReason
     | Resume
     | ClosePartitions
     | SetReplicas

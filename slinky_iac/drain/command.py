@@ -62,7 +62,7 @@ def _plan(arguments: argparse.Namespace) -> None:
     if not found:
         print("no NodeSet of this stack is up, so a removal waits for nobody")
     for plan in found:
-        print(f"{plan.nodeset}: {_counted(plan.give_up, 'node')}")
+        print(f"{plan.nodeset}: {_counted(plan.removes, 'node')}")
         for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
             print(f"    {line}")
 

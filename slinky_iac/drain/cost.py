@@ -1,4 +1,4 @@
-"""What giving up a pod costs, and the cheapest choice of pods.
+"""What removing a pod costs, and the cheapest choice of pods.
 
 **The stated cost** of a set of pods, compared in this order (smaller is better):
 
@@ -47,12 +47,12 @@ _SYSTEM_REASONS: Final = (
 
 
 class Kind(IntEnum):
-    """What Slurm knows of a pod's node, in the order in which it is given up."""
+    """What Slurm knows of a pod's node, in the order in which it is selected."""
 
     LEAVING = 0
     """The pod is being deleted already."""
     OURS = 1
-    """We have drained it before: the choice is kept, so that drains don't wander."""
+    """We have drained it before: the choice is retained, so that drains don't wander."""
     UNREGISTERED = 2
     """slurmctld has no record of it: no job can be there."""
     DOWN = 3
@@ -75,7 +75,7 @@ Key = tuple[int, bool, int, int]
 
 @dataclass(frozen=True)
 class Candidate:
-    """One pod and what giving it up means."""
+    """One pod and what its removal means."""
 
     pod: Pod
     kind: Kind
@@ -126,27 +126,27 @@ def assess(pods: Iterable[Pod], cluster: ClusterView, now: int, owner: Owner) ->
 
 
 def choose(candidates: Sequence[Candidate], target: int) -> tuple[Candidate, ...]:
-    """The cheapest pods to give up for ``target`` to be left, in the order in which to give them up.
+    """The cheapest pods to remove  for ``target`` to be left, in the order in which to remove them .
 
     Whole classes that the operator takes before all others come first; of the class that the cut divides, the set with
     the smallest stated cost.
     """
     wanted = len(candidates) - target
-    chosen: list[Candidate] = []
+    selected: list[Candidate] = []
     by_class: dict[Class, list[Candidate]] = {}
     for candidate in candidates:
         by_class.setdefault(class_of(candidate.pod), []).append(candidate)
     for _, group in sorted(by_class.items()):
-        if wanted <= len(chosen):
+        if wanted <= len(selected):
             break
-        paid = {each.holder for each in chosen}
-        chosen.extend(_cheapest(group, wanted - len(chosen), paid))
-    return tuple(chosen)
+        paid = {each.holder for each in selected}
+        selected.extend(_cheapest(group, wanted - len(selected), paid))
+    return tuple(selected)
 
 
-def stated_cost(chosen: Iterable[Candidate]) -> tuple[tuple[Key, ...], int]:
+def stated_cost(selected: Iterable[Candidate]) -> tuple[tuple[Key, ...], int]:
     """The cost that :func:`choose` makes smallest."""
-    members = tuple(chosen)
+    members = tuple(selected)
     keys = tuple(sorted((member.key for member in members), reverse=True))
     return keys, len({member.holder for member in members} - {None})
 

@@ -24,7 +24,7 @@ MAX_JOBS_OF_A_NODE = 16
 
 
 def plan_props(plan: DrainPlan) -> dict[str, Any]:
-    """The plan as flat JSON: what is given up, whose jobs are waited for, until when, and what stands in the way."""
+    """The plan as flat JSON: what is selected, whose jobs are waited for, until when, and what stands in the way."""
     jobs = plan.jobs
     return {
         "schema": SCHEMA,
@@ -32,7 +32,7 @@ def plan_props(plan: DrainPlan) -> dict[str, Any]:
         "from": plan.current,
         "to": plan.target,
         "known": plan.known,
-        "nodes": [node_props(each) for each in plan.chosen],
+        "nodes": [node_props(each) for each in plan.selected],
         "jobs": [job_props(job) for job in jobs[:MAX_JOBS]],
         "jobs_total": len(jobs),
         "free_at": when(plan.free_at if plan.known else None),
@@ -47,7 +47,7 @@ def when(free_at: int | None) -> str:
 
 
 def node_props(each: Candidate) -> dict[str, Any]:
-    """One node that is given up."""
+    """One node that is selected."""
     return {
         "node": each.pod.slurm_node,
         "pod": each.pod.name,
@@ -72,9 +72,9 @@ def job_props(job: Job) -> dict[str, Any]:
 
 
 def lines(plan: DrainPlan) -> tuple[str, ...]:
-    """One line a node that is given up, for people."""
+    """One line a node that is selected, for people."""
     shown = []
-    for each in plan.chosen:
+    for each in plan.selected:
         jobs = ", ".join(f"{job.label} of {job.user_name or 'unknown'}" for job in each.jobs[:4]) or "no job"
         known = f"until {iso(each.end)}" if each.jobs else "free now"
         until = "of no known end" if each.unforeseen else known
@@ -101,10 +101,10 @@ class NodeStatus:
 def status_of(settings: GateSettings, seen: Observation) -> tuple[NodeStatus, ...]:
     """What one look says about drains and marks on a NodeSet's pods, ours and others'."""
     rows: list[NodeStatus] = []
-    strangers = {pod.name for pod in foreign_tags(seen.pods, settings.owner)}
+    foreign = {pod.name for pod in foreign_tags(seen.pods, settings.owner)}
     for pod in seen.pods:
         record = seen.cluster.nodes.get(pod.slurm_node) if seen.cluster is not None else None
-        marked = tag_of(pod, settings.owner) is not None or pod.name in strangers
+        marked = tag_of(pod, settings.owner) is not None or pod.name in foreign
         if not marked and (record is None or not record.drained_or_draining):
             continue
         jobs = seen.cluster.jobs(pod.slurm_node) if seen.cluster is not None else ()

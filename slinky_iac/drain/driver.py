@@ -210,7 +210,7 @@ def in_words(step: Step) -> str:
         return f"writing replicas: {step.replicas}"
     words = {
         "SetCosts": "marking the pods that go",
-        "Nudge": "making the operator look",
+        "TriggerSync": "making the operator look",
         "Drain": "draining",
         "RenewHold": "renewing the hold",
         "CordonAnnotate": "cordoning the pods",
@@ -218,7 +218,7 @@ def in_words(step: Step) -> str:
         "RevokePermit": "taking an unused permission back",
         "Undrain": "returning nodes",
         "Resume": "returning what earlier pods left behind",
-        "Reword": "writing the reason of",
+        "SetReason": "writing the reason of",
         "DeleteNodeSet": "deleting the NodeSet; its pods",
         "DeletePod": "deleting, so that the operator makes a new one",
         "ClosePartitions": "closing partitions",

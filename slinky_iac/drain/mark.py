@@ -17,10 +17,10 @@ from slinky_iac.drain.settings import Owner
 from slinky_iac.kube.objects import Pod
 
 BASE_COST: Final = -1_000_000_000
-"""Deletion cost of pods we give up; lower still where a kept pod has been given so low a cost by somebody."""
+"""Deletion cost of pods that we select; lower still where a retained pod has been given so low a cost by somebody."""
 
 
-NUDGE_EVERY_S: Final = 10
+TRIGGER_EVERY_S: Final = 10
 ANSWER_S: Final = 5
 """How long after a nudge the operator's look may be expected: two of its syncs, of a second each, and some."""
 
@@ -94,15 +94,15 @@ def foreign_tags(pods: Iterable[Pod], owner: Owner) -> tuple[Pod, ...]:
     return tuple(pod for pod in pods if pod.gate and tag_of(pod, owner) is None)
 
 
-def cost_below(kept: Iterable[Pod]) -> int | None:
-    """A cost under that of every kept pod; None when one has the lowest there is."""
-    lowest = min((pod.deletion_cost for pod in kept), default=0)
+def cost_below(retained: Iterable[Pod]) -> int | None:
+    """A cost under that of every retained pod; None when one has the lowest there is."""
+    lowest = min((pod.deletion_cost for pod in retained), default=0)
     cost = min(BASE_COST, lowest - 1)
     return cost if cost >= INT32_MIN else None
 
 
 def mark(pod: Pod, owner: Owner, cost: int) -> Mark:
-    """The mark that ``pod`` must carry; a cost found before our first mark is remembered, and kept over renewals."""
+    """The mark that ``pod`` must carry; a cost found before our first mark is remembered, and retained over renewals."""
     tag = tag_of(pod, owner)
     if tag is None:
         ours = pod.cost_text == str(cost)  # somebody took the tag and left the cost: not a value to put back
@@ -123,15 +123,15 @@ def signalled(pod: Pod, owner: Owner, at: int) -> Mark | None:
     return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, signal_at=at).text())
 
 
-def nudged(pod: Pod, owner: Owner, at: int) -> Mark | None:
+def triggered(pod: Pod, owner: Owner, at: int) -> Mark | None:
     """The mark of ``pod`` with the time of a nudge; None where it was nudged a moment ago, or isn't marked by us."""
     tag = tag_of(pod, owner)
-    if tag is None or (tag.nudged_at is not None and tag.nudged_at > at - NUDGE_EVERY_S):
+    if tag is None or (tag.nudged_at is not None and tag.nudged_at > at - TRIGGER_EVERY_S):
         return None
     return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, nudged_at=at).text())
 
 
-def just_nudged(pod: Pod, owner: Owner, at: int) -> bool:
+def just_triggered(pod: Pod, owner: Owner, at: int) -> bool:
     """Whether the operator was told to look at ``pod`` so lately that its answer is on its way."""
     tag = tag_of(pod, owner)
     return tag is not None and tag.nudged_at is not None and tag.nudged_at > at - ANSWER_S

@@ -40,64 +40,64 @@ class DrainPlan:
     nodeset: str
     current: int
     target: int
-    give_up: int
+    removes: int
     """Pods that the operator will delete: all that exist, failed and terminating included, over the target."""
-    chosen: tuple[Candidate, ...] = ()
-    """Pods given up, in the order in which they are. Empty when Slurm could not be asked."""
-    kept: tuple[Candidate, ...] = ()
+    selected: tuple[Candidate, ...] = ()
+    """Pods selected, in the order in which they are. Empty when Slurm could not be asked."""
+    retained: tuple[Candidate, ...] = ()
     blocks: tuple[Finding, ...] = ()
     """What forbids the scale-in as things stand; nothing is drained while there is one."""
     warnings: tuple[Finding, ...] = ()
     deletion_cost: int | None = None
-    """Set on every chosen pod, so that the operator deletes exactly these."""
+    """Set on every selected pod, so that the operator deletes exactly these."""
     known: bool = True
     """False when Slurm could not be asked: then nothing is claimed about nodes and jobs."""
 
     @property
     def jobs(self) -> tuple[Job, ...]:
-        """Distinct jobs on the chosen nodes, by id."""
-        distinct = {job.job_id: job for candidate in self.chosen for job in candidate.jobs}
+        """Distinct jobs on the selected nodes, by id."""
+        distinct = {job.job_id: job for candidate in self.selected for job in candidate.jobs}
         return tuple(job for _, job in sorted(distinct.items()))
 
     @property
     def unforeseen(self) -> bool:
-        """Whether nobody can say of a chosen node when it is free."""
-        return any(candidate.unforeseen for candidate in self.chosen)
+        """Whether nobody can say of a selected node when it is free."""
+        return any(candidate.unforeseen for candidate in self.selected)
 
     @property
     def free_at(self) -> int | None:
-        """When all chosen nodes are expected to be free: None when nobody can say, 0 when they are now."""
-        return None if self.unforeseen else max((candidate.end for candidate in self.chosen), default=0)
+        """When all selected nodes are expected to be free: None when nobody can say, 0 when they are now."""
+        return None if self.unforeseen else max((candidate.end for candidate in self.selected), default=0)
 
 
 def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainPolicy, owner: Owner) -> DrainPlan:
     """The plan for lowering ``state.spec.replicas`` to ``target``; without an answer from Slurm it holds counts only."""
     pods, cluster = seen.pods, seen.cluster
-    give_up = max(len(pods) - target, 0)
+    removes = max(len(pods) - target, 0)
     blocks = list(state_blocks(seen, state, owner))
     warnings = [*_count_warnings(pods, state, target)]
-    chosen: tuple[Candidate, ...] = ()
-    kept: tuple[Candidate, ...] = ()
+    selected: tuple[Candidate, ...] = ()
+    retained: tuple[Candidate, ...] = ()
     cost = None
     if cluster is None:
-        blocks += [Finding(*each) for each in share_findings(give_up, state.spec.replicas, policy.limits)]
+        blocks += [Finding(*each) for each in share_findings(removes, state.spec.replicas, policy.limits)]
         warnings.append(_unasked(seen))
     else:
         candidates = assess(pods, cluster, seen.now, owner)
-        chosen = choose(candidates, target)
-        names_chosen = {candidate.pod.name for candidate in chosen}
-        kept = tuple(candidate for candidate in candidates if candidate.pod.name not in names_chosen)
-        cost = mark.cost_below(candidate.pod for candidate in kept)
-        blocks += _choice_blocks(chosen, kept, cost, target, seen.version)
-        blocks += [Finding(*each) for each in limit_findings(chosen, state.spec.replicas, policy.limits, seen.now)]
-        warnings += [*warnings_about(chosen, kept), *queue_warnings(cluster, chosen)]
+        selected = choose(candidates, target)
+        names_selected = {candidate.pod.name for candidate in selected}
+        retained = tuple(candidate for candidate in candidates if candidate.pod.name not in names_selected)
+        cost = mark.cost_below(candidate.pod for candidate in retained)
+        blocks += _choice_blocks(selected, retained, cost, target, seen.version)
+        blocks += [Finding(*each) for each in limit_findings(selected, state.spec.replicas, policy.limits, seen.now)]
+        warnings += [*warnings_about(selected, retained), *queue_warnings(cluster, selected)]
     return DrainPlan(
         nodeset=owner.nodeset,
         current=state.spec.replicas,
         target=target,
-        give_up=give_up,
-        chosen=chosen,
-        kept=kept,
+        removes=removes,
+        selected=selected,
+        retained=retained,
         blocks=tuple(blocks),
         warnings=tuple(warnings),
         deletion_cost=cost,
@@ -113,19 +113,19 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
     """
     blocks = list(foreign_gates(seen.pods, owner))
     warnings = list(_delays(seen.pods, state))
-    chosen: tuple[Candidate, ...] = ()
+    selected: tuple[Candidate, ...] = ()
     if seen.cluster is None:
         warnings.append(_unasked(seen))
     else:
-        chosen = choose(assess(seen.pods, seen.cluster, seen.now, owner), 0)
-        blocks += blocked_nodes(chosen)
-        warnings += [*warnings_about(chosen, ()), *queue_warnings(seen.cluster, chosen)]
+        selected = choose(assess(seen.pods, seen.cluster, seen.now, owner), 0)
+        blocks += blocked_nodes(selected)
+        warnings += [*warnings_about(selected, ()), *queue_warnings(seen.cluster, selected)]
     return DrainPlan(
         nodeset=owner.nodeset,
         current=state.spec.replicas,
         target=0,
-        give_up=len(seen.pods),
-        chosen=chosen,
+        removes=len(seen.pods),
+        selected=selected,
         blocks=tuple(blocks),
         warnings=tuple(warnings),
         known=seen.cluster is not None,
@@ -142,9 +142,9 @@ def _unasked(seen: Observation) -> Finding:
     return Finding("slurm-unknown", f"Slurm could not be asked, so nodes and jobs are not in this plan: {seen.problem}")
 
 
-def with_costs(pods: Iterable[Pod], chosen: Iterable[str], cost: int) -> tuple[Pod, ...]:
-    """The pods as they will be once the chosen ones carry ``cost``."""
-    wanted = frozenset(chosen)
+def with_costs(pods: Iterable[Pod], selected: Iterable[str], cost: int) -> tuple[Pod, ...]:
+    """The pods as they will be once the selected ones carry ``cost``."""
+    wanted = frozenset(selected)
     return tuple(pod.annotated(names.ANNOTATION_DELETION_COST, str(cost)) if pod.name in wanted else pod for pod in pods)
 
 
@@ -176,47 +176,47 @@ def _state_blocks(pods: Sequence[Pod], state: NodeSet, owner: Owner, autoscalers
 
 def foreign_gates(pods: Sequence[Pod], owner: Owner) -> Iterable[Finding]:
     """Pods that another gate is at work on."""
-    strangers = mark.foreign_tags(pods, owner)
-    if strangers:
+    foreign = mark.foreign_tags(pods, owner)
+    if foreign:
         yield Finding(
             "foreign-gate",
-            f"{_pods(strangers)} carry the tag of another gate ({strangers[0].gate[:80]!r}): end that scale-in or cancel it "
+            f"{_pods(foreign)} carry the tag of another gate ({foreign[0].gate[:80]!r}): end that scale-in or cancel it "
             "with `python -m slinky_iac drain cancel` in its stack; if that stack is gone for good, remove the annotation "
             f"{names.ANNOTATION_GATE} from the pods",
         )
 
 
-def blocked_nodes(chosen: Sequence[Candidate]) -> Iterable[Finding]:
+def blocked_nodes(selected: Sequence[Candidate]) -> Iterable[Finding]:
     """Chosen nodes that can't be made free by us."""
-    for candidate in chosen:
+    for candidate in selected:
         if candidate.kind is Kind.BLOCKED:
             yield Finding(
                 "blocked-node",
-                f"{candidate.pod.slurm_node} would have to be given up, and can't be made free: {candidate.trouble}. Drain"
+                f"{candidate.pod.slurm_node} would have to be removed, and can't be made free: {candidate.trouble}. Drain"
                 " it yourself (scontrol update nodename=… state=drain) or return it to service",
             )
 
 
 def _choice_blocks(
-    chosen: Sequence[Candidate],
-    kept: Sequence[Candidate],
+    selected: Sequence[Candidate],
+    retained: Sequence[Candidate],
     cost: int | None,
     target: int,
     version: OperatorVersion,
 ) -> Iterable[Finding]:
-    """What about the chosen pods forbids it."""
-    yield from blocked_nodes(chosen)
+    """What about the selected pods forbids it."""
+    yield from blocked_nodes(selected)
     if cost is None:
         yield Finding(
             "deletion-cost",
-            "a kept pod has the lowest deletion cost there is, so the operator would delete it before any chosen one: "
+            "a retained pod has the lowest deletion cost there is, so the operator would delete it before any selected one: "
             "remove its annotation nodeset.slinky.slurm.net/pod-deletion-cost",
         )
         return
-    pods = [candidate.pod for candidate in (*chosen, *kept)]
-    victims = [candidate.pod.name for candidate in chosen]
+    pods = [candidate.pod for candidate in (*selected, *retained)]
+    victims = [candidate.pod.name for candidate in selected]
     if not predicted_victims(with_costs(pods, victims, cost), target, version).is_exactly(victims):
-        yield Finding("prediction", "the operator would not delete exactly the chosen pods: nothing will be drained")
+        yield Finding("prediction", "the operator would not delete exactly the selected pods: nothing will be drained")
 
 
 def _count_warnings(pods: Sequence[Pod], state: NodeSet, target: int) -> Iterable[Finding]:
@@ -228,23 +228,23 @@ def _count_warnings(pods: Sequence[Pod], state: NodeSet, target: int) -> Iterabl
         )
 
 
-def warnings_about(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> Iterable[Finding]:
+def warnings_about(selected: Sequence[Candidate], retained: Sequence[Candidate]) -> Iterable[Finding]:
     """What the reader of the plan should know."""
-    forced = [candidate.pod for candidate in chosen if is_forced(candidate.pod)]
+    forced = [candidate.pod for candidate in selected if is_forced(candidate.pod)]
     if forced:
         yield Finding("forced", f"{_pods(forced)}: unscheduled or not ready, so the operator takes them first in any case")
-    unregistered = [candidate.pod for candidate in chosen if candidate.kind is Kind.UNREGISTERED]
+    unregistered = [candidate.pod for candidate in selected if candidate.kind is Kind.UNREGISTERED]
     if unregistered:
         yield Finding("unregistered", f"{_pods(unregistered)}: slurmctld has no record of them, so they can't be drained")
-    for candidate in chosen:
+    for candidate in selected:
         if candidate.kind is Kind.UNREGISTERED and (why := seen_elsewhere(candidate)):
             yield Finding("seen-elsewhere", f"{candidate.pod.slurm_node} is not called free: {why}")
-    for part, members in (("given up", chosen), ("kept", kept)):
+    for part, members in (("selected", selected), ("retained", retained)):
         yield from _foreign_holds(part, members)
-    for candidate in kept:
+    for candidate in retained:
         if candidate.kind is Kind.BLOCKED:
-            yield Finding("odd-node", f"{candidate.pod.slurm_node} is kept: {candidate.trouble}")
-    for candidate in chosen:
+            yield Finding("odd-node", f"{candidate.pod.slurm_node} is retained: {candidate.trouble}")
+    for candidate in selected:
         if candidate.endless:
             endless = [job for job in candidate.jobs if job.expected_end is None]
             yield Finding("endless", f"{candidate.pod.slurm_node}: nobody can say when it is free: {jobs_in_words(endless)}")
@@ -252,12 +252,12 @@ def warnings_about(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> It
             yield Finding(
                 "reservation", f"{candidate.pod.slurm_node} is counted on by reservation {', '.join(candidate.reservations)}"
             )
-    yield from _split_jobs(chosen, kept)
+    yield from _split_jobs(selected, retained)
 
 
-def queue_warnings(cluster: ClusterView, chosen: Sequence[Candidate]) -> Iterable[Finding]:
-    """Jobs that are on none of the chosen nodes, and lose by their end."""
-    nodes = [candidate.pod.slurm_node for candidate in chosen if candidate.record is not None]
+def queue_warnings(cluster: ClusterView, selected: Sequence[Candidate]) -> Iterable[Finding]:
+    """Jobs that are on none of the selected nodes, and lose by their end."""
+    nodes = [candidate.pod.slurm_node for candidate in selected if candidate.record is not None]
     for text in tied_in_words(tied_to(cluster.queue, nodes)):
         yield Finding("nodelist", text)
     for text in stranded_in_words(stranded(cluster.queue, cluster.nodes, nodes)):
@@ -267,7 +267,7 @@ def queue_warnings(cluster: ClusterView, chosen: Sequence[Candidate]) -> Iterabl
 
 
 def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]:
-    """Drains of people and of the operator, on nodes given up or kept."""
+    """Drains of people and of the operator, on nodes selected or retained."""
     for candidate in members:
         if candidate.foreign_hold and candidate.record is not None:
             yield Finding(
@@ -277,13 +277,13 @@ def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]
             )
 
 
-def _split_jobs(chosen: Sequence[Candidate], kept: Sequence[Candidate]) -> Iterable[Finding]:
+def _split_jobs(selected: Sequence[Candidate], retained: Sequence[Candidate]) -> Iterable[Finding]:
     """Multi-node jobs that run on both sides: they end as a whole."""
-    wide = {job.job_id: job for candidate in chosen for job in candidate.jobs if len(job.node_names) > 1}
-    split = {job.job_id: job for candidate in kept for job in candidate.jobs if job.job_id in wide}
+    wide = {job.job_id: job for candidate in selected for job in candidate.jobs if len(job.node_names) > 1}
+    split = {job.job_id: job for candidate in retained for job in candidate.jobs if job.job_id in wide}
     if split:
         jobs = [job for _, job in sorted(split.items())]
-        yield Finding("split-jobs", f"on kept nodes too, and waited for as a whole: {jobs_in_words(jobs)}")
+        yield Finding("split-jobs", f"on retained nodes too, and waited for as a whole: {jobs_in_words(jobs)}")
 
 
 def _holder_name(record: Node) -> str:
@@ -295,22 +295,22 @@ def _pods(pods: Sequence[Pod]) -> str:
     return shown if len(pods) <= 8 else f"{shown} and {len(pods) - 8} more"
 
 
-def share_findings(given_up: int, current: int, limits: Limits) -> Iterable[tuple[str, str]]:
+def share_findings(removed: int, current: int, limits: Limits) -> Iterable[tuple[str, str]]:
     """The limit that needs no word of Slurm's: how many pods of how many."""
-    if limits.max_share is not None and current > 0 and given_up / current > limits.max_share:
+    if limits.max_share is not None and current > 0 and removed / current > limits.max_share:
         yield (
             "limit-share",
-            f"{given_up} of {current} pods would be given up, more than the share {limits.max_share:g} that "
+            f"{removed} of {current} pods would be removed, more than the share {limits.max_share:g} that "
             "drain.limits allows: go in smaller steps, or raise maxShare on purpose",
         )
 
 
-def limit_findings(chosen: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[tuple[str, str]]:
-    """Code and text of each limit that ``chosen`` exceeds."""
-    yield from share_findings(len(chosen), current, limits)
+def limit_findings(selected: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[tuple[str, str]]:
+    """Code and text of each limit that ``selected`` exceeds."""
+    yield from share_findings(len(selected), current, limits)
     if limits.max_jobs is None and limits.max_job_age_s is None:
         return
-    jobs = sorted({job.job_id: job for each in chosen for job in each.jobs}.values(), key=lambda job: job.job_id)
+    jobs = sorted({job.job_id: job for each in selected for job in each.jobs}.values(), key=lambda job: job.job_id)
     yield from job_findings(jobs, jobs, limits, now)
 
 

@@ -25,9 +25,9 @@ from slinky_iac.drain.members import fault_of, stale_records
 from slinky_iac.drain.observation import ClusterView, Goal, Observation
 from slinky_iac.drain.plan import DrainPlan, Finding, foreign_gates, limit_findings, share_findings
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.scale_in_state import Scene, another_slurm, deadline_step, none_listed, staged
+from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
-from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, nudge, refused, wait
+from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, refused, trigger_sync, wait
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import STANDS_STILL
@@ -87,8 +87,8 @@ def _unfit(seen: Observation, goal: Goal, state: NodeSet) -> Stop | None:
             " was changed. Run `pulumi up` without --target, which writes it",
             "blocked",
         )
-    strangers = tuple(foreign_gates(seen.pods, goal.owner))
-    return Stop(strangers[0].text, "blocked") if strangers else None
+    foreign = tuple(foreign_gates(seen.pods, goal.owner))
+    return Stop(foreign[0].text, "blocked") if foreign else None
 
 
 def _not_yet(seen: Observation, state: NodeSet) -> str:
@@ -181,9 +181,9 @@ def _away(seen: Observation, goal: Goal) -> list[tuple[Pod, str]]:
     return [(pod, fault) for pod, fault in judged if fault]
 
 
-def _marked(stage: Scene) -> Step | None:
+def _marked(stage: ScaleInState) -> Step | None:
     """Our mark on every pod of the batch; the cost makes the operator take these first if it must take any."""
-    cost = cost_below(pod for pod in stage.kept if tag_of(pod, stage.goal.owner) is None)
+    cost = cost_below(pod for pod in stage.retained if tag_of(pod, stage.goal.owner) is None)
     if cost is None:
         return Stop(
             f"a pod has the lowest deletion cost there is: remove its annotation {names.ANNOTATION_DELETION_COST}", "blocked"
@@ -193,27 +193,27 @@ def _marked(stage: Scene) -> Step | None:
     return SetCosts(missing) if missing else None
 
 
-def _delete(stage: Scene) -> Step:
+def _delete(stage: ScaleInState) -> Step:
     """The deletion of a pod whose node is free and seen so by the operator in this run, or the wait for one."""
     seen, goal = stage.seen, stage.goal
     why = none_listed(seen, goal, stage.cluster)
     if why:
         return wait(seen, goal, why)
     unseen = {each.pod.name for each in stage.unseen}
-    staying = [each for each in stage.chosen if each.kind is not Kind.LEAVING]
+    staying = [each for each in stage.selected if each.kind is not Kind.LEAVING]
     free = [each.pod.name for each in staying if isinstance(stage.verdicts[each.pod.name], Free)]
     for name in free:
         if name not in unseen:
             return DeletePod(name)
     if free:
-        return nudge(stage) or wait(
+        return trigger_sync(stage) or wait(
             seen, goal, f"the operator has not yet seen the drain of {', '.join(free)}", soon=answer_is_due(stage)
         )
     if stage.unfree and seen.now >= goal.deadline_at:
         return deadline_step(stage)
     if stage.unfree:
-        return Wait(f"{len(stage.unfree)} of {len(stage.chosen)} nodes of this batch are not free", stage.progress())
-    return Wait(f"pods are ending: {', '.join(each.pod.name for each in stage.chosen)}")
+        return Wait(f"{len(stage.unfree)} of {len(stage.selected)} nodes of this batch are not free", stage.progress())
+    return Wait(f"pods are ending: {', '.join(each.pod.name for each in stage.selected)}")
 
 
 Props = dict[str, Any]
@@ -313,7 +313,7 @@ def _new_operator(settings: GateSettings, olds: Mapping[str, Any]) -> list[str]:
 
 def _text(names: list[str], seen: Observation, most: int, plan: DrainPlan | None = None) -> str:
     shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
-    busy = sum(1 for each in plan.chosen if each.jobs) if plan else 0
+    busy = sum(1 for each in plan.selected if each.jobs) if plan else 0
     until = "of no known end" if plan is None or plan.free_at is None else f"until {when(plan.free_at)}"
     jobs = f"; {busy} busy, {until}" if busy else ""
     return f"rolls {len(names)} of {len(seen.pods)} pods, {most} at once: {shown}{jobs}"

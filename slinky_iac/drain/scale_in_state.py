@@ -28,26 +28,26 @@ SETTLE_S: Final = 60
 
 
 @dataclass(frozen=True)
-class Scene:
+class ScaleInState:
     """One look, judged."""
 
     seen: Observation
     goal: Goal
     cluster: ClusterView
-    chosen: tuple[Candidate, ...]
-    """In the order in which they are given up."""
-    kept: tuple[Pod, ...]
+    selected: tuple[Candidate, ...]
+    """In the order in which they are selected."""
+    retained: tuple[Pod, ...]
     verdicts: Mapping[str, Verdict]
-    """How far each chosen pod's node is, by pod name."""
+    """How far each selected pod's node is, by pod name."""
 
     @property
     def unfree(self) -> tuple[Candidate, ...]:
         """Chosen pods whose nodes aren't free yet."""
-        return tuple(each for each in self.chosen if not isinstance(self.verdicts[each.pod.name], Free))
+        return tuple(each for each in self.selected if not isinstance(self.verdicts[each.pod.name], Free))
 
     @property
     def held_jobs(self) -> tuple[tuple[Candidate, Job], ...]:
-        """Jobs on chosen nodes that are drained already, and can be read: the only ones a policy may touch."""
+        """Jobs on selected nodes that are drained already, and can be read: the only ones a policy may touch."""
         return tuple(
             (each, job)
             for each in self.unfree
@@ -59,7 +59,7 @@ class Scene:
     @property
     def to_drain(self) -> tuple[Candidate, ...]:
         """Chosen pods whose nodes need our drain, as many as the policy allows at once."""
-        waiting = [each for each in self.chosen if self._needs_drain(each)]
+        waiting = [each for each in self.selected if self._needs_drain(each)]
         limit = self.goal.policy.max_at_once
         if limit is None:
             return tuple(waiting)
@@ -69,14 +69,14 @@ class Scene:
     def to_mark(self) -> tuple[Candidate, ...]:
         """Chosen pods that must carry our mark now: all but those whose turn to be drained hasn't come."""
         now = {each.pod.name for each in self.to_drain}
-        return tuple(each for each in self.chosen if each.pod.name in now or not self._needs_drain(each))
+        return tuple(each for each in self.selected if each.pod.name in now or not self._needs_drain(each))
 
     @property
     def of_earlier_runs(self) -> tuple[str, ...]:
         """Nodes under our drain whose reason does not carry this run's stamp."""
         return tuple(
             each.pod.slurm_node
-            for each in self.chosen
+            for each in self.selected
             if each.kind is Kind.OURS and each.record is not None and self.goal.run not in each.record.reason
         )
 
@@ -120,7 +120,7 @@ class Scene:
     def _registered(self) -> tuple[Candidate, ...]:
         """Chosen pods on which the operator shows what it sees."""
         return tuple(
-            each for each in self.chosen if each.record is not None and each.pod.scheduled and not each.pod.terminating
+            each for each in self.selected if each.record is not None and each.pod.scheduled and not each.pod.terminating
         )
 
     @property
@@ -130,16 +130,16 @@ class Scene:
         return tuple(each for each in self._registered if not self.operator_saw(each) or each.pod.slurm_states & busy)
 
     def endangered(self) -> str:
-        """A kept pod that the operator may take instead of a chosen one, with its job; ``""`` where there is none.
+        """A retained pod that the operator may take instead of a selected one, with its job; ``""`` where there is none.
 
-        Pods that aren't ready go first, so if a chosen one recovers before the operator looks, it takes a kept one that
-        hasn't. It waits for jobs that it sees; a suspended one it doesn't.
+        Pods that aren't ready go first, so if a selected one recovers before the operator looks, it takes a retained one
+        that has not. It waits for jobs that it sees; a suspended one it does not.
         """
-        for pod in self.kept:
+        for pod in self.retained:
             still = [job for job in self.cluster.jobs(pod.slurm_node) if job.job_state & STANDS_STILL]
             if not pod.healthy and still:
                 return (
-                    f"{pod.name} is kept and not ready, so the operator may take it instead, and takes its suspended job"
+                    f"{pod.name} is retained and not ready, so the operator may take it instead, and takes its suspended job"
                     f" {still[0].label} for none"
                 )
         return ""
@@ -155,28 +155,28 @@ class Scene:
             names = ", ".join(each.pod.name for each in unseen)
             return f"the operator has not yet seen the drain of {names} (its view is up to 30 s old)"
         registered = self._registered
-        witnesses = [pod for pod in self.kept if pod.healthy and pod.slurm_node in self.cluster.nodes]
+        witnesses = [pod for pod in self.retained if pod.healthy and pod.slurm_node in self.cluster.nodes]
         if not registered and witnesses and not any(pod.slurm_states for pod in witnesses):
             return "the operator shows no Slurm state on any pod: it has no client and would delete without draining"
         return ""
 
 
-def scene(seen: Observation, goal: Goal, cluster: ClusterView) -> Scene:
-    """Judge a look. In a teardown every pod is given up."""
+def judge(seen: Observation, goal: Goal, cluster: ClusterView) -> ScaleInState:
+    """Judge a look. In a teardown every pod is selected."""
     candidates = assess(seen.pods, cluster, seen.now, goal.owner)
     return staged(seen, goal, cluster, choose(candidates, 0 if goal.teardown else goal.target))
 
 
-def staged(seen: Observation, goal: Goal, cluster: ClusterView, chosen: tuple[Candidate, ...]) -> Scene:
-    """The look with these pods given up."""
-    names = {each.pod.name for each in chosen}
-    return Scene(
+def staged(seen: Observation, goal: Goal, cluster: ClusterView, selected: tuple[Candidate, ...]) -> ScaleInState:
+    """The look with these pods selected."""
+    names = {each.pod.name for each in selected}
+    return ScaleInState(
         seen=seen,
         goal=goal,
         cluster=cluster,
-        chosen=chosen,
-        kept=tuple(pod for pod in seen.pods if pod.name not in names),
-        verdicts={each.pod.name: _verdict(each, cluster, seen.now, teardown=goal.teardown) for each in chosen},
+        selected=selected,
+        retained=tuple(pod for pod in seen.pods if pod.name not in names),
+        verdicts={each.pod.name: _verdict(each, cluster, seen.now, teardown=goal.teardown) for each in selected},
     )
 
 
@@ -257,37 +257,37 @@ def late(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:
     )
 
 
-def deadline_step(scene: Scene) -> Step:
-    """The policy's next act for jobs that still hold chosen nodes."""
-    goal = scene.goal
-    if goal.policy.on_deadline == "requeue" and scene.held_jobs:
-        return _requeue(scene)
-    if goal.policy.on_deadline == "cancel" and scene.held_jobs:
-        return _signal_then_cancel(scene)
-    if goal.policy.on_deadline in {"requeue", "cancel"} and _emptying(scene):
-        return Wait("the jobs are gone; their nodes will be free in a moment", scene.progress())
-    return late(goal, "these nodes are not free", scene.progress())
+def deadline_step(stage: ScaleInState) -> Step:
+    """The policy's next act for jobs that still hold selected nodes."""
+    goal = stage.goal
+    if goal.policy.on_deadline == "requeue" and stage.held_jobs:
+        return _requeue(stage)
+    if goal.policy.on_deadline == "cancel" and stage.held_jobs:
+        return _signal_then_cancel(stage)
+    if goal.policy.on_deadline in {"requeue", "cancel"} and _emptying(stage):
+        return Wait("the jobs are gone; their nodes will be free in a moment", stage.progress())
+    return late(goal, "these nodes are not free", stage.progress())
 
 
-def _requeue(scene: Scene) -> Step:
-    goal = scene.goal
-    jobs = _distinct(scene)
+def _requeue(stage: ScaleInState) -> Step:
+    goal = stage.goal
+    jobs = _distinct(stage)
     working = [job for job in jobs if "COMPLETING" not in job.job_state]
     movable = tuple(job.handle for job in working if job.requeue)
-    if scene.seen.now >= goal.ends_at:
-        return _gave_up(scene, "jobs are still there though they were requeued")
+    if stage.seen.now >= goal.ends_at:
+        return _gave_up(stage, "jobs are still there though they were requeued")
     if movable:
         return Requeue(movable)
     if working:
-        return late(goal, f"these jobs may not be requeued: {jobs_in_words(working)}", scene.progress())
-    return Wait("requeued jobs are leaving their nodes", scene.progress())
+        return late(goal, f"these jobs may not be requeued: {jobs_in_words(working)}", stage.progress())
+    return Wait("requeued jobs are leaving their nodes", stage.progress())
 
 
-def _signal_then_cancel(scene: Scene) -> Step:
-    goal = scene.goal
+def _signal_then_cancel(stage: ScaleInState) -> Step:
+    goal = stage.goal
     unwarned: list[tuple[Candidate, Job]] = []
     warned_at = goal.deadline_at
-    for each, job in scene.held_jobs:
+    for each, job in stage.held_jobs:
         at = _signalled_at(each, goal)
         if "COMPLETING" in job.job_state:
             continue
@@ -296,24 +296,24 @@ def _signal_then_cancel(scene: Scene) -> Step:
             continue
         unwarned.append((each, job))
     if unwarned:
-        marks = {each.pod.name: signalled(each.pod, goal.owner, scene.seen.now) for each, _ in unwarned}
+        marks = {each.pod.name: signalled(each.pod, goal.owner, stage.seen.now) for each, _ in unwarned}
         jobs = {job.job_id: job.handle for _, job in unwarned}
         handles = tuple(handle for _, handle in sorted(jobs.items()))
         return Signal(handles, goal.policy.signal, tuple(mark for mark in marks.values() if mark is not None))
     cancel_at = warned_at + goal.policy.grace_s
-    if scene.seen.now < cancel_at:
-        return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", scene.progress())
-    if scene.seen.now >= cancel_at + LAST_RESORT_S:
-        return _gave_up(scene, "jobs are still there though they were cancelled")
-    working = tuple(job.handle for job in _distinct(scene) if "COMPLETING" not in job.job_state)
-    return Cancel(working) if working else Wait("cancelled jobs are leaving their nodes", scene.progress())
+    if stage.seen.now < cancel_at:
+        return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", stage.progress())
+    if stage.seen.now >= cancel_at + LAST_RESORT_S:
+        return _gave_up(stage, "jobs are still there though they were cancelled")
+    working = tuple(job.handle for job in _distinct(stage) if "COMPLETING" not in job.job_state)
+    return Cancel(working) if working else Wait("cancelled jobs are leaving their nodes", stage.progress())
 
 
-def _emptying(scene: Scene) -> bool:
+def _emptying(stage: ScaleInState) -> bool:
     """Whether all that is left is that slurmctld calls the nodes idle: they are drained and their jobs are gone."""
-    soon = scene.seen.now < scene.goal.ends_at
+    soon = stage.seen.now < stage.goal.ends_at
     return soon and all(
-        each.record is not None and each.record.drained_or_draining and not each.jobs for each in scene.unfree
+        each.record is not None and each.record.drained_or_draining and not each.jobs for each in stage.unfree
     )
 
 
@@ -328,11 +328,11 @@ def _signalled_at(each: Candidate, goal: Goal) -> int | None:
     return tag.signal_at
 
 
-def _gave_up(scene: Scene, why: str) -> Stop:
-    lines = "".join(f"\n  {line}" for line in scene.progress())
+def _gave_up(stage: ScaleInState, why: str) -> Stop:
+    lines = "".join(f"\n  {line}" for line in stage.progress())
     return Stop(f"{why}. What is drained stays drained. {NEXT_STEP}{lines}", cause="deadline")
 
 
-def _distinct(scene: Scene) -> list[Job]:
-    distinct = {job.job_id: job for _, job in scene.held_jobs}
+def _distinct(stage: ScaleInState) -> list[Job]:
+    distinct = {job.job_id: job for _, job in stage.held_jobs}
     return [job for _, job in sorted(distinct.items())]

@@ -111,7 +111,7 @@ class Session(Connection):
     def act(self, step: actions.Step, owner: Owner) -> None:
         """Carry out one step. Raises what the clients raise; a half-done step is found by the next look."""
         match step:
-            case actions.SetCosts(pods) | actions.Nudge(pods):
+            case actions.SetCosts(pods) | actions.TriggerSync(pods):
                 self._set_marks(pods)
             case actions.CordonAnnotate(pods):
                 self._annotate({pod: {names.ANNOTATION_POD_CORDON: "true"} for pod in pods})
@@ -198,7 +198,7 @@ def act_on_slurm(
             _accepted(slurm.undrain(nodes, owners=[owner.prefix]), "undrain")
         case actions.Resume(nodes):
             _accepted(slurm.resume(nodes, owners=[owner.prefix, *LEFT_BEHIND]), "resume")
-        case actions.Reword(nodes, reason):
+        case actions.SetReason(nodes, reason):
             _accepted(slurm.set_reason(nodes, reason, owners=[owner.prefix]), "write the reason of")
         case actions.Requeue(jobs):
             _touched(slurm.requeue_jobs(jobs), "requeued", tell)

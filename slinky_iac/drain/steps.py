@@ -41,22 +41,22 @@ from slinky_iac.drain.actions import (
     DeleteNodeSet,
     Done,
     Drain,
-    Nudge,
     RenewHold,
-    Reword,
     SetCosts,
+    SetReason,
     SetReplicas,
     Step,
     Stop,
+    TriggerSync,
     Wait,
 )
 from slinky_iac.drain.cost import Kind
-from slinky_iac.drain.mark import cost_below, is_marked, just_nudged, mark, nudged, tag_of
+from slinky_iac.drain.mark import cost_below, is_marked, just_triggered, mark, tag_of, triggered
 from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.observation import ClusterView, Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
-from slinky_iac.drain.scale_in_state import Scene, another_slurm, deadline_step, late, none_listed, scene, unsettled
+from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
 from slinky_iac.drain.undo import release_steps, unused_permit
 from slinky_iac.kube.objects import NodeSet
 
@@ -137,25 +137,25 @@ def _other_writer(goal: Goal, state: NodeSet) -> Stop:
 def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet) -> Step:
     if state.spec.replicas == goal.target:  # written already
         doomed = predicted_victims(seen.pods, goal.target, seen.version).victims
-        return _hold_on(scene(seen, goal, cluster), doomed) or _release_step(seen, goal, doomed)
+        return _hold_on(judge(seen, goal, cluster), doomed) or _release_step(seen, goal, doomed)
     obstacle = _obstacle(seen, goal, cluster, state)
     if obstacle is not None:
         return obstacle
-    stage = scene(seen, goal, cluster)
-    if not stage.chosen:
+    stage = judge(seen, goal, cluster)
+    if not stage.selected:
         return _release_step(seen, goal, ())
     return _over_limits(stage, state) or _prepare(stage) or _wait_for_jobs(stage) or _hand_over(stage)
 
 
-def _over_limits(stage: Scene, state: NodeSet) -> Step | None:
+def _over_limits(stage: ScaleInState, state: NodeSet) -> Step | None:
     """The end of a run that would touch more than the site allows: a preview that got no answer has judged no limit.
 
     Judged before the first mark only: jobs that are waited for grow older meanwhile, and what is begun goes on.
     """
     goal = stage.goal
-    if any(each.kind is Kind.OURS or tag_of(each.pod, goal.owner) is not None for each in stage.chosen):
+    if any(each.kind is Kind.OURS or tag_of(each.pod, goal.owner) is not None for each in stage.selected):
         return None
-    found = [text for _, text in limit_findings(stage.chosen, state.spec.replicas, goal.policy.limits, stage.seen.now)]
+    found = [text for _, text in limit_findings(stage.selected, state.spec.replicas, goal.policy.limits, stage.seen.now)]
     return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
 
 
@@ -207,22 +207,22 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
     why = another_slurm(goal, cluster) or in_flight(seen, state)
     if why:
         return wait(seen, goal, why)
-    stage = scene(seen, goal, cluster)
-    pods = tuple(each.pod.name for each in stage.chosen)
+    stage = judge(seen, goal, cluster)
+    pods = tuple(each.pod.name for each in stage.selected)
     return _prepare(stage) or _wait_for_jobs(stage) or _hold_on(stage, pods) or DeleteNodeSet(pods)
 
 
-def _hold_on(stage: Scene, pods: Collection[str]) -> Step | None:
+def _hold_on(stage: ScaleInState, pods: Collection[str]) -> Step | None:
     """A long hold on nodes whose pods may be deleted from now on, None where it is set."""
     ending = tuple(node for node in _ours_until(stage, stage.seen.now + HANDED_OVER_S // 2) if stage.pod_of(node) in pods)
     return RenewHold(ending, HANDED_OVER_S) if ending else None
 
 
-def _ours_until(stage: Scene, moment: int) -> tuple[str, ...]:
+def _ours_until(stage: ScaleInState, moment: int) -> tuple[str, ...]:
     """Nodes under our drain that slurmctld would return before ``moment``."""
     return tuple(
         each.pod.slurm_node
-        for each in stage.chosen
+        for each in stage.selected
         if each.kind is Kind.OURS
         and each.record is not None
         and each.record.resume_after.value is not None
@@ -241,18 +241,18 @@ def _release_step(seen: Observation, goal: Goal, doomed: tuple[str, ...]) -> Ste
     return wait(seen, goal, steps[0].why) if isinstance(steps[0], Wait) else steps[0]
 
 
-def _prepare(stage: Scene) -> Step | None:
+def _prepare(stage: ScaleInState) -> Step | None:
     """Marks and drains as they must be, None when they are."""
     seen, goal = stage.seen, stage.goal
     spared = seen.outdated if goal.rolls else frozenset()
-    kept_nodes = {pod.slurm_node for pod in stage.kept if pod.name not in spared}
-    kept_pods = {pod.name for pod in stage.kept} - spared
-    surplus = release_steps(seen, goal.owner, lambda pod: pod.name in kept_pods, lambda node: node in kept_nodes)
+    retained_nodes = {pod.slurm_node for pod in stage.retained if pod.name not in spared}
+    retained_pods = {pod.name for pod in stage.retained} - spared
+    surplus = release_steps(seen, goal.owner, lambda pod: pod.name in retained_pods, lambda node: node in retained_nodes)
     if surplus:
         return wait(seen, goal, surplus[0].why) if isinstance(surplus[0], Wait) else surplus[0]
-    cost = cost_below(stage.kept)
+    cost = cost_below(stage.retained)
     if cost is None:
-        return Stop("a kept pod has the lowest deletion cost there is, so the operator would delete it first", "blocked")
+        return Stop("a retained pod has the lowest deletion cost there is, so the operator would delete it first", "blocked")
     marks = [mark(each.pod, goal.owner, cost) for each in stage.to_mark]
     missing = tuple(wanted for wanted in marks if not is_marked(seen.pods_by_name[wanted.pod], wanted))
     if missing:
@@ -260,24 +260,24 @@ def _prepare(stage: Scene) -> Step | None:
     return drained_by_us(stage) or (None if goal.teardown else _cordon(stage))
 
 
-def drained_by_us(stage: Scene) -> Step | None:
+def drained_by_us(stage: ScaleInState) -> Step | None:
     """Our drain on every selected node, with this run's stamp and a hold that lasts; None where it is so."""
     goal = stage.goal
     if stage.to_drain:
         return Drain(tuple(each.pod.slurm_node for each in stage.to_drain), goal.reason, goal.policy.hold_s)
     unstamped = () if goal.teardown else stage.of_earlier_runs
     if unstamped:
-        return Reword(unstamped, goal.reason)
+        return SetReason(unstamped, goal.reason)
     hold = goal.policy.hold_s or goal.policy.min_hold_s
     ending = _ours_until(stage, stage.seen.now + hold // 2)
     return RenewHold(ending, hold) if ending else None
 
 
-def _cordon(stage: Scene) -> Step | None:
+def _cordon(stage: ScaleInState) -> Step | None:
     """``pod-cordon`` on pods whose drain the operator has seen and takes for somebody else's."""
     pods = tuple(
         each.pod.name
-        for each in stage.chosen
+        for each in stage.selected
         if each.record is not None
         and each.record.drained_or_draining
         and each.record.reason
@@ -289,44 +289,44 @@ def _cordon(stage: Scene) -> Step | None:
     return CordonAnnotate(pods) if pods else None
 
 
-def _wait_for_jobs(stage: Scene) -> Step | None:
+def _wait_for_jobs(stage: ScaleInState) -> Step | None:
     """Waiting, or what the policy says at its end; None when every selected node is free."""
     if not stage.unfree:
         why = none_listed(stage.seen, stage.goal, stage.cluster)
         return wait(stage.seen, stage.goal, why) if why else None
     if stage.seen.now >= stage.goal.deadline_at:
         return deadline_step(stage)
-    return Wait(f"{len(stage.unfree)} of {len(stage.chosen)} nodes are not free", stage.progress())
+    return Wait(f"{len(stage.unfree)} of {len(stage.selected)} nodes are not free", stage.progress())
 
 
-def _hand_over(stage: Scene) -> Step:
-    """The write of replicas, if the operator sees what we see and would take exactly the chosen pods."""
+def _hand_over(stage: ScaleInState) -> Step:
+    """The write of replicas, if the operator sees what we see and would take exactly the selected pods."""
     unaware = stage.operator_unaware()
     if unaware:
-        return nudge(stage) or wait(stage.seen, stage.goal, unaware, soon=answer_is_due(stage))
+        return trigger_sync(stage) or wait(stage.seen, stage.goal, unaware, soon=answer_is_due(stage))
     endangered = stage.endangered()
     if endangered:
         return wait(stage.seen, stage.goal, endangered)
-    chosen = tuple(each.pod.name for each in stage.chosen)
+    selected = tuple(each.pod.name for each in stage.selected)
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
-    if not prediction.is_exactly(chosen):
-        return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(chosen)}", "blocked")
+    if not prediction.is_exactly(selected):
+        return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")
     if not stage.goal.writes:
-        return Done(chosen)
-    return _hold_on(stage, chosen) or SetReplicas(stage.goal.target, chosen)
+        return Done(selected)
+    return _hold_on(stage, selected) or SetReplicas(stage.goal.target, selected)
 
 
-def nudge(stage: Scene) -> Step | None:
+def trigger_sync(stage: ScaleInState) -> Step | None:
     """One pod's tag touched, so that the operator looks now; None where that was done a moment ago, or can't help."""
     if not stage.unseen or stage.seen.now >= stage.goal.ends_at:
         return None
-    wanted = nudged(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
-    return Nudge((wanted,)) if wanted is not None else None
+    wanted = triggered(stage.unseen[0].pod, stage.goal.owner, stage.seen.now)
+    return TriggerSync((wanted,)) if wanted is not None else None
 
 
-def answer_is_due(stage: Scene) -> bool:
+def answer_is_due(stage: ScaleInState) -> bool:
     """Whether the operator was told to look a moment ago."""
-    return any(just_nudged(each.pod, stage.goal.owner, stage.seen.now) for each in stage.unseen)
+    return any(just_triggered(each.pod, stage.goal.owner, stage.seen.now) for each in stage.unseen)
 
 
 def wait(seen: Observation, goal: Goal, why: str, *, soon: bool = False) -> Step:

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from slinky_iac.drain.actions import Release, RevokePermit, Reword, Step, Undrain, Wait
+from slinky_iac.drain.actions import Release, RevokePermit, SetReason, Step, Undrain, Wait
 from slinky_iac.drain.mark import Tag, Unmark, tag_of, unmark
 from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.ranking import predicted_victims
@@ -64,7 +64,7 @@ def release_steps(
     if drained:
         steps.append(Undrain(drained))
     if down:
-        steps.append(Reword(down, RELEASED_REASON))
+        steps.append(SetReason(down, RELEASED_REASON))
     withheld = sorted({pod.name for pod, _ in marked} & doomed | {node.name for node in ours} & doomed_nodes)
     if withheld:
         steps.append(Wait(f"the operator is deleting {', '.join(withheld)}: what is ours there goes with the pods"))

@@ -2,10 +2,10 @@
 
 Run: venv/bin/python -m tests.bench.plan [--nodes 10000] [--jobs 100000] [--rounds 5] [--rows 10000]
 
-Planning, half of the nodes given up, from views of nodes and jobs that are there already:
+Planning, half of the nodes selected, from views of nodes and jobs that are there already:
 
 - ours: `ClusterView.of` and `plan_scale_in`: the choice, its proof against the operator's ranking, blocks, warnings;
-- sort only: when each node's last job ends, in one pass; the earliest nodes are given up. Of what the plan says, it knows
+- sort only: when each node's last job ends, in one pass; the earliest nodes are selected. Of what the plan says, it knows
   nothing but the ends: the floor for any planner in Python;
 - rescan: the obvious loop that looks at all jobs again for each node; a sample of nodes, scaled to all.
 
@@ -78,7 +78,7 @@ class Fleet:
 
     @property
     def target(self) -> int:
-        """Half of the pods are given up."""
+        """Half of the pods are selected."""
         return len(self.pods) // 2
 
 
@@ -133,8 +133,8 @@ def check(given: Fleet) -> None:
     """The plan is one: nothing blocks it, and by its own measure it is no dearer than the rival's choice."""
     plan = ours(given)
     rivals = {pod.name for pod in sort_only(given)}
-    theirs = [each for each in (*plan.chosen, *plan.kept) if each.pod.name in rivals]
-    if plan.blocks or len(plan.chosen) != len(rivals) or stated_cost(plan.chosen) > stated_cost(theirs):
+    theirs = [each for each in (*plan.selected, *plan.retained) if each.pod.name in rivals]
+    if plan.blocks or len(plan.selected) != len(rivals) or stated_cost(plan.selected) > stated_cost(theirs):
         raise AssertionError(f"no plan, or a dearer one than by sorting: {plan.blocks}")
 
 

@@ -13,16 +13,16 @@ from slinky_iac.drain.actions import (
     DeleteNodeSet,
     DeletePod,
     Drain,
-    Nudge,
     Release,
     RenewHold,
     Requeue,
     Resume,
     RevokePermit,
-    Reword,
     SetCosts,
+    SetReason,
     SetReplicas,
     Signal,
+    TriggerSync,
     Undrain,
 )
 from slinky_iac.drain.observation import ClusterView, Observation
@@ -106,7 +106,7 @@ class World(Machinery):
         """Carry out a step, or the first ``share`` of it, and check that it may be."""
         on_pods = {
             SetCosts: self._set_costs,
-            Nudge: self._set_costs,
+            TriggerSync: self._set_costs,
             CordonAnnotate: self._cordon_annotate,
             Release: self._release,
             RevokePermit: self._revoke,
@@ -118,7 +118,7 @@ class World(Machinery):
             Drain: self._drain,
             RenewHold: self._renew,
             Undrain: self._undrain,
-            Reword: self._reword,
+            SetReason: self._reword,
             Resume: self._resume,
             Requeue: self._end_jobs,
             Cancel: self._end_jobs,

@@ -24,8 +24,8 @@ def test_trouble_with_one_nodeset_keeps_none_of_the_others(monkeypatch):
             raise KubeUnreachable(f"{one.owner.nodeset}: no route")
         return 2
 
-    chosen = [replace(settings(1), owner=Owner("dev", name)) for name in "abc"]
-    monkeypatch.setattr(command, "_chosen", lambda _stack, _nodeset: chosen)
+    selected = [replace(settings(1), owner=Owner("dev", name)) for name in "abc"]
+    monkeypatch.setattr(command, "_chosen", lambda _stack, _nodeset: selected)
     monkeypatch.setattr(command, "open_session", opened)
     monkeypatch.setattr(command.scale, "give_back", give_back)
     with pytest.raises(DrainBlocked, match="a: no route\nc: no route"):

@@ -17,8 +17,8 @@ def assessed(pods, nodes, jobs=(), reservations=()):
     return assess(pods, ClusterView.of(nodes, jobs, reservations), NOW, OWNER)
 
 
-def chosen(pods, nodes, jobs, target, reservations=()):
-    """Ordinals of the pods given up."""
+def selected(pods, nodes, jobs, target, reservations=()):
+    """Ordinals of the pods selected."""
     return [each.pod.ordinal for each in choose(assessed(pods, nodes, jobs, reservations), target)]
 
 
@@ -26,7 +26,7 @@ def three(*jobs, target, reservations=(), **changes):
     """The choice among three workers, of which some are special."""
     pods = [changes.get(f"pod{n}", pod(n)) for n in range(3)]
     nodes = [changes.get(f"node{n}", node(n)) for n in range(3)]
-    return chosen(pods, [each for each in nodes if each is not None], jobs, target, reservations)
+    return selected(pods, [each for each in nodes if each is not None], jobs, target, reservations)
 
 
 def test_idle_nodes_go_before_busy_ones_and_higher_ordinals_first():
@@ -132,13 +132,13 @@ def test_inside_a_class_that_the_cut_divides_the_cheapest_goes():
     assert three(job(1, 1, end=None), target=2, **broken) == [0]
 
 
-def test_nodes_of_one_job_are_given_up_together():
+def test_nodes_of_one_job_are_removed_together():
     """Six busy nodes with one end: the four of one job go, not two each of two jobs."""
     jobs = [job(1, 0, 1, 2, 3), job(2, 4, 5), job(3, 6, 7)]
     pods, nodes = [pod(n) for n in range(8)], [node(n, "ALLOCATED") for n in range(8)]
-    assert sorted(chosen(pods, nodes, jobs, 4)) == [0, 1, 2, 3]
-    assert sorted(chosen(pods, nodes, jobs, 6)) == [6, 7]  # a job that fits goes whole; the higher ordinals
-    assert sorted(chosen(pods, nodes, jobs, 2)) == [0, 1, 2, 3, 6, 7]
+    assert sorted(selected(pods, nodes, jobs, 4)) == [0, 1, 2, 3]
+    assert sorted(selected(pods, nodes, jobs, 6)) == [6, 7]  # a job that fits goes whole; the higher ordinals
+    assert sorted(selected(pods, nodes, jobs, 2)) == [0, 1, 2, 3, 6, 7]
 
 
 def test_job_paid_for_already_costs_nothing_more():
@@ -201,7 +201,7 @@ def test_choice_does_not_depend_on_the_order_of_the_lists(workers, jobs, target,
     pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]
     nodes = [held(n) if state == "ours" else node(n, state) for n, (_, state) in enumerate(workers) if state != "none"]
     made = [job(n, *where, end=end, state=state) for n, (where, end, state) in enumerate(jobs, 1)]
-    first = chosen(pods, nodes, made, target)
+    first = selected(pods, nodes, made, target)
     for each in (pods, nodes, made):
         dice.shuffle(each)
-    assert chosen(pods, nodes, made, target) == first
+    assert selected(pods, nodes, made, target) == first

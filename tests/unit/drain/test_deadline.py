@@ -2,7 +2,7 @@
 
 import pytest
 
-from slinky_iac.drain.actions import Cancel, Nudge, Requeue, Signal, Stop, Wait
+from slinky_iac.drain.actions import Cancel, Requeue, Signal, Stop, TriggerSync, Wait
 from slinky_iac.drain.mark import BASE_COST, Tag
 from slinky_iac.drain.policy import LAST_RESORT_S, DrainPolicy
 from slinky_iac.drain.steps import next_step
@@ -74,7 +74,7 @@ FREE = [node(0), held(1), held(2)]
 def test_free_nodes_are_handed_over_after_the_deadline_too_once_the_operator_has_seen_them(policy):
     """The policy empties the nodes only after the deadline; some releases must then see them idle."""
     blind = [pod(0), given_up(1), given_up(2, slurm_states=frozenset({"IDLE"}))]
-    assert isinstance(at_deadline(policy, pods=blind, nodes=FREE, over=1), Nudge)
+    assert isinstance(at_deadline(policy, pods=blind, nodes=FREE, over=1), TriggerSync)
     told = given_up(2, slurm_states=frozenset({"IDLE"}), gate=Tag("dev/gpu", BASE_COST, nudged_at=NOW - 1).text())
     assert isinstance(at_deadline(policy, pods=[*blind[:2], told], nodes=FREE, over=1), Wait)
     assert isinstance(at_deadline(policy, pods=blind, nodes=FREE, over=60 + LAST_RESORT_S), Stop)
@@ -166,8 +166,8 @@ def test_waiting_for_anything_but_jobs_ends_at_the_deadline_too():
 
 
 @pytest.mark.parametrize("policy", ["requeue", "cancel"])
-def test_only_the_task_on_a_given_up_node_is_touched_and_never_its_array(policy):
-    """Task 3 of array 12 has the id 12, and slurmctld takes the bare 12 for all tasks: those on kept nodes too."""
+def test_only_the_task_on_a_removed_node_is_touched_and_never_its_array(policy):
+    """Task 3 of array 12 has the id 12, and slurmctld takes the bare 12 for all tasks: those on retained nodes too."""
     there = job(12, 2, requeue=True, array_job_id=12, array_task_id=3)
     elsewhere = job(13, 0, requeue=True, array_job_id=12, array_task_id=0)
     pods = [pod(0), given_up(1), told(2, NOW)]

@@ -114,10 +114,10 @@ def with_job(pods=3, node="gpu-2", end=600, version="1.1.0", **changes):
     return w
 
 
-def test_idle_nodes_are_given_up_without_waiting_for_more_than_the_operator():
+def test_idle_nodes_are_removed_without_waiting_for_more_than_the_operator():
     session = ModelSession(world("1.1.0", 3))
     scale.settle(session, settings(1))
-    assert session.acts == ["SetCosts", "Drain", "Nudge", "CordonAnnotate", "RenewHold", "SetReplicas"]
+    assert session.acts == ["SetCosts", "Drain", "TriggerSync", "CordonAnnotate", "RenewHold", "SetReplicas"]
     assert session.rests == [driver.SOON_S], "the operator has been told to look, and needs a second"
     session.w.sync(refresh=True)
     assert set(session.w.deleted) == {"hpc-worker-gpu-2", "hpc-worker-gpu-1"}
@@ -130,7 +130,7 @@ def test_an_operator_that_never_looks_is_not_polled_hard():
     session = ModelSession(w)
     with pytest.raises(DrainDeadline, match="not yet seen the drain"):
         scale.settle(session, settings(2))
-    assert 10 < session.acts.count("Nudge") <= 60
+    assert 10 < session.acts.count("TriggerSync") <= 60
     assert session.pauses < 600 / 2
 
 

@@ -8,16 +8,16 @@ from hypothesis import strategies as st
 
 from slinky_iac.drain.mark import (
     BASE_COST,
-    NUDGE_EVERY_S,
+    TRIGGER_EVERY_S,
     Mark,
     Tag,
     cost_below,
     foreign_tags,
     is_marked,
     mark,
-    nudged,
     signalled,
     tag_of,
+    triggered,
     unmark,
 )
 from slinky_iac.drain.ranking import INT32_MIN
@@ -106,10 +106,10 @@ def test_time_of_the_signal_is_kept_in_the_tag_and_over_renewals():
 
 
 def test_pod_is_nudged_only_once_in_a_while_and_keeps_its_mark():
-    told = nudged(given_up(0), OWNER, NOW)
+    told = triggered(given_up(0), OWNER, NOW)
     assert told == Mark("hpc-worker-gpu-0", BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW).text())
     again = given_up(0, gate=told.tag)
-    assert nudged(again, OWNER, NOW + NUDGE_EVERY_S - 1) is None
-    assert nudged(again, OWNER, NOW + NUDGE_EVERY_S) is not None
+    assert triggered(again, OWNER, NOW + TRIGGER_EVERY_S - 1) is None
+    assert triggered(again, OWNER, NOW + TRIGGER_EVERY_S) is not None
     assert is_marked(again, mark(again, OWNER, BASE_COST)), "a nudge is no reason to mark anew"
-    assert nudged(pod(0), OWNER, NOW) is None
+    assert triggered(pod(0), OWNER, NOW) is None

@@ -43,11 +43,11 @@ def codes(findings):
 
 def test_plan_names_pods_jobs_and_the_time_when_all_are_free():
     found = workers(job(1, 2, end=NOW + 50), job(2, 1, 2, end=NOW + 90), job(3, 0))
-    assert [each.pod.name for each in found.chosen] == [NAME(1), NAME(2)]
+    assert [each.pod.name for each in found.selected] == [NAME(1), NAME(2)]
     assert [each.job_id for each in found.jobs] == [1, 2]
     assert found.free_at == NOW + 90
     assert found.deletion_cost == BASE_COST
-    assert found.give_up == 2
+    assert found.removes == 2
     assert not found.blocks
 
 
@@ -62,8 +62,8 @@ def test_idle_nodes_are_free_now_and_endless_jobs_leave_the_time_open():
 def test_without_slurm_nothing_is_claimed_about_nodes_and_jobs():
     found = plan([pod(n) for n in range(3)], None)
     assert not found.known
-    assert found.give_up == 2
-    assert found.chosen == ()
+    assert found.removes == 2
+    assert found.selected == ()
     assert codes(found.warnings) == ["slurm-unknown"]
     assert "connection refused" in found.warnings[0].text
 
@@ -93,10 +93,10 @@ def test_node_that_cannot_be_made_free_blocks_only_when_it_must_go():
     nodes = [node(0), node(1), node(2, "DOWN", "fan is broken", user="root")]
     pods = [pod(n) for n in range(3)]
     assert codes(plan(pods, nodes, target=0).blocks) == ["blocked-node"]
-    kept = plan(pods, nodes, target=1)
-    assert kept.blocks == ()
-    assert codes(kept.warnings) == ["odd-node"]
-    assert "root marked it" in kept.warnings[0].text
+    retained = plan(pods, nodes, target=1)
+    assert retained.blocks == ()
+    assert codes(retained.warnings) == ["odd-node"]
+    assert "root marked it" in retained.warnings[0].text
 
 
 def test_foreign_drains_count_openly_on_both_sides():
@@ -106,10 +106,10 @@ def test_foreign_drains_count_openly_on_both_sides():
         node(2, "IDLE+DRAIN", "slurm-operator: Node was cordoned"),
     ]
     found = plan([pod(n) for n in range(3)], nodes, [job(1, 0)], target=2)
-    assert [each.kind for each in found.chosen] == [Kind.HELD]
+    assert [each.kind for each in found.selected] == [Kind.HELD]
     texts = {finding.code: finding.text for finding in found.warnings}
-    assert "gpu-2 (given up) is drained by slurm-operator" in texts["foreign-drain-given-up"]
-    assert "gpu-0 (kept) is drained by root: 'bad DIMM'" in texts["foreign-drain-kept"]
+    assert "gpu-2 (selected) is drained by slurm-operator" in texts["foreign-drain-selected"]
+    assert "gpu-0 (retained) is drained by root: 'bad DIMM'" in texts["foreign-drain-retained"]
 
 
 def test_drain_of_ours_is_no_foreign_drain():
@@ -125,9 +125,9 @@ def test_drain_without_a_name_is_somebodys():
 def test_forced_and_unregistered_pods_are_told():
     pods = [pod(0), pod(1), pod(2, ready=False), pod(3, slurm_states=frozenset())]
     found = plan(pods, [node(0), node(1), node(2)], target=2)
-    assert [each.pod.name for each in found.chosen] == [NAME(2), NAME(3)]
+    assert [each.pod.name for each in found.selected] == [NAME(2), NAME(3)]
     assert codes(found.warnings) == ["forced", "unregistered"]
-    assert [is_forced(each.pod) for each in found.chosen] == [True, False]
+    assert [is_forced(each.pod) for each in found.selected] == [True, False]
 
 
 def test_a_node_that_only_the_operator_sees_is_told():
@@ -161,7 +161,7 @@ def test_missing_and_surplus_pods_are_told():
 def test_uncertain_prediction_would_block():
     """It can't come to that with our costs; without them old releases are uncertain."""
     pods = [pod(0, cordon=True), pod(1, cordon=True)]
-    both = plan(pods, [node(0), node(1)], target=0).chosen
+    both = plan(pods, [node(0), node(1)], target=0).selected
     assert codes(_choice_blocks(both[:1], both[1:], 0, 1, V110)) == ["prediction"]
     assert predicted_victims(pods, 1, V110).uncertain
     assert plan(pods, [node(0), node(1)]).blocks == ()
@@ -294,10 +294,10 @@ def test_with_the_costs_of_the_plan_the_operator_deletes_exactly_the_chosen_pods
     pods = [pod(n, ready=ready, cordon=cordon, deletion_cost=cost) for n, (ready, cordon, cost) in enumerate(raw)]
     release = OperatorVersion.parse(version)
     found = plan(pods, [node(n) for n in range(len(pods))], target=target, version=release)
-    chosen = [each.pod.name for each in found.chosen]
-    assert len(chosen) == max(len(pods) - target, 0)
-    marked = with_costs(pods, chosen, found.deletion_cost)
-    assert predicted_victims(marked, target, release).is_exactly(chosen)
+    selected = [each.pod.name for each in found.selected]
+    assert len(selected) == max(len(pods) - target, 0)
+    marked = with_costs(pods, selected, found.deletion_cost)
+    assert predicted_victims(marked, target, release).is_exactly(selected)
     assert not found.blocks
 
 
@@ -316,7 +316,7 @@ def test_a_node_that_is_not_free_is_not_said_to_be_free_now(record):
     assert found.free_at is None
     props = plan_props(found)
     assert (props["free_at"], props["nodes"][0]["free_at"]) == ("unknown", "unknown")
-    assert lines(found) == (f"gpu-0 ({found.chosen[0].kind.name.lower()}): no job, of no known end",)
+    assert lines(found) == (f"gpu-0 ({found.selected[0].kind.name.lower()}): no job, of no known end",)
 
 
 def test_plans_name_jobs_that_lose_by_a_node_they_are_not_on():

@@ -1,4 +1,4 @@
-"""A preview that gets no answer says of a lower number that its plan isn't known, and of none that nothing is given up."""
+"""A preview that gets no answer says of a lower number that its plan isn't known, and of none that nothing is selected."""
 
 from contextlib import contextmanager
 

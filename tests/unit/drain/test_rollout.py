@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.actions import DeletePod, Done, Drain, Nudge, Requeue, Resume, SetCosts, Stop, Undrain, Wait
+from slinky_iac.drain.actions import DeletePod, Done, Drain, Requeue, Resume, SetCosts, Stop, TriggerSync, Undrain, Wait
 from slinky_iac.drain.mark import BASE_COST, Tag
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
@@ -34,7 +34,7 @@ def drained(number, **changes):
     return given_up(number, **{"revision": "v1", "cordon": False, "slurm_reason": OURS, **changes})
 
 
-def kept_drained(number, **changes):
+def retained_drained(number, **changes):
     return held(number, **{"reason": OURS, **changes})
 
 
@@ -78,17 +78,17 @@ def test_a_marked_batch_is_drained_with_our_reason_and_a_hold():
 
 def test_a_free_pod_is_deleted_and_never_cordoned():
     """pod-cordon lets the operator delete volume claims with the pod; a replaced pod keeps its claims."""
-    assert step(look([drained(0), new(1)], [kept_drained(0), node(1)])) == DeletePod(NAME(0))
+    assert step(look([drained(0), new(1)], [retained_drained(0), node(1)])) == DeletePod(NAME(0))
 
 
 def test_an_operator_that_has_not_seen_this_runs_drain_is_made_to_look_and_waited_for():
     unseen = drained(0, slurm_states=frozenset({"IDLE"}), slurm_reason="")
-    assert isinstance(step(look([unseen, new(1)], [kept_drained(0), node(1)])), Nudge)
+    assert isinstance(step(look([unseen, new(1)], [retained_drained(0), node(1)])), TriggerSync)
 
 
 @pytest.mark.parametrize("state", ["RUNNING", "SUSPENDED", "COMPLETING", "STOPPED"])
 def test_a_busy_node_keeps_its_pod_whatever_its_job_does(state):
-    found = step(look([drained(0), new(1)], [kept_drained(0), node(1)], [job(1, 0, state=state)]))
+    found = step(look([drained(0), new(1)], [retained_drained(0), node(1)], [job(1, 0, state=state)]))
     assert isinstance(found, Wait)
     assert found.progress[0].startswith("gpu-0: 1 job")
 
@@ -143,14 +143,14 @@ def test_limits_hold_before_the_first_mark(limits, text):
 
 
 def test_at_the_deadline_the_nodes_stay_drained_and_nothing_is_deleted():
-    found = step(look([drained(0)], [kept_drained(0)], [job(1, 0)], now=NOW + 3600))
+    found = step(look([drained(0)], [retained_drained(0)], [job(1, 0)], now=NOW + 3600))
     assert isinstance(found, Stop)
     assert found.cause == "deadline"
     assert not found.undo
 
 
 def test_at_the_deadline_a_policy_may_requeue():
-    busy = look([drained(0)], [kept_drained(0)], [job(1, 0, requeue=True)], now=NOW + 3600)
+    busy = look([drained(0)], [retained_drained(0)], [job(1, 0, requeue=True)], now=NOW + 3600)
     assert step(busy, policy=DrainPolicy(on_deadline="requeue")) == Requeue((1,))
 
 
@@ -198,7 +198,7 @@ def test_a_node_that_nobody_understands_is_named_at_the_end():
 def test_a_tag_without_a_drain_takes_no_place_in_a_batch_that_is_begun():
     """Somebody drained and returned a node of an earlier batch; our tag is still on its pod."""
     tagged = old(1, gate=Tag("dev/gpu", BASE_COST).text(), deletion_cost=BASE_COST, cost_text=str(BASE_COST))
-    found = step(look([drained(0), tagged], [kept_drained(0), node(1)], [job(1, 0)]))
+    found = step(look([drained(0), tagged], [retained_drained(0), node(1)], [job(1, 0)]))
     assert isinstance(found, Wait)
 
 
@@ -206,13 +206,13 @@ def test_a_tag_without_a_drain_takes_no_place_in_a_batch_that_is_begun():
 
 
 def test_what_a_rollout_has_drained_is_not_given_back_by_the_next_run():
-    begun = look([drained(0), new(1)], [kept_drained(0), node(1)])
+    begun = look([drained(0), new(1)], [retained_drained(0), node(1)])
     assert next_step(begun, goal(2, 2, rolls=1)) == Done(())
     assert not isinstance(next_step(begun, goal(2, 2)), Done), "a strategy that leaves pods to others takes its drains back"
 
 
 def test_it_is_given_back_where_the_template_is_the_old_one_again():
-    back = look([drained(0, revision="v2", gate=""), new(1)], [kept_drained(0), node(1)])
+    back = look([drained(0, revision="v2", gate=""), new(1)], [retained_drained(0), node(1)])
     assert next_step(back, goal(2, 2, rolls=1)) == Undrain(("gpu-0",))
 
 
@@ -312,4 +312,4 @@ def test_a_suspended_job_stops_the_preview_of_a_template_that_the_operator_rolls
 
 def test_the_newest_release_is_rolled_in_the_same_way():
     """1.2 leaves a record behind; what matters is that no step differs before the pod is deleted."""
-    assert step(look([drained(0), new(1)], [kept_drained(0), node(1)], version=V121)) == DeletePod(NAME(0))
+    assert step(look([drained(0), new(1)], [retained_drained(0), node(1)], version=V121)) == DeletePod(NAME(0))

@@ -8,7 +8,7 @@ import jwt
 import pytest
 
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain.actions import Cancel, Drain, Requeue, Resume, Reword, Signal, Undrain
+from slinky_iac.drain.actions import Cancel, Drain, Requeue, Resume, SetReason, Signal, Undrain
 from slinky_iac.drain.session import RECENT_S, Session, act_on_slurm
 from slinky_iac.errors import DrainBlocked, SlurmrestUnreachable
 from slinky_iac.kube.wire import Clock
@@ -149,7 +149,7 @@ def test_a_drain_rests_on_the_gates_own_list_of_nodes_while_that_is_young(age, l
     assert (slurm.nodes["gpu-0"]["reason"], slurm.nodes["gpu-1"]["reason"]) == (OWNER.reason("x"), "fan")
 
 
-@pytest.mark.parametrize("step", [Undrain(("gpu-0",)), Resume(("gpu-0",)), Reword(("gpu-0",), "x")])
+@pytest.mark.parametrize("step", [Undrain(("gpu-0",)), Resume(("gpu-0",)), SetReason(("gpu-0",), "x")])
 def test_what_lifts_a_drain_lists_the_nodes_again_always(step):
     """A person may have taken the node since the gate looked."""
     slurm = FakeSlurm().add(node("gpu-0", "IDLE", "DRAIN", reason=OWNER.reason("x")))

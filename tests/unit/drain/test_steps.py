@@ -10,13 +10,13 @@ from slinky_iac.drain.actions import (
     DeleteNodeSet,
     Done,
     Drain,
-    Nudge,
     Release,
     RenewHold,
-    Reword,
     SetCosts,
+    SetReason,
     SetReplicas,
     Stop,
+    TriggerSync,
     Undrain,
     Wait,
 )
@@ -24,7 +24,7 @@ from slinky_iac.drain.mark import BASE_COST, Mark, Tag
 from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
-from slinky_iac.drain.scale_in_state import scene
+from slinky_iac.drain.scale_in_state import judge
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.steps import FIRST_ANSWER_S, HANDED_OVER_S, _hand_over, next_step
 from tests.unit import builders
@@ -182,7 +182,7 @@ def test_limits_hold_in_an_update_whose_preview_could_not_ask(limits):
 
 
 def test_a_kept_pod_that_is_not_ready_either_must_have_no_suspended_job():
-    """If the chosen one recovers before the operator looks, the operator takes the kept one, whose job it can't see."""
+    """If the selected one recovers before the operator looks, it takes the retained one, whose job it cannot see."""
     ill = {"ready": False, "ready_changed": NOW - 900}
     pods = [pod(0), pod(1, **ill), given_up(2, **ill)]
     nodes = [node(0), node(1), held(2)]
@@ -190,7 +190,7 @@ def test_a_kept_pod_that_is_not_ready_either_must_have_no_suspended_job():
     says("takes its suspended job 7 for none", step(seen(pods, nodes, [job(7, 1, state="SUSPENDED")]), target=2))
 
 
-# -- strangers -------------------------------------------------------------------------------------------------------------
+# -- foreign -------------------------------------------------------------------------------------------------------------
 
 
 def test_drain_of_a_person_counts_and_is_not_overwritten():
@@ -299,7 +299,7 @@ def test_operator_that_has_not_seen_the_drain_is_not_trusted_with_lower_replicas
 def test_operator_is_nudged_to_look_at_once_and_then_waited_for():
     blind = given_up(2, slurm_states=frozenset({"IDLE"}))
     found = step(seen([pod(0), given_up(1), blind], FREE_LOOK[1]))
-    assert found == Nudge((Mark(NAME(2), BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW).text()),))
+    assert found == TriggerSync((Mark(NAME(2), BASE_COST, Tag("dev/gpu", BASE_COST, nudged_at=NOW).text()),))
     told = given_up(2, slurm_states={"IDLE"}, gate=found.pods[0].tag)
     waiting = says("not yet seen", step(seen([pod(0), given_up(1), told], FREE_LOOK[1])))
     assert waiting.soon, "the answer is due"
@@ -380,8 +380,8 @@ def test_no_more_nodes_are_drained_at_once_than_allowed():
 def test_prediction_is_compared_once_more_right_before_done():
     """It can't differ from the choice; if it ever does, nothing is lowered."""
     look = free_look()
-    stage = scene(look, goal(3, 1), look.cluster)
-    wrong = replace(stage, chosen=stage.chosen[:1], kept=())
+    stage = judge(look, goal(3, 1), look.cluster)
+    wrong = replace(stage, selected=stage.selected[:1], retained=())
     says("the operator would delete hpc-worker-gpu-2, hpc-worker-gpu-1, not hpc-worker-gpu-2", _hand_over(wrong), Stop)
 
 
@@ -474,14 +474,14 @@ def test_teardown_of_a_nodeset_that_an_autoscaler_owns_goes_on():
 
 def test_drains_of_an_earlier_run_get_the_stamp_of_this_one():
     found = step(free_look(), run="r2")
-    assert found == Reword(("gpu-2", "gpu-1"), f"{OURS} (run r2)")
+    assert found == SetReason(("gpu-2", "gpu-1"), f"{OURS} (run r2)")
 
 
 def test_conditions_that_a_dead_operator_left_do_not_lower_replicas():
     """Its pods still show the drain of the run before; nothing shows that anybody has looked since."""
     stamped = [node(0), *(held(n, reason=f"{OURS} (run r2)") for n in (1, 2))]
     found = step(seen(FREE_LOOK[0], stamped), run="r2")
-    assert isinstance(found, Nudge)
+    assert isinstance(found, TriggerSync)
     pods = [pod(0), *(given_up(n, slurm_reason=f"{OURS} (run r2)") for n in (1, 2))]
     assert isinstance(step(seen(pods, stamped), run="r2"), SetReplicas)
 

@@ -17,12 +17,12 @@ def codes(findings):
     return [finding.code for finding in findings]
 
 
-def test_every_node_is_given_up_and_every_job_waited_for():
+def test_every_node_is_removed_and_every_job_waited_for():
     found = plan([pod(0), pod(1)], [node(0), node(1)], [job(1, 0, end=NOW + 9), job(2, 1, end=None)])
-    assert [each.pod.ordinal for each in found.chosen] == [0, 1]
+    assert [each.pod.ordinal for each in found.selected] == [0, 1]
     assert [each.job_id for each in found.jobs] == [1, 2]
     assert found.free_at is None
-    assert (found.give_up, found.target, found.blocks) == (2, 0, ())
+    assert (found.removes, found.target, found.blocks) == (2, 0, ())
     assert plan_props(found)["to"] == 0
 
 
@@ -38,5 +38,5 @@ def test_what_is_waited_out_first_is_told():
 def test_without_slurm_nothing_is_claimed():
     found = plan([pod(0)], None)
     assert not found.known
-    assert found.chosen == ()
+    assert found.selected == ()
     assert "timed out" in found.warnings[0].text

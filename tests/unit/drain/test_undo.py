@@ -2,7 +2,7 @@
 
 from msgspec.structs import replace
 
-from slinky_iac.drain.actions import Release, RevokePermit, Reword, Undrain, Wait
+from slinky_iac.drain.actions import Release, RevokePermit, SetReason, Undrain, Wait
 from slinky_iac.drain.mark import BASE_COST, Tag, Unmark
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.undo import RELEASED_REASON, undo_steps
@@ -45,7 +45,7 @@ def test_drain_to_whose_reason_slurm_has_added_is_still_ours():
 
 
 def test_node_that_stays_down_gets_a_reason_that_is_not_ours():
-    assert undo_steps(seen([pod(0)], [node(0, "DOWN", OURS)]), OWNER) == (Reword(("gpu-0",), RELEASED_REASON),)
+    assert undo_steps(seen([pod(0)], [node(0, "DOWN", OURS)]), OWNER) == (SetReason(("gpu-0",), RELEASED_REASON),)
     assert not OWNER.owns(RELEASED_REASON)
 
 

@@ -11,7 +11,7 @@ from slinky_iac.drain.free import Busy, Free, Unknown, verdict
 from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.scale_in_state import deadline_step, scene
+from slinky_iac.drain.scale_in_state import deadline_step, judge
 from slinky_iac.drain.text import jobs_in_words
 from tests.unit.drain import made
 from tests.unit.drain.made import NOW, goal, held, job, node, pod
@@ -91,7 +91,7 @@ def test_a_job_that_cannot_be_read_is_never_acted_on(on_deadline):
     policy = DrainPolicy(deadline_s=600, bound_s=900, on_deadline=on_deadline)
     seen = made.seen([pod(0)], [held(0)], [foul])
     late = goal(1, 0, policy=policy, teardown=True, deadline_at=NOW - 1)
-    step = deadline_step(scene(seen, late, ClusterView.of([held(0)], [foul])))
+    step = deadline_step(judge(seen, late, ClusterView.of([held(0)], [foul])))
     assert isinstance(step, Stop)
     assert WHY in step.why
 
