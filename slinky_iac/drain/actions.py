@@ -9,9 +9,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from slinky_iac.drain.mark import Mark, Unmark
-
 NEXT_STEP: Final = "`pulumi up` again goes on where this run ended; `python -m slinky_iac drain cancel` undoes it."
+
+
+@dataclass(frozen=True)
+class Mark:
+    """Annotations to set on a pod, so that the operator takes it and everybody can see why."""
+
+    pod: str
+    cost: int
+    tag: str
+
+
+@dataclass(frozen=True)
+class Unmark:
+    """Annotations to take back from a pod: our tag always, the cost and the cordon where they are ours."""
+
+    pod: str
+    restore_cost: bool
+    """Whether the cost is still the one we set; somebody's newer value is left alone."""
+    was: str | None
+    """What to put back; None to remove the annotation."""
+    uncordon: bool
 
 
 @dataclass(frozen=True)

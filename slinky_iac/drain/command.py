@@ -14,6 +14,7 @@ from slinky_iac.drain.plan import DrainPlan, plan_teardown
 from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings, gates
+from slinky_iac.drain.text import counted
 from slinky_iac.errors import DrainBlocked, SlinkyError, StateError
 from slinky_iac.output import as_json
 
@@ -62,7 +63,7 @@ def _plan(arguments: argparse.Namespace) -> None:
     if not found:
         print("no NodeSet of this stack is up, so a removal waits for nobody")
     for plan in found:
-        print(f"{plan.nodeset}: {_counted(plan.removes, 'node')}")
+        print(f"{plan.nodeset}: {counted(plan.removes, 'node')}")
         for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
             print(f"    {line}")
 
@@ -88,11 +89,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _given_back(taken: int) -> str:
-    return f"given back, in {_counted(taken, 'step')}" if taken else "nothing of this stack's was left to give back"
-
-
-def _counted(number: int, what: str) -> str:
-    return f"{number} {what}{'' if number == 1 else 's'}"
+    return f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to give back"
 
 
 def status(stack: str | None, nodeset: str | None) -> tuple[list[dict[str, object]], list[str]]:

@@ -19,10 +19,9 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.drain.actions import Done, Resume, Step, Stop, Wait
-from slinky_iac.drain.mark import tag_of
+from slinky_iac.drain.mark import release_steps, tag_of
 from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.settings import GateSettings, Owner
-from slinky_iac.drain.undo import release_steps
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
 

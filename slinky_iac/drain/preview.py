@@ -18,6 +18,7 @@ from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
 from slinky_iac.drain.describe import plan_props
+from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import shown
@@ -26,7 +27,6 @@ from slinky_iac.drain.rollout import plan_rollout, refusals
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.drain.text import jobs_in_words
-from slinky_iac.drain.undo import undo_steps
 from slinky_iac.errors import SlinkyError
 from slinky_iac.kube.login_pods import login_hosts
 from slinky_iac.kube.objects import NodeSet

@@ -16,7 +16,7 @@ from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings, Owner
-from slinky_iac.drain.text import iso
+from slinky_iac.drain.text import counted, iso
 from slinky_iac.errors import DrainLost, SlurmrestError
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.accounts import Accounted
@@ -121,7 +121,7 @@ def prove(session: Session, settings: Gate, met: Met) -> str:
         runs = _asked(session, settings, met)
     except SlurmrestError as error:
         text = (
-            f"{_counted(len(met.jobs))} met by the drain; slurmdbd could not be asked, so it is not proven that none was"
+            f"{counted(len(met.jobs))} met by the drain; slurmdbd could not be asked, so it is not proven that none was"
             f" lost: {error}"
         )
         session.report(f"{settings.owner.text}: {text}", keep=True)
@@ -166,7 +166,7 @@ def in_words(met: Met, runs: Collection[Accounted]) -> str:
     """``14 jobs ran on, 0 lost``."""
     ended = {number for number, job in met.jobs.items() if job.handle in met.ended}
     unheard = open_jobs(runs, met) - ended
-    parts = [f"{_counted(len(met.jobs) - len(ended) - len(unheard))} ran on"]
+    parts = [f"{counted(len(met.jobs) - len(ended) - len(unheard))} ran on"]
     parts += [f"{len(ended)} ended as onDeadline says"] if ended else []
     parts += [f"{len(unheard)} of whose end slurmdbd has not heard ({_numbers(unheard)})"] if unheard else []
     return ", ".join([*parts, "0 lost"])
@@ -190,7 +190,3 @@ def _lost(run: Accounted, job: Job | None) -> str:
 def _numbers(jobs: Collection[int]) -> str:
     shown = ",".join(str(number) for number in sorted(jobs)[:8])
     return shown if len(jobs) <= 8 else f"{shown},…"
-
-
-def _counted(number: int) -> str:
-    return f"{number} job{'' if number == 1 else 's'}"

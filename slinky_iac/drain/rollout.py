@@ -27,7 +27,7 @@ from slinky_iac.drain.plan import DrainPlan, Finding, foreign_gates, limit_findi
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
-from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, refused, trigger_sync, wait
+from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, operator_blind, refused, trigger_sync, wait
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import STANDS_STILL
@@ -70,7 +70,7 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
         return stop
     if cluster is None:
         return wait(seen, goal, f"Slurm could not be asked: {seen.problem}")
-    why = another_slurm(goal, cluster) or _not_yet(seen, state)
+    why = another_slurm(goal, cluster) or operator_blind(seen, state) or in_flight(seen, state)
     if why:
         return wait(seen, goal, why)
     stale = stale_records(seen, goal.owner)
@@ -89,14 +89,6 @@ def _unfit(seen: Observation, goal: Goal, state: NodeSet) -> Stop | None:
         )
     foreign = tuple(foreign_gates(seen.pods, goal.owner))
     return Stop(foreign[0].text, "blocked") if foreign else None
-
-
-def _not_yet(seen: Observation, state: NodeSet) -> str:
-    if not state.observed:
-        return "the operator has not yet seen the newest NodeSet"
-    if not seen.restapi_ready:
-        return "the operator's slurmrestd (RestApi) is not available, so the operator is blind"
-    return in_flight(seen, state)
 
 
 def _held(each: Candidate) -> bool:

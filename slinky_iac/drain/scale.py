@@ -13,6 +13,7 @@ from typing import Final
 from slinky_iac.drain import conf_held, conf_run
 from slinky_iac.drain.actions import NEXT_STEP, DeleteNodeSet, DeletePod, Done, Drain, SetReplicas, Step, Stop, Wait
 from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import members_step, records_without_pods
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.observe import cluster_view
@@ -23,7 +24,6 @@ from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step
 from slinky_iac.drain.text import iso
-from slinky_iac.drain.undo import undo_steps
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.objects import NodeSet
 

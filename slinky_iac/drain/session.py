@@ -14,7 +14,7 @@ from slinky_iac.actor import actor
 from slinky_iac.cluster.connection import PATIENT_S, Connection
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import actions, plugin_process
-from slinky_iac.drain.mark import Mark, Unmark
+from slinky_iac.drain.actions import Mark, Unmark
 from slinky_iac.drain.members import LEFT_BEHIND
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import Answers, Look, look

@@ -51,13 +51,21 @@ from slinky_iac.drain.actions import (
     Wait,
 )
 from slinky_iac.drain.cost import Kind
-from slinky_iac.drain.mark import cost_below, is_marked, just_triggered, mark, tag_of, triggered
+from slinky_iac.drain.mark import (
+    cost_below,
+    is_marked,
+    just_triggered,
+    mark,
+    release_steps,
+    tag_of,
+    triggered,
+    unused_permit,
+)
 from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.observation import ClusterView, Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
-from slinky_iac.drain.undo import release_steps, unused_permit
 from slinky_iac.kube.objects import NodeSet
 
 HANDED_OVER_S: Final = 30 * 24 * 3600
@@ -166,20 +174,22 @@ def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSe
     blocks = state_blocks(seen, state, goal.owner)
     if blocks:
         return Stop("; ".join(block.text for block in blocks), "blocked")
-    why = another_slurm(goal, cluster) or in_flight(seen, state) or _not_yet(seen, state)
+    why = another_slurm(goal, cluster) or in_flight(seen, state) or operator_blind(seen, state) or _moving(seen)
     return wait(seen, goal, why) if why else None
 
 
-def _not_yet(seen: Observation, state: NodeSet) -> str:
-    """What will be well by itself in a moment, ``""`` when all is."""
+def operator_blind(seen: Observation, state: NodeSet) -> str:
+    """Why the operator sees less than we do, ``""`` when it doesn't."""
     if not state.observed:
         return "the operator has not yet seen the newest NodeSet"
     if not seen.restapi_ready:
         return "the operator's slurmrestd (RestApi) is not available, so the operator is blind"
-    moving = unsettled(seen)
-    if moving:
-        return f"not settled yet: {', '.join(pod.name for pod in moving)} (not ready, and only for a short time)"
     return ""
+
+
+def _moving(seen: Observation) -> str:
+    moving = ", ".join(pod.name for pod in unsettled(seen))
+    return f"not settled yet: {moving} (not ready, and only for a short time)" if moving else ""
 
 
 def in_flight(seen: Observation, state: NodeSet) -> str:

@@ -20,13 +20,18 @@ def iso(seconds: int | None) -> str:
         return "unknown"
 
 
+def counted(number: int, what: str = "job") -> str:
+    """``1 job``, ``2 jobs``."""
+    return f"{number} {what}{'' if number == 1 else 's'}"
+
+
 def jobs_in_words(jobs: Sequence[Job]) -> str:
     """``2 jobs (12_3 of alice, 15 of bob), the last ends by 2026-…Z``."""
     if not jobs:
         return "no job"
     some = ", ".join(_job_in_words(job) for job in jobs[:_SHOWN_JOBS])
     more = f", and {len(jobs) - _SHOWN_JOBS} more" if len(jobs) > _SHOWN_JOBS else ""
-    count = "1 job" if len(jobs) == 1 else f"{len(jobs)} jobs"
+    count = counted(len(jobs))
     if all("COMPLETING" in job.job_state for job in jobs):
         return f"{count} ({some}{more}), over but for the epilog, or for a process that can't be killed"
     ends = [job.expected_end for job in jobs]
