@@ -1,7 +1,6 @@
 """What the hands of a gate say of an act that Slurm refuses."""
 
 from contextlib import ExitStack
-from dataclasses import replace
 
 import httpx
 import jwt
@@ -13,9 +12,8 @@ from slinky_iac.drain.session import RECENT_S, Session, act_on_slurm
 from slinky_iac.errors import DrainBlocked, SlurmrestUnreachable
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.controller import JobActionResult
-from tests.unit.drain.made import OWNER
+from tests.unit.drain.made import OWNER, nodeset
 from tests.unit.drain.test_drive import settings
-from tests.unit.drain.test_observe import NODESET
 from tests.unit.slurmrest.fake import FakeSlurm, node
 
 WORDS = (
@@ -62,7 +60,7 @@ class OneNodeSet:
         self.annotations = {f"slinky-iac/{name}": text for name, text in annotations.items()}
 
     def nodeset(self, _namespace, _name):
-        return replace(NODESET, annotations=dict(self.annotations))
+        return nodeset(3, annotations=dict(self.annotations))
 
     def annotate_nodeset(self, _namespace, _state, annotations):
         self.annotations |= annotations
