@@ -84,7 +84,7 @@ def _of_record(record: Node, now: int) -> Verdict:
         return Unknown(record.trouble)
     if record.state - _UNDERSTOOD or not record.known:
         return Unknown(f"its state is {state}")
-    if record.state & BUSY_STATES or record.alloc_cpus:
+    if record.busy:
         return Busy((), f"its state is {state}, though no job of the list is on it")
     if not record.drained_or_draining or record.state & _MOVING:
         return NotHeld(f"its state is {state}: jobs may start on it")

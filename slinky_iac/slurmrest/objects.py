@@ -134,7 +134,7 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
     def drained_or_draining(self) -> bool:
         """DRAIN stands and nothing is lifting it: slurmctld places no job here. Jobs may still run; whether none can is for
         :func:`slinky_iac.drain.free.verdict` to say."""
-        return "DRAIN" in self.state and not self.state & _LIFTS_A_DRAIN
+        return is_drained_or_draining(self.state)
 
     @property
     def busy(self) -> bool:
@@ -324,6 +324,11 @@ _REPEATED: Final = (
     "het_job_offset", "cluster", "required_nodes", "features", "node_count", "allocating_node",
 )  # fmt: skip
 """Fields of which a hundred thousand jobs share few values."""
+
+
+def is_drained_or_draining(states: frozenset[str]) -> bool:
+    """:attr:`Node.drained_or_draining`, from the states alone."""
+    return "DRAIN" in states and not states & _LIFTS_A_DRAIN
 
 
 def by_comma(text: str) -> tuple[str, ...]:

@@ -11,22 +11,21 @@ from slinky_iac.drain.describe import NodeStatus, status_of
 from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
-from slinky_iac.slurmrest.objects import Job, Node
+from slinky_iac.slurmrest.objects import BUSY_STATES, Job, Node, is_drained_or_draining
 from slinky_iac.status.facts import Facts
 from slinky_iac.status.model import Drained, Group
 from slinky_iac.status.seen import Seen, SeenNodeSet
 
 METAL: Final = "metal"
 OTHERS: Final = "other nodes"
-_BUSY: Final = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})
 UNREGISTERED: Final = "not registered"
 
 
 def word(states: frozenset[str]) -> str:
     """One word for a node, as sinfo would choose it; ``unknown`` where Slurm gives no base state."""
     flags = (("NOT_RESPONDING", "not responding"), ("FAIL", "failing"))
-    if "DRAIN" in states and not states & {"UNDRAIN", "RESUME"}:
-        return "draining" if states & _BUSY else "drained"
+    if is_drained_or_draining(states):
+        return "draining" if states & BUSY_STATES else "drained"
     for flag, said in flags:
         if flag in states:
             return said

@@ -2,7 +2,11 @@
 
 import pytest
 
+from slinky_iac.drain.free import Free, verdict
+from slinky_iac.drain.observation import ClusterView
+from slinky_iac.status.nodes import word
 from tests.unit import builders
+from tests.unit.drain.made import NOW
 
 
 @pytest.mark.parametrize(
@@ -31,3 +35,41 @@ def test_a_task_of_an_array_is_acted_on_by_its_own_name():
     assert builders.job(12, array_job_id=12, array_task_id=3).handle == "12_3"
     assert builders.job(12).handle == 12
     assert builders.job(12, het_job_id=12, het_job_offset=0).handle == 12, "a het job is one job"
+
+
+@pytest.mark.parametrize(
+    ("state", "drained"),
+    [
+        ("IDLE+DRAIN", True),
+        ("MIXED+DRAIN", True),
+        ("DOWN+DRAIN+NOT_RESPONDING", True),
+        ("IDLE", False),
+        ("DOWN", False),
+        ("IDLE+DRAIN+UNDRAIN", False),
+        ("IDLE+DRAIN+RESUME", False),
+    ],
+)
+def test_a_node_on_its_way_back_to_work_is_not_drained_for_anybody(state, drained):
+    """slurmctld clears DRAIN with both requests (node_mgr.c, update_node); all ask the same property."""
+    states = frozenset(state.split("+"))
+    assert builders.node("gpu-0", state).drained_or_draining is drained
+    assert (word(states) in {"drained", "draining"}) is drained
+    free = isinstance(verdict("gpu-0", ClusterView.of([builders.node("gpu-0", state)], []), NOW), Free)
+    assert free is (drained and "MIXED" not in state)
+
+
+@pytest.mark.parametrize(
+    ("state", "alloc_cpus", "busy", "known"),
+    [
+        ("IDLE+DRAIN", 0, False, True),
+        ("IDLE+DRAIN", 1, True, True),
+        ("MIXED", 0, True, True),
+        ("IDLE+COMPLETING", 0, True, True),
+        ("IDLE+EXTERNAL", 0, False, True),
+        ("UNKNOWN+DRAIN", 0, False, False),
+        ("IDLE+DOWN", 0, False, False),
+    ],
+)
+def test_a_node_is_busy_by_its_states_or_its_cpus_and_known_by_one_base_state(state, alloc_cpus, busy, known):
+    found = builders.node("gpu-0", state, alloc_cpus=alloc_cpus)
+    assert (found.busy, found.known) == (busy, known)
