@@ -115,6 +115,8 @@ class ScaleIn(Everybody):
         """Doomed nodes that were undrained or registered: which case, and the first job that can have begun since."""
         self.turned_from: set[str] = set()
         """Pods that were doomed before readiness turned the operator to others."""
+        self.turned_to: set[str] = set()
+        """Those others."""
 
     # -- our side ------------------------------------------------------------------------------------------------------
     @precondition(lambda self: self.goal is None)
@@ -267,8 +269,9 @@ class ScaleIn(Everybody):
                     self.taken_back.setdefault(pod.node, ("R3", w.next_job))
                 w.register(pod)
                 pod.ready, pod.ready_changed = what == "starts ready", w.now
-        if what != "kubelet reaps" and self.doomed() != before and not self.turned_from:
-            self.turned_from = before
+        if what != "kubelet reaps" and (turned := self.doomed() - before):
+            self.turned_from |= before
+            self.turned_to |= turned
 
     def open_case(self, pod, job) -> str:
         """Which of the cases that the protocol leaves open the death of this job is; ``""`` for none."""
@@ -277,7 +280,7 @@ class ScaleIn(Everybody):
         case, first = self.taken_back.get(pod.node, ("", 0))
         if case and job.job_id >= first and (job.suspended or not heard):
             return case
-        if self.turned_from and pod.name not in self.turned_from and (job.suspended or not self.w.client):
+        if pod.name in self.turned_to and (job.suspended or not self.w.client):
             return "R2"
         return ""
 
@@ -302,6 +305,7 @@ class ScaleIn(Everybody):
             if not self.doomed():
                 self.taken_back.clear()
                 self.turned_from.clear()
+                self.turned_to.clear()
 
     def teardown(self):
         if not hasattr(self, "w"):
