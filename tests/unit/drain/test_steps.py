@@ -505,6 +505,7 @@ def test_a_slurmctld_that_lists_none_of_our_nodes_frees_none():
     says("lists none of the nodes", step(look))
     pods = [given_up(n, **marked) for n in range(3)]
     says("lists none of the nodes", step(seen(pods, [builders.node("metal-1")]), 3, 0, teardown=True))
+    says("give slurmctld its state back", step(look))
 
 
 def test_nodes_that_never_registered_are_removable_where_the_cluster_name_is_right():
