@@ -187,6 +187,8 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     """Its work is a script that slurmd runs; otherwise it ends with the srun, or the shell of the salloc, that asked."""
     allocating_node: str = ""
     """Name of the host where it was asked for."""
+    node_names: tuple[str, ...] = ()
+    """Names of the nodes that it holds, from :attr:`nodes` (no field of Slurm's); none where they can't be read."""
     unreadable: str = ""
     """Why this row can't be read (no field of Slurm's). What of it could be is here all the same; where its states or its
     nodes couldn't, ``job_state`` has :data:`UNREADABLE`, and without nodes it may hold any."""
@@ -194,7 +196,9 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     def __post_init__(self) -> None:
         for name in _REPEATED:
             force_setattr(self, name, _same(getattr(self, name)))
-        why = expanded(self.nodes)[1] if _legible(self.job_state) else FOREIGN_BYTES.format("state")
+        names, why = expanded(self.nodes)
+        force_setattr(self, "node_names", names)
+        why = why if _legible(self.job_state) else FOREIGN_BYTES.format("state")
         if why and not self.unreadable:
             force_setattr(self, "unreadable", why)
             force_setattr(self, "job_state", _same(self.job_state | {UNREADABLE}))
@@ -226,11 +230,6 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
         """What can't be read and why, for a message; empty where all was read."""
         which = f"job {self.label}" if self.job_id else "a job without a readable id"
         return f"{which} can't be read: {self.unreadable}" if self.unreadable else ""
-
-    @property
-    def node_names(self) -> tuple[str, ...]:
-        """Names of the nodes that it holds; none where they can't be read."""
-        return expanded(self.nodes)[0]
 
     @property
     def required(self) -> tuple[str, ...] | None:
@@ -344,7 +343,7 @@ def _same(value: Shared) -> Shared:
 
 def expanded(text: str) -> tuple[tuple[str, ...], str]:
     """The names of a hostlist, and why it can't be read."""
-    return ((text,), "") if _HOST.fullmatch(text) else _many(text)
+    return (_same((text,)), "") if _HOST.fullmatch(text) else _many(text)
 
 
 @lru_cache(maxsize=1 << 10)
