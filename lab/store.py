@@ -34,21 +34,22 @@ def program(*, say: Say = print) -> Path:
 def running(*, say: Say = print) -> Iterator[None]:
     """It runs inside of this; its CRDs, and with them all that it made as owner, are gone after it."""
     binary, crds = program(say=say), _crds()
-    _kubectl("apply", "--server-side", "-f", str(crds))
+    _kubectl("apply", "--server-side", *crds)
     try:
-        _kubectl("wait", "--for=condition=Established", "--timeout=60s", "-f", str(crds))
+        _kubectl("wait", "--for=condition=Established", "--timeout=60s", *crds)
         argv = [str(binary), f"--metrics-addr={METRICS}", *OFF]
         supervise.start(NAME, argv, env={"KUBECONFIG": str(paths.KUBECONFIG)})
         yield
     finally:
         supervise.stop(NAME)
-        _kubectl("delete", "-f", str(crds), "--ignore-not-found")
+        _kubectl("delete", "--ignore-not-found", *crds)
 
 
-def _crds() -> Path:
+def _crds() -> list[str]:
     trimmed = tools.STORE.trimmed
     assert trimmed is not None
-    return go.module(trimmed.module, trimmed.version, trimmed.checksum, go=go.ensure()) / CRDS
+    folder = go.module(trimmed.module, trimmed.version, trimmed.checksum, go=go.ensure()) / CRDS
+    return [f"--filename={file}" for file in sorted(folder.glob("*external-secrets.io_*.yaml"))]
 
 
 def _kubectl(*arguments: str) -> None:

@@ -136,6 +136,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     if use is Use.PREFLIGHT:
         yield Right(CORE, "namespaces", ("get",), "whether the cluster's namespace is there", (namespace,))
     else:
+        yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
         yield Right("autoscaling", "horizontalpodautoscalers", ("list",), "who else writes replicas", (), namespace)
         yield Right("keda.sh", "scaledobjects", ("list",), "who else writes replicas", (), namespace)
         why = "which Kubernetes cluster answers, and whether the namespace is there"
@@ -146,7 +147,6 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         if config.controller.external is None:
             held = (place(base),)
             yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
-    yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
     if config.cluster.fence and use is not Use.PREFLIGHT:
         for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
             own = tuple(each.name for each in made(config) if each.resource == kind)

@@ -1,8 +1,9 @@
 """ServiceAccounts with what `python -m slinky_iac rights` prints: stacks of the tests go to Kubernetes as these.
 
 `up`, `destroy`, `refresh`, `keys`, `status` and `drain cancel` of a stack run with the rights of `apply`; previews, `plan`,
-`drift` and `drain status` with those of `review`; each as an account of the stack's own. The lab's administrator applies
-Roles when the settings name other objects than before. What the API server refused, or allowed, is read from its audit log.
+`drift` and `drain status` with those of `review`; `preflight` with its own; each as an account of the stack's own. The lab's
+administrator applies Roles when the settings name other objects than before. What the API server refused, or allowed, is
+read from its audit log.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS, StackConfig
 from slinky_iac.rights.cli import made_namespaces, printed
 from slinky_iac.rights.render import Account
-from slinky_iac.rights.table import Use
+from slinky_iac.rights.table import Right, Use
 
 USES: Final[Mapping[tuple[str, ...], Use]] = {
     ("up",): Use.APPLY,
@@ -37,12 +38,15 @@ USES: Final[Mapping[tuple[str, ...], Use]] = {
     ("plan",): Use.REVIEW,
     ("drift",): Use.REVIEW,
     ("drain", "status"): Use.REVIEW,
+    ("preflight",): Use.PREFLIGHT,
 }
 """Commands of `pulumi` and of ours, by their first words, and what `rights` calls them."""
 BEST_EFFORT: Final = {("", "events")}
 """Asked for by pulumi-kubernetes to explain a wait, and done without where it is refused."""
 SIGNS: Final = ("-auth-jwths256", "-token-key")
 """Secrets that a review reads. Of keys and Helm's records it is told nothing, so its previews don't know whose they are."""
+PODS: Final = "--pod-namespace"
+"""Argument of `preflight`; `rights` has the same."""
 PREFIXES: Final = tuple(f"slinky-{use}-" for use in Use)
 RBAC: Final = {"Role", "RoleBinding", "ClusterRole", "ClusterRoleBinding"}
 LABEL: Final = "slinky-lab/made-for-roles"
@@ -63,7 +67,7 @@ def is_granted(item: Mapping[str, Any]) -> bool:
 
 
 def use_of(arguments: Sequence[str]) -> Use | None:
-    """What a command is to `rights`; None for one that asks nothing of Kubernetes, or (`preflight`) has tests of its own."""
+    """What a command is to `rights`; None for one that asks nothing of Kubernetes."""
     return next((use for words, use in USES.items() if tuple(arguments[: len(words)]) == words), None)
 
 
@@ -91,30 +95,36 @@ class Accounts:
         if use is None or stack.env["KUBECONFIG"] != str(paths.KUBECONFIG):
             return {}
         ends = arguments[0] == "destroy"
-        kubeconfig = self.grant(stack, use, make=not ends)
+        pods = arguments[arguments.index(PODS) + 1] if PODS in arguments else None
+        kubeconfig = self.grant(stack, use, make=not ends, pods=pods)
         if ends:  # Roles go with their namespaces
             self._granted.clear()
         return {"KUBECONFIG": kubeconfig}
 
-    def grant(self, stack: Stack, use: Use, *, make: bool = True) -> str:
+    def grant(self, stack: Stack, use: Use, *, make: bool = True, pods: str | None = None) -> str:
         """The kubeconfig of the account, with what `rights` prints for the stack as it is now. Nothing is applied where its
-        settings name what they did before. ``make``: namespaces, where they aren't there."""
+        settings name what they did before. ``make``: namespaces, where they aren't there. ``pods``: the namespace of
+        preflight's pods."""
         config = settings_of(stack)
         account = Account(AUDITED, f"{stack.name}-{use}")
         file = FOLDER / f"{account.name}.kubeconfig"
-        own = printed(config, use, account)
+        own = printed(config, use, account, pod_namespace=pods)
         if self._granted.get((stack.name, use)) == own:
             return str(file)
         for name in made_namespaces(config) if make else ():
             ours = {"name": name, "labels": {LABEL: "true"}, "annotations": {names.ANNOTATION_STACK: stack.name}}
             namespace = yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", "metadata": ours})
             self._kubectl("create", "-f", "-", stdin=namespace, check=False)  # mostly it is there
+        if pods is not None:
+            beside = {"name": pods, "labels": {LABEL: "true"}}
+            namespace = yaml.safe_dump({"apiVersion": "v1", "kind": "Namespace", "metadata": beside})
+            self._kubectl("create", "-f", "-", stdin=namespace, check=False)
         entries = pulumi_state.history(None, 100, lambda arguments: stack.pulumi(*_bare(arguments)))
         made = [
             {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": AUDITED}},
             {"apiVersion": "v1", "kind": "ServiceAccount", "metadata": {"name": account.name, "namespace": AUDITED}},
         ]
-        roles = list(yaml.safe_load_all(printed(config, use, account, entries)))
+        roles = list(yaml.safe_load_all(printed(config, use, account, entries, pod_namespace=pods)))
         if not make:
             there = self._kubectl("get", "namespaces", "-o", "jsonpath={.items[*].metadata.name}").stdout.split()
             roles = [each for each in roles if each["metadata"].get("namespace", "default") in there]
@@ -138,10 +148,14 @@ class Accounts:
         FOLDER.mkdir(mode=0o700, exist_ok=True)
         (FOLDER / f"{account.name}.kubeconfig").write_text(yaml.safe_dump(admin))
 
+    def refused(self) -> set[str]:
+        """Every right that a request lacked since this was last asked."""
+        begun, self._seen = self._seen, log_size()
+        return refused(events(begun))
+
     def require_none_refused(self) -> None:
         """Fail with every right that a request lacked since this was last asked."""
-        begun, self._seen = self._seen, log_size()
-        lacked = refused(events(begun))
+        lacked = self.refused()
         assert not lacked, "the API server refused, so `rights` lacks:\n" + "\n".join(sorted(lacked))
 
 
@@ -197,6 +211,13 @@ def used(found: Iterable[Event]) -> Used:
             namespace = "" if resource == "namespaces" else of.get("namespace", "")  # the log names the object there
             rows |= {(of.get("apiGroup", ""), resource, verb, namespace) for verb in {each["verb"], *(["create"] * made)}}
     return rows
+
+
+def of_table(found: Iterable[Right]) -> Used:
+    """What `rights` gives that an audit log can show."""
+    return {
+        (each.group, each.resource, verb, each.namespace or "") for each in found for verb in each.verbs if not each.seldom
+    }
 
 
 def _resource(of: Mapping[str, Any]) -> str:

@@ -1,4 +1,6 @@
-"""Neither key is anywhere but in its Secret and its file: state, history, logs, previews, plans, pods, events, processes."""
+"""Neither key is anywhere but in its Secret and its file: state, history, logs, previews, plans, pages, scripts, pods,
+events, processes. The token key, the database password and munge.key have this walk where they are used (tests/faults).
+"""
 
 from __future__ import annotations
 
@@ -15,9 +17,26 @@ import pytest
 
 from lab import engine, paths
 from lab.stacks import Stack, imported_keys
+from slinky_iac.handoff.cli import FORMS
 from tests.e2e.world import Settings, World, dev_settings
 from tests.integration import leaks
 
+COMMANDS = (
+    ("check", "Pulumi.leaks.yaml"),
+    ("status", "--json"),
+    ("drift",),
+    ("drain", "status"),
+    ("preflight", "--no-pod"),
+    ("preflight", "--no-pod", "--json"),
+    ("verify-state",),
+    ("keys", "show"),
+    ("keys", "verify"),
+    ("keys", "rotate", "slurm", "--plan"),
+    ("keys", "rotate", "jwt", "--plan"),
+    ("rights", "--for", "apply"),
+    ("diagram",),
+)
+"""What people run and paste elsewhere."""
 KEY_SECRETS = {"slurm-auth-slurm", "slurm-auth-jwths256"}
 
 
@@ -89,6 +108,20 @@ def lived(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
         tell("outputs", "stack", "output", "--json")
         tell("config", "config", "--json")
         tell("history", "stack", "history", "--json")
+        world.stack("leaks", dev_settings(small, _annotated, _fewer))
+        (told / "less.json").write_text(stack.pulumi("preview", "--json").stdout)
+
+        def ask(name: str, *command: str) -> None:
+            done = stack.program(*command)
+            (told / f"{name}.txt").write_text(done.stdout + done.stderr)
+
+        (told / "pages").mkdir()
+        ask("plan-said", "plan", str(told / "less.json"), "--folder", str(told / "pages"))
+        for each in COMMANDS:
+            ask("-".join(each), *each)
+        for form in FORMS:
+            ask(f"handoff-{form}", "handoff", "--format", form, "--out", str(told / f"handoff-{form}"))
+        world.stack("leaks", dev_settings(small, _annotated))
     (told / "arguments.txt").write_bytes(b"\n".join(sorted(arguments.seen)))
     yield Lived(stack, told)
     world.vacate()
@@ -96,6 +129,10 @@ def lived(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
 
 def _annotated(settings: Settings) -> None:
     settings["slinky-iac:restapi"]["pod"]["annotations"] = {"example.org/owner": "hpc"}
+
+
+def _fewer(settings: Settings) -> None:
+    settings["slinky-iac:nodesets"]["gpu"]["replicas"] = 0
 
 
 def everywhere(keys: dict[str, bytes], *folders: Path) -> list[str]:
@@ -138,9 +175,10 @@ def test_every_pickled_provider_holds_no_key(keys: dict[str, bytes], lived: Live
     assert everywhere(keys, tmp_path) == []
 
 
-def test_previews_updates_and_plans_hold_no_key(keys: dict[str, bytes], lived: Lived) -> None:
-    said = {file.name: file.stat().st_size for file in lived.told.iterdir()}
-    assert min(said.values()) > 0, said
+def test_previews_updates_plans_pages_and_scripts_hold_no_key(keys: dict[str, bytes], lived: Lived) -> None:
+    said = {str(file.relative_to(lived.told)): file.stat().st_size for file in lived.told.rglob("*") if file.is_file()}
+    assert {name for name, size in said.items() if not size} == {"plan-said.txt"}, "it writes pages and says nothing"
+    assert {"pages/order.html", "pages/order.md", "handoff-folder/slurmd/install.sh"} <= said.keys(), said.keys()
     assert everywhere(keys, lived.told) == []
 
 

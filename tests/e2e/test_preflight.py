@@ -1,4 +1,7 @@
-"""The preflight on the real cluster: nothing to say where both halves fit, and each wrong thing named by its check."""
+"""The preflight on the real cluster: nothing to say where both halves fit, and each wrong thing named by its check.
+
+It runs with the rights that `rights --for preflight --pod-namespace` prints, but where a test says otherwise.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ import json
 import re
 import secrets
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,12 +20,16 @@ from lab.slurm import conf
 from lab.slurm.topology import Network
 from lab.stacks import Stack
 from slinky_iac.preflight.pod import SELECTOR
+from slinky_iac.rights.table import Use, rights
+from tests.e2e.accounts import PODS, events, of_table, settings_of, used
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, dev_settings
 
 CTL = str(Network().address(10))
 REST = f"http://{Network().address(12)}:6820"
 """By address: the lab's names are known to its hosts and pods, not to the machine."""
+CHECKS = "slinky-checks"
+"""Namespace of the short-lived pods: it has no Secrets."""
 BY_HAND = {"pods-and-metal", "login-hosts", "encryption"}
 """What nobody can be asked about."""
 
@@ -59,9 +67,9 @@ def changed(world: World, stack: Stack) -> Iterator[Callable[[Callable[[Settings
     world.stack(stack.name, settings())
 
 
-def preflight(stack: Stack, *arguments: str) -> tuple[int, list[dict[str, Any]]]:
+def preflight(stack: Stack, *arguments: str, pods: Sequence[str] = (PODS, CHECKS)) -> tuple[int, list[dict[str, Any]]]:
     """Its exit code and checks."""
-    done = stack.program("preflight", "--stack", stack.name, "--json", *arguments, timeout=180)
+    done = stack.program("preflight", "--stack", stack.name, "--json", *pods, *arguments, timeout=180)
     assert done.stdout, done.stderr
     return done.returncode, json.loads(done.stdout)["checks"]
 
@@ -97,6 +105,13 @@ def test_once_up_the_keys_are_proved_and_only_what_nobody_knows_is_open(stack: S
     assert (code, names(checks, "problem", "warning")) == (0, set()), checks
     assert names(checks, "unknown") == BY_HAND
     assert {"pods-reached", "slurm-key", "key-secret", "metal-hosts", "slurmdbd"} <= names(checks, "fine")
+
+
+def test_a_preflight_as_administrator_needs_no_namespace_for_its_pods(stack: Stack, world: World) -> None:
+    code, checks = preflight(replace(stack, account=None), "--strict", pods=())
+    assert (code, names(checks, "problem", "warning")) == (0, set()), checks
+    assert "pods-reached" in names(checks, "fine")
+    assert left_pods(world) == ""
 
 
 def test_a_wrong_port_another_name_and_missing_lines_are_each_named_with_the_line(
@@ -148,7 +163,7 @@ def test_a_wrong_jwt_key_is_told_from_the_right_one_in_the_secret_and_shown_nowh
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_the_pod_is_gone_when_somebody_interrupts(stack: Stack, world: World, sent: signal.Signals) -> None:
-    with stack.started("preflight", "--stack", stack.name) as running:
+    with stack.started("preflight", "--stack", stack.name, PODS, CHECKS) as running:
         await_true("a short-lived pod is there", lambda: left_pods(world), 60, every=0.1)
         running.send_signal(sent)
         _, err = running.communicate(timeout=60)
@@ -157,8 +172,13 @@ def test_the_pod_is_gone_when_somebody_interrupts(stack: Stack, world: World, se
 
 
 def test_from_here_alone_asks_for_no_key_and_makes_no_pod(stack: Stack) -> None:
-    locked = Stack(stack.name, stack.folder, {**stack.env, "PULUMI_CONFIG_PASSPHRASE_FILE": "/dev/null"})
+    locked = replace(stack, env={**stack.env, "PULUMI_CONFIG_PASSPHRASE_FILE": "/dev/null"})
     code, checks = preflight(locked, "--from-here-only")
     assert code == 0
     assert names(checks, "problem", "warning", "unknown", "fine") == {"api-server", "connect"}
     assert {each["source"] for each in checks} == {"here"}
+
+
+def test_each_right_of_a_preflight_was_used(stack: Stack) -> None:
+    granted = of_table(rights(settings_of(stack), Use.PREFLIGHT, CHECKS))
+    assert granted - used(events(account=f"{stack.name}-{Use.PREFLIGHT}")) == set(), "a right that nothing used"

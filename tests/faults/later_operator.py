@@ -11,7 +11,7 @@ from typing import Any
 
 import yaml
 
-from lab import charts, later_operator
+from lab import charts, engine, later_operator, paths
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import keys, site
 from lab.stacks import Stack
@@ -19,6 +19,7 @@ from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import GRACE, IMAGE, INSIDE, exec_in, inside
 from tests.e2e.world import Settings, World, dev_settings, encrypted
 from tests.faults.inside_parts import bring_login, database, queue_volume
+from tests.integration import leaks
 
 DATABASE = "slurm_acct_db_inside"
 
@@ -140,5 +141,6 @@ def lived(world: World, *, later: bool = True) -> Iterator[Inside]:
             bring_login(world)
             yield found
             found.slurm("scancel", "-u", "slurm")  # a destroy waits for jobs
+            assert leaks.find(password, engine.BACKEND, found.stack.folder, paths.LOGS) == [], "the database's password"
         finally:
             world.vacate()

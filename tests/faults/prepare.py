@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab import enforcer, later_operator
+from lab import enforcer, later_operator, store
 from lab.slurm import jupyter, munge, nginx, older
 
 if __name__ == "__main__":
@@ -11,4 +11,5 @@ if __name__ == "__main__":
     nginx.image()
     later_operator.image()
     enforcer.program()
+    store.program()
     older.root()

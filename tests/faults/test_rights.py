@@ -20,7 +20,7 @@ from lab.kubernetes.render import AUDITED
 from lab.stacks import Stack
 from slinky_iac.config.load import load
 from slinky_iac.rights.table import Right, Use, rights
-from tests.e2e.accounts import Event, Used, events, log_size, refused, used
+from tests.e2e.accounts import Event, events, log_size, of_table, refused, used
 from tests.e2e.gated import NAMESPACE, Gated, settings
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, steps
@@ -106,12 +106,6 @@ def least(world: World, slurm: Slurm) -> Iterator[Least]:
     for use in (Use.APPLY, Use.REVIEW):
         name = f"slinky-{use}-{NAMESPACE}-slurm"
         world.kubectl("delete", "clusterrole,clusterrolebinding", name, check=False)
-
-
-def of_table(found: tuple[Right, ...]) -> Used:
-    return {
-        (each.group, each.resource, verb, each.namespace or "") for each in found for verb in each.verbs if not each.seldom
-    }
 
 
 def test_an_account_with_the_rights_of_apply_lives_a_stack_s_whole_life_and_uses_each(least: Least, slurm: Slurm) -> None:
