@@ -114,6 +114,17 @@ def test_a_preflight_as_administrator_needs_no_namespace_for_its_pods(stack: Sta
     assert left_pods(world) == ""
 
 
+def test_an_account_without_a_namespace_for_pods_can_make_none_and_all_else_is_asked(stack: Stack, world: World) -> None:
+    assert world.accounts is not None
+    code, checks = preflight(stack, pods=())
+    assert (code, names(checks, "problem")) == (0, set()), checks
+    assert any("no pod could be made" in json.dumps(each) for each in checks if each["verdict"] == "unknown"), checks
+    assert {"slurm-key", "key-secret", "metal-hosts", "slurmdbd"} <= names(checks, "fine")
+    refused = {each.split(" slurm/")[0] for each in world.accounts.refused()}
+    account = f"{stack.name}-{Use.PREFLIGHT}"
+    assert refused == {f"{account}: create pods", f"{account}: delete pods"}, "one whose answer was lost would be there"
+
+
 def test_a_wrong_port_another_name_and_missing_lines_are_each_named_with_the_line(
     stack: Stack, changed: Callable[[Callable[[Settings], None]], None]
 ) -> None:
