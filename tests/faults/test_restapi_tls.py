@@ -152,7 +152,7 @@ def test_the_authority_in_the_outputs_is_the_one_that_signed(stack: Gated, tmp_p
     assert "Verification: OK" in said.stdout + said.stderr, said
     assert "TLSv1.3" in said.stdout + said.stderr
     with asked(ca) as client:
-        assert client.diag().cluster == "lab"
+        assert client.diag().meta.slurm.cluster == "lab"
 
 
 def test_a_renewal_changes_the_certificate_and_no_pod(stack: Gated, world: World, tmp_path: Path) -> None:
@@ -231,7 +231,7 @@ def test_a_client_without_a_certificate_or_with_a_strangers_is_refused(
 ) -> None:
     ca_file = ca.write(tmp_path, "ca")[0]
     with asked(ca_file, *issued(ca, client="gates").write(tmp_path, "gates")) as client:
-        assert client.diag().cluster == "lab"
+        assert client.diag().meta.slurm.cluster == "lab"
     stranger = issued(authority("somebody else's"), client="stranger").write(tmp_path, "stranger")
     old = issued(ca, client="gates", days=-1).write(tmp_path, "old")
     for mine in ((), stranger, old):
@@ -259,7 +259,7 @@ def test_certificates_are_replaced_while_a_gate_waits(
 
     scale_in(stack, slurm, rotate, **guarded)
     with asked(folder / "ca.crt", folder / "gates.crt", folder / "gates.key") as client:
-        assert client.diag().cluster == "lab"
+        assert client.diag().meta.slurm.cluster == "lab"
 
 
 def test_without_its_certificate_slurmrestd_is_there_for_the_operator(stack: Gated, world: World) -> None:
