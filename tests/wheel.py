@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from slinky_iac.new import WHEEL
+from slinky_iac.commands.new import WHEEL
 from tests.stacks import ROOT
 
 

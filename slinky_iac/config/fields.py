@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from slinky_iac.config.findings import KINDS
 from slinky_iac.config.shown import LONGEST, Refused, name_of, shown
 from slinky_iac.names import is_dns_label
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 
 _SLURM_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]*")
 _CLUSTER_NAME = re.compile(r"[0-9A-Za-z$_]+")

@@ -26,7 +26,7 @@ from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.operator_version import MINIMUM_SLURM
+from slinky_iac.releases import MINIMUM_SLURM
 
 REQUEUE_SINCE = (26, 5)
 """First release whose slurmrestd has ``jobs/requeue`` (REST v0.0.45)."""

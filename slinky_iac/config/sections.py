@@ -26,7 +26,7 @@ from slinky_iac.config.fields import (
     SlurmRelease,
     Version,
 )
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 
 
 class Images(Section):

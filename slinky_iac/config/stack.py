@@ -14,7 +14,7 @@ from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSet, NodeSets, Partitions
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 
 PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""

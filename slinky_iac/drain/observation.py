@@ -9,7 +9,7 @@ from functools import cached_property
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner
 from slinky_iac.kube.objects import NodeSet, Pod
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.controller import Reservation
 from slinky_iac.slurmrest.drains import MAX_REASON
 from slinky_iac.slurmrest.objects import Job, Node

@@ -20,7 +20,7 @@ from slinky_iac.drain.ranking import HEALTHY, class_of, predicted_victims
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.kube.objects import NodeSet, Pod
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.objects import Job, Node
 
 

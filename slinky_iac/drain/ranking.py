@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac.kube.objects import Pod
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 
 INT32_MIN: Final = -(2**31)
 _PHASE_WEIGHT: Final = {"Pending": 0, "Unknown": 1, "Running": 2}

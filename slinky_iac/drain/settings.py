@@ -16,7 +16,7 @@ from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.policy import DrainPolicy, parse_policy
 from slinky_iac.names import HS256, RS256, SLURM_USER
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 
 GATED: Final = "Gated"
 OPERATORS: Final = "RollingUpdate"

@@ -12,11 +12,10 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.operator_version import MINIMUM_SLURM
 from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.preflight.kube_questions import CHANGE, FENCE, UNSERVED
-from slinky_iac.slurm_release import of_protocol, ordinal
+from slinky_iac.releases import MINIMUM_SLURM, of_protocol, ordinal
 from slinky_iac.slurmrest.versions import OLDER
 
 OPERATOR_REST: Final = "v0.0.44"

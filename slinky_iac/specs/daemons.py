@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.database_tls import database_tls_parameters, database_tls_volumes
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.restapi_tls import tls_annotations, tls_pod

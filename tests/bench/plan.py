@@ -38,7 +38,7 @@ from slinky_iac.drain.plan import DrainPlan, plan_scale_in
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner
 from slinky_iac.kube.objects import Pod
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.answers import Envelope
 from slinky_iac.slurmrest.controller import RowlessJobs
 from slinky_iac.slurmrest.lists import JobRows, JobsAnswer

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.diagram.svg import svg
+from slinky_iac.commands.diagram.svg import svg
 from tests.browser.chromium import DARK, browse
 from tests.unit.diagram.test_drawing import PICTURES
 

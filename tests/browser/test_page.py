@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.change_order.build import change_order
-from slinky_iac.change_order.limits import Limits, judge
-from slinky_iac.change_order.render_html import page
+from slinky_iac.commands.plan.build import change_order
+from slinky_iac.commands.plan.limits import Limits, judge
+from slinky_iac.commands.plan.render_html import page
 from tests.browser.chromium import DARK, browse
-from tests.unit.change_order.made import HOUR, NOW, digest, job, plan, scale_in, worked_example
+from tests.unit.plan.made import HOUR, NOW, digest, job, plan, scale_in, worked_example
 
 PROBE = """<!doctype html><meta charset=utf-8><body style="margin:0"><pre id=out></pre>
 <iframe id=f src="page.html" style="border:0;width:%dpx;height:2400px"></iframe><script>

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Iterator
+from graphlib import TopologicalSorter
 from pathlib import Path
 
 import pytest
@@ -22,10 +23,10 @@ MAY_IMPORT = {
     "slinky_iac/slurmrest/": {"slinky_iac", "httpx", "jwt", "msgspec"},
     "slinky_iac/kube/": {"slinky_iac", "httpx", "httpcore", "msgspec", "pydantic"},
     "slinky_iac/cluster/": {"slinky_iac", "httpx"},
-    "slinky_iac/handoff/": {"slinky_iac", "yaml"},
-    "slinky_iac/diagram/": {"slinky_iac"},
-    "slinky_iac/rights/": {"slinky_iac", "yaml"},
-    "slinky_iac/init/": {"slinky_iac", "yaml"},
+    "slinky_iac/commands/handoff/": {"slinky_iac", "yaml"},
+    "slinky_iac/commands/diagram/": {"slinky_iac"},
+    "slinky_iac/commands/rights/": {"slinky_iac", "yaml"},
+    "slinky_iac/commands/init/": {"slinky_iac", "yaml"},
     "slinky_iac/": {"slinky_iac"},
     "policies/": {"slurm_rules", "pulumi_policy"},
     "lab/standins/": {"lab", "pulumi", "grpc", "google", "bcrypt"},
@@ -40,139 +41,126 @@ EXTRA = {
     "slinky_iac/keys/rsa.py": {"cryptography"},
     "slinky_iac/certificates.py": {"cryptography"},
     "slinky_iac/safe_yaml.py": {"yaml"},
-    "slinky_iac/shell_completion.py": {"shtab"},
+    "slinky_iac/commands/shell_completion.py": {"shtab"},
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/conf_gates.py": {"pulumi"},
     "slinky_iac/drain/plugin_process.py": {"google", "grpc", "pulumi"},
     "slinky_iac/drain/policy.py": {"msgspec"},
 }
 """The few modules that stand on the border to the engine."""
-LAYERS = {
-    "slinky_iac/errors.py": {"text"},
-    "slinky_iac/text.py": set(),
-    "slinky_iac/safe_yaml.py": set(),
-    "slinky_iac/names.py": set(),
-    "slinky_iac/new.py": {"__version__", "errors"},
-    "slinky_iac/actor.py": set(),
-    "slinky_iac/closing.py": set(),
-    "slinky_iac/operator_version.py": set(),
-    "slinky_iac/fence.py": {"cluster", "errors", "kube"},
-    "slinky_iac/config/shown.py": set(),
-    "slinky_iac/identity.py": {"cluster", "config", "errors", "kube", "names"},
-    "slinky_iac/external_keys.py": {"cluster", "drain", "errors", "keys", "kube", "names"},
-    "slinky_iac/taken.py": {"config", "errors", "kube", "names", "reach"},
-    "slinky_iac/hostlist.py": {"errors"},
-    "slinky_iac/output.py": set(),
-    "slinky_iac/shell_completion.py": set(),
-    "slinky_iac/command_page.py": set(),
-    "slinky_iac/host_shell.py": set(),
-    "slinky_iac/keys/catalogue.py": {"names"},
-    "slinky_iac/keys/": {"keys", "errors"},
-    "slinky_iac/certificates.py": set(),
+_PARTS = {
+    "actor": "",
+    "certificates": "",
+    "closing": "",
+    "names": "",
+    "releases": "",
+    "safe_yaml": "",
+    "text": "",
+    "errors": "text",
+    "hostlist": "errors",
+    "keys": "errors names",
+    "kube": "errors names safe_yaml text",
+    "config": "errors keys names releases safe_yaml",
+    "slurmrest": "errors hostlist keys kube names text",
+    "cluster": "errors kube names slurmrest",
+    "specs": "config keys names releases",
+    "drain": "actor closing cluster errors kube names releases slurmrest text",
+    "fence": "cluster errors kube",
+    "identity": "cluster config errors kube names",
+    "reach": "cluster config keys names",
+    "external_keys": "cluster drain errors keys kube names",
+    "operator_change": "config drain errors names reach",
+    "preflight": "closing cluster config errors keys kube names reach releases slurmrest specs",
+    "taken": "config errors kube names reach",
+    "__main__": "commands.cli",
+    "commands": "",
+    "commands.command_page": "",
+    "commands.host_shell": "",
+    "commands.output": "",
+    "commands.shell_completion": "",
+    "commands.new": "errors",
+    "commands.check": "commands.output config errors",
+    "commands.plan": "cluster commands.output config errors names text",
+    "commands.stack_config": "cluster commands.check config errors keys",
+    "commands.diagram": "commands.stack_config config errors hostlist keys names specs text",
+    "commands.drain": "cluster commands.output drain errors",
+    "commands.handoff": (
+        "cluster commands.host_shell commands.output commands.stack_config config errors keys names reach specs"
+    ),
+    "commands.rights": "cluster commands.output commands.stack_config config drain errors keys names reach specs",
+    "commands.rotation": (
+        "cluster commands.host_shell commands.stack_config config errors external_keys keys kube names reach slurmrest"
+    ),
+    "commands.state_code": "drain external_keys identity text",
+    "commands.init": "commands.check commands.rotation config errors keys kube releases safe_yaml text",
+    "commands.keys": "commands.output commands.rotation config errors keys names",
+    "commands.status": (
+        "cluster commands.output commands.rotation commands.stack_config config drain errors external_keys "
+        "fence keys kube names releases slurmrest text"
+    ),
+    "commands.verify_state": "cluster commands.output commands.state_code",
+    "commands.drift": "closing cluster commands.output commands.status drain errors fence keys names slurmrest text",
+    "commands.preflight": (
+        "commands.output commands.stack_config commands.verify_state config errors keys kube names preflight "
+        "reach slurmrest specs text"
+    ),
+    "commands.cli": (
+        "commands.check commands.command_page commands.diagram commands.drain commands.drift commands.handoff "
+        "commands.init commands.keys commands.new commands.output commands.plan commands.preflight "
+        "commands.rights commands.shell_completion commands.status commands.verify_state config errors text"
+    ),
+}
+PARTS = {part: set(below.split()) for part, below in _PARTS.items()}
+"""Parts of the library, lowest first, and the parts that each may import. `commands` holds what a person runs; what stands
+above it, `pulumi up` imports. drain, kube and slurmrest never see the configuration: the process that runs the gates stays
+small, and a destroy works with no program at hand."""
+NARROW = {
     "slinky_iac/cluster/pulumi_command.py": {"errors"},
-    "slinky_iac/stack_config.py": {"check", "config", "errors", "cluster", "keys"},
-    "slinky_iac/slurm_release.py": set(),
-    "slinky_iac/reach.py": {"names", "config", "cluster", "keys"},
-    "slinky_iac/operator_change.py": {"names", "config", "drain", "kube", "errors", "reach"},
-    "slinky_iac/rotation/model.py": {"keys"},
-    "slinky_iac/rotation/host_scripts.py": {"host_shell", "keys", "rotation"},
-    "slinky_iac/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names", "rotation"},
-    "slinky_iac/rotation/engine.py": {"cluster", "errors", "keys", "names"},
-    "slinky_iac/rotation/hosts.py": {"config", "errors", "keys", "kube", "rotation"},
-    "slinky_iac/rotation/cluster.py": {
-        "cluster",
-        "config",
-        "errors",
-        "keys",
-        "kube",
-        "names",
-        "reach",
-        "rotation",
-        "slurmrest",
-    },
-    "slinky_iac/rotation/snapshot.py": {"config", "errors", "keys", "rotation", "slurmrest", "stack_config"},
-    "slinky_iac/rotation/": {"config", "errors", "external_keys", "keys", "kube", "names", "rotation"},
-    "slinky_iac/key_lifecycle/report.py": {"key_lifecycle", "rotation"},
-    "slinky_iac/key_lifecycle/": {"config", "errors", "key_lifecycle", "keys", "names", "rotation", "output"},
-    "slinky_iac/preflight/__init__.py": {"preflight"},
+    "slinky_iac/cluster/pulumi_state.py": {"errors", "names"},
     "slinky_iac/cluster/reach.py": {"names"},
-    "slinky_iac/cluster/pulumi_state.py": {"cluster", "errors", "names"},
-    "slinky_iac/cluster/": {"cluster", "slurmrest", "kube", "errors", "names"},
-    "slinky_iac/preflight/reach.py": {"preflight", "cluster", "config", "kube", "errors"},
-    "slinky_iac/preflight/kube_questions.py": {"preflight", "cluster", "config", "errors", "kube", "names"},
-    "slinky_iac/preflight/": {
-        "preflight",
-        "closing",
+    "slinky_iac/commands/command_page.py": set(),
+    "slinky_iac/commands/host_shell.py": set(),
+    "slinky_iac/commands/init/cli.py": {
+        "commands.check",
+        "commands.rotation",
+        "config",
+        "errors",
+        "keys",
+        "kube",
+        "safe_yaml",
+        "text",
+    },
+    "slinky_iac/commands/init/found.py": {"errors"},
+    "slinky_iac/commands/init/stack.py": {"config", "errors", "releases"},
+    "slinky_iac/commands/keys/report.py": {"commands.rotation"},
+    "slinky_iac/commands/new.py": {"__version__", "errors"},
+    "slinky_iac/commands/output.py": set(),
+    "slinky_iac/commands/rotation/cluster.py": {
         "cluster",
+        "config",
+        "errors",
+        "keys",
+        "kube",
+        "names",
         "reach",
         "slurmrest",
-        "kube",
-        "specs",
-        "slurm_release",
-        "config",
-        "stack_config",
-        "keys",
-        "errors",
-        "names",
-        "operator_version",
-        "text",
-        "output",
     },
-    "slinky_iac/config/stack_file.py": {"config", "errors", "safe_yaml"},
-    "slinky_iac/config/": {"config", "errors", "names", "operator_version", "keys"},
-    "slinky_iac/specs/": {"specs", "config", "keys", "names", "operator_version"},
-    "slinky_iac/handoff/": {
-        "keys",
-        "handoff",
-        "specs",
-        "config",
-        "names",
-        "errors",
-        "host_shell",
-    },
-    "slinky_iac/init/found.py": {"errors"},
-    "slinky_iac/init/stack.py": {"init", "config", "errors", "operator_version"},
-    "slinky_iac/init/cli.py": {
-        "init",
-        "check",
-        "config",
-        "errors",
-        "keys",
-        "kube",
-        "rotation",
-        "text",
-        "safe_yaml",
-    },
-    "slinky_iac/check/": {"check", "config", "errors", "output"},
-    "slinky_iac/rights/": {"rights", "cluster", "drain", "config", "keys", "specs", "names", "reach", "output"},
-    "slinky_iac/diagram/": {"diagram", "config", "keys", "specs", "names", "hostlist", "text", "errors"},
-    "slinky_iac/kube/": {"kube", "errors", "names", "safe_yaml", "text"},
-    "slinky_iac/slurmrest/": {"slurmrest", "kube", "errors", "names", "hostlist", "keys", "text"},
-    "slinky_iac/drain/": {
-        "drain",
-        "closing",
-        "cluster",
-        "slurmrest",
-        "kube",
-        "errors",
-        "names",
-        "hostlist",
-        "operator_version",
-        "keys",
-        "actor",
-        "text",
-    },
+    "slinky_iac/commands/rotation/engine.py": {"cluster", "errors", "keys", "names"},
+    "slinky_iac/commands/rotation/host_scripts.py": {"commands.host_shell", "keys"},
+    "slinky_iac/commands/rotation/hosts.py": {"config", "errors", "keys", "kube"},
+    "slinky_iac/commands/rotation/model.py": {"keys"},
+    "slinky_iac/commands/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names"},
+    "slinky_iac/commands/rotation/snapshot.py": {"commands.stack_config", "config", "errors", "keys", "slurmrest"},
+    "slinky_iac/commands/shell_completion.py": set(),
+    "slinky_iac/commands/stack_config.py": {"cluster", "commands.check", "config", "errors", "keys"},
+    "slinky_iac/config/shown.py": set(),
+    "slinky_iac/config/stack_file.py": {"errors", "safe_yaml"},
+    "slinky_iac/keys/catalogue.py": {"names"},
+    "slinky_iac/preflight/__init__.py": set(),
+    "slinky_iac/preflight/kube_questions.py": {"cluster", "config", "errors", "kube", "names"},
+    "slinky_iac/preflight/reach.py": {"cluster", "config", "errors", "kube"},
 }
-"""Parts of the library that each part may import. drain, kube and slurmrest never see the configuration: the process
-that runs the gates stays small, and a destroy works with no program at hand."""
-BORDER = {
-    "slinky_iac/preflight/cli.py": {"verify_state"},
-    "slinky_iac/drain/command.py": {"config", "output"},
-    "slinky_iac/diagram/cli.py": {"stack_config"},
-    "slinky_iac/rights/cli.py": {"cluster", "errors", "stack_config"},
-    "slinky_iac/handoff/known.py": {"cluster", "kube", "reach", "stack_config"},
-    "slinky_iac/handoff/cli.py": {"cluster", "output", "stack_config"},
-}
+"""Modules that may import less than their part."""
 
 
 def imported(tree: ast.AST) -> Iterator[str]:
@@ -206,11 +194,36 @@ def test_a_module_imports_only_what_its_room_may(path: str) -> None:
     assert packages(MODULES[path]) - allowed - EXTRA.get(path, set()) == set()
 
 
-@pytest.mark.parametrize("path", [path for path in PRODUCTION if rule_for(path, LAYERS) is not None])
+def part(module: str) -> str:
+    """The part of the library that a module belongs to: a name of :data:`PARTS`."""
+    names = module.split(".")
+    return ".".join(names[1:3]) if names[1] == "commands" else names[1]
+
+
+@pytest.mark.parametrize("path", [path for path in PRODUCTION if path.startswith("slinky_iac/")])
 def test_a_part_of_the_library_imports_only_the_parts_below_it(path: str) -> None:
-    allowed = (rule_for(path, LAYERS) or set()) | BORDER.get(path, set())
-    parts = {name.split(".")[1] for name in imported(MODULES[path]) if name.startswith("slinky_iac.")}
-    assert parts - allowed == set()
+    module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
+    if module in {"slinky_iac", "slinky_iac.commands"}:
+        allowed, own = set[str](), ""
+    else:
+        own = part(module)
+        assert own in PARTS, f"{path} belongs to no part that has a rule"
+        allowed = NARROW.get(path, PARTS[own])
+    found = {name for name in imported(MODULES[path]) if name.startswith("slinky_iac.") and name != "slinky_iac.commands"}
+    assert {part(name) for name in found} - allowed - {own} - ROOT_NAMES == set()
+
+
+ROOT_NAMES = {"__version__"}
+
+
+def test_no_part_imports_itself_through_others() -> None:
+    assert list(TopologicalSorter(PARTS).static_order()), "raises CycleError"
+    assert {below for parts in PARTS.values() for below in parts} <= set(PARTS)
+
+
+def test_pulumi_up_imports_nothing_that_a_person_runs() -> None:
+    below = {name for name, parts in PARTS.items() if not name.startswith("commands.") and name != "__main__"}
+    assert {above for name in below for above in PARTS[name] if above.startswith("commands.")} == set()
 
 
 @pytest.mark.parametrize("path", PRODUCTION)
@@ -263,11 +276,12 @@ def test_the_program_itself_has_no_branch_and_no_loop() -> None:
 def test_pure_parts_read_no_clock_and_no_environment() -> None:
     """What decides gets time and surroundings as arguments, so that a test can give them."""
     pure = [p for p in PRODUCTION if p.startswith(("slinky_iac/config/", "slinky_iac/specs/"))]
-    pure += [f"slinky_iac/{name}.py" for name in ("actor", "names", "hostlist", "operator_version", "errors")]
+    pure += [f"slinky_iac/{name}.py" for name in ("actor", "names", "hostlist", "releases", "errors")]
     pure += [f"slinky_iac/keys/{name}.py" for name in ("catalogue", "raw", "jwks", "rsa")]
     pure += [p for p in PRODUCTION if p.startswith("slinky_iac/preflight/check")]
-    pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "pod", "compare", "report")]
-    pure += [path for path in PRODUCTION if path.startswith("slinky_iac/diagram/")]
+    pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "compare")]
+    pure += [f"slinky_iac/commands/preflight/{name}.py" for name in ("pod", "report")]
+    pure += [path for path in PRODUCTION if path.startswith("slinky_iac/commands/diagram/")]
     pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/ranking.py", "slinky_iac/drain/free.py"]
     pure += [f"slinky_iac/drain/{name}.py" for name in ("queue", "conf_steps", "members", "rollout", "scale_in_state")]
     impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}

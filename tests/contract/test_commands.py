@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac import cli, output, shell_completion
-from slinky_iac.command_page import commands, exit_codes, page
+from slinky_iac.commands import cli, output, shell_completion
+from slinky_iac.commands.command_page import commands, exit_codes, page
 from tests.stacks import ROOT
 
 COMMANDS = commands(cli.parser())

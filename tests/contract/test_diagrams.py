@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.diagram.build import picture
-from slinky_iac.diagram.mermaid import mermaid
-from slinky_iac.diagram.svg import svg
-from slinky_iac.stack_config import configured_file
+from slinky_iac.commands.diagram.build import picture
+from slinky_iac.commands.diagram.mermaid import mermaid
+from slinky_iac.commands.diagram.svg import svg
+from slinky_iac.commands.stack_config import configured_file
 from tests.stacks import FORMS, ROOT
 
 PICTURES = {

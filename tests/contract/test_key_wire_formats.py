@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 
 from slinky_iac import names
+from slinky_iac.commands.output import FOUND, WAITS
+from slinky_iac.commands.rotation import host_scripts, jwt, model, planned_stop, slurm, tokens
+from slinky_iac.commands.rotation.cluster import FILE
+from slinky_iac.commands.rotation.model import Host, State, Turn
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.keys.catalogue import SLURM, Role
-from slinky_iac.output import FOUND, WAITS
-from slinky_iac.rotation import host_scripts, jwt, model, planned_stop, slurm, tokens
-from slinky_iac.rotation.cluster import FILE
-from slinky_iac.rotation.model import Host, State, Turn
 from slinky_iac.slurmrest.signing import held
 from tests.clusters import recorded
 from tests.program import Registered, Secret

@@ -9,8 +9,8 @@ import yaml
 
 from components.program import EXPORTS
 from slinky_iac import __version__
+from slinky_iac.commands.new import WHEEL
 from slinky_iac.config.stack import PROJECT
-from slinky_iac.new import WHEEL
 from tests.contract.test_wire_formats import OUTPUTS
 from tests.stacks import ROOT
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from lab import __main__ as lab_entry
-from slinky_iac import cli
+from slinky_iac.commands import cli
 from slinky_iac.config.reference import findings_page, reference
 from slinky_iac.config.stack import StackConfig
 from tests.stacks import ROOT

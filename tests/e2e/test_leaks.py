@@ -17,7 +17,7 @@ import pytest
 
 from lab import engine, paths
 from lab.stacks import Stack, imported_keys
-from slinky_iac.handoff.cli import FORMS
+from slinky_iac.commands.handoff.cli import FORMS
 from tests.e2e.world import Settings, World, dev_settings
 from tests.integration import leaks
 

@@ -19,8 +19,8 @@ from lab import slurm as outside
 from lab.slurm import conf
 from lab.slurm.topology import Network
 from lab.stacks import Stack
-from slinky_iac.preflight.pod import SELECTOR
-from slinky_iac.rights.table import Use, rights
+from slinky_iac.commands.preflight.pod import SELECTOR
+from slinky_iac.commands.rights.table import Use, rights
 from tests.e2e.accounts import PODS, events, of_table, settings_of, used
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, dev_settings

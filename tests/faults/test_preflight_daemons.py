@@ -29,7 +29,7 @@ SHIFTED = """
 import sys, time
 now, by = time.time, float(sys.argv[1])
 time.time = lambda: now() + by
-from slinky_iac.cli import main
+from slinky_iac.commands.cli import main
 sys.exit(main(sys.argv[2:]))
 """
 """The program on a machine whose clock is wrong by so many seconds; slurmctld and Kubernetes have the right time."""

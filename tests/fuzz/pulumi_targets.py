@@ -14,29 +14,29 @@ from typing import Any
 
 import yaml
 
-from slinky_iac import stack_config, state_code
-from slinky_iac.change_order.build import change_order, read_removals
-from slinky_iac.change_order.limits import Limits, judge
-from slinky_iac.change_order.render_html import page
-from slinky_iac.change_order.render_json import as_json
-from slinky_iac.change_order.render_markdown import markdown
-from slinky_iac.change_order.render_table import table
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner
+from slinky_iac.commands import stack_config, state_code
+from slinky_iac.commands.drift.ask import expected
+from slinky_iac.commands.plan.build import change_order, read_removals
+from slinky_iac.commands.plan.limits import Limits, judge
+from slinky_iac.commands.plan.render_html import page
+from slinky_iac.commands.plan.render_json import as_json
+from slinky_iac.commands.plan.render_markdown import markdown
+from slinky_iac.commands.plan.render_table import table
+from slinky_iac.commands.rotation import snapshot
+from slinky_iac.commands.rotation.engine import Engine, others_that_change
+from slinky_iac.commands.stack_config import configured_file
+from slinky_iac.commands.status.facts import facts
+from slinky_iac.commands.status.history import last_up
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.config.values import values_of
 from slinky_iac.drain.settings import gates, outside_hosts
 from slinky_iac.errors import PreviewError, SlinkyError, StateError
-from slinky_iac.rotation import snapshot
-from slinky_iac.rotation.engine import Engine, others_that_change
-from slinky_iac.slurm_drift.ask import expected
-from slinky_iac.stack_config import configured_file
-from slinky_iac.status.facts import facts
-from slinky_iac.status.history import last_up
 from tests.fuzz.target import SECRET, Target
 from tests.raw_keys import raw_key
 from tests.stacks import EXAMPLES, sections
-from tests.unit.change_order import made as previews
+from tests.unit.plan import made as previews
 from tests.unit.status import made as states
 
 NOW = previews.NOW

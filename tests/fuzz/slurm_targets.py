@@ -12,6 +12,7 @@ import httpx
 
 from slinky_iac import hostlist, names
 from slinky_iac.actor import OVERRIDE, actor
+from slinky_iac.commands.status import nodes as status_nodes
 from slinky_iac.drain.observation import ClusterView
 from slinky_iac.errors import HostlistError, SlurmrestError
 from slinky_iac.kube.wire import Clock, Retry
@@ -20,7 +21,6 @@ from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.objects import UNREADABLE
 from slinky_iac.slurmrest.rows import RowSieve
 from slinky_iac.slurmrest.shared import SharedJobs
-from slinky_iac.status import nodes as status_nodes
 from tests.fuzz.target import SECRET, Target
 from tests.stacks import EXAMPLES, ROOT
 from tests.unit.slurmrest.fake import KEY, META, error, job, node, number, run

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 import yaml
 
-from slinky_iac.change_order.build import change_order
+from slinky_iac.commands.plan.build import change_order
 from tests.integration.engine import REPO, Project
 from tests.integration.test_policy_pack import PACK_VENV
-from tests.unit.change_order.made import HOUR, MINUTE, NOW, job, plan
+from tests.unit.plan.made import HOUR, MINUTE, NOW, job, plan
 
 SCRIPT = REPO / "examples" / "ci" / "plan-and-apply.sh"
 GATES = """

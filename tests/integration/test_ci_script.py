@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.stacks import ROOT
-from tests.unit.change_order.made import HOUR, digest, events, job, plan, scale_in
+from tests.unit.plan.made import HOUR, digest, events, job, plan, scale_in
 
 SCRIPT = ROOT / "examples" / "ci" / "plan-and-apply.sh"
 QUIET = plan({"gpu-1": []}, before=3, after=2)

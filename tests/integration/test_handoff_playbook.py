@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lab import python_env
-from slinky_iac.handoff.write import write
+from slinky_iac.commands.handoff.write import write
 from tests.stacks import EXAMPLES
 from tests.unit.handoff.made import FORMS, made
 

@@ -20,7 +20,7 @@ from lab import charts, go
 from slinky_iac import names
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.kube.objects import Pod
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from tests.unit import builders
 
 UTILS = "internal/controller/nodeset/utils"

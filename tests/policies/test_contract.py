@@ -17,7 +17,7 @@ from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.policy import DrainPolicy, Limits, plain_policy
 from slinky_iac.drain.settings import reach_props
-from slinky_iac.operator_version import MINIMUM_SLURM, SUPPORTED, OperatorVersion
+from slinky_iac.releases import MINIMUM_SLURM, SUPPORTED, OperatorVersion
 from slinky_iac.specs.shared import SLINKY_REGISTRY
 from slinky_iac.specs.slurm_conf import OPERATOR_MAX_NODE_COUNT
 from tests.integration.engine import REPO

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slinky_iac import cli
+from slinky_iac.commands import cli
 from tests.integration.engine import REPO, STACK, Engine, Project, Tools, create_project
 from tests.policies.pack import LAB, PACK, Outcome, environment, lay_out, plain_stack, preview
 from tests.stacks import EXAMPLES, merged, sections

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
+from slinky_iac.commands.rotation import host_scripts
+from slinky_iac.commands.rotation.host_scripts import File
+from slinky_iac.commands.rotation.model import Host
 from slinky_iac.keys.catalogue import Role
-from slinky_iac.rotation import host_scripts
-from slinky_iac.rotation.host_scripts import File
-from slinky_iac.rotation.model import Host
 from tests.unit.handoff.made import KEYS
 from tests.unit.handoff.scratch import Scratch, scratch
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slinky_iac.cli import main
-from slinky_iac.new import FILES, WHEEL, template
+from slinky_iac.commands.cli import main
+from slinky_iac.commands.new import FILES, WHEEL, template
 from tests.stacks import ROOT
 
 

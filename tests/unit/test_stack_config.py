@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 
 from slinky_iac.cluster.pulumi_command import Runner
+from slinky_iac.commands.stack_config import configured
 from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.errors import ConfigError, StateError
-from slinky_iac.stack_config import configured
 from tests.raw_keys import raw_key
 
 SLURM, JWT = raw_key("slurm"), raw_key("jwt")

@@ -18,8 +18,8 @@ from pulumi.dynamic import ResourceProvider
 from pulumi.dynamic.dynamic import serialize_provider
 
 import slinky_iac
-from slinky_iac import cli, state_code, verify_state
 from slinky_iac.cluster import pulumi_state
+from slinky_iac.commands import cli, state_code, verify_state
 from slinky_iac.drain.gates import TeardownGateProvider
 from slinky_iac.errors import StateError
 

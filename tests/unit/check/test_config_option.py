@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.cli import main
+from slinky_iac.commands.cli import main
 from tests.stacks import ROOT
 
 EXAMPLE = str(ROOT / "examples" / "Pulumi.all-outside.yaml")

@@ -10,8 +10,8 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.check.judge import judge
-from slinky_iac.cli import main
+from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.cli import main
 from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import parse
 from tests.stacks import EXAMPLES

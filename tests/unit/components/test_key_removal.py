@@ -6,8 +6,8 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import State
+from slinky_iac.commands.rotation.planned_stop import holders
 from slinky_iac.keys.catalogue import BY_NAME, KeyName
-from slinky_iac.rotation.planned_stop import holders
 from tests.clusters import recorded
 from tests.program import Recording, Registered
 from tests.stacks import FORMS

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from slinky_iac.commands.diagram.build import picture
+from slinky_iac.commands.diagram.model import Picture
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.diagram.build import picture
-from slinky_iac.diagram.model import Picture
 from tests.clusters import MUNGE, stack_sections
 from tests.stacks import FORMS, form, outside
 

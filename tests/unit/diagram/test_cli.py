@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from slinky_iac import stack_config
-from slinky_iac.cli import main
+from slinky_iac.commands import stack_config
+from slinky_iac.commands.cli import main
+from slinky_iac.commands.diagram.build import picture
+from slinky_iac.commands.diagram.mermaid import mermaid
+from slinky_iac.commands.diagram.svg import svg
 from slinky_iac.config.values import Values
-from slinky_iac.diagram.build import picture
-from slinky_iac.diagram.mermaid import mermaid
-from slinky_iac.diagram.svg import svg
 from tests.stacks import ROOT, form
 
 EXAMPLE = ROOT / "examples" / "Pulumi.all-outside.yaml"

@@ -4,7 +4,7 @@ from slinky_iac.drain.mark import BASE_COST, Tag
 from slinky_iac.drain.observation import ClusterView, Goal, Observation
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from tests.unit import builders
 
 NOW = 1_800_000_000

@@ -27,7 +27,7 @@ from slinky_iac.drain.actions import (
 )
 from slinky_iac.drain.observation import ClusterView, Observation
 from slinky_iac.kube import objects as kube
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from tests.unit import builders
 from tests.unit.drain.operator_model import OPERATOR, Job, Machinery, Node, Pod
 

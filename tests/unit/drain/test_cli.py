@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from slinky_iac.drain import command
+from slinky_iac.commands import drain as command
 from slinky_iac.drain.settings import Owner
 from slinky_iac.errors import DrainBlocked, KubeUnreachable
 from tests.unit.drain.test_drive import settings

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import cli
-from slinky_iac.drain import command as asking
+from slinky_iac.commands import cli
+from slinky_iac.commands import drain as asking
 
 ROW: dict[str, Any] = {
     "nodeset": "gpu", "node": "gpu-2", "states": "ALLOCATED+DRAIN", "reason": "slinky-iac:prod/gpu: scale-in 3->2",

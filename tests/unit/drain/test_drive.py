@@ -13,7 +13,7 @@ from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from tests.unit.drain.made import OWNER, node, nodeset, pod, seen
 from tests.unit.drain.model import OURS, PERSON, Job, Node, Pod, world
 

@@ -7,7 +7,7 @@ import pytest
 from slinky_iac.drain import scale
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.errors import DrainBlocked, DrainDeadline
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from tests.unit.drain.model import Job, world
 from tests.unit.drain.test_drive import ModelSession, job_ends, nothing, settings, with_job
 

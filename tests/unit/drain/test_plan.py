@@ -14,7 +14,7 @@ from slinky_iac.drain.plan import _choice_blocks, is_forced, plan_scale_in, plan
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
 from slinky_iac.drain.text import iso, jobs_in_words
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from tests.unit import builders
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, held, job, node, nodeset, pod
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.drain.ranking import orders_cordoned_pods, overrides_reasons, predicted_victims
 from slinky_iac.kube.objects import read_cost, read_flag
-from slinky_iac.operator_version import OperatorVersion
+from slinky_iac.releases import OperatorVersion
 from tests.unit.drain.made import NOW, pod
 
 OLD = ["1.0.0", "1.0.1", "1.0.4", "1.1.0", "1.1.1", "1.2.0"]

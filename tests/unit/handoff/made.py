@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from slinky_iac.commands.handoff import ansible, cloud_init, render_folder
+from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.model import Handoff, Rendered
+from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.load import load
-from slinky_iac.handoff import ansible, cloud_init, render_folder
-from slinky_iac.handoff.common import Known
-from slinky_iac.handoff.model import Handoff, Rendered
-from slinky_iac.handoff.role_sheets import handoff
 from slinky_iac.keys.raw import fingerprint
 from tests.clusters import RAW_KEYS
 from tests.stacks import sections

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.handoff.common import Known
-from slinky_iac.handoff.render_folder import render
+from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.render_folder import render
 from tests.stacks import EXAMPLES
 from tests.unit.handoff.made import KNOWN, made, texts
 

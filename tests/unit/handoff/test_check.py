@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.handoff.common import LIBRARY, functions_for
-from slinky_iac.handoff.common import words as script_words
+from slinky_iac.commands.handoff.common import LIBRARY, functions_for
+from slinky_iac.commands.handoff.common import words as script_words
 from slinky_iac.keys.raw import fingerprint
 
 KEY = b"k" * 64

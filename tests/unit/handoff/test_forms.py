@@ -13,13 +13,13 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slinky_iac.commands.handoff.cloud_init import LIMIT
+from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.model import HostLine, Rendered
+from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.load import load
 from slinky_iac.errors import HandoffError
-from slinky_iac.handoff.cloud_init import LIMIT
-from slinky_iac.handoff.common import Known
-from slinky_iac.handoff.model import HostLine, Rendered
-from slinky_iac.handoff.role_sheets import handoff
 from tests.clusters import all_traces
 from tests.stacks import EXAMPLES, merged, sections
 from tests.unit.handoff.made import FORMS, KEYS, made, texts

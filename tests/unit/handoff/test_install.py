@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from slinky_iac.handoff.common import Known
+from slinky_iac.commands.handoff.common import Known
 from tests.unit.handoff.made import KEYS
 from tests.unit.handoff.scratch import INSIDE, Scratch, scratch
 

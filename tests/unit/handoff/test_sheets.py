@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.model import Role, Sheet
+from slinky_iac.commands.handoff.role_sheets import handoff, roles_of
 from slinky_iac.config.load import load
 from slinky_iac.errors import HandoffError
-from slinky_iac.handoff.common import Known
-from slinky_iac.handoff.model import Role, Sheet
-from slinky_iac.handoff.role_sheets import handoff, roles_of
 from slinky_iac.specs.slurm_conf import outside_lines, required
 from tests.stacks import EXAMPLES, form, outside, sections
 from tests.unit.handoff.made import KNOWN, made

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.model import Handoff, Sheet
+from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.load import load
-from slinky_iac.handoff.common import Known
-from slinky_iac.handoff.model import Handoff, Sheet
-from slinky_iac.handoff.role_sheets import handoff
 from slinky_iac.keys.jwks import kids, public_set
 from tests.rsa_keys import pem, token_key
 from tests.stacks import form, outside

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.commands.handoff.known import held_keys, known
+from slinky_iac.commands.handoff.model import Handoff
+from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.values import Values, values_of
-from slinky_iac.handoff.known import held_keys, known
-from slinky_iac.handoff.model import Handoff
-from slinky_iac.handoff.role_sheets import handoff
 from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from tests.clusters import RAW_KEYS

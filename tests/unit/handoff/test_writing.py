@@ -16,14 +16,14 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import cli
+from slinky_iac.commands import cli
+from slinky_iac.commands.handoff import known as known_module
+from slinky_iac.commands.handoff.known import held_keys, known
+from slinky_iac.commands.handoff.model import Rendered, rendered
+from slinky_iac.commands.handoff.write import MARKER, write
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import HandoffError
-from slinky_iac.handoff import known as known_module
-from slinky_iac.handoff.known import held_keys, known
-from slinky_iac.handoff.model import Rendered, rendered
-from slinky_iac.handoff.write import MARKER, write
 from slinky_iac.keys.raw import fingerprint
 from tests.clusters import RAW_KEYS, all_traces
 from tests.stacks import ROOT, form, sections
@@ -260,8 +260,10 @@ def test_the_command_prints_no_key(
     with_keys: bool, as_json: bool, form_name: str,
 ) -> None:  # fmt: skip
     run = answering({})
-    monkeypatch.setattr("slinky_iac.handoff.cli.configured", lambda s, **more: known_module.configured(s, run, **more))
-    monkeypatch.setattr("slinky_iac.handoff.cli.known", lambda *given, **more: known(*given, run, **more))
+    monkeypatch.setattr(
+        "slinky_iac.commands.handoff.cli.configured", lambda s, **more: known_module.configured(s, run, **more)
+    )
+    monkeypatch.setattr("slinky_iac.commands.handoff.cli.known", lambda *given, **more: known(*given, run, **more))
     flags = [*(["--with-keys"] if with_keys else []), *(["--json"] if as_json else [])]
     assert cli.main(["handoff", "--out", str(tmp_path / "out"), "--format", form_name, *flags]) == 0
     said = capsys.readouterr()

@@ -18,14 +18,14 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.check.judge import judge
-from slinky_iac.cli import main
-from slinky_iac.cli import parser as command_line
+from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.cli import main
+from slinky_iac.commands.cli import parser as command_line
+from slinky_iac.commands.init import cli
+from slinky_iac.commands.init.found import SCRIPT, read
+from slinky_iac.commands.init.stack import Wanted, document, hints, refusals, sections
 from slinky_iac.config.findings import Level
 from slinky_iac.errors import ProjectError
-from slinky_iac.init import cli
-from slinky_iac.init.found import SCRIPT, read
-from slinky_iac.init.stack import Wanted, document, hints, refusals, sections
 from tests.unit.init.made import CONFIG, JWT, SLURM, answer
 
 PULUMI = """\

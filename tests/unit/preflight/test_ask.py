@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 import yaml
 
+from slinky_iac.commands.preflight.ask import Scope, ask
 from slinky_iac.config.values import Values
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import fingerprint
-from slinky_iac.preflight.ask import Scope, ask
 from tests.unit.preflight.made import stack
 
 SLURM, JWT, OTHER = b"\x01 slurm.key of the stack \xff" * 2, b"\x02 jwt key of the stack \xfe" * 2, b"\x03 another \xfd" * 4

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import cli
+from slinky_iac.commands import cli
+from slinky_iac.commands.preflight import cli as preflight
+from slinky_iac.commands.preflight.ask import Scope
 from slinky_iac.config.values import Values
 from slinky_iac.errors import StateError
 from slinky_iac.keys.material import KeyMaterial
-from slinky_iac.preflight import cli as preflight
-from slinky_iac.preflight.ask import Scope
 from slinky_iac.preflight.facts import Facts
 from tests.unit.preflight.made import FACTS, slurm, stack
 
@@ -39,9 +39,9 @@ def run(monkeypatch: pytest.MonkeyPatch) -> Run:
                 raise facts
             return facts
 
-        monkeypatch.setattr("slinky_iac.stack_config.configured", configured)
+        monkeypatch.setattr("slinky_iac.commands.stack_config.configured", configured)
         monkeypatch.setattr(preflight, "ask", ask)
-        monkeypatch.setattr("slinky_iac.verify_state.look", look or (lambda _stack, *, decrypted: ()))
+        monkeypatch.setattr("slinky_iac.commands.verify_state.look", look or (lambda _stack, *, decrypted: ()))
         return cli.main(["preflight", *arguments])
 
     return command
@@ -95,7 +95,7 @@ def test_a_configuration_that_can_not_be_read_gives_1(
     def fail(*_: Any, **__: Any) -> Values:
         raise StateError("no stack is selected")
 
-    monkeypatch.setattr("slinky_iac.stack_config.configured", fail)
+    monkeypatch.setattr("slinky_iac.commands.stack_config.configured", fail)
     assert cli.main(["preflight"]) == 1
     assert "no stack is selected" in capsys.readouterr().err
 

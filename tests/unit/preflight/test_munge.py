@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.commands.preflight.ask import Scope, ask
+from slinky_iac.commands.preflight.pod import placements
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import fingerprint
-from slinky_iac.preflight.ask import Scope, ask
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import Facts, KubeFacts
-from slinky_iac.preflight.pod import placements
 from tests.stacks import ROOT, merged, sections
 
 PRINT, OTHER = "SHA256:munge", "SHA256:other"

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.commands.preflight.pod import LABEL, SCRIPT, inside_places, placements, pod_body, report_of
 from slinky_iac.preflight.facts import Place, PodReport
-from slinky_iac.preflight.pod import LABEL, SCRIPT, inside_places, placements, pod_body, report_of
 from slinky_iac.preflight.reach import places
 from tests.stacks import form
 from tests.unit.preflight.made import CTL, DBD, NOW, stack

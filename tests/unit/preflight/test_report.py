@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from slinky_iac.commands.preflight.cli import exit_code
+from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text, headline
 from slinky_iac.preflight.check import Verdict
-from slinky_iac.preflight.cli import exit_code
 from slinky_iac.preflight.compare import checks
-from slinky_iac.preflight.report import WIDTH, as_json, as_text, headline
 from tests.unit.preflight.made import FACTS, UNASKED, check, slurm, stack
 
 LINE = "PartitionName=gpu Nodes=gpu " + "MaxTime=UNLIMITED " * 6 + "State=UP"

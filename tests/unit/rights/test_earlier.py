@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slinky_iac.commands.rights.cli import printed
+from slinky_iac.commands.rights.earlier import unfinished
+from slinky_iac.commands.rights.render import Account
+from slinky_iac.commands.rights.table import Use, rights, rights_over
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.rights.cli import printed
-from slinky_iac.rights.earlier import unfinished
-from slinky_iac.rights.render import Account
-from slinky_iac.rights.table import Use, rights, rights_over
 from tests.stacks import EXAMPLES, merged, sections
 
 ACCOUNT = Account("ci", "deployer")

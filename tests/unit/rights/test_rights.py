@@ -7,13 +7,14 @@ from typing import Any
 import pytest
 import yaml
 
-from slinky_iac import cli, names
+from slinky_iac import names
+from slinky_iac.commands import cli
+from slinky_iac.commands.rights.cli import notes
+from slinky_iac.commands.rights.made import ADMISSION, made
+from slinky_iac.commands.rights.render import Account, as_table, as_yaml, manifests
+from slinky_iac.commands.rights.table import Right, Use, rights
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.rights.cli import notes
-from slinky_iac.rights.made import ADMISSION, made
-from slinky_iac.rights.render import Account, as_table, as_yaml, manifests
-from slinky_iac.rights.table import Right, Use, rights
 from tests.clusters import STACKS, recorded
 from tests.stacks import EXAMPLES, form, merged, networks, sections
 

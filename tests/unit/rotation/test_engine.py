@@ -10,17 +10,17 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import cli
 from slinky_iac.cluster.pulumi_state import State
+from slinky_iac.commands import cli
+from slinky_iac.commands.keys import cli as key_lifecycle
+from slinky_iac.commands.rotation.engine import Engine, others_that_change
+from slinky_iac.commands.rotation.snapshot import read
 from slinky_iac.errors import KeyMaterialError, RotationError, StateError
-from slinky_iac.key_lifecycle import cli as key_lifecycle
 from slinky_iac.keys.catalogue import JWT as JWT_KEY
 from slinky_iac.keys.catalogue import SLURM
 from slinky_iac.keys.jwks import slurm_jwks as jwks
 from slinky_iac.keys.material import generate
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
-from slinky_iac.rotation.engine import Engine, others_that_change
-from slinky_iac.rotation.snapshot import read
 from tests.raw_keys import text_key
 
 KEY, NEXT, JWT = (text_key(word) for word in ("key", "next", "jwt"))

@@ -7,17 +7,17 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.commands.rotation import jwt, slurm
+from slinky_iac.commands.rotation.cluster import Cluster
+from slinky_iac.commands.rotation.host_scripts import MARK
+from slinky_iac.commands.rotation.hosts import hosts_of
+from slinky_iac.commands.rotation.snapshot import Snapshot
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError, SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import fingerprint
-from slinky_iac.rotation import jwt, slurm
-from slinky_iac.rotation.cluster import Cluster
-from slinky_iac.rotation.host_scripts import MARK
-from slinky_iac.rotation.hosts import hosts_of
-from slinky_iac.rotation.snapshot import Snapshot
 from tests.stacks import merged
 from tests.unit.rotation.daemons import Daemons
 from tests.unit.rotation.world import CONFIG, OLD, OLD_JWT

@@ -10,20 +10,20 @@ from typing import Any
 import pytest
 
 from slinky_iac import names
+from slinky_iac.commands.keys.report import Agreement, set_agreements, token_agreements
+from slinky_iac.commands.rotation.cluster import Cluster
+from slinky_iac.commands.rotation.host_scripts import MARK
+from slinky_iac.commands.rotation.hosts import hosts_of
+from slinky_iac.commands.rotation.model import Host
+from slinky_iac.commands.rotation.snapshot import Snapshot
+from slinky_iac.commands.rotation.tokens import FORGET, LEARN, TokenRotation, facts_of, held_kid, plan_of, sets_on_hosts
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
-from slinky_iac.key_lifecycle.report import Agreement, set_agreements, token_agreements
 from slinky_iac.keys.catalogue import TOKENS, Role
 from slinky_iac.keys.jwks import kids, public_set
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.rsa import TokenKey
-from slinky_iac.rotation.cluster import Cluster
-from slinky_iac.rotation.host_scripts import MARK
-from slinky_iac.rotation.hosts import hosts_of
-from slinky_iac.rotation.model import Host
-from slinky_iac.rotation.snapshot import Snapshot
-from slinky_iac.rotation.tokens import FORGET, LEARN, TokenRotation, facts_of, held_kid, plan_of, sets_on_hosts
 from tests.rsa_keys import pem, token_key
 from tests.stacks import merged
 from tests.unit.rotation.daemons import Daemons

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from slinky_iac.cluster import pulumi_state
+from slinky_iac.commands.keys import cli
+from slinky_iac.commands.rotation.hosts import hosts_of
+from slinky_iac.commands.rotation.model import State, Turn
+from slinky_iac.commands.rotation.planned_stop import Holder, StopFacts, daemons, holders, plan_of, reason, split_hosts
 from slinky_iac.config.load import load
-from slinky_iac.key_lifecycle import cli
 from slinky_iac.keys.catalogue import JWT, SLURM, Role
-from slinky_iac.rotation.hosts import hosts_of
-from slinky_iac.rotation.model import State, Turn
-from slinky_iac.rotation.planned_stop import Holder, StopFacts, daemons, holders, plan_of, reason, split_hosts
 from tests.stacks import merged, minimal
-from tests.unit.key_lifecycle.test_report import arguments
+from tests.unit.keys.test_report import arguments
 from tests.unit.rotation.world import CONFIG
 
 HEAD = "urn:pulumi:prod::slinky-iac::slinky:slurm:HybridCluster$"

@@ -7,11 +7,11 @@ from itertools import product
 
 import pytest
 
+from slinky_iac.commands.rotation import jwt, slurm
+from slinky_iac.commands.rotation.jwt import JwtFacts
+from slinky_iac.commands.rotation.model import START, Host, Plan, State, Turn
+from slinky_iac.commands.rotation.slurm import SlurmFacts
 from slinky_iac.keys.catalogue import Role
-from slinky_iac.rotation import jwt, slurm
-from slinky_iac.rotation.jwt import JwtFacts
-from slinky_iac.rotation.model import START, Host, Plan, State, Turn
-from slinky_iac.rotation.slurm import SlurmFacts
 
 OLD, NEW = "SHA256:old", "SHA256:new"
 CTL, DBD, METAL = Host("ctl", (Role.SLURMCTLD,)), Host("dbd", (Role.SLURMDBD,)), Host("metal-1", (Role.SLURMD,))

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from slinky_iac.commands.rotation import jwt, slurm
+from slinky_iac.commands.rotation.model import START
+from slinky_iac.commands.rotation.planned_stop import refuse_unrotatable
 from slinky_iac.config.load import load
 from slinky_iac.errors import RotationError, SlurmrestUnreachable
 from slinky_iac.keys.catalogue import BY_NAME, JWT, SLURM
 from slinky_iac.keys.jwks import slurm_jwks
-from slinky_iac.rotation import jwt, slurm
-from slinky_iac.rotation.model import START
-from slinky_iac.rotation.planned_stop import refuse_unrotatable
 from tests.stacks import merged, outside
 from tests.unit.rotation.world import CONFIG, OLD, OLD_JWT, PODS, Cut, World
 

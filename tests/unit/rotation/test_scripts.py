@@ -12,9 +12,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from slinky_iac.commands.rotation.host_scripts import File, Seen, change, look, parse_report
+from slinky_iac.commands.rotation.model import Host
 from slinky_iac.keys.catalogue import Role
-from slinky_iac.rotation.host_scripts import File, Seen, change, look, parse_report
-from slinky_iac.rotation.model import Host
 
 RAW = st.binary(min_size=32, max_size=1200)
 CALLS = "calls"

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from slinky_iac.cluster.pulumi_state import State
+from slinky_iac.commands.rotation import host_scripts
+from slinky_iac.commands.rotation.driver import Runner
+from slinky_iac.commands.rotation.model import Host
+from slinky_iac.commands.rotation.planned_stop import MEMBERS
 from slinky_iac.config.load import load
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import SLURM
-from slinky_iac.rotation import host_scripts
-from slinky_iac.rotation.driver import Runner
-from slinky_iac.rotation.model import Host
-from slinky_iac.rotation.planned_stop import MEMBERS
 from tests.stacks import minimal
 from tests.unit.rotation.test_planned_stop import GENERATOR, INSIDE, NO_JWKS, SECRET, SLURMDBD_OUTSIDE, resources
 from tests.unit.rotation.world import CONFIG, OLD, Cut, World

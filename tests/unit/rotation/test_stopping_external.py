@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from slinky_iac import external_keys
+from slinky_iac.commands.rotation.planned_stop import DAEMONS, REMOVE, UP
 from slinky_iac.errors import KeyMaterialError, RotationError
 from slinky_iac.keys.catalogue import JWT
-from slinky_iac.rotation.planned_stop import DAEMONS, REMOVE, UP
 from tests.raw_keys import raw_key
 from tests.stacks import merged
 from tests.unit.rotation.test_planned_stop import NO_JWKS

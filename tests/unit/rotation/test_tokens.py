@@ -10,16 +10,16 @@ from itertools import product
 
 import pytest
 
+from slinky_iac.commands.keys.report import token_agreements
+from slinky_iac.commands.rotation import host_scripts, tokens
+from slinky_iac.commands.rotation.model import START, Host, Plan, Turn
+from slinky_iac.commands.rotation.tokens import TokenFacts, TokenRotation
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
-from slinky_iac.key_lifecycle.report import token_agreements
 from slinky_iac.keys.catalogue import TOKENS, Role
 from slinky_iac.keys.jwks import kids
 from slinky_iac.keys.material import KeyMaterial
-from slinky_iac.rotation import host_scripts, tokens
-from slinky_iac.rotation.model import START, Host, Plan, Turn
-from slinky_iac.rotation.tokens import TokenFacts, TokenRotation
 from tests.rsa_keys import token_key
 from tests.stacks import merged, outside
 from tests.unit.rotation.world import Cut, World

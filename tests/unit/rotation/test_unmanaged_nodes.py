@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from slinky_iac.commands.rotation.cluster import Cluster
 from slinky_iac.config.load import load
 from slinky_iac.errors import KubeNotFound, SlurmrestUnreachable
-from slinky_iac.rotation.cluster import Cluster
 from tests.stacks import merged
 from tests.unit import builders
 from tests.unit.rotation.world import CONFIG

@@ -15,6 +15,14 @@ from hashlib import sha256
 from types import SimpleNamespace
 from typing import Any
 
+from slinky_iac.commands.rotation import host_scripts
+from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext, Runner
+from slinky_iac.commands.rotation.hosts import hosts_of
+from slinky_iac.commands.rotation.jwt import JwtRotation
+from slinky_iac.commands.rotation.model import Host
+from slinky_iac.commands.rotation.slurm import SlurmRotation
+from slinky_iac.commands.rotation.stopping import PlannedStop
+from slinky_iac.commands.rotation.tokens import TokenRotation
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
@@ -24,14 +32,6 @@ from slinky_iac.keys.jwks import kids, public_set, slurm_jwks
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.rsa import TokenKey, parse
 from slinky_iac.kube.wire import Clock
-from slinky_iac.rotation import host_scripts
-from slinky_iac.rotation.driver import KeyRotation, RotationContext, Runner
-from slinky_iac.rotation.hosts import hosts_of
-from slinky_iac.rotation.jwt import JwtRotation
-from slinky_iac.rotation.model import Host
-from slinky_iac.rotation.slurm import SlurmRotation
-from slinky_iac.rotation.stopping import PlannedStop
-from slinky_iac.rotation.tokens import TokenRotation
 from tests.rsa_keys import pem, token_key
 from tests.stacks import outside
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from slinky_iac.commands.status.nodes import word
 from slinky_iac.drain.free import Free, verdict
 from slinky_iac.drain.observation import ClusterView
-from slinky_iac.status.nodes import word
 from tests.unit import builders
 from tests.unit.drain.made import NOW
 

@@ -7,15 +7,15 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import State
+from slinky_iac.commands.status import facts as state_facts
+from slinky_iac.commands.status.facts import Facts
+from slinky_iac.commands.status.model import Answer
+from slinky_iac.commands.status.seen import Configured, Seen, SeenKey, SeenNodeSet
 from slinky_iac.config.load import load
 from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
-from slinky_iac.status import facts as state_facts
-from slinky_iac.status.facts import Facts
-from slinky_iac.status.model import Answer
-from slinky_iac.status.seen import Configured, Seen, SeenKey, SeenNodeSet
 from tests.rsa_keys import token_key
 from tests.unit import builders
 

@@ -11,10 +11,14 @@ from typing import Any
 
 import pytest
 
-from slinky_iac import stack_config
-from slinky_iac.cli import main
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_state import State
+from slinky_iac.commands import stack_config
+from slinky_iac.commands.cli import main
+from slinky_iac.commands.status import ask
+from slinky_iac.commands.status.key_places import KeyPlace
+from slinky_iac.commands.status.model import Answer, Fence
+from slinky_iac.commands.status.seen import NOT_ASKED, Configured, SeenKey
 from slinky_iac.errors import (
     KubeForbidden,
     KubeNotFound,
@@ -27,10 +31,6 @@ from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
-from slinky_iac.status import ask
-from slinky_iac.status.key_places import KeyPlace
-from slinky_iac.status.model import Answer, Fence
-from slinky_iac.status.seen import NOT_ASKED, Configured, SeenKey
 from tests.rsa_keys import pem, token_key
 from tests.unit import builders
 from tests.unit.status.made import PRINTS, answers, fence_objects, resources

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from slinky_iac import external_keys
+from slinky_iac.commands.status.ask import _key
+from slinky_iac.commands.status.build import status
+from slinky_iac.commands.status.history import last_up
+from slinky_iac.commands.status.key_places import EXTERNAL_KEY
+from slinky_iac.commands.status.model import Answer, Drained, Fence, Key, Status
+from slinky_iac.commands.status.nodes import word
+from slinky_iac.commands.status.seen import NOT_ASKED, Seen, SeenKey
 from slinky_iac.slurmrest.lists import NodesAnswer
-from slinky_iac.status.ask import _key
-from slinky_iac.status.build import status
-from slinky_iac.status.history import last_up
-from slinky_iac.status.key_places import EXTERNAL_KEY
-from slinky_iac.status.model import Answer, Drained, Fence, Key, Status
-from slinky_iac.status.nodes import word
-from slinky_iac.status.seen import NOT_ASKED, Seen, SeenKey
 from slinky_iac.text import moment
 from tests.unit import builders
 from tests.unit.status.made import (

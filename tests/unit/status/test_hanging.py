@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from slinky_iac.status import ask
-from slinky_iac.status.build import status
-from slinky_iac.status.seen import Seen
+from slinky_iac.commands.status import ask
+from slinky_iac.commands.status.build import status
+from slinky_iac.commands.status.seen import Seen
 from tests.unit.slurmrest.fake import META, FakeSlurm
 from tests.unit.status.made import NOW, answers, known_facts
 

@@ -1,0 +1,287 @@
+"""From a stack's configuration to a picture: what is inside Kubernetes and what outside, who calls whom, who has which key.
+
+Sources: hybrid guide (Networking, External …), docs/outside-hosts.md (Ports); slurm-operator ``restapi_app.go`` (slurmrestd
+mounts both keys), ``controller_app.go``, ``accounting_app.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final, TypeVar
+
+from slinky_iac import names
+from slinky_iac.commands.diagram.model import Arrow, Box, Key, Kind, Picture
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import LoginSet, NodeSet
+from slinky_iac.hostlist import compress
+from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM, TOKENS
+from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
+
+Set = TypeVar("Set", NodeSet, LoginSet)
+BOTH: Final = ("slurm", "jwt")
+MOST: Final = 4
+"""NodeSets, and login sets, with a box of their own; more share one."""
+
+
+def picture(config: StackConfig, title: str = "") -> Picture:
+    """The picture of one cluster. ``title``: by default the cluster's name."""
+    boxes = tuple(_boxes(config))
+    there = {box.id for box in boxes}
+    arrows = tuple(each for each in _arrows(config) if {each.tail, each.head} <= there)
+    return Picture(
+        title=title or f"Slurm cluster {config.cluster.name}",
+        description=_description(config),
+        kubernetes=f"Kubernetes · namespace {config.cluster.namespace}",
+        outside="Outside Kubernetes",
+        boxes=boxes,
+        arrows=arrows,
+        keys=tuple(_keys(config)),
+    )
+
+
+def _boxes(config: StackConfig) -> Iterator[Box]:
+    if config.keys.auth == "auth/munge":
+        yield from _munge(config)
+        return
+    signs = {"hs256": ("jwt",), "prepared": ("jwt", "tokens"), "rs256": ("tokens",)}[config.keys.tokens]
+    yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", signs, 0, 2)
+    replicas = config.restapi.replicas
+    pods = f"{replicas} pod{'s' if replicas > 1 else ''}, always there"
+    yield Box("rest", "slurmrestd", (pods, f":{names.SLURMRESTD_PORT}"), "kubernetes", "control", BOTH, 1, 0)
+    yield _operator(config)
+    yield Box("api", "API server", (config.kubernetes.context or "of your kubeconfig",), "kubernetes", "control", (), 1, 2)
+    yield from _slurmctld(config)
+    yield from _slurmdbd(config)
+    row = 2
+    for box in _workers(config, row):
+        yield box
+        row += 1
+    yield from _logins(config, row)
+    yield from _outside(config)
+
+
+def _munge(config: StackConfig) -> Iterator[Box]:
+    """Clients alone: pods that others make take the key and slurm.conf from what the stack makes."""
+    yield Box("desk", "pulumi", ("where you run it",), "desk", "desk", (), 0, 0)
+    yield Box("api", "API server", (config.kubernetes.context or "of your kubeconfig",), "kubernetes", "control", (), 1, 0)
+    conf = names.client_conf(config.cluster.resource_name)
+    lines = ("made by a hub or a chart", "munged beside each", f"slurm.conf of {conf}")
+    yield Box("clients", "login and Jupyter pods", lines, "kubernetes", "login", ("munge",), 2, 0)
+    yield from _slurmctld(config)
+    yield from (box for box in _slurmdbd(config) if box.place == "outside")
+    yield from _outside(config)
+
+
+def _operator(config: StackConfig) -> Box:
+    whose = f"namespace {config.operator.namespace}" if config.operator.install else "another stack's"
+    return Box("operator", "slurm-operator", (config.operator.version, whose), "kubernetes", "control", ("jwt",), 1, 1)
+
+
+def _slurmctld(config: StackConfig) -> Iterator[Box]:
+    outside = config.controller.external
+    if outside is None:
+        service = config.controller.service.type
+        kept = (
+            f"queue in {config.controller.persistence.size}" if config.controller.persistence.enabled else "queue not kept"
+        )
+        lines = (names.controller_service(config.cluster.resource_name), f":{names.SLURMCTLD_PORT}, {service}", kept)
+        yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", _judges(config), 2, 0)
+        return
+    shim = None if config.keys.auth == "auth/munge" else slurmctld_endpoint(config)
+    if shim is not None:
+        shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{outside.port}")
+        yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
+    yield Box("ctl", "slurmctld", (outside.host, f":{outside.port}"), "outside", "daemon", _judges(config), 3, 0)
+
+
+def _slurmdbd(config: StackConfig) -> Iterator[Box]:
+    accounting = config.accounting
+    if not accounting.enabled:
+        return
+    outside, service = accounting.external, names.accounting_service(config.cluster.resource_name)
+    if outside is None:
+        lines = (service, f":{names.SLURMDBD_PORT}, {accounting.service.type}")
+        yield Box("dbd", "slurmdbd", lines, "kubernetes", "daemon", _judges(config), 2, 1)
+        if accounting.database is not None:
+            where = (accounting.database.host, f":{accounting.database.port}, {accounting.database.name}")
+            yield Box("database", "MariaDB or MySQL", where, "outside", "database", (), 3, 1)
+        return
+    endpoint = slurmdbd_endpoint(config)
+    if endpoint is not None:
+        how = "ExternalName" if endpoint.slice is None else f"leads to :{outside.port}"
+        lines = (service, f":{names.SLURMDBD_PORT}, {how}")
+        yield Box("dbd-service", "Service", lines, "kubernetes", "service", (), 2, 1)
+    yield Box("dbd", "slurmdbd", (outside.host, f":{outside.port}"), "outside", "daemon", _judges(config), 3, 1)
+
+
+def _workers(config: StackConfig, row: int) -> Iterator[Box]:
+    shown, rest = _boxed(config.nodesets)
+    for at, (name, nodeset) in enumerate(shown):
+        yield _nodes(f"nodes-{name}", f"NodeSet {name}", _nodeset_lines(name, nodeset), row + at)
+    if rest:
+        count = sum(nodeset.replicas for _, nodeset in rest)
+        lines = (", ".join(name for name, _ in rest), f"{count} pods together, slurmd :{names.SLURMD_PORT}")
+        yield _nodes("nodes-more", f"{len(rest)} more NodeSets", lines, row + len(shown))
+
+
+def _boxed(own: Mapping[str, Set]) -> tuple[list[tuple[str, Set]], list[tuple[str, Set]]]:
+    """Those with a box of their own, and those that share one."""
+    sets = list(own.items())
+    boxes = len(sets) if len(sets) <= MOST else MOST - 1
+    return sets[:boxes], sets[boxes:]
+
+
+def _nodes(box: str, title: str, lines: tuple[str, ...], row: int) -> Box:
+    return Box(box, title, lines, "kubernetes", "nodes", ("slurm",), 2, row)
+
+
+def _nodeset_lines(name: str, nodeset: NodeSet) -> tuple[str, ...]:
+    pods = "1 pod" if nodeset.replicas == 1 else f"{nodeset.replicas} pods"
+    if nodeset.owner == "autoscaler":
+        pods = f"{nodeset.replicas} to {nodeset.max_replicas} pods, autoscaled"
+    elif nodeset.replicas:
+        pods += f": {compress(f'{name}-{index}' for index in range(nodeset.replicas))}"
+    size = [f"{nodeset.resources.cpus} CPUs" if nodeset.resources.cpus else "", nodeset.resources.memory or ""]
+    size += list(nodeset.gres) or [f"{n} {which}" for which, n in nodeset.resources.extended.items()]
+    network = "host network, " if nodeset.pod.host_network else ""
+    lines = (pods, ", ".join(part for part in size if part), f"{network}slurmd :{names.SLURMD_PORT}")
+    return tuple(line for line in lines if line)
+
+
+def _logins(config: StackConfig, row: int) -> Iterator[Box]:
+    shown, rest = _boxed(config.logins)
+    for at, (name, login) in enumerate(shown):
+        title, lines = f"login pods {name}", (_login_line(login), "sackd, sshd :22")
+        yield Box(f"login-{name}", title, lines, "kubernetes", "login", ("slurm",), 2, row + at)
+    if rest:
+        lines = (", ".join(name for name, _ in rest), "sackd, sshd :22")
+        title = f"{len(rest)} more login sets"
+        yield Box("login-more", title, lines, "kubernetes", "login", ("slurm",), 2, row + len(shown))
+
+
+def _login_line(login: LoginSet) -> str:
+    return f"{login.replicas} pod{'' if login.replicas == 1 else 's'}, {login.service.type}"
+
+
+def _outside(config: StackConfig) -> Iterator[Box]:
+    outside, row = config.external, 2
+    if outside.slurmd_hosts:
+        held = [host.name for host in outside.slurmd_hosts if host.state == "drained"]
+        metal = [compress(host.name for host in outside.slurmd_hosts), f"slurmd :{names.SLURMD_PORT}"]
+        metal += [f"held drained: {compress(held)}"] if held else []
+        yield _outside_box("metal", "bare-metal hosts", tuple(metal), "nodes", ("slurm",), row)
+        row += 1
+    if outside.login_hosts:
+        speaks = "munged" if config.keys.auth == "auth/munge" else "sackd"
+        lines = (compress(host.name for host in outside.login_hosts), speaks)
+        yield _outside_box("login-hosts", "login hosts", lines, "login", _held(config)[:1], row)
+        row += 1
+    if outside.slurmrestd is not None:
+        yield _outside_box("users-rest", "slurmrestd for users", (outside.slurmrestd.url,), "daemon", _held(config), row)
+
+
+def _judges(config: StackConfig) -> tuple[str, ...]:
+    """Keys of slurmctld and slurmdbd, which take tokens or refuse them."""
+    own = ("public",) if config.keys.has_token_keys and config.keys.auth != "auth/munge" else ()
+    return (*_held(config), *own)
+
+
+def _held(config: StackConfig) -> tuple[str, ...]:
+    """Keys of a daemon outside."""
+    return ("munge",) if config.keys.auth == "auth/munge" else BOTH
+
+
+def _outside_box(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys: tuple[str, ...], row: int) -> Box:
+    return Box(box, title, lines, "outside", kind, keys, 3, row)
+
+
+def _arrows(config: StackConfig) -> Iterator[Arrow]:
+    """All that could be; those whose ends aren't in the picture are left out by the caller."""
+    if config.keys.auth == "auth/munge":
+        yield Arrow("desk", "api", "Secret, ConfigMap")
+        yield Arrow("api", "clients", "mounts")
+        yield Arrow("clients", "ctl", f":{_ctl_port(config)}")
+        yield Arrow("ctl", "dbd", f":{_dbd_port(config)}")
+        for box in _outside(config):
+            yield Arrow(box.id, "ctl", f":{_ctl_port(config)}")
+        return
+    yield Arrow("desk", "api", "custom resources")
+    if config.slurmrest.url is None:
+        yield Arrow("desk", "rest", "drains, by service proxy", dashed=True)
+    else:
+        yield Arrow("desk", "rest", "drains, directly")
+    yield Arrow("operator", "api", "makes pods")
+    yield Arrow("operator", "rest", f"drained? :{names.SLURMRESTD_PORT}")
+    ctl, dbd = _ctl_port(config), _dbd_port(config)
+    shim = slurmctld_endpoint(config) is not None
+    outside_dbd = config.accounting.enabled and config.accounting.external is not None
+    yield Arrow("rest", "ctl-service" if shim else "ctl", f":{names.SLURMCTLD_PORT if shim else ctl}")
+    yield Arrow("ctl-service", "ctl", f":{ctl}")
+    yield Arrow("rest", "dbd-service" if outside_dbd else "dbd", f":{names.SLURMDBD_PORT}")
+    yield Arrow("dbd-service", "dbd", f":{dbd}")
+    # An outside slurmctld knows slurmdbd by its own slurm.conf; one inside by the name that the operator writes.
+    if config.controller.external is None:
+        yield Arrow("ctl", "dbd-service" if outside_dbd else "dbd", f":{names.SLURMDBD_PORT}")
+    else:
+        yield Arrow("ctl", "dbd", f":{dbd}")
+    if config.accounting.database is not None:
+        yield Arrow("dbd", "database", f":{config.accounting.database.port}")
+    for box in (*_workers(config, 0), *_logins(config, 0), *_outside(config)):
+        slurmd = box.kind == "nodes"
+        yield Arrow(box.id, "ctl", f":{ctl}, back :{names.SLURMD_PORT}" if slurmd else f":{ctl}", both=slurmd)
+    first = next(_workers(config, 0), None)
+    if first is not None and config.external.slurmd_hosts:
+        yield Arrow(first.id, "metal", "jobs over both", both=True)
+
+
+def _ctl_port(config: StackConfig) -> int:
+    return names.SLURMCTLD_PORT if config.controller.external is None else config.controller.external.port
+
+
+def _dbd_port(config: StackConfig) -> int:
+    return names.SLURMDBD_PORT if config.accounting.external is None else config.accounting.external.port
+
+
+def _keys(config: StackConfig) -> Iterator[Key]:
+    if config.keys.auth == "auth/munge":
+        where = f"Secret {config.cluster.namespace}/{config.secret_of(MUNGE).name}"
+        yield Key(
+            "munge", "munge.key", f"{where}, only munged's container sees it: who has it can be any user of the cluster"
+        )
+        return
+    source = {
+        "generated": "made by the stack",
+        "imported": "imported, as the outside hosts have it",
+        "existing": "existing",
+        "external": "from an external store",
+    }
+    namespace, how = config.cluster.namespace, source[config.keys.source]
+    slurm, jwt = config.secret_of(SLURM), config.secret_of(JWT)
+    yield Key("slurm", "slurm.key", f"Secret {namespace}/{slurm.name}, {how}: every daemon proves itself with it")
+    rs256 = config.keys.tokens == names.RS256
+    signs = "the operator's tokens for slurmrestd" if rs256 else "the tokens for slurmrestd"
+    yield Key("jwt", "JWT key", f"Secret {namespace}/{jwt.name}, {how}: signs {signs}")
+    if not config.keys.has_token_keys:
+        return
+    base = config.cluster.resource_name
+    what = "signs this stack's own tokens" if rs256 else "will sign this stack's own tokens, and signs nothing yet"
+    yield Key("tokens", "token key", f"Secret {namespace}/{config.secret_of(TOKENS).name}, RSA, no daemon has it: {what}")
+    where = f"ConfigMap {namespace}/{names.token_key_set(base)}"
+    yield Key(
+        "public", names.JWKS_FILE, f"{where}, outside by the hand-off: the token key's public half, which signs nothing"
+    )
+
+
+def _description(config: StackConfig) -> str:
+    munge = config.keys.auth == "auth/munge"
+    inside, outside = ["login and Jupyter pods"] if munge else ["slurm-operator", "slurmrestd"], list[str]()
+    (outside if config.controller.external else inside).append("slurmctld")
+    if config.accounting.enabled:
+        (outside if config.accounting.external else inside).append("slurmdbd")
+    inside += [f"NodeSet {name}" for name in config.nodesets] + [f"login pods {name}" for name in config.logins]
+    hosts = ((config.external.slurmd_hosts, "bare-metal slurmd"), (config.external.login_hosts, "login"))
+    outside += [f"{len(found)} {what} host{'s' if len(found) > 1 else ''}" for found, what in hosts if found]
+    if config.external.slurmrestd is not None:
+        outside.append("a slurmrestd for users")
+    beyond = f"Outside: {', '.join(outside)}." if outside else "Nothing of Slurm is outside."
+    return f"Slurm cluster {config.cluster.name}. In Kubernetes: {', '.join(inside)}. {beyond}"

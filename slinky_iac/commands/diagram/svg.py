@@ -1,0 +1,182 @@
+"""A drawing as one SVG that needs nothing else: light and dark by the reader's setting, words for who can't see it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from slinky_iac.commands.diagram.layout import (
+    CAPTION_TEXT,
+    HEADING,
+    LANE,
+    LINE,
+    MARGIN,
+    SMALL,
+    SMALL_LINE,
+    TAG,
+    TAG_GAP,
+    TAG_ROW,
+    TEXT,
+    TITLE,
+    Area,
+    Drawing,
+    Label,
+    Line,
+    Placed,
+    crosses_bus,
+    lay_out,
+    tag_width,
+)
+from slinky_iac.commands.diagram.model import Key, Picture
+from slinky_iac.text import page
+
+_FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','DejaVu Sans',sans-serif"
+_CSS: Final = (
+    "svg{--bg:#f5f6f8;--card:#fff;--ink:#12161d;--soft:#566070;--edge:#c9d0db;--wire:#5b6778;--kube:#eaeffc;--out:#f3efe6;"
+    "--kubeedge:#b9c7f0;--outedge:#dccfb2;--control:#3457d5;--daemon:#9a3fb5;--nodes:#0b6b3a;--login:#00786f;"
+    "--service:#566273;--database:#b3530b;--desk:#12161d;--k1:#8a5300;--k1bg:#fff0d2;--k2:#5b21b6;--k2bg:#efe6ff;"
+    "--k3:#9d174d;--k3bg:#fde4ee;--k4:#0c5a69;--k4bg:#dcf3f7}"
+    "@media (prefers-color-scheme:dark){svg{--bg:#0d1117;--card:#151b24;--ink:#e8ecf2;--soft:#9aa5b5;--edge:#334055;"
+    "--wire:#8e9bb0;--kube:#111a30;--out:#1c1810;--kubeedge:#2b3d70;--outedge:#4a3f26;--control:#7d9bff;--daemon:#d291e8;"
+    "--nodes:#6fd79b;--login:#4fd0c5;--service:#9aa5b5;--database:#f0a060;--desk:#e8ecf2;--k1:#f5c469;--k1bg:#33260d;"
+    "--k2:#c9b3ff;--k2bg:#261a45;--k3:#f5a3c0;--k3bg:#3a1022;--k4:#7fd6e6;--k4bg:#0d2a31}}"
+    f"text{{font-family:{_FONT};fill:var(--ink)}}"
+    f".h{{font-size:{HEADING}px;font-weight:650}}.t{{font-size:{TITLE}px;font-weight:650}}.l{{font-size:{TEXT}px;fill:var(--soft)}}"
+    f".s{{font-size:{SMALL}px;fill:var(--soft)}}.c{{font-size:{CAPTION_TEXT}px;font-weight:650;fill:var(--soft)}}"
+    ".card{fill:var(--card);stroke:var(--edge)}.wire{fill:none;stroke:var(--wire);stroke-width:1.6}"
+    ".halo{fill:none;stroke:var(--bg);stroke-width:7}.dash{stroke-dasharray:6 4}.tip{fill:var(--wire)}"
+    ".k1{fill:var(--k1bg)}.k2{fill:var(--k2bg)}.n1{fill:var(--k1);font-size:11px;font-weight:600}"
+    ".n2{fill:var(--k2);font-size:11px;font-weight:600}.k3{fill:var(--k3bg)}.k4{fill:var(--k4bg)}"
+    ".n3{fill:var(--k3);font-size:11px;font-weight:600}.n4{fill:var(--k4);font-size:11px;font-weight:600}"
+)
+_KEY_CLASS: Final = {"slurm": "1", "jwt": "2", "tokens": "3", "public": "4"}
+
+
+def svg(picture: Picture) -> str:
+    """The picture, ending with a line break."""
+    return "\n".join(_document(lay_out(picture))) + "\n"
+
+
+def _document(drawing: Drawing) -> Iterator[str]:
+    picture, wide, high = drawing.picture, _n(drawing.w), _n(drawing.h)
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}" role="img"'
+        ' aria-labelledby="title desc">'
+    )
+    yield f'<title id="title">{page(picture.title)}</title>'
+    yield f'<desc id="desc">{page(picture.description, len(picture.description))}</desc>'
+    yield f"<style>{_CSS}</style>"
+    yield (
+        '<defs><marker id="tip" viewBox="0 0 10 10" refX="9" refY="5" markerWidth="7" markerHeight="7"'
+        ' orient="auto-start-reverse"><path class="tip" d="M0 0 10 5 0 10z"/></marker></defs>'
+    )
+    yield f'<rect width="{wide}" height="{high}" rx="14" fill="var(--bg)"/>'
+    yield f'<text class="h" x="{_n(MARGIN)}" y="40">{page(drawing.heading)}</text>'
+    for area in drawing.areas:
+        yield _area(area)
+    for line in drawing.lines:
+        yield from _line(line)
+    for placed in drawing.boxes:
+        yield from _box(placed)
+    for line in drawing.lines:
+        if line.label is not None:
+            yield from _label(line.label)
+    yield from _legend(drawing)
+    yield "</svg>"
+
+
+def _area(area: Area) -> str:
+    kind = "kube" if area.caption.startswith("Kubernetes") else "out"
+    return (
+        f'<rect x="{_n(area.x)}" y="{_n(area.y)}" width="{_n(area.w)}" height="{_n(area.h)}" rx="12" fill="var(--{kind})"'
+        f' stroke="var(--{kind}edge)"/>'
+        f'<text class="c" x="{_n(area.x + 16)}" y="{_n(area.y + 23)}">{page(area.caption)}</text>'
+    )
+
+
+def _line(line: Line) -> Iterator[str]:
+    way = _way(line)
+    ends = (' marker-end="url(#tip)"' if line.head else "") + (' marker-start="url(#tip)"' if line.tail else "")
+    dash = " dash" if line.arrow.dashed else ""
+    if crosses_bus(line):
+        yield f'<path class="halo" d="M{_n(LANE - 9)} {_n(line.points[0][1])}h18"/>'
+    yield f'<path class="wire{dash}" d="{way}"{ends}/>'
+
+
+def _way(line: Line) -> str:
+    """Straight parts with rounded corners."""
+    (x, y), *rest = line.points
+    parts = [f"M{_n(x)} {_n(y)}"]
+    for at, (here, there) in enumerate(zip(rest, [*rest[1:], None], strict=True)):
+        if there is None:
+            parts.append(f"L{_n(here[0])} {_n(here[1])}")
+            continue
+        before = line.points[at]
+        radius = min(8.0, _far(before, here) / 2, _far(here, there) / 2)
+        into, out = _toward(here, before, radius), _toward(here, there, radius)
+        parts.append(f"L{_n(into[0])} {_n(into[1])}Q{_n(here[0])} {_n(here[1])} {_n(out[0])} {_n(out[1])}")
+    return "".join(parts)
+
+
+def _far(a: tuple[float, float], b: tuple[float, float]) -> float:
+    return abs(a[0] - b[0]) + abs(a[1] - b[1])
+
+
+def _toward(point: tuple[float, float], other: tuple[float, float], by: float) -> tuple[float, float]:
+    far = _far(point, other) or 1.0
+    return point[0] + (other[0] - point[0]) / far * by, point[1] + (other[1] - point[1]) / far * by
+
+
+def _box(placed: Placed) -> Iterator[str]:
+    box, x, y = placed.box, placed.x, placed.y
+    yield f'<g id="{page(box.id)}"><title>{page(". ".join((box.title, *box.lines)))}</title>'
+    dash = ' stroke-dasharray="5 4"' if box.kind == "service" else ""
+    yield f'<rect class="card" x="{_n(x)}" y="{_n(y)}" width="{_n(placed.w)}" height="{_n(placed.h)}" rx="9"{dash}/>'
+    yield f'<rect x="{_n(x)}" y="{_n(y + 9)}" width="4" height="{_n(placed.h - 18)}" rx="2" fill="var(--{box.kind})"/>'
+    at = y + 26
+    for text in placed.title:
+        yield f'<text class="t" x="{_n(x + 14)}" y="{_n(at)}">{page(text)}</text>'
+        at += 18
+    for text in placed.lines:
+        yield f'<text class="l" x="{_n(x + 14)}" y="{_n(at)}">{page(text)}</text>'
+        at += LINE
+    for row in placed.tags:
+        left = x + 14
+        for key in row:
+            yield from _tag(key, left, at - 8)
+            left += tag_width(key) + TAG_GAP
+        at += TAG_ROW
+    yield "</g>"
+
+
+def _tag(key: Key, x: float, y: float) -> Iterator[str]:
+    which = _KEY_CLASS.get(key.id, "1")
+    yield f'<rect class="k{which}" x="{_n(x)}" y="{_n(y)}" width="{_n(tag_width(key))}" height="{_n(TAG)}" rx="9.5"/>'
+    yield f'<text class="n{which}" x="{_n(x + 7)}" y="{_n(y + 13.5)}">{page(key.name)}</text>'
+
+
+def _label(label: Label) -> Iterator[str]:
+    for number, text in enumerate(label.lines):
+        y = label.y - SMALL_LINE * (len(label.lines) - 1 - number)
+        yield f'<text class="s" x="{_n(label.x)}" y="{_n(y)}" text-anchor="{label.anchor}">{page(text)}</text>'
+
+
+def _legend(drawing: Drawing) -> Iterator[str]:
+    y = drawing.legend_y
+    keys = {key.id: key for key in drawing.picture.keys}
+    for key, lines in drawing.legend:
+        yield from _tag(keys[key], MARGIN, y - 13)
+        for text in lines:
+            yield f'<text class="l" x="{_n(MARGIN + 110)}" y="{_n(y)}">{page(text)}</text>'
+            y += LINE
+        y += 8
+    yield f'<path class="wire" d="M{_n(MARGIN)} {_n(y - 4)}h46" marker-end="url(#tip)"/>'
+    yield f'<text class="l" x="{_n(MARGIN + 58)}" y="{_n(y)}">opens the connection, to this port</text>'
+    if not any(arrow.dashed for arrow in drawing.picture.arrows):
+        return
+    yield f'<path class="wire dash" d="M{_n(MARGIN + 320)} {_n(y - 4)}h46" marker-end="url(#tip)"/>'
+    yield f'<text class="l" x="{_n(MARGIN + 378)}" y="{_n(y)}">through the API server\'s service proxy</text>'
+
+
+def _n(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")

@@ -1,0 +1,149 @@
+"""``python -m slinky_iac drain status|plan|cancel``: what our drains left behind, what a removal would wait for, and giving
+it all back, without a `pulumi up`."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from dataclasses import asdict
+
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.commands.output import as_json
+from slinky_iac.drain import scale
+from slinky_iac.drain.describe import lines, plan_props, status_of
+from slinky_iac.drain.plan import DrainPlan, plan_teardown
+from slinky_iac.drain.plugin_process import console_report
+from slinky_iac.drain.session import open_session
+from slinky_iac.drain.settings import GateSettings, gates
+from slinky_iac.drain.text import counted
+from slinky_iac.errors import DrainBlocked, SlinkyError, StateError
+
+HELP = "what scale-ins have drained, what a removal would wait for, and giving nodes back"
+CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not be asked; 2 wrong arguments"
+ACTS = (
+    ("status", "show drained nodes, whose drain it is, and the jobs on them"),
+    ("plan", "show which nodes and whose jobs a removal or a destroy would wait for"),
+    ("cancel", "undo this stack's drains and pod annotations, and nothing else"),
+)
+WHOSE = {"ours": "this stack", "operator": "slurm-operator"}
+"""Owners of a drain as people call them; others are called what they are."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = CODES
+    acts = parser.add_subparsers(dest="act", required=True)
+    for name, text in ACTS:
+        act = acts.add_parser(name, help=text)
+        act.add_argument("--stack", help="stack; by default the selected one")
+        act.add_argument("--nodeset", help="one NodeSet; by default all")
+        act.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Carry out one act. Raises what reading the state and asking the clusters raise; returns the exit code."""
+    if arguments.act == "status":
+        return _status(arguments)
+    if arguments.act == "plan":
+        _plan(arguments)
+    else:
+        taken = cancel(arguments.stack, arguments.nodeset)
+        if arguments.json:
+            print(as_json({"steps": taken}))
+        else:
+            print(_given_back(taken))
+    return 0
+
+
+def _plan(arguments: argparse.Namespace) -> None:
+    found = plans(arguments.stack, arguments.nodeset)
+    if arguments.json:
+        print(as_json({"plans": [plan_props(plan) for plan in found]}))
+        return
+    if not found:
+        print("no NodeSet of this stack is up, so a removal waits for nobody")
+    for plan in found:
+        print(f"{plan.nodeset}: {counted(plan.removes, 'node')}")
+        for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
+            print(f"    {line}")
+
+
+def _status(arguments: argparse.Namespace) -> int:
+    rows, unknown = status(arguments.stack, arguments.nodeset)
+    for trouble in unknown:
+        print(f"not known: {trouble}", file=sys.stderr)
+    code = 1 if unknown else 0
+    if arguments.json:
+        print(as_json({"drains": rows, "unknown": unknown}))
+        return code
+    if not rows and not unknown:
+        print("nothing is drained or marked")
+    for row in rows:
+        jobs = row["jobs"] or ()
+        until = f", returned by slurmctld at {row['returns']}" if row["returns"] else ""
+        whose = f"drained by {WHOSE.get(str(row['owner']), row['owner'])}" if row["owner"] else "marked, not drained"
+        print(f"{row['nodeset']}: {row['node']} {row['states']}, {whose}{until}: {row['reason']!r}")
+        for job in jobs if isinstance(jobs, list | tuple) else ():
+            print(f"    job {job}")
+    return code
+
+
+def _given_back(taken: int) -> str:
+    return f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to give back"
+
+
+def status(stack: str | None, nodeset: str | None) -> tuple[list[dict[str, object]], list[str]]:
+    """Drains and marks of one NodeSet or all of a stack, and what could not be asked about them: without Slurm's answer a
+    pod's mark is all that is seen. Raises what reading the state and asking Kubernetes raise."""
+    rows: list[dict[str, object]] = []
+    unknown: list[str] = []
+    for settings in _chosen(stack, nodeset):
+        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+            seen = session.observe(settings)
+            if seen.problem:
+                unknown.append(f"{settings.owner.text}: {seen.problem}")
+            rows += [asdict(row) for row in status_of(settings, seen)]
+    return rows, unknown
+
+
+def plans(stack: str | None, nodeset: str | None) -> list[DrainPlan]:
+    """What removing one NodeSet, or all of a stack, would wait for: a preview shows no deletion's plan, so this does.
+
+    NodeSets that aren't there (any more) have none. Raises what reading the state and asking the clusters raise.
+    """
+    made: list[DrainPlan] = []
+    for settings in _chosen(stack, nodeset):
+        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+            seen = session.observe(settings, queue=True)
+            if seen.nodeset is None:
+                continue
+            made.append(plan_teardown(seen, seen.nodeset, settings.owner))
+    return made
+
+
+def cancel(stack: str | None, nodeset: str | None) -> int:
+    """Give back our drains and marks and nothing else; returns how many steps it took.
+
+    Trouble with one NodeSet keeps none of the others; at the end all of it is raised as one DrainBlocked.
+    """
+    taken = 0
+    left: list[str] = []
+    for settings in _chosen(stack, nodeset):
+        try:
+            with open_session(settings.reach, settings.urn, report=console_report()) as session:
+                taken += scale.give_back(session, settings)
+        except SlinkyError as error:
+            left.append(str(error))
+    if left:
+        raise DrainBlocked("\n".join(left))
+    return taken
+
+
+def _chosen(stack: str | None, nodeset: str | None) -> list[GateSettings]:
+    found = gates(pulumi_state.export(stack))
+    if nodeset is None:
+        return list(found.values())
+    if nodeset not in found:
+        known = ", ".join(found) or "none"
+        raise StateError(f"the stack has no NodeSet {nodeset!r} (it has: {known})")
+    return [found[nodeset]]

@@ -1,0 +1,126 @@
+"""The shell of the drift check: the stack's state, then Kubernetes, then Slurm. Nothing is written anywhere."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
+from slinky_iac.commands.drift.compare import Expected, Finding, Seen, SeenNodeSet, SeenPod, TokenSet, drift
+from slinky_iac.commands.status.facts import cluster_name, reach_of
+from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
+from slinky_iac.errors import KubeNotFound, StateError
+from slinky_iac.fence import FencePart, fence_faults, fence_parts
+
+_PARTITION: Final = re.compile(r"^\s*PartitionName=(\S+)", re.IGNORECASE | re.MULTILINE)
+_IMAGE_RELEASE: Final = re.compile(r":(\d\d\.\d\d)(?![\d])")
+
+
+def check(stack: str | None) -> tuple[Finding, ...]:
+    """Look once and compare. Raises what reading the state and asking the clusters raise: no answer is no "no drift"."""
+    state = pulumi_state.export(stack)
+    own, hosts = gates(state), outside_hosts(state)
+    reach = reach_of(own, hosts)
+    if reach is None:
+        raise StateError(
+            "the stack has no NodeSet and no bare-metal host, so it says nothing about Slurm's nodes: select another stack,"
+            " or run `pulumi up` first"
+        )
+    wanted = expected(state, own, hosts)
+    with connected(reach) as session:
+        seen = look(session, own, fence_parts(state), wanted.partitions)
+        if wanted.token_set is not None:
+            seen = replace(seen, token_set=_token_set(session, wanted.token_set))
+        return drift(wanted, seen)
+
+
+def _token_set(session: Connection, wanted: TokenSet) -> str | None:
+    try:
+        return session.kube.config_map_data(wanted.namespace, wanted.name).get(names.JWKS_FILE, "")
+    except KubeNotFound:
+        return None
+
+
+@pulumi_state.as_written()
+def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Expected:
+    """What a state says that Slurm should be."""
+    owners = [*(each.owner for each in gates.values()), *([hosts.owner] if hosts else [])]
+    states = {} if hosts is None else {**dict.fromkeys(hosts.held, "drained"), **dict.fromkeys(hosts.active, "active")}
+    return Expected(
+        stack=owners[0].stack if owners else "",
+        cluster=cluster_name(state),
+        releases=frozenset(_releases(state)),
+        nodesets=tuple(sorted(gates)),
+        hosts=states,
+        partitions=tuple(sorted(set(_partitions(state, gates)))),
+        token_set=_written_set(state),
+    )
+
+
+def _written_set(state: State) -> TokenSet | None:
+    """The ConfigMap that holds the public set."""
+    found = state.of_key(CONFIG_MAP, "-token-jwks")
+    document = str(found.part("data").get(names.JWKS_FILE) or "")
+    return TokenSet(found.namespace, found.object_name, document) if found else None
+
+
+def _releases(state: State) -> Iterable[str]:
+    """Releases that the tags of the daemons' images begin with."""
+    for each in state:
+        for daemon in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd"):
+            part = each.spec.get(daemon)
+            image = part.get("image") if isinstance(part, dict) else None
+            if isinstance(image, str) and (found := _IMAGE_RELEASE.search(image)):
+                yield found.group(1)
+
+
+def _partitions(state: State, gates: Mapping[str, GateSettings]) -> Iterable[str]:
+    """Partitions that the outside slurm.conf is to hold, or that the operator writes."""
+    yield from _PARTITION.findall(str(state.outputs.get("outsideSlurmConf") or ""))
+    for each in state.all(custom("Controller")):
+        yield from _PARTITION.findall(str(each.spec.get("extraConf") or ""))
+    by_resource = {settings.resource: name for name, settings in gates.items()}
+    for each in state.all(custom("NodeSet")):
+        if (each.spec.get("partition") or {}).get("enabled") is True and each.object_name in by_resource:
+            yield by_resource[each.object_name]
+
+
+def look(
+    session: Connection, gates: Mapping[str, GateSettings], fence: Sequence[FencePart] = (), partitions: Collection[str] = ()
+) -> Seen:
+    """One look: pods before nodes, so that a node that registers meanwhile isn't taken for one without a pod."""
+    nodesets = {name: _nodeset(session, settings) for name, settings in gates.items()}
+    answer = session.slurm.nodes(allow_none=True)
+    nodes = answer.nodes if answer is not None else ()
+    said = session.slurm.diag()
+    members = {each.name: each.nodesets for each in session.slurm.partitions()}
+    return Seen(
+        now=session.now(),
+        cluster=said.meta.slurm.cluster,
+        release=said.meta.slurm.release,
+        nodes={each.name: each for each in nodes},
+        partitions=frozenset(members),
+        left=_left(session, [name for name, sets in members.items() if name not in partitions and set(sets) & gates.keys()]),
+        nodesets=nodesets,
+        fence=fence_faults(session.kube, fence),
+    )
+
+
+def _left(session: Connection, names_: Sequence[str]) -> dict[str, int]:
+    """How many jobs would be lost with each of these partitions."""
+    jobs = session.slurm.jobs().jobs if names_ else ()
+    return {name: sum(job.lost_with([name]) for job in jobs) for name in names_}
+
+
+def _nodeset(session: Connection, settings: GateSettings) -> SeenNodeSet:
+    state = session.nodeset(settings.resource)
+    if state is None:
+        return SeenNodeSet(exists=False)
+    pods = session.kube.pods_of(settings.reach.namespace, state)
+    seen = (SeenPod(p.slurm_node, p.ready, p.terminating, p.gate) for p in pods)
+    return SeenNodeSet(exists=True, replicas=state.spec.replicas, pods=tuple(seen))

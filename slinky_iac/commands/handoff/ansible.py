@@ -1,0 +1,238 @@
+"""The hand-off as an Ansible playbook without roles, its inventory and the files that it copies.
+
+Only modules of ansible.builtin. Files are copied, not templated: nothing in them is Jinja's to read.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import yaml
+
+from slinky_iac.commands.handoff.model import Handoff, KeyPlace, Placed, Rendered, Role, Sheet, rendered
+from slinky_iac.commands.handoff.pages import overview
+from slinky_iac.commands.handoff.render_folder import key_files
+
+_HOW = """\
+```
+ansible-playbook -i inventory.yaml handoff.yaml --check --diff
+ansible-playbook -i inventory.yaml handoff.yaml
+```
+
+It needs ansible-core 2.15 or newer and Python on the hosts, and becomes root there. The inventory has the hosts that the
+stack's configuration names; add yours. Variables, by `-e` or in the inventory:
+
+| Variable | Default | |
+|---|---|---|
+| `slurm_packages` | `[]` | packages to install first, by the distribution's names |
+| `slurm_keys` | `keys` where they are rendered, else empty | folder here with the keys; empty: they are on the hosts |
+| `slurm_edit_conf` | `false` | add missing lines to slurm.conf of slurmctld and to slurmdbd.conf |
+"""
+Task = dict[str, Any]
+_SYSTEMD = "ansible_facts['service_mgr'] == 'systemd'"
+
+
+def render(handed: Handoff, keys: Mapping[str, bytes] | None) -> tuple[Rendered, ...]:
+    """All files. ``keys``: raw bytes by the key's file name, or None for none of them."""
+    return tuple(_files(handed, keys))
+
+
+def _files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Rendered]:
+    yield rendered("README.md", overview(handed, _HOW, with_keys=keys is not None))
+    yield rendered("network.md", handed.network)
+    yield rendered("inventory.yaml", _yaml(inventory(handed)))
+    yield rendered("handoff.yaml", _yaml([play(sheet, handed, with_keys=keys is not None) for sheet in handed.sheets]))
+    placed: dict[str, Rendered] = {}
+    for sheet in handed.sheets:
+        for each in sheet.files:
+            yield rendered(f"files/{sheet.role}/{each.below}", each.text, each.mode)
+        placed |= {str(each.path): each for each in key_files(sheet, keys, ".")}
+    yield from placed.values()
+
+
+def group(role: Role, handed: Handoff) -> str:
+    """Name of a role's group: its own, unless a host is called so. Ansible would take the one for the other, give its
+    address to all of the group, and leave the others out of the play."""
+    taken = {host.name for sheet in handed.sheets for host in sheet.hosts}
+    found = str(role)
+    while found in taken:
+        found += "_hosts"
+    return found
+
+
+def inventory(handed: Handoff) -> dict[str, Any]:
+    """Groups by role, with the hosts that the configuration names."""
+    return {
+        group(sheet.role, handed): {
+            "hosts": {host.name: {"ansible_host": host.address} if host.address != host.name else {} for host in sheet.hosts}
+        }
+        for sheet in handed.sheets
+    }
+
+
+def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
+    """The play of one role."""
+    notify = [] if sheet.edits else [f"Restart {sheet.service}"]
+    paths = [*(each.path for each in sheet.files), *(each.path for each in sheet.keys)]
+    tasks: list[Task] = [
+        {
+            "name": "Install packages",
+            "ansible.builtin.package": {"name": "{{ slurm_packages }}", "state": "present"},
+            "when": "slurm_packages | length > 0",
+        },
+        {
+            "name": "Make folders",
+            "ansible.builtin.file": {"path": "{{ item }}", "state": "directory", "owner": "root", "group": "root"}
+            | {"mode": "0755"},
+            "loop": sorted({path.rsplit("/", 1)[0] for path in paths}),
+        },
+        # Keys before files: where one is lacking the play ends, and what it had placed would never be followed by a restart.
+        *(task for key in sheet.keys for task in _key(key, notify)),
+        *(_file(each, sheet) for each in sheet.files),
+        *(_hosts_line(line.address, " ".join(line.names)) for line in sheet.host_lines if line.address),
+        *(_edit(sheet) if sheet.edits else _service(sheet)),
+        _check(sheet),
+    ]
+    variables: dict[str, Any] = {
+        "slurm_packages": [],
+        "slurm_keys": "{{ playbook_dir }}/keys" if with_keys else "",
+        "slurm_edit_conf": False,
+    }
+    return {
+        "name": f"Hosts of {handed.cluster} that are {sheet.role}",
+        "hosts": group(sheet.role, handed),
+        "become": True,
+        "gather_facts": True,
+        "gather_subset": ["!all", "min"],
+        "vars": variables,
+        "tasks": tasks,
+        "handlers": [_handler(sheet)],
+    }
+
+
+def _file(each: Placed, sheet: Sheet) -> Task:
+    restart = [] if sheet.edits or each.path == sheet.check_path else [f"Restart {sheet.service}"]
+    return _copy(f"Place {each.path}", f"files/{sheet.role}/{each.below}", each.path, each.owner, each.mode, restart)
+
+
+def _copy(name: str, src: str, dest: str, owner: str, mode: int, notify: list[str]) -> Task:
+    copy = {"src": src, "dest": dest, "owner": owner, "group": owner, "mode": f"{mode:04o}"}
+    return {"name": name, "ansible.builtin.copy": copy} | ({"notify": notify} if notify else {})
+
+
+def _key(key: KeyPlace, notify: list[str]) -> Iterator[Task]:
+    """Copy where a key was given, then look whether what lies there is the cluster's. Its content is never logged."""
+    copy = _copy(f"Place {key.path}", f"{{{{ slurm_keys }}}}/{key.name}", key.path, key.owner, key.mode, notify)
+    yield copy | {"no_log": True, "diff": False, "when": "slurm_keys | length > 0"}
+    found = "slurm_handoff_key"
+    yield {
+        "name": f"Look at {key.path}",
+        "ansible.builtin.stat": {"path": key.path, "checksum_algorithm": "sha256"},
+        "register": found,
+    }
+    # A dry run on a host that has no key yet would copy it only later.
+    that = [f"{found}.stat.exists or ansible_check_mode"]
+    expected: Task = {}
+    if key.fingerprint is not None:
+        that.append(f"ansible_check_mode or {found}.stat.checksum | default('') == slurm_handoff_expected")
+        expected = {"vars": {"slurm_handoff_expected": _hex(key.fingerprint)}}
+    yield {
+        "name": f"Stop unless {key.path} is the cluster's",
+        "ansible.builtin.assert": {
+            "that": that,
+            "fail_msg": f"{key.path} is not there, or is not the cluster's. Place it first, as README.md says",
+            "quiet": True,
+        },
+    } | expected
+
+
+def _hex(fingerprint: str) -> str:
+    """A fingerprint as Ansible's checksum has it."""
+    text = fingerprint.removeprefix("SHA256:")
+    return base64.b64decode(text + "=" * (-len(text) % 4)).hex()
+
+
+def _hosts_line(address: str, names: str) -> Task:
+    """A line of /etc/hosts, in the place of one with the same names and an older address, which would win."""
+    edit: Task = {"path": "/etc/hosts", "regexp": rf"^[^#\s]+\s+{re.escape(names)}$", "line": f"{address} {names}"}
+    edit |= {"owner": "root", "group": "root", "mode": "0644", "create": True}
+    # Written in place: /etc/hosts is a bind mount in containers, which can't be replaced.
+    return {"name": "Name slurmctld and slurmdbd", "ansible.builtin.lineinfile": edit | {"unsafe_writes": True}}
+
+
+def _service(sheet: Sheet) -> Iterator[Task]:
+    start = {"name": sheet.service, "enabled": True, "state": "started", "daemon_reload": True}
+    yield {"name": f"Start {sheet.service}", "ansible.builtin.systemd_service": start, "when": _SYSTEMD}
+    yield {"name": "Restart what has changed", "ansible.builtin.meta": "flush_handlers"}
+
+
+def _edit(sheet: Sheet) -> Iterator[Task]:
+    lines, conf = "slurm_handoff_missing", "slurm_handoff_conf"
+    yield {"name": f"Look at {sheet.edits}", "ansible.builtin.stat": {"path": sheet.edits}, "register": conf}
+    yield {
+        "name": f"Stop where {sheet.edits} is a link",
+        "ansible.builtin.assert": {
+            "that": [f"not ({conf}.stat.islnk | default(false))"],
+            "fail_msg": f"{sheet.edits} is a link: add the lines yourself, where it points, without slurm_edit_conf",
+            "quiet": True,
+        },
+        "when": "slurm_edit_conf | bool",
+    }
+    yield {
+        "name": f"Look what {sheet.edits} lacks",
+        "ansible.builtin.command": {"cmd": f"{sheet.check_path} --missing"},
+        "register": lines,
+        "changed_when": False,
+        "failed_when": f"{lines}.rc not in [0, 1]",
+        "when": "not ansible_check_mode",
+    }
+    yield {
+        "name": f"Add what {sheet.edits} lacks",
+        "ansible.builtin.lineinfile": {"path": sheet.edits, "line": "{{ item }}", "insertafter": "EOF", "backup": True},
+        "loop": f"{{{{ {lines}.stdout_lines | default([]) }}}}",
+        "when": "slurm_edit_conf | bool",
+        "notify": [f"Let {sheet.service} read it"],
+    }
+    yield {"name": "Let it be read", "ansible.builtin.meta": "flush_handlers"}
+
+
+def _handler(sheet: Sheet) -> Task:
+    """What makes a change count: slurmctld reads slurm.conf again without a restart, all others begin anew."""
+    if sheet.role is Role.SLURMCTLD:
+        reread = {"cmd": "scontrol reconfigure"}
+        return {"name": f"Let {sheet.service} read it", "ansible.builtin.command": reread, "changed_when": True}
+    name = f"Let {sheet.service} read it" if sheet.edits else f"Restart {sheet.service}"
+    restart = {"name": sheet.service, "state": "restarted", "daemon_reload": True}
+    return {"name": name, "ansible.builtin.systemd_service": restart, "when": _SYSTEMD}
+
+
+def _check(sheet: Sheet) -> Task:
+    """The host's own check; without systemd nobody has started the daemon, so nothing would be told."""
+    when = ["not ansible_check_mode"] if sheet.edits else ["not ansible_check_mode", _SYSTEMD]
+    return {
+        "name": "Run the check",
+        "ansible.builtin.command": {"cmd": sheet.check_path},
+        "register": "slurm_handoff_check",
+        "changed_when": False,
+        "until": "slurm_handoff_check.rc == 0",
+        "retries": 1 if sheet.edits else 10,
+        "delay": 2,
+        "when": when,
+    }
+
+
+def _yaml(data: object) -> str:
+    return yaml.dump(data, Dumper=_Dumper, sort_keys=False, width=4096, explicit_start=True, allow_unicode=True)
+
+
+class _Dumper(yaml.SafeDumper):
+    """Lists are indented below their key, as ansible-lint wants it; a list that is used twice is written twice."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:  # noqa: ARG002, FBT001, FBT002
+        super().increase_indent(flow, indentless=False)
+
+    def ignore_aliases(self, data: object) -> bool:  # noqa: ARG002
+        return True

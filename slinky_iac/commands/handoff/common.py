@@ -1,0 +1,196 @@
+"""Parts that the sheets of several roles have: keys' places, units over the packages' own, checks that all share. Pure."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.commands.handoff import network
+from slinky_iac.commands.handoff.model import SLURM_FOLDER, KeyPlace, Placed, Sheet
+from slinky_iac.commands.host_shell import TRUSTED
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import JWT, SLURM, SecretEntry
+from slinky_iac.keys.jwks import kids
+from slinky_iac.specs.endpoints import join_target
+from slinky_iac.specs.slurm_conf import Parameter
+
+SLURM_KEY: Final = f"{SLURM_FOLDER}/{names.SLURM_KEY_FILE}"
+SLURM_JWKS: Final = f"{SLURM_FOLDER}/{names.SLURM_JWKS_FILE}"
+JWT_KEY: Final = f"{SLURM_FOLDER}/{names.JWT_KEY_FILE}"
+TOKEN_SET: Final = f"{SLURM_FOLDER}/{names.JWKS_FILE}"
+Check = tuple[str, ...]
+LIBRARY = Path(__file__).with_name("check.sh")
+
+
+@dataclass(frozen=True)
+class Known:
+    """What the configuration alone doesn't say.
+
+    ``slurm_key`` and ``jwt_key``: fingerprints, None where they aren't known yet. ``slurmctld_address``: where outside
+    hosts reach a slurmctld that is in Kubernetes.
+    """
+
+    slurm_key: str | None = None
+    jwt_key: str | None = None
+    slurmctld_address: str | None = None
+    slurm_jwks: str | None = None
+    """Fingerprint of slurm.jwks, which a host needs while slurm.key is being replaced under running jobs: with slurm.key
+    alone it would be cut off at the change. Empty: not known; None: no such time."""
+    jwt_comes: bool = False
+    """The JWT key is being replaced: which of the two the daemons have now isn't known from here."""
+    token_set: str | None = None
+    """jwks.json with the public halves of the stack's token keys; None where it has none, or nobody could read it."""
+
+
+def token_files(known: Known) -> tuple[Placed, ...]:
+    """The set of public keys as a daemon's host has it. It is no secret."""
+    return () if known.token_set is None else (Placed(TOKEN_SET, known.token_set, owner="slurm"),)
+
+
+def finished(sheet: Sheet, config: StackConfig) -> Sheet:
+    """The sheet with its check among its files."""
+    script = Placed(sheet.check_path, check_script(sheet, config.cluster.name), mode=0o755)
+    return replace(sheet, files=(*sheet.files, script))
+
+
+def target(config: StackConfig) -> tuple[str, str]:
+    """Host and port of slurmctld as outside hosts reach it."""
+    found = join_target(config)
+    return found.host, str(found.port)
+
+
+def common(config: StackConfig, program: str, *asked: str) -> tuple[Check, ...]:
+    """Checks of every role: Slurm's release (of which another command may tell), SlurmUser's uid, the clock."""
+    images = config.cluster.images
+    own = any((images.slurmd, images.slurmctld, *(nodeset.image for nodeset in config.nodesets.values())))
+    return (
+        ("check_version", program, config.slurm_release, *asked),
+        ("check_user", str(names.SLINKY_UID), "loose" if own else "firm"),
+        ("check_clock",),
+        ("check_folder", SLURM_FOLDER),
+    )
+
+
+def resolved(config: StackConfig) -> tuple[Check, ...]:
+    """Checks that names of Kubernetes that Slurm uses have an address on the host."""
+    return tuple(("check_name", line.names[0]) for line in network.host_lines(config, None))
+
+
+def parameters(conf: str, wanted: Iterable[tuple[Parameter, str]], known: Known) -> Iterable[Check]:
+    """Checks of a configuration file's parameters."""
+    for each, value in wanted:
+        if each.key != "AuthAltParameters":
+            yield ("check_parameter", conf, each.key, value, *filter(None, [each.compared]))
+        elif TOKEN_SET in value:
+            yield ("check_jwt_key", conf, JWT_KEY, value)
+            yield ("check_jwks", conf, TOKEN_SET, *_set_words(known.token_set))
+        else:
+            yield ("check_jwt_key", conf, JWT_KEY)
+
+
+def _set_words(token_set: str | None) -> tuple[str, ...]:
+    """Digest of the set, without line breaks at its end, and the names of its keys."""
+    if not token_set:
+        return ("",)
+    return (sha256(token_set.rstrip("\n").encode()).hexdigest(), *sorted(kids(token_set.encode())))
+
+
+def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check, ...]:
+    """Checks of slurm.key and, while it is being replaced under running jobs, of slurm.jwks beside it.
+
+    ``runs_as_root``: the daemon, so that the files may be root's; the others run as slurm and couldn't read them.
+    """
+    files = {SLURM_KEY: known.slurm_key or "", SLURM_JWKS: known.slurm_jwks}
+    owner = () if runs_as_root else ("slurm",)
+    return tuple(("check_key", path, wanted, *owner) for path, wanted in files.items() if wanted is not None)
+
+
+def keys(config: StackConfig, known: Known, *, jwt: bool) -> tuple[KeyPlace, ...]:
+    """Places of slurm.key and, with ``jwt``, of the JWT key."""
+    slurm = config.secret_of(SLURM)
+    places = [(names.SLURM_KEY_FILE, SLURM_KEY, slurm, known.slurm_key)]
+    if known.slurm_jwks is not None:
+        places.append((names.SLURM_JWKS_FILE, SLURM_JWKS, slurm, known.slurm_jwks or None))
+    if jwt:
+        places.append((names.JWT_KEY_FILE, JWT_KEY, config.secret_of(JWT), known.jwt_key))
+    return tuple(
+        KeyPlace(name=name, path=path, fingerprint=fingerprint, fetch=_fetch(config, place, path))
+        for name, path, place, fingerprint in places
+    )
+
+
+def _fetch(config: StackConfig, place: SecretEntry, path: str) -> str:
+    """A command that gets a key onto a host: from slurmctld's host, or from the Secret that is its source."""
+    put = f"ssh root@HOST install -o slurm -g slurm -m 600 /dev/stdin {path}"
+    outside = config.controller.external
+    if outside is not None and config.keys.source == "imported":
+        return f"ssh root@{outside.host} cat {path} | {put}"
+    entry = place.entry.replace(".", "\\.")
+    secret, jsonpath = shlex.quote(place.name), shlex.quote(f"{{.data.{entry}}}")
+    return f"kubectl -n {config.cluster.namespace} get secret {secret} -o jsonpath={jsonpath} | base64 -d | {put}"
+
+
+def looks_for_jwks(config: StackConfig) -> tuple[str, ...]:
+    """Lines of a unit's [Service] by which its daemon finds a slurm.jwks that comes later, at any reconfiguration.
+
+    Without them one that began with slurm.key goes on with it (``fetch_config.c``), so its first rotation of slurm.key has
+    to restart it. As long as the file isn't there, slurm.key is read as ever (auth/slurm ``internal.c``, 26.05).
+    """
+    return (f"Environment=SLURM_SACK_JWKS={SLURM_JWKS}",) if config.keys.jwks else ()
+
+
+def drop_in(service: str, command: str, *, key: str | None, kind: str = "notify", more: Sequence[str] = ()) -> Placed:
+    """A systemd drop-in over the package's own unit, whose ExecStart it replaces."""
+    unit = "" if key is None else f"[Unit]\n# Without its key it would start, and be refused.\nAssertPathExists={key}\n\n"
+    lines = "".join(f"{line}\n" for line in more)
+    text = f"""\
+# {service} of a host outside Kubernetes, by slinky-iac: over the package's own unit.
+{unit}[Service]
+Type={kind}
+{lines}# The path is absolute: {service} starts itself anew by it when slurmctld sends another configuration.
+ExecStart=
+ExecStart={command}
+"""
+    return Placed(f"/etc/systemd/system/{service}.service.d/10-slinky-iac.conf", text)
+
+
+def words(call: tuple[str, ...]) -> str:
+    """A call of a shell function, every word quoted where it must be."""
+    return " ".join(shlex.quote(word) for word in call)
+
+
+def functions_for(calls: Iterable[str]) -> str:
+    """The part of the library that ``calls`` need: its head and the functions named, with those that they name in turn.
+
+    User data of a cloud has little room, so a script holds no more than it uses.
+    """
+    head, *pieces = re.split(r"(?m)^(?=\w+\(\) \{)", f"{LIBRARY.read_text()}\n{TRUSTED}")
+    bodies = {piece.split("(", 1)[0]: piece for piece in pieces}
+    used: set[str] = set()
+    wanted = set(calls)
+    while wanted:
+        used |= wanted
+        mentioned = {word for name in wanted for word in re.findall(r"\w+", bodies[name])}
+        wanted = (mentioned & bodies.keys()) - used
+    return head + "".join(body for name, body in bodies.items() if name in used)
+
+
+def check_script(sheet: Sheet, cluster: str) -> str:
+    """The whole check of a role: the functions, then one line a thing that must hold."""
+    calls = "".join(f"{words(call)}\n" for call in sheet.checks)
+    listing = f" With --missing only the lines to add to {sheet.edits} are printed." if sheet.edits else ""
+    return f"""\
+#!/bin/bash
+# Is this host a {sheet.role} of the Slurm cluster {cluster}, as its stack says?{listing}
+# Made by `python -m slinky_iac handoff`. Run it as root.
+set -uf
+{functions_for(call[0] for call in sheet.checks)}
+{calls}
+exit "$wrong"
+"""

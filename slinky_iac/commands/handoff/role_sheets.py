@@ -1,0 +1,322 @@
+"""What each role needs, decided from the stack's configuration and what is known of it. Pure.
+
+Sources: slurm.conf(5), slurmdbd.conf(5), sackd(8), the hybrid guide, and what the lab showed: sackd and slurmd re-execute
+themselves by the path that they were started with when slurmctld sends a new configuration, so that path is absolute.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from urllib.parse import urlsplit
+
+from slinky_iac import names
+from slinky_iac.commands.handoff import common, network
+from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
+from slinky_iac.commands.handoff.model import Handoff, Host, Placed, Role, Sheet
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import LoginHost, SlurmdHost
+from slinky_iac.errors import HandoffError
+from slinky_iac.specs.endpoints import join_target
+from slinky_iac.specs.slurm_conf import outside_lines, outside_slurm_conf, parameter, required
+
+
+def roles_of(config: StackConfig) -> tuple[Role, ...]:
+    """Roles that a stack has outside, or may have: slurmd and login hosts can join any."""
+    outside = {
+        Role.SLURMCTLD: config.controller.external is not None,
+        Role.SLURMDBD: config.accounting.enabled and config.accounting.external is not None,
+        Role.SLURMRESTD: config.external.slurmrestd is not None,
+        Role.SLURMD: True,
+        Role.LOGIN: True,
+    }
+    return tuple(role for role, there in outside.items() if there)
+
+
+def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> Handoff:
+    """The hand-off of a stack for the roles wanted; for all that it has outside, where none is named.
+
+    Raises :class:`HandoffError` for a role that is in Kubernetes.
+    """
+    if config.keys.auth != "auth/slurm":
+        raise HandoffError(
+            f"keys.auth: {config.keys.auth}: outside hosts of such a cluster keep the munge.key and slurm.conf they have,"
+            " and none of this stack's NodeSets could work with them. Move the cluster to auth/slurm first"
+        )
+    there = roles_of(config)
+    for role in wanted:
+        if role not in there:
+            raise HandoffError(
+                f"role {role}: this stack has no {role} outside Kubernetes, so there is nothing to hand off; it has"
+                f" {', '.join(there)}"
+            )
+    makers = {
+        Role.SLURMCTLD: _slurmctld,
+        Role.SLURMDBD: _slurmdbd,
+        Role.SLURMRESTD: _slurmrestd,
+        Role.SLURMD: _slurmd,
+        Role.LOGIN: _login,
+    }
+    sheets = tuple(makers[role](config, known) for role in there if not wanted or role in wanted)
+    return Handoff(
+        cluster=config.cluster.name,
+        release=config.slurm_release,
+        sheets=sheets,
+        network=network.page(config),
+        open_points=tuple(_open_points(config, known)),
+    )
+
+
+def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
+    if None in (known.slurm_key, known.jwt_key):
+        how = {
+            "generated": "they are made by `pulumi up`: render again after it",
+            "imported": "render again with the stack's passphrase at hand, or after `pulumi up`",
+            "external": "the stack only knows them again: compare those that the checks print with the Secrets'",
+            "existing": "the stack never sees them: compare those that the checks print with the Secrets'",
+        }
+        yield f"The keys' fingerprints, so the checks can't tell a wrong key from the right one; {how[config.keys.source]}"
+    if config.keys.has_token_keys and known.token_set is None:
+        yield (
+            "The set of public keys (jwks.json) of this stack's tokens: render again with the stack's passphrase at hand, or"
+            " after `pulumi up`"
+        )
+    if known.slurm_jwks is not None:
+        yield (
+            "How long these keys hold: slurm.key is being replaced under running jobs, so hosts need slurm.jwks beside it"
+            " until that has ended. Name hosts that join now in the configuration before the next step of `keys rotate"
+            " slurm`: it takes along those that it knows, and the others are cut off at the change. Without --with-keys the"
+            " file is that of slurmctld's host, once step learn-hosts is done there"
+        )
+    if known.jwt_comes:
+        yield (
+            "Which JWT key slurmctld and slurmdbd have: it is being replaced, and this is the old one. Place none of it on"
+            " their hosts, and render again when `keys rotate jwt` has ended; slurmd and login hosts need neither"
+        )
+    if config.controller.external is None and known.slurmctld_address is None:
+        yield (
+            "The address of slurmctld's Service: give it by --slurmctld-address (a LoadBalancer's, or any node's with a"
+            " NodePort), else outside hosts must have its names in DNS"
+        )
+
+
+# -- the roles ----------------------------------------------------------------------------------------------------
+
+
+def _slurmctld(config: StackConfig, known: Known) -> Sheet:
+    outside = config.controller.external
+    assert outside is not None
+    conf = "/etc/slurm/slurm.conf"
+    lines = outside_lines(config)
+    checks = [
+        *common.common(config, "/usr/sbin/slurmctld"),
+        *common.slurm_key_checks(known),
+        ("check_key", JWT_KEY, known.jwt_key or "", "slurm"),
+        *common.parameters(conf, required(config), known),
+        *(("check_line", conf, line) for line in lines),
+        ("check_cgroup", "/etc/slurm/cgroup.conf"),
+        ("check_running", "slurmctld"),
+        ("check_ping",),
+    ]
+    sheet = Sheet(
+        role=Role.SLURMCTLD,
+        service="slurmctld",
+        ports=network.ports(config, Role.SLURMCTLD),
+        hosts=(Host(outside.host, outside.host),),
+        files=common.token_files(known),
+        keys=common.keys(config, known, jwt=True),
+        checks=tuple(checks),
+        edits=conf,
+        wanted=outside_slurm_conf(config),
+        notes=(
+            "Lines are added to slurm.conf, never changed: what has another value is told, and stays yours to decide.",
+            "A host that slurm.conf names already (also within `metal-[1-9]`) needs no second NodeName= line; slurmctld"
+            " refuses its whole configuration over a node that is there twice.",
+            "A backup slurmctld needs the same slurm.conf and the same keys.",
+            "After an edit: `scontrol reconfigure`. A changed AuthType, CredType or key needs a restart of slurmctld.",
+            "Nodes in pods get this host's cgroup.conf too. They need `IgnoreSystemd=yes` in it (or CgroupPlugin=disabled);"
+            " metal under systemd may want otherwise: decide for both.",
+        ),
+    )
+    return common.finished(sheet, config)
+
+
+def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
+    outside = config.accounting.external
+    assert outside is not None
+    conf = "/etc/slurm/slurmdbd.conf"
+    own = {"DbdPort": str(outside.port), "SlurmUser": "slurm"}
+    shared = [(each, value) for each, value in required(config) if each.slurmdbd]
+    checks = [
+        *common.common(config, "/usr/sbin/slurmdbd"),
+        *common.slurm_key_checks(known),
+        ("check_key", JWT_KEY, known.jwt_key or "", "slurm"),
+        *(("check_parameter", conf, key, value) for key, value in own.items()),
+        *common.parameters(conf, shared, known),
+        ("check_running", "slurmdbd"),
+        ("check_tcp", "127.0.0.1", str(outside.port), "slurmdbd"),
+    ]
+    text = "".join(f"{key}={value}\n" for key, value in (*own.items(), *((each.key, value) for each, value in shared)))
+    sheet = Sheet(
+        role=Role.SLURMDBD,
+        service="slurmdbd",
+        ports=network.ports(config, Role.SLURMDBD),
+        hosts=(Host(outside.host, outside.host),),
+        files=common.token_files(known),
+        keys=common.keys(config, known, jwt=True),
+        checks=tuple(checks),
+        edits=conf,
+        wanted=f"# slurmdbd.conf of {config.cluster.name}: what daemons in Kubernetes need\n{text}",
+        notes=(
+            "slurmdbd.conf holds the database's password: mode 600, slurm's. It knows no CredType.",
+            "slurmdbd reads keys at its start only: restart it after an edit or a new key.",
+        ),
+    )
+    return common.finished(sheet, config)
+
+
+def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
+    outside = config.external.slurmrestd
+    assert outside is not None
+    url = urlsplit(outside.url)
+    port = network.slurmrestd_port(config)
+    host = url.hostname or ""
+    plain = url.scheme == "http"
+    bind = f"0.0.0.0:{port}" if plain else f"127.0.0.1:{names.SLURMRESTD_PORT}"
+    unit = common.drop_in(
+        "slurmrestd",
+        f"/usr/sbin/slurmrestd {bind} $SLURMRESTD_OPTIONS",
+        kind="simple",
+        more=("User=nobody", "Environment=SLURM_JWT=daemon"),
+        key=None,
+    )
+    listening = bind.rsplit(":", 1)[1]
+    checks = [
+        *common.common(config, "/usr/sbin/slurmrestd"),
+        ("check_file", unit.path),
+        ("check_file", "/etc/slurm/slurm.conf"),
+        ("check_tcp", *common.target(config), "slurmctld"),
+        ("check_unit", "slurmrestd", f"/usr/sbin/slurmrestd {bind}"),
+        ("check_running", "slurmrestd"),
+        ("check_tcp", "127.0.0.1", listening, "slurmrestd"),
+    ]
+    notes = [
+        "It forwards its callers' tokens and holds no key. It runs as nobody: it refuses to be root or SlurmUser.",
+        "slurmrestd may not be newer than slurmctld, and serves REST v0.0.44 since Slurm 25.11.",
+        "slurm.conf of this host is only read by slurmrestd. Where slurmctld's own slurm.conf is at hand, use that.",
+    ]
+    if not plain:
+        notes.append(f"TLS for {outside.url} is a proxy's before it: slurmrestd listens at {bind}, on this host only.")
+    sheet = Sheet(
+        role=Role.SLURMRESTD,
+        service="slurmrestd",
+        ports=network.ports(config, Role.SLURMRESTD),
+        hosts=(Host(host, host),),
+        files=(unit, Placed("/etc/slurm/slurm.conf", _rest_conf(config))),
+        checks=tuple(checks),
+        notes=tuple(notes),
+        host_lines=network.host_lines(config, known.slurmctld_address),
+    )
+    return common.finished(sheet, config)
+
+
+def _rest_conf(config: StackConfig) -> str:
+    """slurm.conf of a slurmrestd host: where the daemons are, and that tokens are how users come in."""
+    host, port = common.target(config)
+    parameters = {
+        "ClusterName": config.cluster.name,
+        "SlurmUser": "slurm",
+        "SlurmctldHost": host,
+        "SlurmctldPort": port,
+        **{key: parameter(key).value(config) for key in ("AuthType", "CredType", "AuthAltTypes")},
+    }
+    if config.accounting.enabled:
+        outside = config.accounting.external
+        service = names.accounting_service(config.cluster.resource_name)
+        parameters |= {
+            "AccountingStorageType": "accounting_storage/slurmdbd",
+            "AccountingStorageHost": service if outside is None else outside.host,
+            "AccountingStoragePort": str(names.SLURMDBD_PORT if outside is None else outside.port),
+        }
+    return "".join(f"{key}={value}\n" for key, value in parameters.items())
+
+
+def _slurmd(config: StackConfig, known: Known) -> Sheet:
+    return _configless(
+        config,
+        known,
+        Role.SLURMD,
+        config.external.slurmd_hosts,
+        last=(("check_registered",),),
+        notes=(
+            "slurmctld must know the host first: name it in `external.slurmdHosts`, give its NodeName= line to slurmctld.",
+            "slurm.conf is fetched from slurmctld at each start; sbatch and squeue on this host use that copy. No sackd"
+            " here: slurmd and sackd want the same /run/slurm, each as its own.",
+        ),
+    )
+
+
+def _login(config: StackConfig, known: Known) -> Sheet:
+    return _configless(
+        config,
+        known,
+        Role.LOGIN,
+        config.external.login_hosts,
+        telling_release=("/usr/bin/sinfo",),
+        in_unit=("User=slurm", "Group=slurm", "RuntimeDirectory=slurm", "RuntimeDirectoryMode=0755"),
+        first=(
+            ("check_absent", "/etc/slurm/slurm.conf", "commands would read it instead of what sackd fetches; move it away"),
+        ),
+        notes=(
+            "sackd signs for users of this host and fetches slurm.conf into /run/slurm/conf, where commands find it.",
+            "Users come from this host's passwd, LDAP or sssd; with AuthInfo=use_client_ids slurmctld needn't know them.",
+            *network.accounting_note(config),
+        ),
+    )
+
+
+def _configless(
+    config: StackConfig,
+    known: Known,
+    role: Role,
+    hosts: Sequence[SlurmdHost | LoginHost],
+    *,
+    notes: tuple[str, ...],
+    telling_release: Sequence[str] = (),
+    in_unit: Sequence[str] = (),
+    first: Sequence[Check] = (),
+    last: Sequence[Check] = (),
+) -> Sheet:
+    """The sheet of hosts whose one daemon has slurm.key and fetches slurm.conf from slurmctld.
+
+    ``telling_release``: a command beside the daemon that tells Slurm's release; ``in_unit``: more lines of its [Service];
+    ``first`` and ``last``: the role's own checks, before the way to slurmctld is tried and after the daemon runs.
+    """
+    daemon = "sackd" if role is Role.LOGIN else "slurmd"
+    server = f"--conf-server {join_target(config)}"
+    command = f"/usr/sbin/{daemon} --systemd {server}"
+    more = (*in_unit, *common.looks_for_jwks(config))
+    unit = common.drop_in(daemon, f"{command} ${daemon.upper()}_OPTIONS", more=more, key=SLURM_KEY)
+    checks = [
+        *common.common(config, f"/usr/sbin/{daemon}", *telling_release),
+        *common.slurm_key_checks(known, runs_as_root=role is Role.SLURMD),
+        ("check_file", unit.path),
+        *first,
+        *common.resolved(config),
+        ("check_tcp", *common.target(config), "slurmctld"),
+        ("check_unit", daemon, command),
+        ("check_running", daemon, server),
+        *last,
+        ("check_ping",),
+    ]
+    sheet = Sheet(
+        role=role,
+        service=daemon,
+        ports=network.ports(config, role),
+        hosts=tuple(Host(host.name, host.address or host.name) for host in hosts),
+        files=(unit,),
+        keys=common.keys(config, known, jwt=False),
+        checks=tuple(checks),
+        notes=notes,
+        host_lines=network.host_lines(config, known.slurmctld_address),
+    )
+    return common.finished(sheet, config)

@@ -1,0 +1,259 @@
+"""`slinky init STACK`: asks or is told, reads slurmctld's host, writes the stack's file, and hands both keys to pulumi."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Final
+
+import yaml
+
+from slinky_iac import safe_yaml
+from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.init.found import SCRIPT, Found, read
+from slinky_iac.commands.init.stack import Wanted, document, hints, require_fit, require_sound, sections
+from slinky_iac.commands.rotation.engine import Engine
+from slinky_iac.commands.rotation.hosts import TIMEOUT_S, Via
+from slinky_iac.commands.rotation.model import Host
+from slinky_iac.config.shown import shown
+from slinky_iac.config.stack import PROJECT
+from slinky_iac.config.stack_file import StackFile, parse, project_of, text_of
+from slinky_iac.errors import KeyMaterialError, ProjectError, StateError
+from slinky_iac.keys.raw import check, fingerprint
+from slinky_iac.kube.connection import for_children
+from slinky_iac.text import printable
+
+HELP = "write a stack's file that fits a Slurm cluster that is there, and make its keys the stack's secrets"
+VIA: Final = "ssh root@{host} sh -s"
+_STACK: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
+_NODESET: Final = re.compile(r"([a-z0-9]([a-z0-9-]*[a-z0-9])?)=([0-9]{1,5})")
+Ask = Callable[[str], str]
+Shell = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = (
+        "exit codes: 0 written; 1 refused or not possible, and the message says what was written; 2 wrong arguments"
+    )
+    parser.add_argument("stack", metavar="STACK", help="name of the stack: Pulumi.STACK.yaml is written in this folder")
+    parser.add_argument("--slurmctld", metavar="HOST", help="slurmctld's host, as pods and --via reach it")
+    source = parser.add_mutually_exclusive_group()
+    source.add_argument(
+        "--via",
+        metavar="COMMAND",
+        help=f"command that runs a shell on a host, such as '{VIA}'; it reads and changes nothing",
+    )
+    source.add_argument(
+        "--show-config",
+        type=Path,
+        metavar="FILE",
+        help="output of `scontrol show config` in the place of --via, - for standard input; keys are then set by hand",
+    )
+    parser.add_argument("--nodeset", type=_nodeset, metavar="NAME=REPLICAS", help="the first NodeSet (default burst=1)")
+    parser.add_argument(
+        "--base", type=Path, metavar="FILE", help="a stack's file to begin with: images, chart, kubernetes; no secrets"
+    )
+    parser.add_argument("--force", action="store_true", help="replace a file that is there; its encrypted values stay")
+
+
+def _nodeset(text: str) -> tuple[str, int]:
+    found = _NODESET.fullmatch(text)
+    if found is None:
+        raise argparse.ArgumentTypeError(f"{text[:60]!a} is no NAME=REPLICAS, for example burst=2")
+    return found[1], int(found[3])
+
+
+def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = subprocess.run) -> int:
+    """Read, write, import. Raises :class:`ProjectError` before anything is written; returns the exit code."""
+    file = _target(arguments)
+    before = parse(text_of(file)) if file.exists() else None
+    base = _base(arguments.base)
+    arguments = _completed(arguments, ask, tty=sys.stdin.isatty())
+    found, source = _found(arguments, ssh)
+    name, replicas = arguments.nodeset
+    wanted = Wanted(arguments.slurmctld or found.host, name, replicas, base)
+    require_fit(found, wanted)
+    imported = _keys(found, arguments.via) if arguments.via and not _has_keys(before) else {}
+    kept = _kept(file)
+    settings: dict[str, object] = sections(found, wanted)
+    text = document(settings, source, kept)
+    require_sound(tuple(place.finding for place in judge(text)[1]))
+    _write(file, _with_secrets(text, file))
+    print(f"{file}: written. Look for DECIDE in it")
+    for hint in hints(found):
+        print(f"note: {hint}")
+    return _import(arguments.stack, imported, has_keys=_has_keys(before))
+
+
+def _target(arguments: argparse.Namespace) -> Path:
+    if _STACK.fullmatch(arguments.stack) is None:
+        raise ProjectError(f"{arguments.stack[:60]!a}: is no name of a stack, which has letters, digits, '-', '_' and '.'")
+    file = Path(f"Pulumi.{arguments.stack}.yaml")
+    if file.exists() and not arguments.force:
+        raise ProjectError(f"{file}: is there already and was not changed; name another stack, or give --force")
+    if not Path("Pulumi.yaml").exists():
+        raise ProjectError("this folder has no Pulumi.yaml; begin with `slinky new DIR`, and run this there")
+    if (project := project_of(file)) != PROJECT:
+        raise ProjectError(
+            f"the project in Pulumi.yaml is called {shown(project)}, and secrets of this program belong to {PROJECT}: set"
+            f" `name: {PROJECT}` there. Nothing was written"
+        )
+    return file
+
+
+def _base(file: Path | None) -> Mapping[str, object]:
+    if file is None:
+        return {}
+    found = parse(text_of(file))
+    if found.faults:
+        said = "\n".join(f"  {file}:{place.line}: {place.finding}" for place in found.faults)
+        raise ProjectError(f"--base: can't be read; nothing was written:\n{said}")
+    if found.secret:
+        raise ProjectError(
+            f"--base {file}: holds secrets of another stack ({', '.join(sorted(found.secret))}); name a file without"
+        )
+    return found.sections
+
+
+def _completed(arguments: argparse.Namespace, ask: Ask, *, tty: bool) -> argparse.Namespace:
+    """The arguments, with what was left out asked for. Raises :class:`ProjectError` where nobody can be asked."""
+    told = argparse.Namespace(**vars(arguments))
+    if told.via is None and told.show_config is None:
+        if not tty:
+            raise ProjectError(
+                "standard input is no terminal, so nothing can be asked. Give --slurmctld HOST and --via"
+                f" '{VIA}', or --show-config FILE with the output of `scontrol show config`. Nothing was written"
+            )
+        try:
+            told.slurmctld = told.slurmctld or ask("slurmctld's host, as pods reach it: ").strip()
+            told.via = ask(f"command that runs a shell there [{VIA}]: ").strip() or VIA
+            if told.nodeset is None:
+                told.nodeset = _asked_nodeset(ask("first NodeSet and its replicas [burst=1]: ").strip())
+        except EOFError:
+            raise ProjectError("the input ended before all was said; nothing was written") from None
+    if told.via is not None and not told.slurmctld:
+        raise ProjectError("--via needs --slurmctld HOST: the host that it runs on. Nothing was written")
+    if told.slurmctld is not None and told.slurmctld.startswith("-"):
+        raise ProjectError("--slurmctld: a host's name doesn't begin with '-'. Nothing was written")
+    told.nodeset = told.nodeset or ("burst", 1)
+    return told
+
+
+def _asked_nodeset(text: str) -> tuple[str, int] | None:
+    try:
+        return _nodeset(text) if text else None
+    except argparse.ArgumentTypeError as wrong:
+        raise ProjectError(f"{wrong}. Nothing was written") from None
+
+
+def _found(arguments: argparse.Namespace, ssh: Shell) -> tuple[Found, str]:
+    if arguments.show_config is not None:
+        text = sys.stdin.read() if str(arguments.show_config) == "-" else text_of(arguments.show_config)
+        return read(text), "the output of `scontrol show config`"
+    command = Via(arguments.via).command(Host(arguments.slurmctld, ()))
+    try:
+        done = ssh(
+            command, input=SCRIPT, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False,
+            env=for_children(os.environ),
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as wrong:
+        raise ProjectError(
+            f"--via: {arguments.slurmctld} did not answer ({type(wrong).__name__}); nothing was written"
+        ) from None
+    if done.returncode != 0:
+        said = printable(done.stderr.strip()[-400:]) or "nothing on stderr"
+        raise ProjectError(
+            f"--via: on {arguments.slurmctld} it ended with {done.returncode}: {said}. It runs `scontrol show config` there"
+            " and reads both keys, so it needs root or the slurm user. Nothing was written"
+        )
+    return read(done.stdout), f"slurmctld's configuration on {arguments.slurmctld}"
+
+
+def _keys(found: Found, via: str) -> dict[str, bytes]:
+    """Both keys by configuration name. Raises :class:`ProjectError` where one can't be had."""
+    held = {"slurmKey": (found.slurm_key, "slurm.key"), "jwtKey": (found.jwt_key, found.jwt_file)}
+    missing = [file for raw, file in held.values() if raw is None]
+    if missing:
+        raise ProjectError(
+            f"--via {via!r}: the user that it runs as can't read {' and '.join(map(shown, missing))} on slurmctld's host."
+            " Run it as root, or give --show-config and set the keys by hand. Nothing was written"
+        )
+    try:
+        for name, (raw, _) in held.items():
+            check(name, raw or b"", allow_trailing_newline=False)
+    except KeyMaterialError as wrong:
+        raise ProjectError(f"{wrong} Nothing was written") from None
+    if found.slurm_key == found.jwt_key:
+        raise ProjectError("slurm.key and the JWT key are the same key; whoever may sign tokens could then be any daemon")
+    return {name: raw for name, (raw, _) in held.items() if raw is not None}
+
+
+def _has_keys(before: StackFile | None) -> bool:
+    return before is not None and {"slurmKey", "jwtKey"} <= before.secret
+
+
+def _document(file: Path) -> dict[str, object]:
+    try:
+        found = safe_yaml.read(text_of(file)) if file.exists() else {}
+    except safe_yaml.NotYamlError as wrong:
+        raise ProjectError(
+            f"{file}: {wrong}; --force keeps its encrypted values, which can't be read. Move it away"
+        ) from None
+    return found if isinstance(found, dict) else {}
+
+
+def _kept(file: Path) -> dict[str, object]:
+    """What the file has beside its settings: its secrets can be read with that only."""
+    return {name: value for name, value in _document(file).items() if name != "config"}
+
+
+def _with_secrets(text: str, file: Path) -> str:
+    """The text with the encrypted values of the file before."""
+    config = _document(file).get("config")
+    secret = (
+        {n: v for n, v in config.items() if isinstance(v, dict) and set(v) == {"secure"}} if isinstance(config, dict) else {}
+    )
+    lines = yaml.safe_dump(secret, sort_keys=False).splitlines() if secret else []
+    return text + "".join(f"  {line}\n" for line in lines)
+
+
+def _write(file: Path, text: str) -> None:
+    new = file.with_name(f".{file.name}.new")
+    try:
+        new.write_text(text, encoding="utf-8")
+        new.replace(file)
+    except OSError as wrong:
+        raise ProjectError(f"{file}: can't be written ({wrong.strerror})") from None
+
+
+def _import(stack: str, imported: Mapping[str, bytes], *, has_keys: bool) -> int:
+    """Make the stack and set its keys; returns the exit code. Keys go to pulumi by standard input."""
+    if has_keys:
+        print("its keys stay as they are; `slinky keys verify` compares them with the hosts'")
+        return 0
+    if not imported:
+        print("next, with the files of slurmctld's host, byte for byte:")
+        print(f"  pulumi stack select --create {stack}")
+        print("  slinky keys import slurm --file slurm.key && slinky keys import jwt --file jwt_hs256.key")
+        return 0
+    engine = Engine(stack)
+    try:
+        engine.pulumi("stack", "select", "--create")
+        for name, raw in imported.items():
+            engine.set_key(name, raw)
+            print(f"{name}: imported, {fingerprint(raw)}")
+    except StateError as wrong:
+        print(
+            f"error: the file is written, but its keys are not all set: {wrong}\nNext: log in to a backend (pulumi login),"
+            f" set the passphrase, then run `slinky init {stack} --force` again with the same options",
+            file=sys.stderr,
+        )
+        return 1
+    print("next: slinky check, slinky preflight, slinky handoff --out handoff, pulumi up")
+    return 0

@@ -1,0 +1,159 @@
+"""From what was found to a stack's file: settings that fit, and comments where somebody has to decide. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import yaml
+
+from slinky_iac.commands.init.found import Found
+from slinky_iac.config.findings import Finding, Level
+from slinky_iac.config.shown import shown
+from slinky_iac.config.stack import PROJECT
+from slinky_iac.errors import ProjectError
+from slinky_iac.releases import MINIMUM_SLURM
+
+SLURM_UID: Final = 401
+"""Number of the user slurm in Slinky's images (slurm-operator, hybrid guide)."""
+_OF_IMAGES: Final = {"25.11": "25.11-ubuntu24.04"}
+"""Tags of Slinky's images for releases older than those of the operator's default release."""
+_CTLD_PORT: Final = 6817
+_DBD_PORT: Final = 6819
+Settings = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What the user said: where pods reach slurmctld, and the first NodeSet."""
+
+    host: str
+    nodeset: str
+    replicas: int
+    base: Mapping[str, object]
+    """Sections to begin with, for instance images of a registry of the site's own."""
+
+
+def refusals(found: Found, wanted: Wanted) -> Iterator[str]:
+    """Why no stack of this program fits the cluster as it is, each with what to change there."""
+    if found.auth != "auth/slurm":
+        yield (
+            f"AuthType is {shown(found.auth)}, and worker pods need auth/slurm. Move the cluster first (docs/munge.md,"
+            " Moving to auth/slurm); clients alone can stay with munge: keys.auth: auth/munge"
+        )
+    release = tuple(int(part) for part in found.release.split(".")) if found.release else ()
+    if release < MINIMUM_SLURM:
+        yield (
+            f"Slurm is {found.release or 'of an unknown release'}, and slurm-operator needs 25.11 or newer: update slurmdbd,"
+            " slurmctld, slurmrestd and slurmd, in this order"
+        )
+    if not found.jwt_file:
+        yield (
+            "slurmctld takes no tokens. Make a key with `slinky keys generate jwt --out jwt_hs256.key`, put it beside"
+            " slurm.conf, add these lines to slurm.conf and slurmdbd.conf, and restart both:\n"
+            "      AuthAltTypes=auth/jwt\n      AuthAltParameters=jwt_key=/etc/slurm/jwt_hs256.key"
+        )
+    if wanted.nodeset in found.partitions:
+        yield (
+            f"the cluster has a partition {wanted.nodeset}, and a NodeSet brings one of its own name; choose another name"
+            " with --nodeset NAME=REPLICAS"
+        )
+    if any(node.startswith(f"{wanted.nodeset}-") for node in found.nodes):
+        yield (
+            f"the cluster has nodes named {wanted.nodeset}-…, as the pods of that NodeSet would be; choose another name with"
+            " --nodeset NAME=REPLICAS"
+        )
+
+
+def require_fit(found: Found, wanted: Wanted) -> None:
+    """Raises :class:`ProjectError` with all refusals where there is one."""
+    if said := list(refusals(found, wanted)):
+        raise ProjectError("nothing was written:\n" + "\n".join(f"  {each}" for each in said))
+
+
+def hints(found: Found) -> Iterator[str]:
+    """What to decide or to do that the file can't say for itself."""
+    if found.uid not in (None, SLURM_UID):
+        yield (
+            f"SlurmUser {found.user} has uid {found.uid}, and Slinky's images have {SLURM_UID}: pods could not register."
+            " Set cluster.images to images of your own with your uid"
+        )
+    if "enable_configless" not in found.parameters:
+        yield "slurm.conf needs SlurmctldParameters=enable_configless: `slinky handoff` renders all lines that it needs"
+    if not found.max_nodes:
+        yield "slurm.conf has no MaxNodeCount, and pods need one: `slinky handoff` renders it"
+
+
+def sections(found: Found, wanted: Wanted) -> Settings:
+    """The stack's settings: those of ``wanted.base`` under those that the cluster decides."""
+    cluster: Settings = {"name": found.name, "slurmVersion": found.release}
+    if found.max_nodes:
+        cluster["maxNodeCount"] = found.max_nodes
+    tag = _OF_IMAGES.get(found.release)
+    if tag is not None:
+        cluster["images"] = {name: f"ghcr.io/slinkyproject/{name}:{tag}" for name in ("slurmrestd", "slurmd", "login")}
+    made: Settings = {
+        "cluster": cluster,
+        "keys": {"source": "imported"},
+        "controller": {"external": _external(wanted.host, found.address, found.port, _CTLD_PORT)},
+        "accounting": {"enabled": False},
+        "nodesets": {wanted.nodeset: {"replicas": wanted.replicas}},
+    }
+    if found.database:
+        local = found.database in ("localhost", "127.0.0.1", found.host)
+        host, address = (wanted.host, found.address) if local else (found.database, found.database_address)
+        made["accounting"] = {"external": _external(host, address, found.database_port, _DBD_PORT)}
+    return _laid({name: made.get(name) for name in made}, wanted.base)
+
+
+def _external(host: str, address: str, port: int, usual: int) -> Settings:
+    """A daemon's place. A name with another port than the usual one, or without a domain, can't be used by pods: then its
+    address is, where that is known."""
+    by_address = address and not address.startswith("127.") and (port != usual or "." not in host)
+    return {"host": address if by_address else host, "port": port}
+
+
+def _laid(over: Settings, base: Mapping[str, object]) -> Settings:
+    """``over`` laid over ``base``; a list or a value of ``base`` that both have is replaced, but images of ``base`` stay."""
+    result: Settings = {}
+    for name in [*over, *(name for name in base if name not in over)]:
+        upper, lower = over.get(name), base.get(name)
+        if isinstance(upper, dict) and isinstance(lower, dict):
+            result[name] = {**upper, **lower} if name == "images" else _laid(upper, lower)
+        else:
+            result[name] = upper if name in over else lower
+    return result
+
+
+_COMMENTS: Final = {
+    "cluster": "ClusterName, release and MaxNodeCount as slurmctld has them. The name can't change later.",
+    "keys": "The outside cluster's own keys; they are secrets of this stack: slurmKey and jwtKey.",
+    "controller": "DECIDE: pods must reach slurmctld under this address, without NAT (docs/outside-hosts.md).",
+    "accounting": "DECIDE: pods must reach slurmdbd under this address.",
+    "nodesets": "DECIDE: how many pods, each on a Kubernetes node of its own; resources: {cpus: …, memory: …}.",
+}
+
+
+def document(settings: Mapping[str, object], source: str, kept: Mapping[str, object]) -> str:
+    """The file's text. ``kept``: top-level keys of the file before, such as encryptionsalt."""
+    lines = [f"# Written by `slinky init` from {source}. Look for DECIDE; check it with `slinky check`."]
+    if kept:
+        lines += yaml.safe_dump(dict(kept), sort_keys=False).splitlines()
+    lines.append("config:")
+    for name, value in settings.items():
+        if name in _COMMENTS:
+            lines.append(f"  # {_COMMENTS[name]}")
+        text = yaml.safe_dump({f"{PROJECT}:{name}": value}, sort_keys=False, default_flow_style=False, allow_unicode=True)
+        lines += [f"  {line}" for line in text.splitlines()]
+    return "\n".join(lines) + "\n"
+
+
+def require_sound(findings: tuple[Finding, ...]) -> None:
+    """Raises :class:`ProjectError` where the settings that were found don't make a sound stack."""
+    errors = [f"  {each}" for each in findings if each.level is Level.ERROR]
+    if errors:
+        raise ProjectError(
+            "what was read makes no sound stack; nothing was written. Give what differs in a file with --base:\n"
+            + "\n".join(errors)
+        )

@@ -1,0 +1,325 @@
+"""`python -m slinky_iac keys generate|import|show|verify|rotate`: arguments and words. No key is ever printed, but in the
+script for a host, which goes into a pipe and not to a terminal."""
+
+from __future__ import annotations
+
+import argparse
+import shlex
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.commands.keys import import_key, report
+from slinky_iac.commands.keys.report import Agreement, Held
+from slinky_iac.commands.output import FOUND, WAITS, Paint, as_json, columns
+from slinky_iac.commands.rotation import host_scripts, jwt, planned_stop, slurm, tokens
+from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext, Runner
+from slinky_iac.commands.rotation.engine import Engine
+from slinky_iac.commands.rotation.hosts import Via
+from slinky_iac.commands.rotation.jwt import JwtRotation
+from slinky_iac.commands.rotation.model import Plan, State, Step, Turn
+from slinky_iac.commands.rotation.slurm import SlurmRotation
+from slinky_iac.commands.rotation.snapshot import Snapshot
+from slinky_iac.commands.rotation.stopping import PlannedStop
+from slinky_iac.commands.rotation.tokens import TokenRotation
+from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError, SlurmrestError
+from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, SecretEntry
+from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
+
+HELP = "slurm.key, the JWT key, the tokens' own key: make, import, show, verify, and replace them under running jobs"
+WIDTH: Final = 100
+CODES = (
+    "exit codes: 0 done; 1 it could not be done, and the message says what was changed; 2 wrong arguments; 3 `rotate` waits"
+    " for outside hosts; 6 `verify` found a place that differs or could not be asked"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = CODES
+    acts = parser.add_subparsers(dest="act", required=True)
+    made = acts.add_parser("generate", help="make a key in a new file, 0600", epilog=CODES)
+    made.add_argument("which", choices=[key.name for key in ROTATING])
+    made.add_argument("--out", required=True, type=Path, metavar="FILE")
+    _json(made)
+    took = acts.add_parser("import", help="make a key that a cluster has this stack's, byte for byte", epilog=CODES)
+    took.add_argument("which", choices=[key.name for key in ROTATING])
+    source = took.add_mutually_exclusive_group(required=True)
+    source.add_argument("--file", type=Path, metavar="FILE", help="the file itself; - for standard input")
+    source.add_argument("--secret", metavar="NAMESPACE/NAME/ENTRY", help="an entry of a Secret in the stack's Kubernetes")
+    took.add_argument("--replace", action="store_true", help="although the stack has another key; nothing may run with it")
+    _stack(took)
+    _stack(acts.add_parser("show", help="fingerprints of the keys, where they are held and since when", epilog=CODES))
+    verify = acts.add_parser("verify", help="do configuration, Secrets, pods and daemons have the same keys?", epilog=CODES)
+    _stack(verify)
+    _hosts(verify)
+    _rotate(acts.add_parser("rotate", help="replace a key step by step; run it again to go on", epilog=CODES))
+
+
+def _rotate(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("which", choices=[key.name for key in ROTATING])
+    _stack(parser)
+    _hosts(parser)
+    act = parser.add_mutually_exclusive_group()
+    act.add_argument("--plan", action="store_true", help="show all steps and where it stands; change nothing")
+    act.add_argument("--start", action="store_true", help="begin with a new key where no rotation is under way")
+    stop = "stop the cluster for it, or go on with that: where the key can't be replaced under running jobs; --plan first"
+    act.add_argument("--stop", action="store_true", help=stop)
+    act.add_argument(
+        "--script", metavar="HOST", help="print the due step's script for a host, to be piped to it; holds a key"
+    )
+    pack = "policy pack that each `pulumi up` of the rotation applies, as CI does; empty for none"
+    parser.add_argument("--policy-pack", metavar="DIR", help=pack)
+    parser.add_argument("--policy-pack-config", metavar="FILE", help="its configuration")
+    parser.add_argument("--confirm", metavar="STEP", help="this hosts' step is done; for hosts that --via can't ask")
+
+
+def _json(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def _stack(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stack", help="stack; by default the selected one")
+    _json(parser)
+
+
+def _hosts(parser: argparse.ArgumentParser) -> None:
+    via = "command that runs a shell on a host, such as 'ssh root@{host} sh -s'; scripts go to its standard input"
+    parser.add_argument("--via", metavar="COMMAND", help=via)
+    parser.add_argument("--backup", action="append", default=[], metavar="HOST", help="host of a backup slurmctld")
+    parser.add_argument("--folder", default=host_scripts.FOLDER, help="Slurm's folder on the hosts (default %(default)s)")
+
+
+def run(arguments: argparse.Namespace, ports: Ports | None = None) -> int:
+    """Carry out one act. Raises what reading, asking and updating raise; returns the exit code."""
+    if arguments.act == "generate":
+        return _generate(arguments)
+    policies = _policies(arguments) if arguments.act == "rotate" else ()
+    context = (ports or context_of)(arguments, policies)
+    acts = {"import": _import, "show": _show, "verify": _verify, "rotate": _rotation}
+    return acts[arguments.act](arguments, context)
+
+
+def _generate(arguments: argparse.Namespace) -> int:
+    key, out = BY_NAME[arguments.which], arguments.out
+    known_by = import_key.generate(key, out)
+    if key is TOKENS:
+        _told(arguments, {"file": str(out), "kid": known_by}, f"{out}: a new RSA key, mode 0600, kid {known_by}")
+    else:
+        words = f"{out}: a new key of {GENERATED_LENGTH} characters, mode 0600, {known_by}"
+        _told(arguments, {"file": str(out), "fingerprint": known_by}, words)
+    return 0
+
+
+def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
+    key, values = BY_NAME[arguments.which], context.read(context.engine)
+    if key is TOKENS:
+        if arguments.file is None:
+            raise KeyMaterialError("tokens: no daemon's Secret holds this key; give its PEM by --file. Nothing was imported")
+        found = import_key.read_token_key(arguments.file)
+        import_key.import_key(context.engine, values, key, found.pem, replace=arguments.replace)
+        words = f"{key.config}: an RSA key of {found.private.key_size} bits, kid {found.kid}"
+        _told(arguments, {"name": key.config, "kid": found.kid}, words)
+        return 0
+    if arguments.file is not None:
+        raw = import_key.read_key(arguments.file, allow_trailing_newline=values.config.keys.allow_trailing_newline)
+    else:
+        with context.snapshot(values) as snapshot:
+            raw = import_key.from_secret(values, snapshot.cluster, arguments.secret)
+    import_key.import_key(context.engine, values, key, raw, replace=arguments.replace)
+    known_by = fingerprint(raw)
+    _told(arguments, {"name": key.config, "fingerprint": known_by}, f"{key.config}: {len(raw)} bytes, {known_by}")
+    return 0
+
+
+def _show(arguments: argparse.Namespace, context: RotationContext) -> int:
+    with context.snapshot() as snapshot:
+        rows = [Held(name, "configuration", fingerprint(raw)) for name, raw in snapshot.keys.raw.items()]
+        rows += [Held(name, "configuration", f"kid {key.kid}") for name, key in snapshot.keys.rsa.items()]
+        rows += _held(snapshot, int(time.time()))
+    table = [("KEY", "HELD IN", "FINGERPRINT", "AGE"), *((r.key, r.place, r.fingerprint, report.age(r.age_s)) for r in rows)]
+    _told(arguments, {"keys": report.plain(rows)}, _table(table))
+    return 0
+
+
+def _held(snapshot: Snapshot, now: int) -> Sequence[Held]:
+    """The Secrets' entries that hold a key. A slurm.jwks is shown by the hash of the file."""
+    config, cluster = snapshot.config, snapshot.cluster
+    rows: list[Held] = []
+    places = [(key.label, config.secret_of(key)) for key in DAEMON_KEYS]
+    jwks = SecretEntry(names.slurm_jwks_secret(config.cluster.resource_name), names.SLURM_JWKS_FILE)
+    for label, place in (*places, (names.SLURM_JWKS_FILE, jwks)):
+        data = cluster.secret(place.name)
+        made = cluster.secret_made_at(place.name) if data else None
+        for each in (place.entry, place.entry + NEXT_SUFFIX):
+            if each in data:
+                where = f"Secret {config.cluster.namespace}/{place.name}: {each}"
+                rows.append(Held(label, where, fingerprint(data[each]), None if made is None else now - made))
+    if (kid := tokens.held_kid(snapshot)) is not None:
+        place = config.secret_of(TOKENS)
+        where = f"Secret {config.cluster.namespace}/{place.name}: {place.entry}"
+        rows.append(Held(TOKENS.label, where, f"kid {kid}"))
+    return rows
+
+
+def _verify(arguments: argparse.Namespace, context: RotationContext) -> int:
+    with context.snapshot() as snapshot:
+        config = snapshot.config
+        rows: list[Agreement] = [*report.jwt_agreements(jwt.facts_of(snapshot))]
+        rows += report.slurm_agreements(slurm.facts_of(snapshot), jwks=config.keys.jwks, silent=_silent(snapshot))
+        if TOKENS.config in snapshot.keys.rsa and config.keys.has_token_keys:
+            rows += report.token_agreements(tokens.facts_of(snapshot))
+            rows += report.set_agreements(tokens.sets_on_hosts(snapshot))
+    table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]
+    _told(arguments, {"checks": report.plain(rows)}, _table(table))
+    return 0 if all(row.verdict == "agrees" for row in rows) else FOUND
+
+
+def _silent(snapshot: Snapshot) -> list[str] | None:
+    try:
+        return sorted(node.name for node in snapshot.cluster.nodes() if node.state & slurm.LOST)
+    except (SlurmrestError, KubeNotFound):  # no key to ask with, before the first `pulumi up`
+        return None
+
+
+def _policies(arguments: argparse.Namespace) -> tuple[str, ...]:
+    """Options of pulumi for the policy pack. Raises RotationError where it isn't there: an update without the pack that was
+    named is one that it may have refused."""
+    pack, config = arguments.policy_pack, arguments.policy_pack_config
+    for path in ([Path(pack) / "PulumiPolicy.yaml"] if pack else []) + ([Path(config)] if config else []):
+        if not path.is_file():
+            raise RotationError(f"{path} isn't there, so the policies can't be applied. Nothing was changed")
+    if not pack and config:
+        raise RotationError("--policy-pack-config without --policy-pack applies nothing. Nothing was changed")
+    if pack is None and not (arguments.plan or arguments.script):
+        print("note: no policies are applied to these updates; --policy-pack DIR applies them", file=sys.stderr)
+    found = ("--policy-pack", pack) if pack else ()
+    return (*found, "--policy-pack-config", config) if config else found
+
+
+def context_of(arguments: argparse.Namespace, policies: tuple[str, ...] = ()) -> RotationContext:
+    """The ports that the arguments name."""
+    hosts = arguments.act in ("verify", "rotate")
+    return RotationContext(
+        engine=Engine(arguments.stack, policies=policies),
+        say=lambda line: print(line, file=sys.stderr, flush=True),
+        via=Via(arguments.via) if hosts and arguments.via else None,
+        backups=tuple(arguments.backup) if hosts else (),
+        folder=arguments.folder if hosts else host_scripts.FOLDER,
+    )
+
+
+Ports = Callable[[argparse.Namespace, tuple[str, ...]], RotationContext]
+
+
+def _rotation(arguments: argparse.Namespace, context: RotationContext) -> int:
+    runner = Runner(_of_key(arguments, context))
+    if arguments.script:
+        if arguments.which != TOKENS.name and sys.stdout.isatty():
+            raise RotationError("the script holds a key, and this is a terminal: pipe it to the host, as the plan shows")
+        sys.stdout.write(runner.script(arguments.script))
+        return 0
+    may_start = arguments.stop if isinstance(runner.rotation, PlannedStop) else arguments.start
+    plan = runner.plan() if arguments.plan else runner.run(start=may_start)
+    _told(arguments, {"rotation": _plain(plan, arguments)}, _words(plan, arguments))
+    due = plan.due
+    return WAITS if not arguments.plan and plan.under_way and due is not None and due.turn is Turn.HOSTS else 0
+
+
+def _of_key(arguments: argparse.Namespace, context: RotationContext) -> KeyRotation:
+    """How the key is replaced: in a planned stop where the caller says so, or where it can't be done under running jobs."""
+    key = BY_NAME[arguments.which]
+    if key is TOKENS and (arguments.stop or arguments.confirm):
+        raise RotationError(
+            "tokens: their key needs no stop, and tokens tell when hosts are done: leave --stop and --confirm out"
+        )
+    if key is TOKENS:
+        return TokenRotation(key, context)
+    if arguments.stop or planned_stop.reason(context.read(context.engine).config, key) is not None:
+        return PlannedStop(key, context, arguments.confirm)
+    return (SlurmRotation if key is SLURM else JwtRotation)(key, context, arguments.confirm)
+
+
+def _table(rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join(columns(rows, Paint(colour=False)))
+
+
+def _told(arguments: argparse.Namespace, data: dict[str, object], words: str) -> None:
+    print(as_json(data) if arguments.json else words)
+
+
+def _plain(plan: Plan, arguments: argparse.Namespace) -> dict[str, object]:
+    steps = [
+        {
+            "name": step.name,
+            "turn": step.turn.value,
+            "state": step.state.value,
+            "title": step.title,
+            "why": step.why,
+            "hosts": [{"name": host.name, "roles": [role.value for role in host.roles]} for host in step.hosts],
+            "commands": _commands(plan, step, arguments),
+        }
+        for step in plan.steps
+    ]
+    return {"key": plan.key.name, "underWay": plan.under_way, "stop": plan.stop, "notes": list(plan.notes), "steps": steps}
+
+
+def _words(plan: Plan, arguments: argparse.Namespace) -> str:
+    marks = {State.DONE: "[x]", State.NOW: "[>]", State.LATER: "[ ]"}
+    lines: list[str] = []
+    for number, step in enumerate(plan.steps, 1):
+        mark = marks[step.state] if plan.under_way else "[ ]"
+        lines += _wrapped(f"{mark} {number}. {step.name} ({step.turn.value}): {step.title}", indent="       ", first="")
+        lines += _wrapped(step.why, indent="       ")
+        lines += [f"         {line}" for line in _commands(plan, step, arguments)]
+    for note in plan.notes:
+        lines += _wrapped(note, indent="  ")
+    return "\n".join([*lines, _next(plan, arguments)])
+
+
+def _wrapped(text: str, *, indent: str, first: str | None = None) -> list[str]:
+    """Lines of at most :data:`WIDTH` columns; nothing in them is cut."""
+    lead = indent if first is None else first
+    return textwrap.wrap(
+        text, WIDTH, initial_indent=lead, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+    )
+
+
+def _commands(plan: Plan, step: Step, arguments: argparse.Namespace) -> list[str]:
+    """The command lines that carry out a step by hand, in their order: of a planned stop all steps', else those of the
+    hosts' step that is due, since only then a script is made for it."""
+    if plan.stop or not plan.under_way or step.state is not State.NOW or step.turn is not Turn.HOSTS:
+        return list(step.commands)
+    own = f"python -m slinky_iac keys rotate {plan.key.name}" + (f" --stack {arguments.stack}" if arguments.stack else "")
+    own += "".join(f" --backup {shlex.quote(host)}" for host in arguments.backup)
+    own += f" --folder {shlex.quote(arguments.folder)}" if arguments.folder != host_scripts.FOLDER else ""
+    return [f"{own} --script {host.name} | ssh root@{host.name} sh -s" for host in step.hosts]
+
+
+def _next(plan: Plan, arguments: argparse.Namespace) -> str:
+    step = plan.due
+    own = f"python -m slinky_iac keys rotate {plan.key.name}"
+    if plan.stop:
+        return _next_of_stop(plan, f"{own} --stop")
+    if step is None or not plan.under_way:
+        return f"no rotation is under way; `{own} --start` begins one"
+    if step.turn is Turn.HOSTS:
+        after = own if plan.key is not SLURM else f"{own} --confirm {step.name}"
+        return f"waits for outside hosts: run the commands above in their order, then `{after}`; or let --via do both"
+    return f"`{own}` goes on" if arguments.plan else f"stopped before {step.name}; `{own}` goes on"
+
+
+def _next_of_stop(plan: Plan, own: str) -> str:
+    step = plan.due
+    if any(each.turn is Turn.PERSON for each in plan.steps):
+        return "a planned stop, which only you can carry out: run the commands above in their order"
+    if step is None or not plan.under_way:
+        return f"a planned stop: `{own}` carries it out, or you do, by the commands above in their order"
+    if step.turn is Turn.HOSTS:
+        after = f"`{own} --confirm {step.name}`"
+        return f"waits for outside hosts: run its commands in their order, then {after}; or let --via do both"
+    return f"`{own}` goes on; or run the commands from [>] on"

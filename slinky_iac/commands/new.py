@@ -1,0 +1,75 @@
+"""`slinky new DIR`: a project of a site's own from the template of this release, offline."""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from pathlib import Path
+from typing import Final
+
+from slinky_iac import __version__
+from slinky_iac.errors import ProjectError
+
+HELP = "make a project folder of your own: Pulumi.yaml, __main__.py, requirements.txt; offline"
+WHEEL: Final = f"slinky_iac-{__version__}-py3-none-any.whl"
+"""The file that the template's requirements.txt names."""
+FILES: Final = ("Pulumi.yaml", "__main__.py", "requirements.txt", ".gitignore")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = "exit codes: 0 made; 1 a file is there already, or can't be written; 2 wrong arguments"
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the project's folder; made where it isn't there")
+    parser.add_argument("--wheel", type=Path, metavar="FILE", help=f"{WHEEL}, to copy into DIR/wheels")
+
+
+def template() -> Path:
+    """The folder of the template: in the package where that was installed from a wheel, else in the checkout."""
+    library = Path(__file__).parents[1]
+    inside = library / "templates" / "site"
+    return inside if inside.is_dir() else library.parent / "templates" / "site"
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Make the project. Raises :class:`ProjectError` before anything is written; returns the exit code."""
+    make(arguments.folder, arguments.wheel)
+    print("\n".join(next_steps(arguments.folder, has_wheel=arguments.wheel is not None)))
+    return 0
+
+
+def make(folder: Path, wheel: Path | None) -> None:
+    """Write the template's files and the wheel. No file that is there is changed. Raises :class:`ProjectError`."""
+    if wheel is not None and (wheel.name != WHEEL or not wheel.is_file()):
+        raise ProjectError(
+            f"--wheel {wheel}: is no file of the name {WHEEL}, which requirements.txt asks for; nothing was made"
+        )
+    there = [name for name in FILES if (folder / name).exists()]
+    if there:
+        raise ProjectError(f"{folder}: has {', '.join(there)} already; name another folder. Nothing was changed")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for name in FILES:
+            text = (template() / name).read_text(encoding="utf-8")
+            (folder / name).write_text(without_template(text) if name == "Pulumi.yaml" else text, encoding="utf-8")
+        if wheel is not None:
+            (folder / "wheels").mkdir(exist_ok=True)
+            shutil.copyfile(wheel, folder / "wheels" / WHEEL)
+    except OSError as wrong:
+        raise ProjectError(f"{wrong.filename}: can't be written ({wrong.strerror})") from None
+
+
+def without_template(text: str) -> str:
+    """Pulumi.yaml without what `pulumi new` alone reads."""
+    return text.partition("template:\n")[0]
+
+
+def next_steps(folder: Path, *, has_wheel: bool) -> list[str]:
+    """What to do in the new folder."""
+    lines = [f"made {folder}. Next:", f"  cd {folder}"]
+    lines += [] if has_wheel else [f"  mkdir -p wheels   # and put {WHEEL} into it"]
+    return [
+        *lines,
+        "  pulumi install && . venv/bin/activate",
+        "  slinky init prod --slurmctld HOST --via 'ssh root@{host} sh -s'   # writes Pulumi.prod.yaml, imports both keys",
+        "  slinky check",
+    ]

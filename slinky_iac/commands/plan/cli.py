@@ -1,0 +1,131 @@
+"""`python -m slinky_iac plan`: arguments, reading, judging, writing. Everything else is pure."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+import time
+from datetime import datetime, tzinfo
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from slinky_iac.commands.output import WIDEST, seen_width, wants_colour
+from slinky_iac.commands.plan.build import change_order, read_removals
+from slinky_iac.commands.plan.limits import Exit, Limits, judge
+from slinky_iac.commands.plan.render_html import page
+from slinky_iac.commands.plan.render_json import as_json
+from slinky_iac.commands.plan.render_markdown import markdown
+from slinky_iac.commands.plan.render_table import table
+from slinky_iac.config.fields import parse_duration
+from slinky_iac.errors import PreviewError
+
+if TYPE_CHECKING:
+    from slinky_iac.commands.plan.limits import Verdict
+    from slinky_iac.commands.plan.model import ChangeOrder
+
+FORMS: Final = {"order.txt": "table", "order.md": "markdown", "order.html": "html", "order.json": "json"}
+HELP = "turn `pulumi preview --json` into what a reviewer needs, and judge it against limits"
+CODES = (
+    "exit codes: 0 known and within the limits; 1 no preview, or a failed one; 2 wrong arguments; 3 limits exceeded;"
+    " 4 something drains and it isn't known which nodes or whose jobs, or with --strict a policy could not judge;"
+    " 7 known, but as things stand a drain passes its deadline or is blocked"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = CODES
+    parser.add_argument("file", nargs="?", default="-", help="output of `pulumi preview --json`; - or nothing: stdin")
+    parser.add_argument("--format", choices=("table", "markdown", "html", "json"), default="table")
+    where = parser.add_mutually_exclusive_group()
+    where.add_argument("--out", metavar="FILE", help="write there instead of to stdout")
+    where.add_argument("--folder", metavar="DIR", help="write all forms there: order.txt, order.md, order.html, order.json")
+    where.add_argument("--check-limits", action="store_true", help="read nothing; only say whether the arguments are right")
+    parser.add_argument("--removals", metavar="FILE", help="output of `drain plan --json`, for NodeSets that are removed")
+    parser.add_argument("--max-share", type=_share, metavar="SHARE", help="of a NodeSet given up: 0.5 or 50%%")
+    parser.add_argument("--max-jobs", type=_count, metavar="N", help="jobs that are waited for, together")
+    parser.add_argument("--max-job-age", type=_duration, metavar="TIME", help="no job that has run longer: 90s, 30m, 2d12h")
+    parser.add_argument("--strict", action="store_true", help="4 where a policy could not judge, or none was applied")
+    parser.add_argument("--allow-late", action="store_true", help="a drain that passes its deadline is no reason for 7")
+    zone = "zone of the times that the page shows on hover beside UTC, such as America/Chicago; by default this machine's"
+    parser.add_argument("--zone", type=_zone, metavar="NAME", help=zone)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read, judge, write. Raises PreviewError; returns the exit code of the verdict."""
+    if arguments.check_limits:
+        return int(Exit.OK)
+    removals = read_removals(_text(arguments.removals)) if arguments.removals else None
+    order = change_order(_text(arguments.file), now=int(time.time()), removals=removals)
+    most = (arguments.max_share, arguments.max_jobs, arguments.max_job_age)
+    limits = Limits(*most, strict=arguments.strict, allow_late=arguments.allow_late)
+    verdict = judge(order, limits)
+    zone = arguments.zone or datetime.now().astimezone().tzinfo
+    if arguments.folder:
+        for name, form in FORMS.items():
+            _write(Path(arguments.folder) / name, _render(form, order, verdict, zone=zone))
+    elif arguments.out and arguments.out != "-":
+        _write(Path(arguments.out), _render(arguments.format, order, verdict, zone=zone))
+    else:
+        sys.stdout.write(_render(arguments.format, order, verdict, zone=zone, tty=sys.stdout.isatty()))
+    return int(verdict.code)
+
+
+def _render(form: str, order: ChangeOrder, verdict: Verdict, *, zone: tzinfo | None, tty: bool = False) -> str:
+    match form:
+        case "markdown":
+            return markdown(order, verdict)
+        case "html":
+            return page(order, verdict, zone=zone)
+        case "json":
+            return as_json(order, verdict)
+        case _:
+            width = seen_width(shutil.get_terminal_size((WIDEST, 24)).columns, tty=True, otherwise=WIDEST) if tty else None
+            return table(order, verdict, colour=wants_colour(os.environ, tty=tty), width=width)
+
+
+def _text(file: str) -> str:
+    try:
+        return sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise PreviewError(f"{file} can't be read ({type(error).__name__}): nothing was judged") from None
+
+
+def _write(file: Path, text: str) -> None:
+    try:
+        file.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise PreviewError(f"{file} can't be written ({type(error).__name__}): the order isn't shown anywhere") from None
+
+
+def _zone(name: str) -> ZoneInfo:
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise argparse.ArgumentTypeError(f"got {name!r}; a zone is named like America/Chicago") from None
+
+
+def _share(text: str) -> float:
+    try:
+        value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        value = -1.0
+    if not 0 < value <= 1:
+        raise argparse.ArgumentTypeError(f"got {text!r}; a share is above 0 and at most 1 (or 100%)")
+    return value
+
+
+def _count(text: str) -> int:
+    if not text.isascii() or not text.isdigit():
+        raise argparse.ArgumentTypeError(f"got {text!r}; allowed is a whole number from 0")
+    return int(text)
+
+
+def _duration(text: str) -> int:
+    try:
+        return parse_duration(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(str(error)) from None

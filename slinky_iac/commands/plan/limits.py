@@ -1,0 +1,141 @@
+"""The gate in CI: limits over a change order, and the exit code that a pipeline branches on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final
+
+from slinky_iac.commands.plan.model import ChangeOrder, Drain, Job
+from slinky_iac.commands.plan.unjudged import unjudged
+from slinky_iac.text import at, span
+
+AT_DEADLINE: Final = {
+    "keep": "the update fails, nodes stay drained, no job is touched",
+    "undo": "the update fails, nodes are given back, no job is touched",
+    "requeue": "jobs that allow it are requeued and lose what they have done",
+    "cancel": "jobs are signalled, then cancelled",
+}
+"""What a drain's policy does at the deadline."""
+
+
+class Exit(IntEnum):
+    """Exit codes of `python -m slinky_iac plan`."""
+
+    OK = 0
+    """Known, and within the limits."""
+    FAULT = 1
+    """No preview, or one that failed."""
+    USAGE = 2
+    """The command line is wrong."""
+    EXCEEDED = 3
+    """More than the limits allow."""
+    UNKNOWN = 4
+    """Something drains, and nobody could say which nodes or whose jobs; or, with ``strict``, a policy didn't judge."""
+    LATE = 7
+    """Known and within the limits; but as things stand a drain passes its deadline, or is blocked."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What one update may touch without another look; None for no limit."""
+
+    max_share: float | None = None
+    """Share of a NodeSet given up, above 0 to 1."""
+    max_jobs: int | None = None
+    """Jobs waited for, of all drains together."""
+    max_job_age_s: int | None = None
+    """No job that has run longer, in seconds."""
+    strict: bool = False
+    """Whether a policy that could not judge counts as unknown."""
+    allow_late: bool = False
+    """Drains may pass their deadline."""
+
+    @property
+    def given(self) -> bool:
+        """Whether there is any limit to be within."""
+        return (self.max_share, self.max_jobs, self.max_job_age_s) != (None, None, None)
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the limits say."""
+
+    code: Exit
+    reasons: tuple[str, ...]
+    limited: bool = True
+    """Whether limits were given; without them OK only says that everything is known."""
+
+
+def judge(order: ChangeOrder, limits: Limits) -> Verdict:
+    """Failed before exceeded before unknown before late before ok, with every reason."""
+    failed = ("the preview ended with an error; what it says of the rest may be incomplete",) if order.failed else ()
+    exceeded = tuple(_exceeded(order, limits))
+    unknown = tuple(_unknown(order, limits))
+    late = tuple(_late(order, limits))
+    for code, reasons in ((Exit.FAULT, failed), (Exit.EXCEEDED, exceeded), (Exit.UNKNOWN, unknown), (Exit.LATE, late)):
+        if reasons:
+            return Verdict(code, (*failed, *exceeded, *unknown, *late), limits.given)
+    return Verdict(Exit.OK, (), limits.given)
+
+
+def _late(order: ChangeOrder, limits: Limits) -> Iterable[str]:
+    """What the order itself foretells: an update that stops, or jobs that it ends."""
+    for drain in order.drains:
+        if drain.known and drain.blocks:
+            yield f"{drain.what}: as things stand the update stops there: {drain.blocks[0]}"
+        if drain.deadline_at is not None and drain.late_nodes and not limits.allow_late:
+            yield f"{drain.what}: {_passes(drain, drain.deadline_at, order.taken_at)}"
+
+
+def _passes(drain: Drain, deadline: int, now: int) -> str:
+    """``passes its deadline at 07:46 if it begins now: 48102_7 of chandra may run until 08:46. Then …``."""
+    jobs = [f"{job.label} of {job.user} {_runs(job, now)}" for job in drain.late[:4]]
+    jobs += [f"{len(drain.late) - 4} jobs more"] if len(drain.late) > 4 else []
+    named = ", ".join(jobs or [f"{node.name} may not be free" for node in drain.late_nodes[:4]])
+    then = AT_DEADLINE.get(drain.on_deadline, drain.on_deadline)
+    return f"passes its deadline at {at(deadline, now)} if it begins now: {named}. Then {then}"
+
+
+def _unknown(order: ChangeOrder, limits: Limits) -> Iterable[str]:
+    for drain in order.drains:
+        if drain.kind == "namespace":
+            yield f"namespace {drain.what} is deleted with everything in it: which jobs run there is not known"
+        elif not drain.known:
+            yield f"{drain.what}: which nodes drain and whose jobs are waited for is not known"
+        elif limits.max_job_age_s is not None and drain.jobs_total > len(drain.jobs):
+            unseen = drain.jobs_total - len(drain.jobs)
+            yield f"{drain.what}: {unseen} jobs are not listed one by one, so how long they have run is not known"
+    if limits.strict:
+        yield from unjudged(order)
+
+
+def _exceeded(order: ChangeOrder, limits: Limits) -> Iterable[str]:
+    if limits.max_share is not None:
+        shares = (each for each in order.drains if each.kind != "hosts" and each.share > limits.max_share + 1e-9)
+        yield from (_share(each, limits.max_share) for each in shares)
+    jobs = sum(each.jobs_total for each in order.drains)
+    if limits.max_jobs is not None and jobs > limits.max_jobs:
+        yield f"{jobs} jobs would be waited for, more than the {limits.max_jobs} of --max-jobs"
+    if limits.max_job_age_s is not None:
+        for drain in order.drains:
+            old = [job for job in drain.jobs if _age(job, order.taken_at) > limits.max_job_age_s]
+            if old:
+                named = ", ".join(f"{job.label} of {job.user}" for job in old[:4])
+                more = f" and {len(old) - 4} more" if len(old) > 4 else ""
+                yield f"{drain.what}: running longer than --max-job-age {span(limits.max_job_age_s)}: {named}{more}"
+
+
+def _runs(job: Job, now: int) -> str:
+    return "has no known end" if job.ends_by is None else f"may run until {at(job.ends_by, now)}"
+
+
+def _share(drain: Drain, allowed: float) -> str:
+    gone = drain.at_once if drain.kind == "rollout" else max(drain.before - drain.after, len(drain.nodes))
+    return f"{drain.what}: {gone} of {drain.before} nodes would be given up, more than the share {allowed:g} of --max-share"
+
+
+def _age(job: Job, now: int) -> float:
+    """Seconds that it has run; for ever where its start isn't known."""
+    return float("inf") if job.started is None else now - job.started

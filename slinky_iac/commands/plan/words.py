@@ -1,0 +1,226 @@
+"""Sentences that every rendering shares: headline, verdict, marks. Texts of the cluster in them are not escaped yet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from slinky_iac.commands.plan.limits import AT_DEADLINE, Exit, Verdict
+from slinky_iac.commands.plan.model import Change, ChangeOrder, Drain, Message, Node
+from slinky_iac.text import at, span, until
+
+MARKS = {
+    "create": "+",
+    "update": "~",
+    "replace": "±",
+    "delete": "-",
+    "import": "=",
+    "refresh": "~",
+    "read": ">",
+    "other": "?",
+}
+SHOWN_OPS = ("delete", "replace", "update", "create", "import", "refresh", "read", "other")
+"""What can hurt comes first."""
+KINDS = {
+    "scale-in": "scale-in",
+    "rollout": "rollout",
+    "removal": "removal",
+    "hosts": "maintenance",
+    "namespace": "deletion",
+    "slurm-conf": "slurm.conf",
+}
+
+
+Face = Literal["ok", "none", "ask", "no"]
+
+
+@dataclass(frozen=True)
+class Affected:
+    """One person whose jobs are waited for."""
+
+    user: str
+    jobs: int
+    last_end: int | None
+    """None: one of them has no known end."""
+
+
+def headline(order: ChangeOrder) -> str:
+    """What happens to running work, in one sentence."""
+    if order.failed:
+        refused = order.policies is not None and any(each.level == "mandatory" for each in order.policies.violations)
+        return "Policies refuse this update" if refused else "The preview failed"
+    nodes = sum(_given_up(each) for each in order.drains)
+    if not order.drains:
+        return "No node drains" if order.changes else "Nothing changes"
+    jobs = sum(each.jobs_total for each in order.drains)
+    asked = f"{_count(nodes, 'node')} {'drains' if nodes == 1 else 'drain'}"
+    going = [each.what for each in order.drains if each.kind == "namespace"]
+    if going:
+        asked = f"Namespace {', '.join(going)} is deleted" + (f", {asked}" if nodes else "")
+        return f"{asked}; which jobs run there is not known"
+    if not all(each.known for each in order.drains):
+        return f"{asked}; whose jobs are on them is not fully known"
+    return (
+        f"{asked}, {_count(jobs, 'job')} {'is' if jobs == 1 else 'are'} waited for"
+        if jobs
+        else f"{asked}, no job is waited for"
+    )
+
+
+def _given_up(drain: Drain) -> int:
+    return max(sum(node.kind != "closes" for node in drain.nodes), drain.before - drain.after)
+
+
+def last_free(order: ChangeOrder) -> str:
+    """When all nodes are free."""
+    if not order.drains:
+        return "nothing to wait for"
+    if not all(each.known for each in order.drains):
+        return "unknown"
+    if any(node.free_at is None for each in order.drains for node in each.nodes):
+        return "unknown: a job has no time limit"
+    return until(max((n.free_at or 0 for each in order.drains for n in each.nodes), default=0), order.taken_at)
+
+
+def counts(order: ChangeOrder) -> str:
+    """``2 to create, 1 to delete, 14 unchanged``."""
+    words = {
+        "create": "to create",
+        "update": "to update",
+        "replace": "to replace",
+        "delete": "to delete",
+        "import": "to import",
+    }
+    found = [
+        f"{order.count(op)} {words[op]}" for op in ("delete", "replace", "update", "create", "import") if order.count(op)
+    ]
+    return ", ".join([*found, f"{order.unchanged} unchanged"])
+
+
+def size(order: ChangeOrder) -> str:
+    """``5 change, 17 stay``."""
+    return f"{len(order.changes)} change, {order.unchanged} stay"
+
+
+def verdict_line(order: ChangeOrder, verdict: Verdict) -> str:
+    """The gate's word."""
+    if verdict.code is Exit.OK:
+        judged = bool(order.drains) and verdict.limited
+        return "Within the limits" if judged else "Nothing to judge" if not order.drains else "No limits set"
+    blocked = any(each.known and each.blocks for each in order.drains)
+    return {
+        Exit.FAULT: "Nothing to approve",
+        Exit.EXCEEDED: "More than the limits allow",
+        Exit.UNKNOWN: "Not known well enough",
+        Exit.LATE: "Would be stopped" if blocked else "Would pass its deadline",
+    }[verdict.code]
+
+
+def face(order: ChangeOrder, verdict: Verdict) -> Face:
+    """Whether the word is green, amber, red or grey: green only where limits were given and something was judged by them."""
+    if verdict.code is Exit.OK:
+        return "ok" if verdict.limited and order.drains else "none"
+    return "ask" if verdict.code in (Exit.UNKNOWN, Exit.LATE) else "no"
+
+
+MANY: Final = 20
+"""Nodes of a drain from which on it is summed up, and the ones that are on time are folded."""
+SIGNS: Final[Mapping[Face, str]] = {"ok": "✓", "none": "·", "ask": "?", "no": "✕"}
+
+
+def where(order: ChangeOrder) -> str:
+    """``project/stack``; a preview without a step names none."""
+    return f"{order.project}/{order.stack}" if order.stack else "a stack that the preview doesn't name"
+
+
+def users(order: ChangeOrder) -> str:
+    """How many people are waited for."""
+    if not order.drains:
+        return "nobody"
+    count = len(affected(order))
+    if not all(each.known for each in order.drains):
+        return f"unknown, at least {count}" if count else "unknown"
+    if any(unlisted(each) for each in order.drains):
+        return f"at least {count}"
+    return str(count) if count else "none"
+
+
+def notices(order: ChangeOrder) -> tuple[Message, ...]:
+    """Errors and warnings of the program and of providers: they are read before all else."""
+    return tuple(each for each in order.messages if each.severity in ("error", "warning"))
+
+
+def by_wait(nodes: Iterable[Node]) -> tuple[Node, ...]:
+    """Nodes with those that are free last on top: they are what is waited for."""
+    return tuple(sorted(nodes, key=lambda node: (node.free_at is not None, -(node.free_at or 0), node.name)))
+
+
+def strip(drain: Drain) -> str:
+    """``44 free by the deadline, 16 late``; for NodeSets that are too large for a chart."""
+    late = len(drain.late_nodes)
+    idle = sum(node.free_at is not None and not node.jobs_total for node in drain.nodes)
+    if drain.deadline_at is None:
+        return f"{idle} idle, {len(drain.nodes) - idle} to wait for"
+    return f"{len(drain.nodes) - late} free by the deadline ({idle} of them idle), {late} late"
+
+
+def drain_title(drain: Drain) -> str:
+    """``gpu: 3 → 1 nodes``."""
+    if drain.kind == "hosts":
+        return f"{drain.what}: {_count(len(drain.nodes), 'host')} to hold"
+    if drain.kind == "slurm-conf":
+        return drain.what
+    if drain.kind == "namespace":
+        return f"namespace {drain.what}: deleted with everything in it"
+    if drain.kind == "removal":
+        return f"{drain.what}: removed with {_count(max(drain.before, len(drain.nodes)), 'node')}"
+    if drain.kind == "rollout":
+        return f"{drain.what}: {len(drain.nodes)} of {_count(drain.before, 'pod')} replaced, {drain.at_once} at once"
+    return f"{drain.what}: {drain.before} → {drain.after} nodes"
+
+
+def deadline_line(drain: Drain, now: int) -> str:
+    """What the deadline is and does."""
+    if drain.kind == "namespace":
+        return "nothing is drained before it"
+    if drain.deadline_at is None:
+        return "no deadline is known"
+    late = f"; {_count(len(drain.late), 'job')} may run on after it" if drain.late else ""
+    act = AT_DEADLINE.get(drain.on_deadline, drain.on_deadline)
+    return f"deadline {at(drain.deadline_at, now)} if it begins now ({span(drain.deadline_at - now)}){late}; then {act}"
+
+
+def affected(order: ChangeOrder) -> tuple[Affected, ...]:
+    """People whose jobs are waited for, those who wait longest first."""
+    found: dict[str, list[int | None]] = {}
+    for drain in order.drains:
+        for job in drain.jobs:
+            found.setdefault(job.user, []).append(job.ends_by)
+    people = [Affected(user, len(ends), None if None in ends else max(e or 0 for e in ends)) for user, ends in found.items()]
+    return tuple(sorted(people, key=lambda each: (each.last_end is not None, -(each.last_end or 0), each.user)))
+
+
+def by_weight(changes: tuple[Change, ...]) -> tuple[Change, ...]:
+    """Changes with those that can hurt first."""
+    return tuple(sorted(changes, key=lambda each: SHOWN_OPS.index(each.op)))
+
+
+def policy_line(order: ChangeOrder) -> str:
+    """What policies said, in one sentence."""
+    if order.policies is None:
+        return "Not in this form of the preview: take it with PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1 and --policy-pack"
+    found = order.policies.violations
+    passed = f"{_count(order.policies.passed, 'rule')} passed"
+    if not found and not order.policies.passed:
+        return "No policy pack was applied"
+    return f"{_count(len(found), 'objection')}, {passed}" if found else f"No objection, {passed}"
+
+
+def unlisted(drain: Drain) -> int:
+    """Jobs that the plan counts and doesn't list."""
+    return drain.jobs_total - len(drain.jobs)
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"

@@ -1,0 +1,1 @@
+"""`slinky preflight`: ask, judge, print. The checks themselves stand in slinky_iac.preflight: previews run them too."""

@@ -1,0 +1,212 @@
+"""The shell of the preflight: try, ask, and write down what came back. Decisions are elsewhere, in ``compare``.
+
+Nothing here raises what an answer says: silence and refusals are facts. Nothing is changed but the short-lived pod.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+from slinky_iac import names
+from slinky_iac.commands.preflight.ask_certificates import ask_certificates
+from slinky_iac.commands.preflight.ask_pods import ask_pods
+from slinky_iac.commands.preflight.pod import inside_places
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.values import Values
+from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, SlinkyError
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, MUNGE, NEXT_SUFFIX, TOKENS, Key
+from slinky_iac.keys.raw import fingerprint
+from slinky_iac.kube.short_pod import ShortPodClient
+from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm, surveying, way_of_drains, way_of_users
+from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
+from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
+from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts, UnreadyPod
+from slinky_iac.preflight.reach import attempts, places
+from slinky_iac.reach import kube_connection
+
+TRY_S = 5.0
+"""Longest wait for all connections from here together."""
+BUDGET_S = 20.0
+"""Longest wait for one answer of Kubernetes or slurmrestd, tries together."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Scope:
+    """How far to look."""
+
+    pod: bool = True
+    daemons: bool = True
+    """Ask Kubernetes and Slurm; else only connections from here are tried."""
+    pod_namespace: str | None = None
+    """Where short-lived pods are made; None: in the cluster's own namespace, whose Secrets the maker of a pod may mount."""
+
+
+def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, keys_trouble: str = "") -> Facts:
+    """All facts of one preflight."""
+    config, clock = values.config, Clock()
+    outside = [*places(config)]
+    facts = Facts(
+        here=attempts(outside, TRY_S),
+        keys_trouble=keys_trouble,
+        keys=_prints(values),
+        token_set=values.keys.token_set(),
+        certificates=ask_certificates(config, TRY_S, now=clock.wall),
+    )
+    with kube_connection(config, env, Path.home()) as way:
+        kube: ShortPodClient | None = None
+        try:
+            kube = way.client(ShortPodClient, budget_s=BUDGET_S, timeouts=Timeouts(connect_s=3), retry=Retry(tries=3))
+        except KubeUnreachable as error:
+            kube_facts = KubeFacts(trouble=str(error))
+        else:
+            access = way.access
+            kube_facts = replace(_kube(kube, config, access.server, scope, clock.wall()), unchecked=access.insecure)
+        facts = replace(facts, kube=kube_facts)
+        if not scope.daemons:
+            return replace(facts, pod=PodFacts(trouble="only connections from here were asked for", skipped=True))
+        if not scope.pod:
+            facts = replace(facts, pod=PodFacts(trouble="--no-pod was given", skipped=True))
+        elif kube is None or kube_facts.trouble:
+            facts = replace(facts, pod=PodFacts(trouble="the API server could not be asked"))
+        else:
+            made = bool(kube_facts.restapi_pods)
+            seen = ask_pods(
+                kube, config, inside_places(config, outside, made=made), clock=clock, namespace=scope.pod_namespace
+            )
+            facts = replace(facts, pod=seen)
+        if _is_munge(config):
+            return facts
+        found = _signing_keys(values, kube if not kube_facts.trouble else None)
+        return replace(facts, slurm=ask_slurm(_ways(config, kube_facts), found, clock=clock, connect=surveying(way.lead)))
+
+
+def _is_munge(config: StackConfig) -> bool:
+    return config.keys.auth == "auth/munge"
+
+
+def _keys_of(config: StackConfig) -> tuple[Key, ...]:
+    """The keys that daemons share."""
+    return (MUNGE,) if _is_munge(config) else DAEMON_KEYS
+
+
+def _prints(values: Values) -> dict[str, str]:
+    held = ((key.label, values.keys.of(key)) for key in _keys_of(values.config))
+    return {label: fingerprint(raw) for label, raw in held if raw is not None}
+
+
+def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, now: float) -> KubeFacts:
+    try:
+        release = kube.release()
+    except KubeError as error:
+        return KubeFacts(server=server, trouble=str(error))
+    policies = _or_none(kube.serves_admission_policies) if config.cluster.fence else None
+    if not scope.daemons:
+        return KubeFacts(server=server, release=release, admission_policies=policies)
+    namespace, base = config.cluster.namespace, config.cluster.resource_name
+    prints: dict[str, str] = {}
+    ages: dict[str, float] = {}
+    troubles: dict[str, str] = {}
+    for key in _keys_of(config):
+        place = config.secret_of(key)
+        try:
+            state = kube.secret(namespace, place.name)
+            if place.entry not in state.data:
+                continue
+            prints[key.label] = fingerprint(state.data[place.entry])
+            if (since := state.written(place.entry) or state.created) is not None:
+                ages[key.label] = now - since
+        except KubeNotFound:
+            continue
+        except KubeError as error:
+            troubles[key.label] = str(error)
+    token_set, token_set_trouble = _token_set(kube, config)
+    return KubeFacts(
+        server=server,
+        release=release,
+        token_set=token_set,
+        token_set_trouble=token_set_trouble,
+        namespace=_or_none(lambda: kube.namespace_exists(namespace)),
+        restapi=_or_none(lambda: _there(lambda: kube.deployment_images(namespace, names.restapi_service(base)))),
+        restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
+        keys=prints,
+        keys_trouble=troubles,
+        keys_age_s=ages,
+        nodesets=_nodesets(kube, config, now),
+        admission_policies=policies,
+    )
+
+
+def _token_set(kube: ShortPodClient, config: StackConfig) -> tuple[bytes | None, str]:
+    """The public set as the cluster has it, and why it isn't known."""
+    if not config.keys.has_token_keys:
+        return None, ""
+    name = names.token_key_set(config.cluster.resource_name)
+    try:
+        return kube.config_map_data(config.cluster.namespace, name).get(names.JWKS_FILE, "").encode(), ""
+    except KubeNotFound:
+        return None, ""
+    except KubeError as error:
+        return None, str(error)
+
+
+def _nodesets(kube: ShortPodClient, config: StackConfig, now: float) -> dict[str, NodeSetFacts]:
+    found: dict[str, NodeSetFacts] = {}
+    for name in config.nodesets:
+        try:
+            state = kube.nodeset(config.cluster.namespace, names.nodeset_resource(config.cluster.resource_name, name))
+            pods = kube.pods_of(config.cluster.namespace, state)
+        except KubeError:
+            continue  # before the first `up`, or unreadable: its nodes aren't known, and no check takes that for none
+        ready = tuple(pod.slurm_node for pod in pods if pod.ready and not pod.terminating)
+        unready = tuple(
+            UnreadyPod(pod.slurm_node, max(int(now) - (pod.ready_changed or pod.created), 0), pod.trouble)
+            for pod in pods
+            if pod.scheduled and not pod.ready and not pod.terminating
+        )
+        found[name] = NodeSetFacts(state.spec.replicas, ready, unready)
+    return found
+
+
+def _there(question: Callable[[], object]) -> bool:
+    try:
+        question()
+    except KubeNotFound:
+        return False
+    return True
+
+
+def _or_none(question: Callable[[], T]) -> T | None:
+    try:
+        return question()
+    except SlinkyError:
+        return None
+
+
+def _ways(config: StackConfig, kube: KubeFacts) -> tuple[Way, ...]:
+    """Where a slurmrestd may be asked: the one that drains go through, once it serves, then the one for users."""
+    drains, users = way_of_drains(config), way_of_users(config)
+    asked = [drains] if kube.restapi_pods or not drains.inside else []
+    return tuple(asked if users is None else [*asked, users])
+
+
+def _signing_keys(values: Values, kube: ShortPodClient | None) -> dict[str, Keys]:
+    """The keys to try, by where they come from; the Secret's JWT key only where it isn't the configuration's."""
+    found: dict[str, Keys] = {}
+    raw, rsa = values.keys.raw, values.keys.rsa
+    if own := tuple(raw[name] for name in (JWT.config, JWT.next) if name in raw):
+        found[IN_CONFIG] = own
+    if kube is not None:
+        place, namespace = values.config.secret_of(JWT), values.config.cluster.namespace
+        entries = (place.entry, place.entry + NEXT_SUFFIX)
+        held = _or_none(lambda: kube.secret_entries(namespace, place.name, *entries))
+        if held is not None and all(held[0] not in each for each in found.values()):
+            found[IN_SECRET] = tuple(held)
+    if TOKENS.config in rsa:
+        found[TOKEN_IN_CONFIG] = (rsa[TOKENS.config],)
+    return found

@@ -1,0 +1,127 @@
+"""`python -m slinky_iac preflight`: arguments, asking, comparing, printing; and an exit code for CI."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
+from pathlib import Path
+from types import FrameType
+from typing import Final, NoReturn
+
+from slinky_iac.commands import stack_config, verify_state
+from slinky_iac.commands.output import FOUND, INTERRUPTED, seen_width, wants_colour
+from slinky_iac.commands.preflight.ask import Scope, ask
+from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text
+from slinky_iac.config.values import Values
+from slinky_iac.errors import StateError
+from slinky_iac.preflight.check import Check, Verdict
+from slinky_iac.preflight.compare import checks
+
+HELP = "do both halves fit? names, ports, versions, keys, slurm.conf, clocks; from here and from a pod; changes nothing"
+_FILE: Final = "--config names a file, whose keys are encrypted, and no stack; run `preflight --stack`"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = (
+        "exit codes: 0 no problem found, which unknown is not either; 1 it could not be run; 2 wrong arguments; 6 problems"
+        " (with --strict: or warnings); 130 interrupted"
+    )
+    stack_config.add_source(parser, "stack; by default the selected one. It need not be up yet")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--strict", action="store_true", help="let warnings count as problems")
+    parser.add_argument(
+        "--pod-namespace",
+        metavar="NAMESPACE",
+        help="make the short-lived pods there: a namespace without Secrets, for an account that may not read the cluster's",
+    )
+    less = parser.add_mutually_exclusive_group()
+    less.add_argument("--no-pod", action="store_true", help="make no short-lived pod: nothing is tried from inside")
+    less.add_argument("--from-here-only", action="store_true", help="only try connections from here: no key, no pod")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Ask and tell. Raises what reading the configuration raises; returns the exit code."""
+    if arguments.config:
+        values = stack_config.configured_file(Path(arguments.config))
+        keys_trouble = _FILE if values.config.keys.source == "imported" else ""
+    else:
+        values, keys_trouble = _values(arguments.stack, with_keys=not arguments.from_here_only)
+    scope = Scope(
+        pod=not (arguments.no_pod or arguments.from_here_only),
+        daemons=not arguments.from_here_only,
+        pod_namespace=arguments.pod_namespace,
+    )
+    if sys.stderr.isatty() and scope.pod:
+        print(
+            "preflight: asking; a short-lived pod takes some seconds, or minutes where its image is fetched", file=sys.stderr
+        )
+    try:
+        with _ending_in_order():
+            facts = ask(values, scope, env=os.environ, keys_trouble=keys_trouble)
+    except KeyboardInterrupt:
+        print(f"preflight: interrupted{'; the short-lived pod was deleted' if scope.pod else ''}", file=sys.stderr)
+        return INTERRUPTED
+    if not arguments.from_here_only:
+        foreign, trouble = (None, _FILE) if arguments.config else _state(arguments.stack)
+        facts = replace(facts, foreign=foreign, foreign_trouble=trouble)
+    found = checks(values.config, facts, from_here_only=arguments.from_here_only)
+    cluster = values.config.cluster.name
+    if arguments.json:
+        sys.stdout.write(as_json(arguments.stack or "", cluster, found))
+    else:
+        tty = sys.stdout.isatty()
+        width = seen_width(shutil.get_terminal_size((WIDTH, 24)).columns, tty=tty, otherwise=WIDTH)
+        sys.stdout.write(as_text(cluster, found, colour=wants_colour(os.environ, tty=tty), width=width))
+    return exit_code(found, strict=arguments.strict)
+
+
+def exit_code(found: tuple[Check, ...], *, strict: bool) -> int:
+    """6 where something doesn't fit; unknown isn't fine, and isn't a problem either."""
+    bad = {Verdict.PROBLEM, Verdict.WARNING} if strict else {Verdict.PROBLEM}
+    return FOUND if any(each.verdict in bad for each in found) else 0
+
+
+def _values(stack: str | None, *, with_keys: bool) -> tuple[Values, str]:
+    """The configuration and, where its keys can't be decrypted, why: all else can be looked at without them."""
+    if not with_keys:
+        return stack_config.configured(stack), ""
+    try:
+        return stack_config.configured(stack, with_keys=True), ""
+    except StateError as error:
+        values = stack_config.configured(stack)
+        return values, str(error) if values.config.keys.source == "imported" else ""
+
+
+def _state(stack: str | None) -> tuple[tuple[str, ...] | None, str]:
+    """Foreign code in the state, or why that isn't known. Without the passphrase only what isn't encrypted is judged."""
+    trouble = ""
+    for decrypted in (True, False):
+        try:
+            found = verify_state.look(stack, decrypted=decrypted)
+        except StateError as error:
+            trouble = trouble or str(error)
+        else:
+            known = decrypted or bool(found)
+            return (found, "") if known else (None, f"what is encrypted was not compared: {trouble}")
+    return None, trouble
+
+
+@contextmanager
+def _ending_in_order() -> Iterator[None]:
+    """SIGTERM ends like Ctrl-C does, so that the short-lived pod is deleted: a CI job that is cancelled gets one."""
+    before = signal.signal(signal.SIGTERM, _interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+
+def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
+    raise KeyboardInterrupt

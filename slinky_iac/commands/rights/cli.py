@@ -1,0 +1,176 @@
+"""`python -m slinky_iac rights`: the Roles that an account needs for one use of this stack, and no more."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from slinky_iac import names
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.commands.rights.earlier import unfinished
+from slinky_iac.commands.rights.render import Account, as_table, as_yaml, manifests
+from slinky_iac.commands.rights.table import Use, rights_over
+from slinky_iac.commands.stack_config import add_source, configured, configured_file, own_texts
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.values import settings_of
+from slinky_iac.errors import ConfigError
+
+HISTORY: Final = 100
+"""Updates that are looked through for the last one that succeeded."""
+ALONE: Final = (
+    "Read from a file alone: what earlier settings of the stack have made is not in here. Keep the Roles that are there"
+    " until the next `pulumi up` has ended, or use --stack."
+)
+HELP = "print the Roles that an account needs in Kubernetes for review, apply or preflight of a stack, and no more"
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = "exit codes: 0 printed; 1 the stack could not be read; 2 wrong arguments"
+    add_source(parser)
+    parser.add_argument(
+        "--for", dest="use", required=True, choices=[str(use) for use in Use], help="what the account is for"
+    )
+    parser.add_argument(
+        "--account",
+        type=_account,
+        metavar="NAMESPACE/NAME",
+        help="ServiceAccount to bind them to; by default slinky-USE in namespace slinky-accounts",
+    )
+    parser.add_argument(
+        "--pod-namespace",
+        metavar="NAMESPACE",
+        help="with --for preflight: where it may make its short-lived pods; a namespace without Secrets",
+    )
+    parser.add_argument("--format", choices=("yaml", "table"), default="yaml", help="manifests to apply, or a table to read")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Read the stack's settings and print. Nothing is asked of Kubernetes."""
+    values = configured_file(Path(arguments.config)) if arguments.config else configured(arguments.stack)
+    config, use = values.config, Use(arguments.use)
+    account = arguments.account or Account("slinky-accounts", f"slinky-{use}")
+    alone = bool(arguments.config)
+    entries = () if alone or use is Use.PREFLIGHT else pulumi_state.history(arguments.stack, HISTORY)
+    sys.stdout.write(
+        printed(
+            config,
+            use,
+            account,
+            entries,
+            pod_namespace=arguments.pod_namespace,
+            table=arguments.format == "table",
+            alone=alone,
+        )
+    )
+    return 0
+
+
+def printed(
+    config: StackConfig,
+    use: Use,
+    account: Account,
+    entries: Sequence[Mapping[str, Any]] = (),
+    *,
+    pod_namespace: str | None = None,
+    table: bool = False,
+    alone: bool = False,
+) -> str:
+    """The text: rights for these settings, and for objects that the stack may still have by ``entries``
+    (:func:`slinky_iac.cluster.pulumi_state.history`). ``alone``: these were not looked up."""
+    own = rights_over((config,), use, pod_namespace)
+    earlier, unread = _settings(unfinished(entries))
+    found = rights_over((config, *earlier), use, pod_namespace)
+    told = notes(config, use, pod_namespace, earlier=found != own, unread=unread)
+    if alone and use is not Use.PREFLIGHT:
+        told = (*told, ALONE)
+    return as_table(found, told) if table else as_yaml(manifests(config, use, found, account), told)
+
+
+def _settings(entries: Iterable[Mapping[str, Any]]) -> tuple[list[StackConfig], list[str]]:
+    """Settings of these updates, and when those began whose settings can't be read."""
+    found, unread = [], []
+    for entry in entries:
+        try:
+            texts, _ = own_texts(entry["config"])
+            found.append(settings_of(texts))
+        except (ConfigError, KeyError, TypeError, AttributeError):
+            unread.append(str(entry.get("startTime")))
+    return found, unread
+
+
+def notes(
+    config: StackConfig, use: Use, pod_namespace: str | None, *, earlier: bool = False, unread: Sequence[str] = ()
+) -> tuple[str, ...]:
+    """What to know of these rights, one sentence each. ``earlier``: they hold more than these settings need."""
+    namespace = config.cluster.namespace
+    found = ["Discovery (/api, /apis, /openapi, /version) isn't in here: every account has it (system:discovery)."]
+    if earlier:
+        found.append(
+            "These include what the stack may still have by its earlier settings, so that the next `pulumi up` can remove"
+            " it. Print and apply them again after that `pulumi up`."
+        )
+    if unread:
+        found.append(
+            f"This release can't read the settings of the updates that began {', '.join(unread)}: keep the Roles that are"
+            " there until the next `pulumi up` has ended, else it can't remove what these updates made."
+        )
+    made = made_namespaces(config)
+    if made:
+        commands = "; ".join(
+            f"kubectl create namespace {each}; kubectl annotate namespace {each} {names.ANNOTATION_STACK}=STACK"
+            for each in made
+        )
+        found.append(
+            "createNamespace: a Role needs its namespace before the stack is there, and `pulumi destroy` removes the"
+            " namespace with its Roles. Make namespaces beside the stack and set createNamespace: false. Else, before each"
+            f" first `pulumi up`, run `{commands}` with the stack's name, then apply these: `pulumi up` takes over a"
+            " namespace that has this annotation."
+        )
+    if use is Use.APPLY and config.operator.install and config.keys.auth != "auth/munge":
+        found.append(
+            "operator.install: who installs an operator may write any ClusterRole (escalate, bind), so these are as good as"
+            " cluster-admin. Install it from a stack of its own, and set operator.install: false here."
+        )
+    if use is Use.APPLY and config.cluster.fence and config.keys.auth != "auth/munge":
+        found.append(
+            "cluster.fence: preview with the rights of review, and run the first `pulumi up` with --skip-preview. Its own"
+            " preview would write the fence's binding as a trial before there is a policy, and for that the API server wants"
+            " `get` on all objects of all kinds. The update has the policy by then."
+        )
+    if use is Use.APPLY and config.cluster.fence and not config.operator.install and config.keys.auth != "auth/munge":
+        found.append(
+            "operator.install is false: the operator's CRDs must be there before the first `pulumi up`. While the kind"
+            " NodeSet isn't known, the API server wants `get` on all objects of all kinds for the fence."
+        )
+    if use is Use.REVIEW and config.keys.auth != "auth/munge":
+        found.append(
+            "Previews with these rights don't try writes in the API server, and don't look for Secrets and Helm releases"
+            " that are in the way of the stack's: these end the `pulumi up`, which leaves them as they are."
+        )
+    if use is Use.PREFLIGHT and pod_namespace is None:
+        found.append(
+            "Without --pod-namespace it may make no pod: run `preflight --no-pod`. The right to make pods in"
+            f" {namespace} is the right to mount every Secret there, slurm.key too."
+        )
+    return tuple(found)
+
+
+def made_namespaces(config: StackConfig) -> tuple[str, ...]:
+    """Namespaces that Roles are in and that the stack itself makes."""
+    found = [config.cluster.namespace] if config.cluster.create_namespace else []
+    if config.operator.install and config.operator.create_namespace and config.keys.auth != "auth/munge":
+        found.append(config.operator.namespace)
+    return tuple(dict.fromkeys(found))
+
+
+def _account(text: str) -> Account:
+    namespace, _, name = text.partition("/")
+    if not (_NAME.fullmatch(namespace) and _NAME.fullmatch(name)):
+        raise argparse.ArgumentTypeError(f"{text[:80]!a} is no NAMESPACE/NAME of a ServiceAccount")
+    return Account(namespace, name)

@@ -1,0 +1,246 @@
+"""Who needs which verb of what. A row here is a rule of a Role: rows are data, and one home for each. Pure.
+
+pulumi-kubernetes makes and changes objects by server-side apply: a PATCH, which the API server takes for `create` where
+there is none. Both carry the object's name, so a Role may name it (watched in the API server's audit log). A POST, as Helm
+makes it, has none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from itertools import groupby
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.commands.rights.made import ADMISSION, CORE, made
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.drain.conf_held import place
+from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS
+from slinky_iac.reach import reach
+from slinky_iac.specs.operator import service_monitor_stub
+
+
+class Use(StrEnum):
+    """What an account is for."""
+
+    REVIEW = "review"
+    """`pulumi preview`, `plan`, `drift`, `drain status`. Of `status` all but the fingerprint of slurm.key."""
+    APPLY = "apply"
+    """`pulumi up`, `refresh`, `destroy`, `drain cancel`, `keys`, `status`; and all of review."""
+    PREFLIGHT = "preflight"
+    """`preflight` with its short-lived pods; and what it reads."""
+
+
+@dataclass(frozen=True)
+class Right:
+    """One rule. ``names`` empty: all objects; ``namespace`` None: a ClusterRole's."""
+
+    group: str
+    resource: str
+    verbs: tuple[str, ...]
+    why: str
+    names: tuple[str, ...] = ()
+    namespace: str | None = None
+    seldom: bool = False
+    """Not seen in the audit log of a scale-in and a stack's life: an upgrade of the operator does it, for example."""
+
+
+_RBAC: Final = "rbac.authorization.k8s.io"
+_CRDS: Final = ("apiextensions.k8s.io", "customresourcedefinitions")
+_OWN: Final = ("create", "get", "delete")
+_HELM: Final = (
+    (CORE, "serviceaccounts", _OWN),
+    (CORE, "services", _OWN),
+    (CORE, "secrets", ("create", "get", "list", "update", "delete")),
+    ("apps", "deployments", _OWN),
+    ("apps", "replicasets", ("list",)),
+)
+"""What the two charts of slurm-operator are made of, in the operator's namespace; Helm keeps its records in Secrets."""
+_HELM_WIDE: Final = (
+    (*_CRDS, _OWN),
+    (_RBAC, "clusterroles", _OWN),
+    (_RBAC, "clusterrolebindings", _OWN),
+)
+_WEBHOOK: Final = tuple(("cert-manager.io", kind, _OWN) for kind in ("certificates", "issuers"))
+_WEBHOOK_WIDE: Final = ((ADMISSION, "validatingwebhookconfigurations", _OWN),)
+
+
+def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> tuple[Right, ...]:
+    """All rules of one use. ``pod_namespace``: where preflight may make its pods; None: nowhere."""
+    found = [*_asking(config, use)]
+    if use is Use.APPLY:
+        if config.keys.auth == "auth/slurm":
+            own = ("slurm-operator",)
+            found.append(Right("apps", "deployments", ("get",), "status: its release", own, config.operator.namespace))
+            jwks = (names.slurm_jwks_secret(config.cluster.resource_name),)
+            found.append(Right(CORE, "secrets", ("get",), "keys verify: slurm.jwks", jwks, config.cluster.namespace))
+            if not config.keys.has_token_keys:
+                own = (config.secret_of(TOKENS).name,)
+                why = "keys verify: whether a key that signs tokens is left"
+                found.append(Right(CORE, "secrets", ("get",), why, own, config.cluster.namespace))
+            if config.keys.jwks:  # `kubectl exec`: a GET of the pod, then a websocket's GET or, later on, a POST
+                why = "keys: whether its pods have the slurm.jwks that they should"
+                found.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
+                found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), config.cluster.namespace, seldom=True))
+        found += [*_making(config), *_fence(config), *_draining(config), *_operator(config)]
+    if use is Use.PREFLIGHT and pod_namespace is not None:
+        found.append(
+            Right(
+                CORE,
+                "pods",
+                ("create", "get", "list", "delete"),
+                "short-lived pods, in a namespace without Secrets: who may make a pod may mount every Secret beside it",
+                namespace=pod_namespace,
+            )
+        )
+    return tuple(found)
+
+
+def rights_over(configs: Iterable[StackConfig], use: Use, pod_namespace: str | None = None) -> tuple[Right, ...]:
+    """All rules of one use over several settings of one stack: those it has, and those of which it may still have objects.
+    A rule that differs in its names only is one rule."""
+    found: dict[Right, dict[str, None]] = {}
+    for config in configs:
+        for each in rights(config, use, pod_namespace):
+            alike = each if not each.names else replace(each, names=("",))
+            found.setdefault(alike, {}).update(dict.fromkeys(each.names))
+    return tuple(replace(alike, names=tuple(own)) for alike, own in found.items())
+
+
+def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
+    """What gates, plans and commands read."""
+    namespace, base = config.cluster.namespace, config.cluster.resource_name
+    if config.keys.auth == "auth/munge":
+        return
+    way = reach(config)
+    yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
+    if use is Use.APPLY and config.keys.source == "external":
+        others = tuple(config.secret_of(key).name for key in DAEMON_KEYS)
+        yield Right(CORE, "secrets", ("get",), "keys that others make: awaited, and known again", others, namespace)
+    if use is Use.PREFLIGHT:
+        slurm = config.secret_of(SLURM).name
+        yield Right(CORE, "secrets", ("get",), "the fingerprint of slurm.key", (slurm,), namespace)
+    if config.slurmrest.url is None:
+        writes = ("create",) if use is Use.APPLY else ()
+        proxied = f"{'https:' if way.restapi_scheme else ''}{_service(config)}"
+        why = "slurmrestd, asked through the API server"
+        yield Right(CORE, "services/proxy", ("get", *writes), why, (proxied,), namespace)
+        if use is Use.APPLY:
+            why = "Slurm's records of nodes that are gone"
+            yield Right(CORE, "services/proxy", ("delete",), why, (proxied,), namespace, seldom=True)
+    yield Right(names.GROUP, "nodesets", ("get",), "replicas and selector of each", _nodesets(config), namespace)
+    yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
+    yield Right("apps", "deployments", ("get",), "whether slurmrestd serves", (names.restapi_service(base),), namespace)
+    if use is Use.PREFLIGHT:
+        yield Right(CORE, "namespaces", ("get",), "whether the cluster's namespace is there", (namespace,))
+    else:
+        yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
+        yield Right("autoscaling", "horizontalpodautoscalers", ("list",), "who else writes replicas", (), namespace)
+        yield Right("keda.sh", "scaledobjects", ("list",), "who else writes replicas", (), namespace)
+        why = "which Kubernetes cluster answers, and whether the namespace is there"
+        yield Right(CORE, "namespaces", ("get",), why, ("kube-system", namespace))
+        for kind in ("controllers", "restapis"):
+            yield Right(names.GROUP, kind, ("get",), "whether it was deleted outside Pulumi", (base,), namespace)
+        yield from _first_look(config)
+        if config.controller.external is None:
+            held = (place(base),)
+            yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
+    if config.cluster.fence and use is not Use.PREFLIGHT:
+        for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
+            own = tuple(each.name for each in made(config) if each.resource == kind)
+            yield Right(ADMISSION, kind, ("get",), "drift: the fence stands", own)
+    if config.keys.has_token_keys:
+        sets = (names.token_key_set(base),)
+        yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
+
+
+def _first_look(config: StackConfig) -> Iterator[Right]:
+    """What a preview asks about before it makes something: whether somebody else's is there. Keys and Helm's records, which
+    are Secrets too, only the update looks at."""
+    why = "whether somebody else's is there already"
+    if config.accounting.enabled:
+        base, namespace = config.cluster.resource_name, config.cluster.namespace
+        yield Right(names.GROUP, "accountings", ("get",), why, (base,), namespace, seldom=True)
+    if config.operator.install and config.operator.create_namespace:
+        yield Right(CORE, "namespaces", ("get",), why, (config.operator.namespace,), seldom=True)
+    if config.operator.install and _needs_stub(config):
+        yield Right(*_CRDS, ("get",), why, (_stub(),), seldom=True)
+
+
+def _service(config: StackConfig) -> str:
+    service = names.restapi_service(config.cluster.resource_name)
+    if config.restapi.tls is None:
+        return f"{service}:{names.SLURMRESTD_PORT}"
+    return f"{names.restapi_tls_service(service)}:{names.SLURMRESTD_TLS_PORT}"
+
+
+def _nodesets(config: StackConfig) -> tuple[str, ...]:
+    return tuple(names.nodeset_resource(config.cluster.resource_name, each) for each in config.nodesets)
+
+
+def _making(config: StackConfig) -> Iterator[Right]:
+    """What the engine makes, changes and removes, object by object."""
+    by_kind = sorted(made(config), key=lambda each: (each.namespace or "", each.group, each.resource))
+    for (namespace, group, resource), rows in groupby(by_kind, key=lambda each: (each.namespace, each.group, each.resource)):
+        verbs = ("get", "create", "patch", "delete")
+        own = tuple(each.name for each in rows)
+        yield Right(group, resource, verbs, "made, changed and removed by the engine", own, namespace)
+        gone = resource == "nodesets"  # its gate has deleted it and waited, so the engine finds none
+        yield Right(group, resource, ("list", "watch"), "the engine waits until one is gone", (), namespace, seldom=gone)
+
+
+def _fence(config: StackConfig) -> Iterator[Right]:
+    """What Kubernetes asks of the writer of a policy that reads NodeSets; asked by itself, so no audit log shows it."""
+    if config.cluster.fence and config.keys.auth == "auth/slurm":
+        yield Right(names.GROUP, "nodesets", ("get", "list"), "asked of who writes the fence", seldom=True)
+
+
+def _draining(config: StackConfig) -> Iterator[Right]:
+    """What the gates write."""
+    if config.nodesets:
+        namespace = config.cluster.namespace
+        yield Right(CORE, "pods", ("patch",), "marks of a scale-in, which the operator reads", (), namespace)
+        why = "pods of an earlier template, once their nodes are drained"
+        yield Right(CORE, "pods", ("delete",), why, (), namespace, seldom=True)
+    if config.controller.external is None and config.keys.auth == "auth/slurm":
+        held = (place(config.cluster.resource_name),)
+        verbs = ("get", "create", "patch", "delete")
+        yield Right(
+            CORE, "configmaps", verbs, "partitions that are closed until no job names them", held, config.cluster.namespace
+        )
+
+
+def _operator(config: StackConfig) -> Iterator[Right]:
+    operator = config.operator
+    if not operator.install or config.keys.auth == "auth/munge":
+        return
+    why = "slurm-operator's charts"
+    webhook = operator.webhook.enabled
+    rows = (*_HELM, *(_WEBHOOK if webhook and operator.webhook.cert_manager else ()))
+    wide = (*_HELM_WIDE, *(_WEBHOOK_WIDE if webhook else ()))
+    for namespace, found in ((operator.namespace, rows), (None, wide)):
+        for group, resource, verbs in found:
+            yield Right(group, resource, verbs, why, (), namespace)
+            if verbs[: len(_OWN)] == _OWN:
+                yield Right(group, resource, ("patch",), "another release of the charts", (), namespace, seldom=True)
+    # Asked of the API server by itself, so the audit log doesn't show them.
+    yield Right(_RBAC, "clusterroles", ("bind", "escalate"), "the operator's role has rights of its own", seldom=True)
+    if _needs_stub(config):
+        yield Right(*_CRDS, ("create", "patch"), "a stand-in that old operators need", (_stub(),))
+        yield Right(*_CRDS, ("list", "watch"), "the engine waits until it is gone")
+    if operator.create_namespace:
+        verbs = ("get", "create", "patch", "delete")
+        yield Right(CORE, "namespaces", verbs, "the operator's namespace", (operator.namespace,))
+    else:
+        yield Right(CORE, "namespaces", ("get",), "whether the operator's namespace is there", (operator.namespace,))
+
+
+def _stub() -> str:
+    return str(service_monitor_stub()["metadata"]["name"])
+
+
+def _needs_stub(config: StackConfig) -> bool:
+    wanted = config.operator.service_monitor_stub
+    return config.operator_version.needs_service_monitor_crd if wanted is None else wanted

@@ -1,0 +1,141 @@
+"""The port of a rotation to Kubernetes and Slurm: what it asks them, and the one thing that it changes there, an annotation
+by which kubelet looks at a pod's volumes at once."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.cluster.connection import Connection
+from slinky_iac.cluster.connection import connected as connection
+from slinky_iac.commands.rotation.planned_stop import kubectl
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import KubeConflict, KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
+from slinky_iac.keys.catalogue import SLURM
+from slinky_iac.kube.connection import for_children
+from slinky_iac.kube.objects import Pod
+from slinky_iac.reach import reach
+from slinky_iac.slurmrest.objects import Node
+from slinky_iac.slurmrest.signing import SigningKey
+
+FILE: Final = f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"
+ASK_S: Final = 25.0
+"""Seconds for one question to slurmrestd; it waits 10 s for a slurmctld that is being reconfigured."""
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+_SILENT: Final = frozenset({"DOWN", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "FUTURE"})
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """One stack's cluster, over one session."""
+
+    config: StackConfig
+    session: Connection
+    run: Run = subprocess.run
+    """Runs kubectl."""
+
+    def secret(self, name: str, namespace: str | None = None) -> Mapping[str, bytes]:
+        """The entries of a Secret, by default of the cluster's namespace; none where there is no such Secret."""
+        try:
+            return self.session.kube.secret_data(namespace or self.config.cluster.namespace, name)
+        except KubeNotFound:
+            return {}
+
+    def secret_made_at(self, name: str) -> int | None:
+        """When a Secret was made."""
+        return self.session.kube.secret_made_at(self.config.cluster.namespace, name)
+
+    def config_map(self, name: str) -> Mapping[str, str] | None:
+        """The entries of a ConfigMap; None where there is none."""
+        try:
+            return self.session.kube.config_map_data(self.config.cluster.namespace, name)
+        except KubeNotFound:
+            return None
+
+    def takes(self, key: SigningKey, *, slurmdbd: bool) -> bool | None:
+        """Whether slurmctld, or slurmdbd, takes a token made with ``key``; None: it couldn't be asked."""
+        with self.session.slurm_with([key]) as client:
+            try:
+                _ = client.clusters(budget_s=ASK_S) if slurmdbd else client.diag(budget_s=ASK_S)
+            except SlurmrestAuthError:
+                return False
+            except SlurmrestError:
+                return None
+        return True
+
+    def nodes(self) -> Sequence[Node]:
+        """All nodes of slurmctld. Raises what asking slurmrestd raises."""
+        answer = self.session.slurm.nodes(allow_none=True)
+        return answer.nodes if answer is not None else ()
+
+    def unmanaged_nodes(self) -> tuple[str, ...] | None:
+        """Nodes that answer slurmctld and are neither pods of this stack nor hosts that it names: no step brings them a key.
+
+        None where slurmctld can't be asked, as before the first `pulumi up`: then it is unknown whether there are any.
+        """
+        try:
+            nodes = self.nodes()
+        except (SlurmrestError, KubeNotFound):
+            return None
+        pods = [pod.slurm_node for pod in self._pods_of_nodesets()]
+        hosts = (host.name for host in self.config.external.slurmd_hosts)
+        own = {*pods, *(name.partition(".")[0] for name in pods), *hosts}
+        return tuple(sorted(node.name for node in nodes if node.name not in own and not node.state & _SILENT))
+
+    def pod_files(self) -> dict[str, str | None]:
+        """SHA-256 of slurm.jwks in each slurmd pod, by pod; None where it isn't there or the pod can't be asked."""
+        return {pod.name: self._digest(pod.name) for pod in self._slurmd_pods()}
+
+    def trigger_sync(self, files: Mapping[str, str | None], wanted: str) -> None:
+        """Change an annotation of the pods that don't have the file yet, so that kubelet looks at once."""
+        for pod in self._slurmd_pods():
+            if files.get(pod.name) != wanted and pod.metadata.annotations.get(SLURM.annotation) != wanted[:16]:
+                try:
+                    self.session.kube.annotate_pod(self.config.cluster.namespace, pod, {SLURM.annotation: wanted[:16]})
+                except (KubeConflict, KubeNotFound):
+                    continue  # changed or gone since we looked: the next look tells
+
+    def _pods_of_nodesets(self) -> tuple[Pod, ...]:
+        found: list[Pod] = []
+        for nodeset in self.config.nodesets:
+            state = self.session.nodeset(names.nodeset_resource(self.config.cluster.resource_name, nodeset))
+            if state is not None:
+                found += self.session.kube.pods_of(self.config.cluster.namespace, state)
+        return tuple(found)
+
+    def _slurmd_pods(self) -> tuple[Pod, ...]:
+        """Running pods of all NodeSets; one that starts now begins with the Secret as it is now."""
+        return tuple(pod for pod in self._pods_of_nodesets() if pod.status.phase == "Running" and not pod.terminating)
+
+    def _digest(self, pod: str) -> str | None:
+        command = [*kubectl(self.config), "exec", "-n", self.config.cluster.namespace, pod, "-c", "slurmd"]
+        try:
+            done = kubectl_run(self.run, [*command, "--", "sha256sum", FILE], timeout=30)
+        except OSError as error:
+            raise RotationError(
+                f"kubectl can't be run ({type(error).__name__}): without it nothing tells whether a pod has the new"
+                " slurm.jwks, and one that hasn't would be lost at the change. Install it beside pulumi; nothing was changed"
+            ) from None
+        except subprocess.TimeoutExpired:
+            return None
+        words = done.stdout.split()
+        return words[0] if done.returncode == 0 and words else None
+
+
+def kubectl_run(run: Run, command: Sequence[str], *, timeout: float) -> subprocess.CompletedProcess[str]:
+    """Run kubectl without this process' passphrase. Raises OSError and TimeoutExpired."""
+    env = for_children(os.environ)
+    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "check": False}
+    return run(command, timeout=timeout, env=env, **options)
+
+
+@contextmanager
+def connected(config: StackConfig, run: Run) -> Iterator[Cluster]:
+    """A stack's cluster, with connections that are closed at the end."""
+    with connection(reach(config)) as session:
+        yield Cluster(config, session, run)

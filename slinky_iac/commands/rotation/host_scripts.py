@@ -1,0 +1,214 @@
+"""What a host outside Kubernetes does for a step, as a shell script that is piped to it. Pure.
+
+The key is in the script, so it goes by standard input and never into arguments or the environment, which others on a machine
+can read. A file is replaced by a rename: slurmctld maps jwt_hs256.key into memory, and one that is cut short under it kills
+it (SIGBUS; facts/slurmrestd.md#key-files). Safe to repeat.
+"""
+
+from __future__ import annotations
+
+import base64
+import re
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+
+from slinky_iac.commands.host_shell import TRUSTED
+from slinky_iac.commands.rotation.model import Host
+from slinky_iac.keys.catalogue import Role
+
+FOLDER = "/etc/slurm"
+MARK = "slinky-iac:"
+"""Begins the lines that a script tells us; whatever else a login shell prints is left alone."""
+
+
+_PIECE = 8
+"""Letters of a key's base64 that never stand together by chance in what a host says."""
+READ = ".read"
+"""Behind a file's name: a file with the digest of what the host's daemons have read. No secret."""
+NEVER = "never"
+"""In a digest's place: no script of ours has come to a file."""
+_RESTARTED = {Role.LOGIN: "sackd", Role.SLURMD: "slurmd"}
+_UNITS = {
+    Role.SLURMDBD: "slurmdbd",
+    Role.SLURMCTLD: "slurmctld",
+    Role.BACKUP: "slurmctld",
+    Role.SLURMD: "slurmd",
+    Role.LOGIN: "sackd",
+}
+"""All daemons' units, in the order in which a host with several of them starts them."""
+
+
+_FOLLOWS = """\
+# Does the running daemon look for slurm.jwks by itself when it is reconfigured?
+follows() {
+    for process in /proc/[0-9]*; do
+        [ "$(cat "$process/comm" 2>/dev/null)" = "$1" ] || continue
+        [ "$(readlink "$process/ns/pid")" = "$(readlink /proc/self/ns/pid)" ] || continue # a container's
+        tr '\\0' '\\n' < "$process/environ" | grep -q '^SLURM_SACK_JWKS=' && return 0
+        tr '\\0' '\\n' < "$process/cmdline" | grep -q '^--conf-server' && return 1
+    done
+    [ -f slurm.conf ]
+}"""
+
+_FUNCTIONS = f"""\
+{TRUSTED}\
+fresh() {{ # NAME: a new file, whose name nobody could lay a link under; those of a run that was cut short go
+    rm -f -- ".$1".??????
+    mktemp "./.$1.XXXXXX"
+}}
+place() {{ # NAME DIGEST REFERENCE: standard input, base64 of the file with that digest, becomes NAME, REFERENCE's owner's
+    new=$(fresh "$1")
+    base64 -d > "$new"
+    chown -h --reference="$3" "$new"
+    chmod 600 "$new"
+    [ "$(sha256sum < "$new" | cut -d" " -f1)" = "$2" ]
+    mv -fT "$new" "$1"
+}}
+mark() {{ # NAME WORD
+    new=$(fresh "$1")
+    echo "$2" > "$new"
+    mv -fT "$new" "$1"
+}}"""
+
+_FOLLOWED = {
+    "slurmd": "follows slurmd || systemctl restart slurmd",
+    # slurmctld tells only a sackd that fetched its configuration from it, and once in vain forgets that one, too
+    # (sackd_mgr.c, agent.c; 26.05). At a reload (SIGHUP) it starts itself anew, and keeps its socket.
+    "sackd": "if follows sackd; then systemctl reload sackd; else systemctl restart sackd; fi",
+}
+
+
+@dataclass(frozen=True)
+class File:
+    """One file for a host: its name in Slurm's folder, and its bytes."""
+
+    name: str
+    content: bytes = field(repr=False)
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 in hex, as sha256sum prints it."""
+        return sha256(self.content).hexdigest()
+
+
+def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: bool = True) -> str:
+    """The script that places ``files`` and lets this host's daemons read them; says what the files are then.
+
+    ``marked``: whether it marks them as read at its end; else :func:`mark` does, once that was seen.
+
+    slurmd reads at slurmctld's reconfiguration, sackd at a reload, without a gap. Those without a configuration of their own
+    that began with slurm.key would go on with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; 26.05):
+    they are restarted, once in their life. Jobs survive that, but for a second `srun` and `sbatch` on that host fail.
+    """
+    lines = _begun(folder)
+    for file in files:
+        lines += _place(file)
+    units = [unit for role, unit in _RESTARTED.items() if role in host.roles]
+    if units:
+        lines += [_FOLLOWS, *(_FOLLOWED[unit] for unit in units)]
+    if Role.SLURMDBD in host.roles:  # it reads keys only when it starts; slurmctld keeps what it has to say meanwhile
+        lines.append("systemctl restart slurmdbd")
+    if Role.BACKUP in host.roles:
+        lines.append("systemctl restart slurmctld")
+    if Role.SLURMCTLD in host.roles:
+        lines.append("scontrol reconfigure")
+    # Only now: a script that was cut short before would else look done, with a file in place that no daemon has read.
+    lines += _marks(files) if marked else []
+    return "\n".join([*lines, *_tell(files)]) + "\n"
+
+
+def mark(files: Sequence[File], *, folder: str = FOLDER) -> str:
+    """The script that marks ``files`` as read by the host's daemons; says what the files are. It holds no key."""
+    lines = [*_begun(folder), *_marks(files)]
+    return "\n".join([*lines, *_tell(files)]) + "\n"
+
+
+def _marks(files: Iterable[File]) -> list[str]:
+    return [f"mark {shlex.quote(file.name + READ)} {file.digest}" for file in files]
+
+
+def replaced(host: Host, file: File, *, folder: str = FOLDER) -> str:
+    """The script that places a key in a planned stop and restarts this host's daemons; says what the file is then.
+
+    A slurm.jwks that an earlier rotation left goes: beside it no daemon looks at slurm.key (auth/slurm ``internal.c``).
+    """
+    read = shlex.quote(file.name + READ)
+    # Marked before the file changes: cut short between file and restart, a host would else look done.
+    lines = [*_begun(folder), f"mark {read} begun", *_place(file)]
+    if file.name == "slurm.key":
+        lines.append(f"rm -f slurm.jwks slurm.jwks{READ}")
+    units = dict.fromkeys(unit for role, unit in _UNITS.items() if role in host.roles)
+    lines += [f"systemctl restart {unit}" for unit in units]
+    lines.append(f"mark {read} {file.digest}")
+    return "\n".join([*lines, *_tell([file])]) + "\n"
+
+
+def look(names: Iterable[str], *, folder: str = FOLDER) -> str:
+    """The script that says which of these files a host has: ``slinky-iac: NAME DIGEST READ``. It holds no key."""
+    lines = [f"cd {shlex.quote(folder)}"]
+    for name in names:
+        quoted, read = shlex.quote(name), shlex.quote(name + READ)
+        digest = f'$(sha256sum < {quoted} | cut -d" " -f1)'
+        said = f"$([ -f {read} ] && head -c 64 {read} || echo {NEVER})"  # a pipe in its place would never end
+        lines.append(f'[ -f {quoted} ] && echo "{MARK} {name} {digest} {said}"')
+    return "\n".join([*lines, "true"]) + "\n"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A file as a host has it."""
+
+    digest: str
+    read: bool
+    """Whether a script of ours has let the host's daemons read exactly this file."""
+    cut: bool = False
+    """Whether one has come to this host and this isn't the file that its daemons have read since."""
+
+
+def parse_report(output: str) -> dict[str, Seen]:
+    """Files by name, from what a script said."""
+    words = (line.split() for line in output.splitlines() if line.startswith(MARK))
+    return {line[1]: _seen(*line[2:]) for line in words if len(line) == 4}
+
+
+def _seen(digest: str, read: str) -> Seen:
+    return Seen(digest, read=read == digest, cut=read not in (digest, NEVER))
+
+
+def without_key(said: str, script: str) -> str:
+    """``said`` without what it repeats of a key in ``script``: a shell that is none of ours may quote what it can't read."""
+    texts = re.findall(r"<<'KEY'\n(.*?)\nKEY\n", script, re.DOTALL)
+    pieces = {line[at : at + _PIECE] for text in texts for line in text.split("\n") for at in range(len(line) - _PIECE + 1)}
+    at = [at for at in range(len(said) - _PIECE + 1) if said[at : at + _PIECE] in pieces]
+    hidden = {place for begin in at for place in range(begin, begin + _PIECE)}
+    shown = "".join("\0" if place in hidden else letter for place, letter in enumerate(said))
+    return re.sub("\0+", "(of the key)", shown)
+
+
+def _begun(folder: str) -> list[str]:
+    """How a script begins that changes something: in a folder where nobody but root can come between."""
+    unsafe = "Nothing was changed on this host. Then run this again"
+    return [
+        "set -eu",
+        "umask 077",
+        _FUNCTIONS,
+        f"cd -P -- {shlex.quote(folder)}",
+        f'if ! why=$(trusted .); then echo "$why. {unsafe}" >&2; exit 1; fi',
+    ]
+
+
+def _place(file: File) -> list[str]:
+    text = base64.encodebytes(file.content).decode().rstrip("\n")
+    # Owner as of the key that is there; slurm.conf names SlurmUser, but configless hosts have none.
+    return [f"place {shlex.quote(file.name)} {file.digest} {_reference(file.name)} <<'KEY'", text, "KEY"]
+
+
+def _reference(name: str) -> str:
+    """A file that is there before the first rotation, and whose owner is right."""
+    return shlex.quote("slurm.key" if name in ("slurm.jwks", "jwks.json") else name)
+
+
+def _tell(files: Iterable[File]) -> list[str]:
+    return look([file.name for file in files]).splitlines()[1:]

@@ -1,0 +1,309 @@
+"""The planned stop: how a key is replaced where not every daemon can know two keys at a time. Pure; no key stands here.
+
+Every resource whose pods read the key is deleted, gates first, which drain; then it is made again with the new one. The
+rest of the stack stays: the operator and its CRDs, on which other stacks may live, and the namespace, and in it the volume
+with slurmctld's queue. All pods must be gone before the first comes back: kubelet keeps an immutable Secret for as long as
+one pod of a node has it, and a new pod would get the old key (``watch_based_manager.go``, 1.34).
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.cluster.pulumi_state import SECRET, State, custom, dynamic, type_of
+from slinky_iac.commands.rotation.host_scripts import FOLDER
+from slinky_iac.commands.rotation.model import START, Host, Plan, Step, Turn, staged
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.errors import RotationError
+from slinky_iac.keys.catalogue import SLURM, Key, Role
+
+REMOVE: Final = "remove"
+KEY: Final = "key"
+DAEMONS: Final = "daemons"
+UP: Final = "up"
+MEMBERS: Final = "members"
+OF_HOSTS: Final = frozenset({DAEMONS, MEMBERS})
+PODS: Final = names.DAEMON_PODS
+PODS_S: Final = 600
+"""Longest wait for the last of them to be gone; drained workers end within their terminationGrace."""
+_ORDER: Final = (Role.SLURMDBD, Role.SLURMCTLD, Role.BACKUP, Role.SLURMD, Role.LOGIN)
+"""slurmd and sackd fetch their configuration from slurmctld when they start, so slurmctld has the key before them."""
+
+
+def reason(config: StackConfig, key: Key) -> str | None:
+    """Why this stack's key can't be replaced under running jobs, and what there is instead; None where it can."""
+    if config.keys.source != "imported":
+        return (
+            f"keys.source is {config.keys.source}: only imported keys are replaced step by step under running jobs. `--plan`"
+            " shows the planned stop that others need"
+        )
+    if config.controller.external is None:
+        return (
+            "slurmctld is in Kubernetes: its pod reads one key, and only when it starts. `--plan` shows the planned stop"
+            " that it needs"
+        )
+    if key is SLURM and not config.keys.jwks:
+        return (
+            "keys.jwks is false: slurmd's pods know one key only. Set it to true and run `pulumi up` (this once the pods of"
+            " every NodeSet are replaced, drained), then run this again. Where that can't be, `--plan` shows the planned"
+            " stop"
+        )
+    return None
+
+
+def refuse_unrotatable(config: StackConfig, key: Key) -> None:
+    """Raises :class:`RotationError` for a stack whose key can't be replaced under running jobs, with what it can do."""
+    why = reason(config, key)
+    if why is not None:
+        raise RotationError(f"{why}, and `--stop` carries it out. Nothing was changed")
+
+
+@dataclass(frozen=True)
+class Holder:
+    """A resource in the stack's state that has the key, or reads it; by its URN."""
+
+    urn: str
+    protected: bool = False
+
+
+@dataclass(frozen=True)
+class StopFacts:
+    """What is so now. Keys as fingerprints."""
+
+    config: StackConfig
+    holders: tuple[Holder, ...] = ()
+    """What the key was made with, in the state: the generator, then the Secret."""
+    daemons: tuple[Holder, ...] = ()
+    """Custom resources in the state whose pods read the key when they start, slurmdbd's and slurmctld's first."""
+    blank: bool = False
+    """Whether the state holds nothing at all: there was no `pulumi up` yet."""
+    current: str | None = None
+    """The configuration's key; None unless keys are imported."""
+    next_key: str | None = None
+    confirmed: str | None = None
+    """Name of the hosts' step that is known to be done."""
+    hosts: tuple[Host, ...] = ()
+    stack: str | None = None
+    """The stack's name, where the commands have to name it."""
+    backups: tuple[str, ...] = ()
+    """Hosts of a backup slurmctld, which no configuration names."""
+    folder: str = FOLDER
+    """Slurm's folder on outside hosts."""
+
+
+def holders(state: State, key: Key) -> tuple[Holder, ...]:
+    """The stack's own resources that hold a key. A key that was made outside the stack has none."""
+    kinds = {
+        "random:index/randomPassword:RandomPassword": f"-{key.logical}",
+        SECRET: f"-{key.logical}-secret",
+        dynamic("ExternalKey"): f"-{key.logical}-external",
+    }
+    found = (each for kind, ending in kinds.items() for each in state.of_keys(kind, ending))
+    return tuple(Holder(each.urn, each.protect) for each in found)
+
+
+def daemons(state: State) -> tuple[Holder, ...]:
+    """The custom resources of the cluster; those that all others depend on first."""
+    order = [custom(kind) for kind in ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet")]
+    return tuple(Holder(each.urn) for kind in order for each in state.all(kind))
+
+
+def plan_of(key: Key, facts: StopFacts) -> Plan:
+    """All steps of a planned stop with their commands, and where it stands."""
+    due, steps = _due(key, facts), _steps(key, facts)
+    return Plan(
+        key,
+        staged(steps, steps[0].name if due is None else due),
+        under_way=due is not None,
+        notes=(reason(facts.config, key) or "",),
+        stop=True,
+    )
+
+
+def _due(key: Key, facts: StopFacts) -> str | None:
+    """The step that is due; None where no stop is under way, or nothing can tell, as with Secrets made outside the stack.
+
+    A generated key has no other mark than its lifted protection: with keys.protect off there is none before it is gone."""
+    keys = facts.config.keys
+    if facts.blank or keys.source == "existing":
+        return None
+    if keys.source == "generated" and keys.protect and not all(each.protected for each in facts.holders):
+        return REMOVE
+    before, _ = split_hosts(key, facts)
+    to_hosts = DAEMONS if before and facts.confirmed != DAEMONS else UP
+    if keys.source == "external":
+        return None if facts.holders else to_hosts
+    if facts.next_key is None:
+        return None if facts.holders else UP
+    if facts.next_key != facts.current:
+        return REMOVE if facts.holders or facts.daemons else KEY
+    return to_hosts
+
+
+def unmarked(facts: StopFacts) -> bool:
+    """Whether a removal may have been cut short that left no mark: a generated key without protection, and custom resources
+    of the configuration that aren't in the state."""
+    config = facts.config
+    if config.keys.source != "generated" or config.keys.protect:
+        return False
+    kinds = [type_of(each.urn).rsplit(":", 1)[-1] for each in facts.daemons]
+    wanted = {"Controller": 1, "RestApi": 1, "NodeSet": len(config.nodesets), "LoginSet": len(config.logins)}
+    return any(kinds.count(kind) < number for kind, number in wanted.items())
+
+
+def split_hosts(key: Key, facts: StopFacts) -> tuple[tuple[Host, ...], tuple[Host, ...]]:
+    """Hosts that get the key before `pulumi up`, and those that can only start once it has brought slurmctld back."""
+    inside = facts.config.controller.external is None
+    early = {Role.SLURMDBD} if inside else set(_ORDER)
+    late = set(_ORDER) - early
+    return _with_roles(facts.hosts, early & key.readers), _with_roles(facts.hosts, late & key.readers)
+
+
+def _with_roles(hosts: Iterable[Host], roles: set[Role]) -> tuple[Host, ...]:
+    """The hosts as far as they have one of these roles, in the order in which they start."""
+    found = [
+        Host(host.name, kept) for host in hosts if (kept := tuple(role for role in _ORDER if role in {*host.roles} & roles))
+    ]
+    return tuple(sorted(found, key=lambda host: _ORDER.index(host.roles[0])))
+
+
+def _steps(key: Key, facts: StopFacts) -> tuple[Step, ...]:
+    config = facts.config
+    source = config.keys.source
+    before, after = split_hosts(key, facts)
+    file = f"{key.name}.key.new"
+    own = _own(facts)
+    steps: list[Step] = []
+    held = "what stands for the key in the state" if source == "external" else "the key's Secret"
+    if source == "imported":
+        steps.append(
+            Step(
+                START,
+                Turn.OURS,
+                f"make the new key: secret {key.next} of this stack",
+                "nothing uses it before everything else is stopped",
+                commands=(
+                    f"python -m slinky_iac keys generate {key.name} --out {file}",
+                    _line(f"base64 -w0 {file} | pulumi config set --secret {key.next}", own),
+                    f"rm {file}",
+                ),
+            )
+        )
+    steps.append(
+        Step(
+            REMOVE,
+            Turn.OURS,
+            f"remove {held} and all whose pods read it: NodeSets are drained first, by their gates. Then wait until no pod"
+            " is left",
+            f"{_of_store(config, key)}{_kept(config)}. At drain.deadline with jobs still running it stops, with their"
+            " nodes drained: run it again to go on waiting" + ("; sessions on login pods end" if config.logins else ""),
+            commands=_removal(facts, own),
+        )
+    )
+    if source == "imported":
+        adopt = " | ".join(_lines([f"pulumi config get {key.next}", f"pulumi config set --secret {key.config}"], own))
+        steps.append(
+            Step(KEY, Turn.OURS, f"{key.config} is the new key", "nothing runs with the old one", commands=(adopt,))
+        )
+    elif source == "existing":
+        title = f"replace the Secret {config.cluster.namespace}/{config.secret_of(key).name}, under its name"
+        steps.append(Step(KEY, Turn.PERSON, title, "this stack doesn't make it"))
+    if before:
+        steps.append(
+            Step(
+                DAEMONS,
+                Turn.HOSTS,
+                "the new key, then a restart of each host's daemons, in this order",
+                "jobs on metal hosts go on, where slurmctld has these hosts back within SlurmdTimeout",
+                hosts=before,
+                commands=_scripts(key, before, facts),
+            )
+        )
+    start = [*([f"pulumi config rm {key.next}"] if source == "imported" else []), "pulumi up"]
+    steps.append(
+        Step(
+            UP,
+            Turn.OURS,
+            "`pulumi up`: everything that was removed is made again" + (", with a new key" if source == "generated" else ""),
+            "pods begin with the new key, all alike",
+            commands=_lines(start, own),
+        )
+    )
+    if after:
+        steps.append(
+            Step(
+                MEMBERS,
+                Turn.HOSTS,
+                "the new key, then a restart of each host's daemons",
+                "they fetch their configuration from slurmctld, so not before it is back. slurmctld gives up jobs on metal"
+                " hosts that don't answer within SlurmdTimeout (300 s by default)",
+                hosts=after,
+                commands=_scripts(key, after, facts),
+            )
+        )
+    return tuple(steps)
+
+
+def _of_store(config: StackConfig, key: Key) -> str:
+    if config.keys.source != "external":
+        return ""
+    return f"the Secret {config.cluster.namespace}/{config.secret_of(key).name} has the new key already, from its source. "
+
+
+def _kept(config: StackConfig) -> str:
+    if config.controller.external is not None:
+        return "slurmctld is outside, and pending jobs wait there"
+    if config.controller.persistence.enabled:
+        return "pending jobs wait in slurmctld's volume, which stays"
+    return "the queue is lost, since controller.persistence is off"
+
+
+def first_removed(facts: StopFacts) -> tuple[Holder, ...]:
+    """What is removed with all that was made after it."""
+    return facts.holders[:1] or facts.daemons[:2]
+
+
+def _removal(facts: StopFacts, own: Sequence[str]) -> tuple[str, ...]:
+    wanted = first_removed(facts)
+    protected = [shlex.quote(each.urn) for each in facts.holders if each.protected]
+    lines = [" ".join(["pulumi state unprotect", *protected])] if protected else []
+    if wanted:
+        targets = " ".join(f"--target {shlex.quote(each.urn)}" for each in wanted)
+        lines.append(f"pulumi destroy {targets} --target-dependents")
+    return (*_lines(lines, own), shlex.join(awaiting(facts.config)))
+
+
+def kubectl(config: StackConfig) -> list[str]:
+    """How a kubectl command for the stack's Kubernetes begins."""
+    access = config.kubernetes
+    way = ["--kubeconfig", access.kubeconfig] if access.kubeconfig else []
+    return ["kubectl", *way, *(["--context", access.context] if access.context else [])]
+
+
+def awaiting(config: StackConfig) -> list[str]:
+    """The command that waits until no pod of the cluster is left; it ends at once where there is none."""
+    wait = ["wait", "--namespace", config.cluster.namespace, "--for=delete", "pod", "--selector", PODS]
+    return [*kubectl(config), *wait, f"--timeout={PODS_S}s"]
+
+
+def _scripts(key: Key, hosts: Iterable[Host], facts: StopFacts) -> tuple[str, ...]:
+    own = [*_own(facts), *(f"--backup {shlex.quote(host)}" for host in facts.backups)]
+    own += [f"--folder {shlex.quote(facts.folder)}"] if facts.folder != FOLDER else []
+    words = _line(f"python -m slinky_iac keys rotate {key.name}", own)
+    return tuple(f"{words} --script {host.name} | ssh root@{host.name} sh -s" for host in hosts)
+
+
+def _own(facts: StopFacts) -> list[str]:
+    return [f"--stack {shlex.quote(facts.stack)}"] if facts.stack else []
+
+
+def _lines(lines: Iterable[str], own: Sequence[str]) -> tuple[str, ...]:
+    return tuple(_line(line, own) for line in lines)
+
+
+def _line(line: str, own: Sequence[str]) -> str:
+    return " ".join([line, *own])

@@ -1,0 +1,260 @@
+"""How the RSA key of this stack's tokens is replaced. The plan is pure; keys stand in it by their names (kid) only.
+
+slurmctld and slurmdbd take tokens of every key in jwks.json (auth/jwt ``auth_jwt.c``). So they learn the new key first, then
+gates and commands sign with it, then the old one goes: at no moment is a token of this stack refused. Jobs and the operator
+have no part in it. Who takes which key is told by tokens, so nobody has to say that a step is done.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from hashlib import sha256
+from itertools import combinations
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.commands.rotation.driver import KeyRotation
+from slinky_iac.commands.rotation.host_scripts import File
+from slinky_iac.commands.rotation.model import BOTH, START, Host, Plan, Step, TokenVerdicts, Turn, readers, staged, start
+from slinky_iac.commands.rotation.snapshot import Snapshot
+from slinky_iac.config.values import Values
+from slinky_iac.errors import RotationError
+from slinky_iac.keys.catalogue import TOKENS, Role
+from slinky_iac.keys.jwks import SetDifference, difference, kids, public_set
+from slinky_iac.keys.rsa import parse
+
+PUBLISH: Final = "publish"
+LEARN: Final = "learn"
+SIGN: Final = "sign"
+FORGET: Final = "forget"
+END: Final = "end"
+FOLLOW_S: Final = 300
+"""Longest wait for daemons: in Kubernetes kubelet brings the set within 90 s, then the operator's sidecar reconfigures."""
+
+
+@dataclass(frozen=True)
+class TokenFacts(TokenVerdicts):
+    """What is so now. All keys by their kid."""
+
+    current: str
+    """``tokenKey`` of the configuration."""
+    next_key: str | None
+    previous: str | None
+    published: frozenset[str]
+    """Keys in the cluster's ConfigMap; none where there is none, or where it can't be read."""
+    signing: str | None
+    """The key in the cluster's Secret, which gates and commands sign with; None: no Secret."""
+    slurmctld: Mapping[str, bool | None] = field(default_factory=dict)
+    """Whether slurmctld takes a token made with the key; None: it couldn't be asked."""
+    slurmdbd: Mapping[str, bool | None] | None = field(default_factory=dict)
+    """The same of slurmdbd; None where the cluster has none."""
+    outside: frozenset[Role] = BOTH
+    """Which of the two are outside Kubernetes; those inside follow the ConfigMap."""
+    hosts: tuple[Host, ...] = ()
+    set_differs: str = ""
+    """How the cluster's ConfigMap differs from the file that the configuration's keys make; empty where it is that file, or
+    where there is none."""
+    foreign: tuple[str, ...] = ()
+    """Keys in it that aren't the configuration's."""
+
+
+def plan_of(facts: TokenFacts) -> Plan:
+    """The plan, and where it stands."""
+    due = _due(facts)
+    return Plan(TOKENS, staged(_steps(facts), due), under_way=due != START, notes=_notes(facts))
+
+
+def _steps(facts: TokenFacts) -> tuple[Step, ...]:
+    hosts = readers(TOKENS, facts.hosts)
+    turn = Turn.HOSTS if hosts else Turn.OURS
+    reload = "slurmdbd's restart and slurmctld's `scontrol reconfigure`" if hosts else "kubelet and the operator bring it"
+    return (
+        start(TOKENS),
+        Step(
+            PUBLISH,
+            Turn.OURS,
+            "`pulumi up`: the public set (jwks.json) has the old key and the new one",
+            "gates and commands sign with the old",
+        ),
+        Step(
+            LEARN,
+            turn,
+            f"jwks.json with both keys, then {reload}",
+            "from here tokens of either are taken; seen from tokens, before anything signs with the new",
+            hosts=hosts,
+        ),
+        Step(
+            SIGN,
+            Turn.OURS,
+            "tokenKey is the new key, tokenKeyPrevious the old one; `pulumi up`: the Secret has the new key",
+            "gates and commands that start sign with the new, those that run go on with the old",
+        ),
+        Step(
+            FORGET,
+            turn,
+            f"jwks.json with the new key alone, then {reload}",
+            "from here the old key is refused; a gate that still runs with it reads the Secret anew and asks again",
+            hosts=hosts,
+        ),
+        Step(
+            END, Turn.OURS, "tokenKeyPrevious goes; `pulumi up`: the public set has the new key alone", "nothing has the old"
+        ),
+    )
+
+
+def _due(facts: TokenFacts) -> str:
+    if facts.next_key is not None:
+        return _due_before_the_change(facts, facts.next_key)
+    if facts.signing is None:
+        return START  # no Secret: a stack before its first `pulumi up`
+    if facts.signing != facts.current:
+        return SIGN
+    if facts.previous is not None:
+        return END if facts.refused(facts.previous, facts.outside) else FORGET
+    return START if facts.published == {facts.current} else END
+
+
+def _due_before_the_change(facts: TokenFacts, next_key: str) -> str:
+    if facts.previous is not None or next_key == facts.current:
+        return SIGN  # cut short between two of its settings
+    if not {facts.current, next_key} <= facts.published:
+        return PUBLISH
+    return SIGN if facts.taken(next_key) else LEARN
+
+
+def _notes(facts: TokenFacts) -> tuple[str, ...]:
+    """Who takes which key, and whether the public set has others."""
+    foreign = [f"the ConfigMap with the public set {facts.set_differs}"] if facts.foreign else []
+    return (*foreign, *facts.verdict_notes(facts.next_key, facts.previous))
+
+
+def facts_of(snapshot: Snapshot) -> TokenFacts:
+    """What is so now. Each key that is set is tried on both daemons."""
+    keys, config = snapshot.keys, snapshot.config
+    outside = {Role.SLURMCTLD: config.controller.external, Role.SLURMDBD: config.accounting.external}
+    published, differs = _published(snapshot)
+    slurmctld, slurmdbd = snapshot.verdicts({key.kid: key for key in keys.rsa.values()})
+    return TokenFacts(
+        current=keys.rsa[TOKENS.config].kid,
+        next_key=keys.kid(TOKENS.next),
+        previous=keys.kid(TOKENS.previous),
+        published=published,
+        signing=held_kid(snapshot),
+        slurmctld=slurmctld,
+        slurmdbd=slurmdbd,
+        outside=frozenset(role for role, host in outside.items() if host is not None),
+        hosts=snapshot.hosts,
+        set_differs="" if differs is None else differs.words,
+        foreign=() if differs is None else differs.foreign,
+    )
+
+
+def held_kid(snapshot: Snapshot) -> str | None:
+    """Name of the key that gates sign with; None where there is no Secret with one."""
+    place, raw = snapshot.config.secret_of(TOKENS), snapshot.held(TOKENS)
+    if raw is None:
+        return None
+    own = (key.kid for key in snapshot.keys.rsa.values() if key.pem == raw)  # to check a key takes a tenth of a second
+    return next(own, None) or parse(f"Secret {place.name}: {place.entry}", raw).kid
+
+
+def _published(snapshot: Snapshot) -> tuple[frozenset[str], SetDifference | None]:
+    """The keys in the ConfigMap, and how it differs from what the configuration's keys make."""
+    data = snapshot.cluster.config_map(names.token_key_set(snapshot.config.cluster.resource_name))
+    if data is None:
+        return frozenset(), None
+    document = data.get(names.JWKS_FILE, "").encode()
+    differs = difference(document, public_set(snapshot.keys.rsa.values()))
+    return (kids(document) if differs is None or differs.readable else frozenset()), differs
+
+
+@dataclass(frozen=True)
+class SetOnHost:
+    """jwks.json of one host outside Kubernetes, as its hash tells."""
+
+    host: str
+    ours: bool | None
+    """Whether it is the file that the configuration's keys make; None where there is no file."""
+    part: bool = False
+    """Whether it is the file of some of these keys, as in the middle of a rotation."""
+
+
+def sets_on_hosts(snapshot: Snapshot) -> tuple[SetOnHost, ...]:
+    """What slurmctld's and slurmdbd's hosts have as jwks.json; none without a way to them, or with both in Kubernetes."""
+    keys = snapshot.keys.rsa.values()
+    whole = sha256(public_set(keys)).hexdigest()
+    chosen = (some for size in range(1, len(keys)) for some in combinations(keys, size))
+    parts = {sha256(public_set(some)).hexdigest() for some in chosen}
+    found = snapshot.host_files(readers(TOKENS, snapshot.hosts), names.JWKS_FILE)
+    sets = ((host, files.get(names.JWKS_FILE)) for host, files in found.items())
+    return tuple(
+        SetOnHost(host, None if seen is None else seen.digest == whole, seen is not None and seen.digest in parts)
+        for host, seen in sets
+    )
+
+
+class TokenRotation(KeyRotation):
+    """Replaces the key of this stack's tokens. Tokens tell who has read which set, so no step needs a confirmation."""
+
+    def refuse(self, values: Values, *, start: bool | None) -> None:  # noqa: ARG002
+        """Raises for a stack whose tokens the JWT key signs, or that lacks its key."""
+        if values.config.keys.tokens != names.RS256:
+            raise RotationError(
+                f"keys.tokens is {values.config.keys.tokens}: no RSA key signs this stack's tokens, so there is none to"
+                " replace (docs/token-keys.md says how to change over). `keys rotate jwt` replaces the JWT key. Nothing was"
+                " changed"
+            )
+        if TOKENS.config not in values.keys.rsa:
+            raise RotationError(
+                "tokenKey isn't set: `python -m slinky_iac keys import tokens --file token.pem` sets it. Nothing was changed"
+            )
+
+    def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:  # noqa: ARG002
+        return plan_of(facts_of(snapshot))
+
+    def check_start(self, snapshot: Snapshot) -> None:
+        facts = facts_of(snapshot)
+        if not facts.taken(facts.current):
+            raise RotationError(
+                f"the token key in use isn't certainly taken: {'; '.join(_notes(facts))}. `python -m slinky_iac preflight`"
+                " says what daemons lack; mend that first. Nothing was changed"
+            )
+        self.context.engine.settled()
+
+    def act(self, snapshot: Snapshot, step: str) -> None:
+        engine = self.context.engine
+        if step in (LEARN, FORGET):
+            self._await_daemons(snapshot, step)
+            return
+        if step == SIGN:
+            self.context.promote_next(TOKENS, snapshot.keys)
+        elif step == END and TOKENS.previous in snapshot.keys.rsa:
+            engine.remove(TOKENS.previous)
+        engine.update_keys(self.context.say, replaces=False)
+
+    def files(self, snapshot: Snapshot, step: str) -> list[File]:
+        """jwks.json: of the new key alone at the end, of all before."""
+        found = snapshot.keys.rsa
+        wanted = [found[TOKENS.config]] if step == FORGET else found.values()
+        return [File(names.JWKS_FILE, public_set(wanted))]
+
+    def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
+        files = self.files(snapshot, step.name)
+        advice = (
+            "Tokens signed with the key in use are taken all the same, since both sets have it: mend the host and run"
+            " this again"
+        )
+        self.context.place(step.hosts, lambda host: self.host_script(host, files), files, advice=advice)
+        self._await_daemons(snapshot, step.name)
+
+    def _await_daemons(self, snapshot: Snapshot, step: str) -> None:
+        self.await_done(
+            snapshot,
+            step,
+            FOLLOW_S,
+            lambda why: (
+                f"after {FOLLOW_S} s {why}. Outside, slurm.conf and slurmdbd.conf must name the file (`python -m"
+                " slinky_iac preflight` shows it); gates sign with a key that is taken. Run this again"
+            ),
+        )

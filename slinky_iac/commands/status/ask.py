@@ -1,0 +1,241 @@
+"""The shell of a status: `pulumi`, Kubernetes, slurmrestd, each question on its own. Nothing is written anywhere."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
+from typing import Any, Final, TypeVar
+
+from slinky_iac import names
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.commands import stack_config
+from slinky_iac.commands.status.build import status
+from slinky_iac.commands.status.facts import OPERATOR, Facts, facts
+from slinky_iac.commands.status.key_places import KeyPlace, public_kids
+from slinky_iac.commands.status.model import Answer, Status
+from slinky_iac.commands.status.seen import NOT_ASKED, Configured, Seen, SeenKey, SeenNodeSet
+from slinky_iac.config.fields import address_of
+from slinky_iac.config.values import settings_of
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
+from slinky_iac.fence import fence_faults
+from slinky_iac.keys.catalogue import NEXT_SUFFIX, ROTATING, TOKENS
+from slinky_iac.keys.jwks import of_slurm_jwks
+from slinky_iac.keys.raw import fingerprint
+from slinky_iac.kube.resources import Secret
+from slinky_iac.slurmrest.controller import Pings
+from slinky_iac.slurmrest.lists import NodesAnswer
+
+BUDGET_S: Final = 10.0
+"""Longest wait for any one question: whoever asks for a status waits for it."""
+SLURMRESTD_S: Final = 25.0
+"""The same for slurmrestd's ping: it waits for a slurmctld that hangs, MessageTimeout long (10 s), before it says so. Given
+up earlier, slurmrestd would be taken for the one that is down."""
+SLURMCTLD_S: Final = 15.0
+"""The same for a question that slurmctld itself answers: enough for slurmrestd to say that it doesn't, once."""
+CONNECT_S: Final = 3.0
+ENTRIES: Final = 10
+"""Entries of the stack's history that are looked through for an update."""
+CHANGED: Final = "changed at its source: daemons have the one from before. `pulumi preview` says what to do"
+Found = TypeVar("Found")
+
+
+def look(stack: str | None) -> Status:
+    """Ask everything once. Raises :class:`StateError` where the stack's state can't be read; nothing else is an error."""
+    with ThreadPoolExecutor(2) as pool:
+        history = pool.submit(lambda: ask(lambda: pulumi_state.history(stack, ENTRIES)))
+        configured = pool.submit(lambda: ask(lambda: _configured(stack)))
+        found = facts(stack or "", pulumi_state.export(stack))
+        seen = Seen(now=0)
+        if found.reach is not None:
+            with connected(found.reach, budget_s=BUDGET_S) as session:
+                seen = _cluster(session, found, seen)
+        if found.resources:
+            seen = replace(seen, configured=configured.result())
+        if found.reach is not None and seen.configured.known:
+            seen = replace(seen, users_slurmrestd=_users_slurmrestd(seen.users_url))
+    return status(found, replace(seen, now=int(time.time()), history=history.result()))
+
+
+def ask(question: Callable[[], Found]) -> Answer[Found]:
+    """The answer with its time, or the trouble in one sentence."""
+    started = time.monotonic()
+    try:
+        value = question()
+    except (SlinkyError, ValueError) as error:
+        return Answer(ms=_ms(started), trouble=str(error) or type(error).__name__)
+    return Answer(value, _ms(started))
+
+
+def _ms(started: float) -> int:
+    return round((time.monotonic() - started) * 1000)
+
+
+def _closed(why: str) -> Answer[Found]:
+    return Answer(trouble=f"{NOT_ASKED}{why}")
+
+
+def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
+    """``seen`` with what Kubernetes and Slurm answer."""
+    kube = ask(partial(_release, session))
+    if kube.known:
+        kube = ask(partial(_release, session))  # again: the first has read a kubeconfig and shaken hands
+    if not kube.known:
+        return _kube_closed(found, replace(seen, kube=kube), "the Kubernetes API server doesn't answer")
+    asked = replace(
+        seen,
+        kube=kube,
+        nodesets={name: ask(partial(_nodeset, session, gate)) for name, gate in found.gates.items()},
+        operator=_operator(session, found),
+        fence=_fence(session, found),
+        keys={place.name: ask(partial(_key, session, place)) for place in found.keys},
+    )
+    return _slurm(session, found, asked)
+
+
+def _kube_closed(found: Facts, seen: Seen, why: str) -> Seen:
+    closed = replace(
+        seen,
+        slurmrestd=_closed(why),
+        token=_closed(why),
+        operator=_closed(why),
+        fence=_closed(why),
+        nodesets={name: _closed(why) for name in found.gates},
+        keys={place.name: _closed(why) for place in found.keys},
+    )
+    return _slurmctld_closed(closed, why)
+
+
+def _slurmctld_closed(seen: Seen, why: str) -> Seen:
+    return replace(seen, served=_closed(why), nodes=_closed(why), jobs=_closed(why), slurmdbd=_closed(why))
+
+
+def _release(session: Connection) -> str:
+    return session.kube.release()
+
+
+def _version(session: Connection) -> str:
+    return session.slurm.version(budget_s=SLURMRESTD_S)
+
+
+def _slurm(session: Connection, found: Facts, seen: Seen) -> Seen:
+    version = ask(partial(_version, session))
+    if not version.known:
+        why = "slurmrestd doesn't answer"
+        silent: Answer[Pings] = Answer(ms=version.ms, trouble=version.trouble)
+        return _slurmctld_closed(replace(seen, slurmrestd=silent, token=_closed(why)), why)
+    slurm = session.slurm
+    pings = ask(lambda: slurm.ping(budget_s=SLURMRESTD_S))
+    token = ask(lambda: slurm.diag(budget_s=SLURMCTLD_S))
+    asked = replace(seen, slurmrestd=pings, token=token)
+    if not token.known:
+        return _slurmctld_closed(asked, "slurmctld gives no answer to our token")
+    return replace(
+        asked,
+        # A ping for each version: where slurmctld hangs, each would wait for it.
+        served=ask(slurm.served),
+        nodes=ask(partial(_nodes, session)),
+        jobs=ask(slurm.jobs),
+        slurmdbd=ask(slurm.clusters) if found.has_slurmdbd else _closed("the stack has no accounting"),
+    )
+
+
+def _nodes(session: Connection) -> NodesAnswer:
+    found = session.slurm.nodes(allow_none=True)
+    assert found is not None, "unchanged is an answer only to who has said since when"
+    return found
+
+
+def _nodeset(session: Connection, settings: GateSettings) -> SeenNodeSet:
+    state = session.nodeset(settings.resource)
+    return SeenNodeSet(state, () if state is None else session.kube.pods_of(settings.reach.namespace, state))
+
+
+def _operator(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:
+    if not found.operator_namespace:
+        return _closed("another stack deploys the operator")
+    return ask(lambda: session.kube.deployment_images(found.operator_namespace, OPERATOR))
+
+
+def _fence(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:
+    if not found.fence:
+        return _closed("the stack has none")
+    return ask(lambda: fence_faults(session.kube, found.fence))
+
+
+def _key(session: Connection, place: KeyPlace) -> SeenKey:
+    try:
+        secret = session.kube.secret(place.namespace, place.secret)
+    except KubeNotFound:
+        return SeenKey("", None)
+    raw = secret.data.get(place.entry)
+    if raw is None:
+        return SeenKey("", None)
+    if place.name == TOKENS.label:
+        return _token_key(session, place, raw, secret.written(place.entry))
+    if place.record is not None:
+        return _external(secret, place, raw, place.record)
+    own = fingerprint(raw)
+    others = _of_pods(session, place) if place.beside else []
+    others += [secret.data[each] for each in (place.entry + NEXT_SUFFIX,) if each in secret.data]
+    prints = (fingerprint(other) for other in others)
+    return SeenKey(own, secret.created, tuple(sorted({each for each in prints if each != own})))
+
+
+def _external(secret: Secret, place: KeyPlace, raw: bytes, record: Mapping[str, Any]) -> SeenKey:
+    """A key of others: whether it is the one that this stack's daemons began with."""
+    from slinky_iac.external_keys import is_recorded  # noqa: PLC0415 - brings the Pulumi SDK along
+
+    since = secret.written(place.entry) or secret.created
+    text = "" if is_recorded(raw, record) else CHANGED
+    return SeenKey(fingerprint(raw), since, text=text)
+
+
+def _of_pods(session: Connection, place: KeyPlace) -> list[bytes]:
+    """The keys in slurm.jwks, as slurmd's pods have it."""
+    try:
+        document = session.kube.secret_entry(place.namespace, place.beside, names.SLURM_JWKS_FILE)
+    except KubeNotFound:
+        return []
+    return of_slurm_jwks(document)
+
+
+def _token_key(session: Connection, place: KeyPlace, raw: bytes, written: int | None) -> SeenKey:
+    from slinky_iac.keys.rsa import parse  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
+
+    own = parse(f"Secret {place.namespace}/{place.secret}: {place.entry}", raw).kid
+    try:
+        document = session.kube.config_map_data(place.namespace, place.beside).get(names.JWKS_FILE, "")
+    except KubeNotFound:
+        document = ""
+    public = public_kids(document)
+    lacks = "" if own in public else f"ConfigMap {place.namespace}/{place.beside} has not its public half"
+    return SeenKey(f"kid {own}", written, tuple(f"kid {kid}" for kid in sorted(public - {own})), lacks)
+
+
+def _configured(stack: str | None) -> Configured:
+    own, _ = stack_config.texts(stack)
+    marks = frozenset(own) & {name for key in ROTATING for name in key.rotation_secrets}
+    try:
+        return Configured(marks, settings_of(own))
+    except ConfigError as error:
+        return Configured(marks, fault=str(error))
+
+
+def _users_slurmrestd(url: str) -> Answer[str]:
+    """Whether the slurmrestd for users takes a connection from here. Its tokens are its users' matter."""
+    host, port = address_of(url)
+    if not host:
+        return _closed("the stack has none")
+    started = time.monotonic()
+    try:
+        socket.create_connection((host, port), timeout=CONNECT_S).close()
+    except (OSError, UnicodeError) as error:
+        why = (getattr(error, "strerror", None) or type(error).__name__).lower()
+        return Answer(ms=_ms(started), trouble=f"takes no connection from here: {why}")
+    return Answer("takes connections from here", _ms(started))

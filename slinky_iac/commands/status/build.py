@@ -1,0 +1,202 @@
+"""From a stack's state and one look to the screen. Pure: what wasn't answered stays unknown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.commands.status.facts import Facts
+from slinky_iac.commands.status.history import last_up
+from slinky_iac.commands.status.key_changes import key_changes
+from slinky_iac.commands.status.key_places import KeyPlace
+from slinky_iac.commands.status.model import Answer, Endpoint, Fence, Key, Reachable, Status, Version
+from slinky_iac.commands.status.nodes import drains, groups
+from slinky_iac.commands.status.seen import NOT_ASKED, Seen
+from slinky_iac.keys.catalogue import JWT, TOKENS
+from slinky_iac.releases import of_protocol
+
+UNKNOWN: Final = "unknown"
+_OUTSIDE: Final = "made outside this stack: as the Secret has it now"
+
+
+def status(found: Facts, seen: Seen) -> Status:
+    """The screen."""
+    return Status(
+        taken_at=seen.now,
+        stack=found.stack,
+        cluster=found.cluster,
+        holds=found.resources,
+        endpoints=tuple(_endpoints(found, seen)),
+        versions=tuple(_versions(found, seen)),
+        groups=groups(found, seen),
+        drains=drains(found, seen) if found.reach is not None else (),
+        keys=tuple(_aged(replace(_key(place, seen), signs=_signs(place, found, seen)), seen) for place in found.keys),
+        last=last_up(seen.history.value) if seen.history.value is not None else None,
+        unknown=seen.troubles(),
+        key_changes=key_changes(found, seen),
+        fence=_fence(found, seen) if found.reach is not None else None,
+    )
+
+
+def _fence(found: Facts, seen: Seen) -> Fence:
+    if not found.fence:
+        return Fence("off")
+    if seen.fence.value is None:
+        return Fence("unknown")
+    return Fence("broken" if seen.fence.value else "stands", seen.fence.value)
+
+
+def _endpoints(found: Facts, seen: Seen) -> Iterable[Endpoint]:
+    if found.reach is None:
+        return
+    reach, kube = found.reach, seen.kube
+    yield Endpoint(
+        "Kubernetes API", reach.context or "current context", _state(kube), _ms(kube), _said(kube, kube.value or "")
+    )
+    proxy = f"{reach.namespace}/{reach.restapi_service} (service proxy)"
+    rest = seen.slurmrestd
+    newest, *older = seen.served.value or ("",)
+    served = f"REST {', '.join((newest, *(each.removeprefix('v0.0') for each in older)))}" if newest else ""
+    yield Endpoint("slurmrestd", reach.url or proxy, _state(rest), _ms(rest), _said(rest, served))
+    if found.has_slurmctld:
+        yield from _slurmctld(found, seen)
+    if found.has_slurmdbd:
+        yield _slurmdbd(found, seen)
+    if seen.users_url:
+        users = seen.users_slurmrestd
+        yield Endpoint("slurmrestd for users", seen.users_url, _state(users), _ms(users), _said(users, users.value or ""))
+
+
+def _state(answer: Answer[object]) -> Reachable:
+    if answer.known:
+        return "up"
+    return "unknown" if answer.trouble.startswith(NOT_ASKED) else "down"
+
+
+def _ms(answer: Answer[object]) -> int | None:
+    return answer.ms if answer.known else None
+
+
+def _said(answer: Answer[object], text: str) -> str:
+    return text if answer.known else answer.trouble
+
+
+def _slurmctld(found: Facts, seen: Seen) -> Iterable[Endpoint]:
+    where = found.slurmctld or "in Kubernetes"
+    pings = seen.slurmrestd.value.pings if seen.slurmrestd.value is not None else ()
+    if not pings:
+        yield Endpoint("slurmctld", where, "unknown", text="slurmrestd, which knows, doesn't answer")
+    for ping in pings:
+        name = "slurmctld" if ping.primary or len(pings) == 1 else "slurmctld (backup)"
+        place = f"{ping.hostname} ({where})" if ping.primary else ping.hostname
+        if ping.responding:
+            text = "takes our token" if seen.token.known else "answers slurmrestd"
+            yield Endpoint(name, place, "up", _ms(seen.token), text)
+        elif seen.token.known:  # a slurmctld took the token, so this one is really silent
+            yield Endpoint(name, place, "down", text="doesn't answer slurmrestd")
+        else:
+            yield Endpoint(name, place, "down", text=seen.token.trouble)
+
+
+def _slurmdbd(found: Facts, seen: Seen) -> Endpoint:
+    where, answer = found.slurmdbd or "in Kubernetes", seen.slurmdbd
+    if answer.value is None:
+        return Endpoint("slurmdbd", where, _state(answer), text=answer.trouble)
+    here = [each for each in answer.value if each.name == found.cluster]
+    if not here:
+        text = f"doesn't know the cluster {found.cluster}"
+    elif not here[0].controller.host:
+        text = f"answers, but no slurmctld of {found.cluster} is registered with it"
+    else:
+        text = f"has slurmctld at {here[0].controller.host}:{here[0].controller.port}"
+    return Endpoint("slurmdbd", where, "up", answer.ms, text)
+
+
+def _versions(found: Facts, seen: Seen) -> Iterable[Version]:
+    if found.reach is None:
+        return
+    yield _operator(found, seen)
+    yield Version("slurmrestd", seen.slurmrestd.value.meta.slurm.release if seen.slurmrestd.value is not None else UNKNOWN)
+    if found.has_slurmctld:
+        yield _slurmctld_version(found, seen)
+    if found.has_slurmdbd:
+        yield Version("slurmdbd", UNKNOWN, "REST doesn't tell: `slurmdbd -V` on its host")
+    nodes = seen.nodes.value.nodes if seen.nodes.value is not None else ()
+    released = Counter(node.version or UNKNOWN for node in nodes)
+    for release, count in sorted(released.items(), reverse=True):
+        yield Version("slurmd", release, f"on {count} node{'s' if count > 1 else ''}")
+    if seen.nodes.value is None:
+        yield Version("slurmd", UNKNOWN)
+
+
+def _operator(found: Facts, seen: Seen) -> Version:
+    if not seen.operator.value:
+        why = seen.operator.trouble.removeprefix(NOT_ASKED) if seen.operator.trouble.startswith(NOT_ASKED) else "not asked"
+        return Version("slurm-operator", UNKNOWN, f"the stack is written for {found.operator or UNKNOWN}; {why}")
+    tag = seen.operator.value[0].rpartition(":")[2]
+    same = tag.removeprefix("v") == found.operator
+    return Version("slurm-operator", tag, "" if same else f"but the stack is written for {found.operator or UNKNOWN}")
+
+
+def _slurmctld_version(found: Facts, seen: Seen) -> Version:
+    clusters = seen.slurmdbd.value or ()
+    protocol = next((each.rpc_version for each in clusters if each.name == found.cluster and each.controller.host), 0)
+    if release := of_protocol(protocol):
+        return Version("slurmctld", release, f"by the protocol that slurmdbd knows of it ({protocol})")
+    return Version("slurmctld", UNKNOWN, "`scontrol show config | grep VERSION` on its host")
+
+
+def _key(place: KeyPlace, seen: Seen) -> Key:
+    where = f"{place.namespace}/{place.secret}"
+    answer = seen.keys.get(place.name)
+    known = place.fingerprint if place.fingerprint.startswith("SHA256:") else ""
+    if answer is None or answer.value is None:
+        text = "the Secret could not be read" if answer is not None else ""
+        return Key(place.name, where, known or _only(place), place.made, "unknown", text)
+    live = answer.value
+    made = live.made if live.made is not None else place.made
+    if not live.fingerprint:
+        return Key(place.name, where, known or _only(place), place.made, "differs", f"there is no Secret with {place.entry}")
+    if place.name == TOKENS.label:
+        agrees = live.fingerprint.removeprefix("kid ") in place.public
+        text = live.text or ("" if agrees else "the stack has published another")
+        return Key(place.name, where, live.fingerprint, made, "differs" if text else "same", text)
+    if not known:
+        if place.record is None:
+            return Key(place.name, where, live.fingerprint, made, "unknown", _OUTSIDE)
+        known = "" if live.text else live.fingerprint  # the state knows it again
+    if live.fingerprint == known:
+        return Key(place.name, where, known, made, "same")
+    text = live.text or f"the Secret holds {live.fingerprint}"
+    return Key(place.name, where, known or live.fingerprint, made, "differs", text)
+
+
+def _aged(key: Key, seen: Seen) -> Key:
+    """The key, with a word where it is older than keys.maxAge."""
+    configured = seen.configured.value
+    most = configured.config.keys.max_age if configured is not None and configured.config is not None else None
+    if most is None or key.made is None or seen.now - key.made <= most:
+        return key
+    old = f"older than keys.maxAge ({most // 86400} d): docs/keys.md says how it is replaced"
+    return replace(key, text="; ".join(filter(None, [key.text, old])))
+
+
+def _only(place: KeyPlace) -> str:
+    """The token key by what is public, where that names one; while it is being replaced two are, and nobody tells which."""
+    return f"kid {min(place.public)}" if len(place.public) == 1 else UNKNOWN
+
+
+def _signs(place: KeyPlace, found: Facts, seen: Seen) -> tuple[str, ...]:
+    """Whose tokens a key signs. The operator's are always the JWT key's."""
+    configured = seen.configured.value
+    config = None if configured is None else configured.config
+    signing = found.signing
+    if not signing and config is not None:  # a stack without a gate: its commands go by the configuration
+        signing = TOKENS.label if config.keys.tokens == names.RS256 else JWT.label
+    own = ("this stack",) if place.name == signing else ()
+    if place.name == JWT.label:
+        return ("operator", *own)
+    return own or (("unknown",) if place.name == TOKENS.label and not signing else ())

@@ -1,0 +1,37 @@
+"""`python -m slinky_iac status`: arguments and words."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import sys
+
+from slinky_iac.commands.output import PARTLY_UNKNOWN, seen_width, wants_colour
+from slinky_iac.commands.status import ask
+from slinky_iac.commands.status.render import WIDTH, as_json, screen
+
+HELP = "one screen: endpoints, versions, nodes, drains and whose they are, keys' fingerprints, the last `up`"
+CODES = (
+    "exit codes: 0 everything could be asked, whatever it said; 1 the stack's state can't be read; 2 wrong arguments;"
+    " 4 something could not be asked and is shown as unknown"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = CODES
+    parser.add_argument("--stack", help="stack; by default the selected one")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+
+
+def run(arguments: argparse.Namespace) -> int:
+    """Look and tell. Raises StateError where there is no state to begin from; returns the exit code."""
+    found = ask.look(arguments.stack)
+    if arguments.json:
+        print(as_json(found))
+    else:
+        tty = sys.stdout.isatty()
+        width = seen_width(shutil.get_terminal_size((WIDTH, 24)).columns, tty=tty, otherwise=WIDTH)
+        sys.stdout.write(screen(found, colour=wants_colour(os.environ, tty=tty), width=width))
+    return PARTLY_UNKNOWN if found.unknown else 0

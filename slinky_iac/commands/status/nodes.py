@@ -1,0 +1,136 @@
+"""Slurm's nodes in words: state, group, whose drain it is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.commands.status.facts import Facts
+from slinky_iac.commands.status.model import Drained, Group
+from slinky_iac.commands.status.seen import Seen, SeenNodeSet
+from slinky_iac.drain.describe import NodeStatus, status_of
+from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.text import iso
+from slinky_iac.slurmrest.objects import BUSY_STATES, Job, Node, is_drained_or_draining
+
+METAL: Final = "metal"
+OTHERS: Final = "other nodes"
+UNREGISTERED: Final = "not registered"
+
+
+def word(states: frozenset[str]) -> str:
+    """One word for a node, as sinfo would choose it; ``unknown`` where Slurm gives no base state."""
+    flags = (("NOT_RESPONDING", "not responding"), ("FAIL", "failing"))
+    if is_drained_or_draining(states):
+        return "draining" if states & BUSY_STATES else "drained"
+    for flag, said in flags:
+        if flag in states:
+            return said
+    for base in ("DOWN", "COMPLETING", "MAINTENANCE", "RESERVED", "ALLOCATED", "MIXED", "IDLE", "FUTURE"):
+        if base in states:
+            return base.lower()
+    return "unknown"
+
+
+def whose(reason: str, user: str, stack: str) -> str:
+    """Whose drain it is, from its reason. ``user``: who set the reason, where Slurm says so."""
+    if reason.startswith(names.OPERATOR_REASON_PREFIX):
+        return "slurm-operator"
+    if reason.startswith(names.REASON_PREFIX):
+        other = reason.removeprefix(names.REASON_PREFIX).partition("/")[0]
+        return "this stack" if other == stack else f"stack {other}"
+    return user or "somebody else"
+
+
+def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
+    """NodeSets, the bare-metal hosts of the stack, and what else slurmctld knows."""
+    known = None if seen.nodes.value is None else seen.nodes.value.by_name()
+    left = dict(known or {})
+    made: list[Group] = []
+    for name, settings in found.gates.items():
+        answer = seen.nodesets.get(name)
+        made.append(_nodeset(name, settings, answer.value if answer else None, known))
+        for pod in answer.value.pods if answer and answer.value else ():
+            left.pop(pod.slurm_node, None)
+        left = {node: record for node, record in left.items() if not _made_by_pod(record, name)}
+    hosts = () if found.hosts is None else (*found.hosts.active, *found.hosts.held)
+    if hosts:
+        states = None if known is None else _counted(hosts, known)
+        held = found.hosts.held if found.hosts is not None else ()
+        made.append(Group(METAL, "metal", len(hosts), states=states, text=f"held: {', '.join(held)}" if held else ""))
+    others = {name: node for name, node in left.items() if name not in hosts}
+    if others:
+        made.append(Group(OTHERS, "other", states=_counted(others, others), text="not of this stack"))
+    return tuple(made)
+
+
+def _counted(wanted: Iterable[str], known: Mapping[str, Node]) -> dict[str, int]:
+    words = Counter(word(known[name].state) if name in known else UNREGISTERED for name in wanted)
+    return dict(sorted(words.items(), key=lambda item: (-item[1], item[0])))
+
+
+def _nodeset(name: str, settings: GateSettings, seen: SeenNodeSet | None, known: Mapping[str, Node] | None) -> Group:
+    if seen is None:
+        return Group(name, "nodeset", text="not known: Kubernetes gave no answer")
+    if seen.state is None:
+        return Group(name, "nodeset", settings.ceiling, 0, 0, {}, f"there is no NodeSet {settings.resource}")
+    pods = [pod for pod in seen.pods if not pod.terminating]
+    with_pod = {pod.slurm_node for pod in pods}
+    records = [node for node, record in (known or {}).items() if node not in with_pod and _made_by_pod(record, name)]
+    states = None if known is None else _counted([*(pod.slurm_node for pod in pods), *records], known)
+    notes = [f"{len(records)} without a pod"] if records else []
+    if len(seen.pods) > len(pods):
+        notes.append(f"{len(seen.pods) - len(pods)} terminating")
+    notes += [f"{pod.name}: {pod.trouble}" for pod in pods if pod.trouble][:1]
+    if settings.scaler == "autoscaler":
+        notes.append(f"an autoscaler's, up to {settings.maximum}")
+    ready = sum(pod.ready for pod in pods)
+    return Group(name, "nodeset", seen.state.spec.replicas, len(pods), ready, states, "; ".join(notes))
+
+
+def _made_by_pod(node: Node, nodeset: str) -> bool:
+    """Whether a pod of the NodeSet registered the node, as its feature tells; the pod may be gone."""
+    return "DYNAMIC_NORM" in node.state and nodeset in (*node.features, *node.active_features)
+
+
+def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
+    """Drained nodes and marks of scale-ins; None where slurmctld couldn't be asked."""
+    if seen.nodes.value is None:
+        return None
+    nodes = seen.nodes.value.by_name()
+    jobs = () if seen.jobs.value is None else seen.jobs.value.jobs
+    cluster = ClusterView.of(nodes.values(), jobs)
+    rows: dict[str, Drained] = {}
+    for name, settings in found.gates.items():
+        answer = seen.nodesets.get(name)
+        if answer and answer.value and answer.value.state:
+            for row in status_of(settings, _observation(settings, answer.value, cluster, seen.now)):
+                rows[row.node] = _row(row, nodes.get(row.node), found.stack)
+    for node in nodes.values():
+        if node.name not in rows and node.drained_or_draining:
+            rows[node.name] = _other(node, jobs, cluster, found)
+    return tuple(sorted(rows.values(), key=lambda row: (row.group, row.node)))
+
+
+def _observation(settings: GateSettings, seen: SeenNodeSet, cluster: ClusterView, now: int) -> Observation:
+    return Observation(now, settings.version, seen.pods, seen.state, cluster)
+
+
+def _row(row: NodeStatus, node: Node | None, stack: str) -> Drained:
+    drained = node is not None and node.drained_or_draining
+    owner = whose(node.reason, node.reason_set_by_user, stack) if drained and node is not None else ""
+    said = word(node.state) if node is not None else UNREGISTERED
+    reason = row.reason or ("marked by a scale-in" if row.marked else "")
+    return Drained(row.node, row.nodeset, said, owner, reason, row.returns, row.jobs)
+
+
+def _other(node: Node, jobs: tuple[Job, ...], cluster: ClusterView, found: Facts) -> Drained:
+    hosts = () if found.hosts is None else (*found.hosts.active, *found.hosts.held)
+    here = tuple(f"{job.label} {job.user_name}" for job in cluster.jobs(node.name)) if jobs else ()
+    returns = iso(node.resume_after.value) if node.resume_after.value else ""
+    owner = whose(node.reason, node.reason_set_by_user, found.stack)
+    group = METAL if node.name in hosts else OTHERS
+    return Drained(node.name, group, word(node.state), owner, node.reason, returns, here)

@@ -1,0 +1,209 @@
+"""The screen as text, and as JSON. Names, reasons and users are anybody's words: made harmless for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict
+from typing import Final
+
+from slinky_iac.commands import output
+from slinky_iac.commands.output import Paint, clipped, columns
+from slinky_iac.commands.status.model import Drained, Endpoint, Fence, Group, KeyChange, LastUp, Status, Version
+from slinky_iac.commands.status.nodes import UNREGISTERED
+from slinky_iac.text import full, plain, span
+
+WIDTH: Final = 100
+_SHADES: Final = {"up": "green", "down": "red", "unknown": "yellow", "same": "green", "differs": "red"}
+_DRAIN_SHADES: Final = {"draining": "yellow", "drained": "yellow", "this stack": "cyan", "slurm-operator": "blue"}
+_BAR: Final = {"idle": "green", "allocated": "green", "mixed": "green", "completing": "green", "reserved": "blue"}
+_BAR_BAD: Final = frozenset({"down", "not responding", "not registered", "failing", "unknown"})
+BAR_CELLS: Final = 24
+_FENCE_SHADES: Final = {"stands": "green", "off": "yellow", "broken": "red", "unknown": "yellow"}
+_FENCE_WORDS: Final = {
+    "stands": ": the API server lets NodeSets go or shrink only where a gate has drained them",
+    "off": ": kubectl and others can delete NodeSets with their jobs (cluster.fence)",
+    "broken": ": it lets through what it should refuse",
+    "unknown": "",
+}
+
+
+def as_json(status: Status) -> str:
+    """The screen for machines, with the number of its shape."""
+    return output.as_json(asdict(status))
+
+
+def screen(status: Status, *, colour: bool = False, width: int = WIDTH) -> str:
+    """The screen for people, ending with a line break; without ``colour`` it is plain text."""
+    paint = Paint(colour)
+    head = f"{plain(status.stack) or 'the selected stack'}: cluster {plain(status.cluster) or 'unknown'}"
+    lines = [paint(f"{head}, {full(status.taken_at)}", "bold"), *_summary(status, width)]
+    if not status.endpoints:
+        what = "holds no Slurm to ask" if status.holds else "holds nothing: `pulumi up` has not run, or all was destroyed"
+        lines.append(f"  the stack {what}")
+    else:
+        lines += _section("Endpoints", _endpoints(status.endpoints, paint, width), paint)
+        lines += _section("Versions", _versions(status.versions, paint, width), paint)
+        lines += _section("Nodes", _groups(status.groups, paint, width), paint)
+        if status.fence is not None:
+            lines += _section("Fence", _fence(status.fence, paint, width), paint)
+        lines += _section("Drains", _drains(status.drains, paint, width), paint)
+        lines += _section("Keys", _keys(status, paint, width), paint)
+    if status.key_changes != ():
+        lines += _section("Keys being replaced", _changes(status.key_changes, paint, width), paint)
+    lines += _section("Last up", _last(status.last, status, paint), paint)
+    if status.unknown:
+        lines += ["", paint("Not known", "bold"), *(paint(f"  ! {plain(each, 600)}", "yellow") for each in status.unknown)]
+    return "\n".join(lines) + "\n"
+
+
+def _summary(status: Status, width: int) -> list[str]:
+    if not status.endpoints:
+        return []
+    up = sum(each.state == "up" for each in status.endpoints)
+    words = [f"{up} of {len(status.endpoints)} endpoints up"]
+    if any(each.states is None for each in status.groups):
+        words.append("nodes unknown")
+    else:
+        states = [item for each in status.groups for item in (each.states or {}).items()]
+        words.append(f"{sum(count for state, count in states if state != UNREGISTERED)} nodes")
+    if status.drains:
+        words.append(f"{sum(bool(each.owner) for each in status.drains)} drained")
+    if status.fence is not None and status.fence.state == "broken":
+        words.append("the fence is broken")
+    if any(each.cluster == "differs" for each in status.keys):
+        words.append("a key differs")
+    if status.key_changes:
+        words.append(f"{' and '.join(each.key for each in status.key_changes)} being replaced")
+    return textwrap.wrap(f"{', '.join(words)}{'; not all could be asked' if status.unknown else ''}", width)
+
+
+def _section(title: str, lines: Iterable[str], paint: Paint) -> list[str]:
+    return ["", paint(title, "bold"), *lines]
+
+
+def _fitted(rows: list[list[str]], width: int) -> list[list[str]]:
+    """The last column cut to what the others leave, never below 20 characters."""
+    left = width - 2 - sum(max(len(row[at]) for row in rows) + 2 for at in range(len(rows[0]) - 1))
+    return [[*row[:-1], clipped(row[-1], max(left, 20))] for row in rows]
+
+
+def _endpoints(found: tuple[Endpoint, ...], paint: Paint, width: int) -> Iterable[str]:
+    rows = [["", "STATE", "TIME", "WHERE", ""]]
+    for each in found:
+        took = "" if each.latency_ms is None else f"{each.latency_ms} ms"
+        where = clipped(plain(each.where), 46 if width >= WIDTH else 20)
+        rows.append([each.name, each.state, took, where, plain(each.text)])
+    return columns(_fitted(rows, width), paint, _SHADES)
+
+
+def _versions(found: tuple[Version, ...], paint: Paint, width: int) -> Iterable[str]:
+    rows = [["", "RELEASE", ""], *([each.daemon, plain(each.release), plain(each.text)] for each in found)]
+    return columns(_fitted(rows, width), paint, _SHADES)
+
+
+def _groups(found: tuple[Group, ...], paint: Paint, width: int) -> Iterable[str]:
+    if not found:
+        yield "  none"
+        return
+    rows = [["", "WANTED", "PODS", "READY", "STATES"]]
+    for each in found:
+        counts = [_number(each.wanted), _number(each.pods), _number(each.ready)]
+        if each.kind != "nodeset":
+            counts[1:] = ["", ""]
+        rows.append([each.name, *counts, _states(each.states) + (f" ({plain(each.text)})" if each.text else "")])
+    bars = paint.on and width >= WIDTH
+    lines = list(columns(_fitted(rows, width - (BAR_CELLS + 2 if bars else 0)), paint, _SHADES))
+    most = max((sum(each.states.values()) for each in found if each.states), default=0)
+    yield (" " * (BAR_CELLS + 2) if bars else "") + lines[0]
+    for each, line in zip(found, lines[1:], strict=True):
+        yield (f"  {_bar(each.states or {}, most, paint)}" if bars else "") + line
+
+
+def _fence(fence: Fence, paint: Paint, width: int) -> Iterable[str]:
+    """One line, and one paragraph for each fault: what to do stands at its end."""
+    yield f"  {paint(fence.state, _FENCE_SHADES[fence.state])}{_FENCE_WORDS[fence.state]}"
+    for fault in fence.faults:
+        yield from textwrap.wrap(plain(fault, 600), width, initial_indent="    ", subsequent_indent="    ")
+
+
+def _states(states: Mapping[str, int] | None) -> str:
+    if states is None:
+        return "unknown"
+    return ", ".join(f"{count} {state}" for state, count in states.items()) or "none"
+
+
+def _bar(states: Mapping[str, int], most: int, paint: Paint) -> str:
+    """A bar of the node states, as long as the group is large beside the largest one; every state has a cell."""
+    worst_first = sorted(states.items(), key=lambda item: item[0] not in _BAR_BAD)[:BAR_CELLS]
+    cells = {state: max(1, round(count * BAR_CELLS / most)) for state, count in worst_first if count}
+    while sum(cells.values()) > BAR_CELLS:
+        cells[max(cells, key=lambda state: cells[state])] -= 1
+    shown = "".join(paint("█" * cells[state], _shade(state)) for state in states if state in cells)
+    return shown + " " * (BAR_CELLS - sum(cells.values()))
+
+
+def _shade(state: str) -> str:
+    return "red" if state in _BAR_BAD else _BAR.get(state, "yellow")
+
+
+def _number(value: int | None) -> str:
+    return "" if value is None else str(value)
+
+
+def _drains(found: tuple[Drained, ...] | None, paint: Paint, width: int) -> Iterable[str]:
+    if found is None:
+        yield "  " + paint("unknown", "yellow")
+    elif not found:
+        yield "  none"
+    else:
+        rows = [["NODE", "STATE", "WHOSE", "JOBS", "REASON"]]
+        for each in found:
+            jobs = f"{len(each.jobs)}" if each.jobs else ""
+            reason = plain(each.reason) + (f" (returns {each.returns})" if each.returns else "")
+            rows.append([plain(each.node), each.state, clipped(plain(each.owner) or "nobody", 24), jobs, reason])
+        yield from columns(_fitted(rows, width), paint, _DRAIN_SHADES)
+
+
+def _keys(status: Status, paint: Paint, width: int) -> Iterable[str]:
+    found = status.keys
+    rows = [["", "AGE", "SECRET", "SIGNS", "FINGERPRINT", "CLUSTER"]]
+    for each in found:
+        age = "unknown" if each.made is None else span(status.taken_at - each.made)
+        rows.append([each.name, age, plain(each.secret), ", ".join(each.signs), plain(each.fingerprint), each.cluster])
+    said = (f"{each.name}: {plain(each.text)}" for each in found if each.text)
+    notes = [line for each in said for line in textwrap.wrap(each, width, initial_indent="  ", subsequent_indent="    ")]
+    if sum(max(len(row[at]) for row in rows) + 2 for at in range(5)) + 10 > width:  # the fingerprint is there to be compared
+        wide = [f"  {row[0]}: {row[4]}" for row in rows[1:]]
+        narrow = [[*row[:4], row[5]] for row in rows]
+        return [*columns(_fitted(narrow, width), paint, _SHADES), *wide, *notes]
+    return [*columns(_fitted(rows, width), paint, _SHADES), *notes]
+
+
+def _changes(found: tuple[KeyChange, ...] | None, paint: Paint, width: int) -> Iterable[str]:
+    if found is None:
+        yield "  " + paint("unknown", "yellow")
+        return
+    for each in found:
+        how = {"planned stop": ", in a planned stop", "unknown": ""}.get(each.how, f", {each.how}")
+        yield f"  {paint(each.key, 'yellow')}{how}"
+        yield from textwrap.wrap("; ".join(each.signs), width, initial_indent="    ", subsequent_indent="    ")
+        yield from (f"    besides: {plain(other)}" for other in each.besides)
+        yield f"    where it stands: {each.command}"
+
+
+def _last(last: LastUp | None, status: Status, paint: Paint) -> Iterable[str]:
+    if last is None:
+        missing = any(each.startswith("history:") for each in status.unknown)
+        yield "  " + (paint("unknown", "yellow") if missing else "none yet")
+        return
+    shade = {"succeeded": "green", "failed": "red"}.get(last.result, "yellow")
+    when = "at an unknown time" if last.started is None else f"{span(status.taken_at - last.started)} ago"
+    began = "" if last.started is None else f" ({full(last.started)})"
+    took = f", took {span(last.ended - last.started)}" if last.started is not None and last.ended is not None else ""
+    changes = ", ".join(f"{count} {op}" for op, count in last.changes.items())
+    yield f"  {paint(plain(last.result), shade)} {when}{began}{took}{f': {changes}' if changes else ''}"
+    yield f"  by {plain(last.who)}" if not last.who.startswith("unknown") else f"  who: {plain(last.who)}"
+    for more in (last.message, last.later):
+        if more:
+            yield f"  {plain(more, 200)}"

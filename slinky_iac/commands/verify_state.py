@@ -1,0 +1,47 @@
+"""`python -m slinky_iac verify-state`: whether the stack's state holds code, before an engine is let near it."""
+
+from __future__ import annotations
+
+import argparse
+
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
+from slinky_iac.commands import state_code
+from slinky_iac.commands.output import FOUND, as_json
+
+HELP = "does the stack's state hold code that isn't this program's? Ask before an engine loads a state that others can write"
+NEXT = (
+    "Somebody who can write to the backend may have put it there, to run it with your rights. Don't run `pulumi` on this"
+    " stack. Compare with an earlier version of the state in the backend, import a good one (`pulumi stack import`), and"
+    " find out who can write there. Where it is your own program's: --allow PACKAGE or --allow MODULE.CLASS"
+)
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Arguments of the command."""
+    parser.epilog = "exit codes: 0 none; 1 the state could not be read; 2 wrong arguments; 6 foreign code, or what may be"
+    parser.add_argument("--stack", help="stack; by default the selected one")
+    parser.add_argument("--json", action="store_true", help="print JSON")
+    allow = "package, or dotted name of a dynamic provider, that your own program uses; may be repeated"
+    parser.add_argument("--allow", action="append", default=[], metavar="NAME", help=allow)
+    encrypted = "decrypt nothing: needs no passphrase, and trusts what is encrypted, with whichever key"
+    parser.add_argument("--encrypted", action="store_true", help=encrypted)
+
+
+def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
+    """Look and tell. Raises StateError; returns the exit code."""
+    found = look(arguments.stack, decrypted=not arguments.encrypted, allow=arguments.allow, pulumi=pulumi)
+    if arguments.json:
+        print(as_json({"foreign": list(found)}))
+    else:
+        print("\n".join([*found, NEXT]) if found else "the state holds no foreign code")
+    return FOUND if found else 0
+
+
+def look(
+    stack: str | None, *, decrypted: bool, allow: list[str] | None = None, pulumi: Runner = run_pulumi
+) -> tuple[str, ...]:
+    """What :func:`slinky_iac.commands.state_code.foreign` finds in a stack's state. Raises StateError."""
+    more = frozenset(allow or ())
+    resources = pulumi_state.everything(stack, pulumi, decrypted=decrypted)
+    return state_code.foreign(resources, state_code.project_classes() | more, state_code.PACKAGES | more)

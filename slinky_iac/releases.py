@@ -1,0 +1,139 @@
+"""What each release of slurm-operator can do, from its version number; and major releases of Slurm in their order.
+
+The custom resources are ``slinky.slurm.net/v1beta1`` in every release while their schema changed in place, so the
+version, not the apiVersion, decides the shape of a spec. Sources: ``api/v1beta1`` and CHANGELOG of the tags named.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Final
+
+_MAJOR: Final = re.compile(r"(\d\d)\.(\d\d)")
+_OLDEST_PROTOCOL: Final = 40 << 8
+"""23.11's, from which on every major release has the next multiple of 256 (slurm_protocol_common.h)."""
+SUPPORTED = ("1.0", "1.1", "1.2")
+"""Minor releases this program writes specs for."""
+
+_VERSION = re.compile(r"v?(\d+)\.(\d+)\.(\d+)(-[0-9A-Za-z.-]+)?")
+
+
+@dataclass(frozen=True, order=True)
+class OperatorVersion:
+    """A release of slurm-operator, e.g. ``OperatorVersion(1, 2, 1)``."""
+
+    major: int
+    minor: int
+    patch: int
+
+    @classmethod
+    def parse(cls, text: str) -> OperatorVersion:
+        """Read ``1.2.1`` or ``v1.2.1``. Raises ValueError with the allowed form and the supported releases."""
+        match = _VERSION.fullmatch(text)
+        if match is None:
+            raise ValueError(f"got {text!r}; a release of slurm-operator is three numbers, for example 1.2.1")
+        version = cls(int(match[1]), int(match[2]), int(match[3]))
+        if version.line not in SUPPORTED:
+            raise ValueError(
+                f"got {text!r}; this program writes specs for slurm-operator {', '.join(SUPPORTED)} "
+                "and would guess for any other: choose one of these"
+            )
+        return version
+
+    def __str__(self) -> str:
+        return f"{self.major}.{self.minor}.{self.patch}"
+
+    @property
+    def line(self) -> str:
+        """Major and minor, e.g. ``1.2``."""
+        return f"{self.major}.{self.minor}"
+
+    @property
+    def refs_have_namespace(self) -> bool:
+        """Whether ``controllerRef`` and its kin carry ``namespace``.
+
+        1.0.0 to 1.0.3 and 1.1.0 match on it and default nothing, so it must be there; from 1.0.4, 1.1.1 and 1.2.0 on the
+        schema has lost the field and strict validation refuses it.
+        """
+        return self < OperatorVersion(1, 0, 4) or self == OperatorVersion(1, 1, 0)
+
+    @property
+    def jwt_ref_field(self) -> str:
+        """Name of the field that refers to the JWT key: ``jwtKeyRef`` from 1.1.0 on."""
+        return "jwtHs256KeyRef" if self.minor == 0 else "jwtKeyRef"
+
+    @property
+    def has_jwks(self) -> bool:
+        """Whether Controller and Accounting have ``jwksKeyRef`` (1.1.0 on)."""
+        return self.minor >= 1
+
+    @property
+    def has_ssh(self) -> bool:
+        """Whether NodeSet has ``ssh`` (1.1.0 on)."""
+        return self.minor >= 1
+
+    @property
+    def has_scaling_mode(self) -> bool:
+        """Whether NodeSet has ``scalingMode``, ``ordinalPadding`` and ``workloadDisruptionProtection`` (1.1.0 on)."""
+        return self.minor >= 1
+
+    @property
+    def drops_empty_values(self) -> bool:
+        """Whether false, 0 and empty texts are left out of pods without a word (1.1.0 on, ``structutils/kube.go``)."""
+        return self.minor >= 1
+
+    @property
+    def has_node_ports(self) -> bool:
+        """Whether ``service.nodePort`` is read for other kinds than LoginSet (1.1.1 on; no 1.0 does)."""
+        return self >= OperatorVersion(1, 1, 1)
+
+    @property
+    def prunes_slurm_conf(self) -> bool:
+        """Whether the generated slurm.conf holds required lines only, merged with ``extraConf`` (1.2.0 on): no GresTypes,
+        no ReturnToService. Before, ``extraConf`` follows the operator's lines and its last value wins."""
+        return self.minor >= 2
+
+    @property
+    def needs_service_monitor_crd(self) -> bool:
+        """Whether the operator's reconcile fails where the ServiceMonitor CRD is absent (up to 1.0.4 and 1.1.0)."""
+        return self <= OperatorVersion(1, 0, 4) or self == OperatorVersion(1, 1, 0)
+
+    @property
+    def binding_webhook_is_cluster_wide(self) -> bool:
+        """Whether its webhook can block all pod scheduling (1.1.0, slurm-operator issue 189)."""
+        return self == OperatorVersion(1, 1, 0)
+
+    @property
+    def confuses_equal_names(self) -> bool:
+        """Whether it takes Controllers of one name in two namespaces for one cluster (1.0, watched with 1.0.1)."""
+        return self.minor == 0
+
+    @property
+    def slurm_release(self) -> str:
+        """The Slurm release of the images that Slinky ships with this operator."""
+        return "26.05" if self.minor >= 2 else "25.11"
+
+    @property
+    def image_tag(self) -> str:
+        """Tag of Slinky's images that goes with this operator."""
+        return "26.05-ubuntu26.04" if self.minor >= 2 else "25.11-ubuntu24.04"
+
+
+MINIMUM_SLURM = (25, 11)
+"""All 1.x operators speak REST v0.0.44 only, which slurmrestd has since 25.11 (chart annotation
+``slinky.slurm.net/minimum-slurm-version``)."""
+
+
+def ordinal(release: str) -> int | None:
+    """Major releases counted, two a year since 23.11: ``26.05.5`` is one after ``25.11``. None: not a release."""
+    found = _MAJOR.match(release)
+    return int(found[1]) * 2 + (int(found[2]) > 8) if found is not None else None
+
+
+def of_protocol(rpc_version: int) -> str:
+    """The major release that a protocol number stands for (11520 is 45 times 256, and 45 is 26.05); empty for none."""
+    if rpc_version < _OLDEST_PROTOCOL or rpc_version % 256:
+        return ""
+    year, second = divmod((rpc_version >> 8) + 7, 2)
+    return f"{year:02}.{'11' if second else '05'}"

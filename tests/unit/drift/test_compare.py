@@ -1,0 +1,199 @@
+"""What differs is told once, with a reason; what is on its way, or somebody else's, is not drift."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac import names
+from slinky_iac.commands.drift.cli import shown
+from slinky_iac.commands.drift.compare import Expected, Finding, Seen, SeenNodeSet, SeenPod, TokenSet, drift
+from slinky_iac.drain.mark import Tag
+from slinky_iac.keys.jwks import public_set
+from slinky_iac.slurmrest.objects import Node
+from tests.rsa_keys import token_key
+from tests.unit.builders import node
+
+NOW = 1_795_240_000
+TAG = Tag("prod/gpu", -1).text()
+EXPECTED = Expected(
+    stack="prod",
+    cluster="lab",
+    releases=frozenset({"26.05"}),
+    nodesets=("gpu",),
+    hosts={"metal-1": "active", "metal-2": "drained"},
+    partitions=("gpu", "all"),
+)
+
+
+def worker(name: str, *more: str, reason: str = "", **also: object) -> Node:
+    return node(name, "+".join(("IDLE", "DYNAMIC_NORM", *more)), reason=reason, **also)
+
+
+def seen(*nodes: Node, pods: tuple[SeenPod, ...] | None = None, **more: object) -> Seen:
+    metal = (node("metal-1"), node("metal-2", "IDLE+DRAIN", reason="a person's"))
+    workers = nodes or (worker("gpu-0"), worker("gpu-1"))
+    found = pods if pods is not None else (SeenPod("gpu-0", ready=True), SeenPod("gpu-1", ready=True))
+    base = Seen(
+        now=NOW,
+        cluster="lab",
+        release="26.05.5",
+        nodes={each.name: each for each in (*metal, *workers)},
+        partitions=frozenset({"gpu", "all", "debug"}),
+        nodesets={"gpu": SeenNodeSet(exists=True, replicas=2, pods=found)},
+    )
+    return replace(base, **more)  # type: ignore[arg-type]
+
+
+def kinds(found: Seen, wanted: Expected = EXPECTED) -> list[tuple[str, str]]:
+    return [(each.kind, each.subject) for each in drift(wanted, found)]
+
+
+def ours(why: str = "scale-in 2->1", nodeset: str = "gpu", stack: str = "prod") -> str:
+    return names.drain_reason(stack, nodeset, why)
+
+
+def test_a_cluster_that_is_as_it_should_be_has_no_drift() -> None:
+    assert kinds(seen()) == []
+
+
+def test_a_fence_that_doesnt_stand_is_told_in_its_own_words() -> None:
+    assert drift(EXPECTED, seen(fence=("it is gone",))) == (Finding("fence", "API server", "it is gone"),)
+
+
+SET = public_set([token_key("old")]).decode()
+WITH_SET = replace(EXPECTED, token_set=TokenSet("slurm", "slurm-token-jwks", SET))
+
+
+def test_the_public_set_that_the_last_update_wrote_is_no_drift() -> None:
+    assert kinds(seen(token_set=SET), WITH_SET) == []
+    assert kinds(seen(token_set="{}")) == [], "a stack without token keys"
+
+
+@pytest.mark.parametrize("held", [None, "", "{}", SET + "\n", public_set([token_key("old"), token_key("third")]).decode()])
+def test_another_public_set_is_told(held: str | None) -> None:
+    assert kinds(seen(token_set=held), WITH_SET) == [("token-set", "ConfigMap slurm/slurm-token-jwks")]
+
+
+def test_a_rogue_key_is_named_also_where_it_goes_by_the_stack_s_name() -> None:
+    rogue = token_key("third")
+    forged = json.loads(SET)
+    forged["keys"][0]["n"] = json.loads(public_set([rogue]))["keys"][0]["n"]
+    for held in (public_set([token_key("old"), rogue]).decode(), json.dumps(forged)):
+        (finding,) = drift(WITH_SET, seen(token_set=held))
+        assert f"aren't the stack's: 1 (kid {rogue.kid})" in finding.text
+
+
+def test_another_cluster_or_release_is_told() -> None:
+    assert kinds(seen(cluster="other")) == [("cluster", "other")]
+    assert kinds(seen(release="25.11.2")) == [("version", "slurmrestd")]
+    assert kinds(seen(worker("gpu-0"), worker("gpu-1", version="25.11.0"))) == [("version", "gpu-1")]
+    assert kinds(seen(release="25.11.2"), replace(EXPECTED, releases=frozenset())) == []
+
+
+def test_a_ready_pod_without_a_node_is_told_and_one_that_starts_or_ends_is_not() -> None:
+    assert kinds(seen(worker("gpu-0"))) == [("node-missing", "gpu-1")]
+    for pod in (SeenPod("gpu-1", ready=False), SeenPod("gpu-1", ready=True, terminating=True)):
+        assert kinds(seen(worker("gpu-0"), pods=(SeenPod("gpu-0", ready=True), pod))) == []
+
+
+def test_missing_pods_nodesets_and_hosts_are_told() -> None:
+    assert kinds(seen(worker("gpu-0"), pods=(SeenPod("gpu-0", ready=True),))) == [("node-missing", "gpu")]
+    assert kinds(seen(nodesets={"gpu": SeenNodeSet(exists=False)}, nodes=seen().nodes))[0][0] == "node-missing"
+    assert kinds(seen(), replace(EXPECTED, hosts={"metal-9": "active"})) == [("node-missing", "metal-9")]
+
+
+def test_a_record_without_a_pod_is_told_only_where_it_is_a_node_of_ours() -> None:
+    left = (worker("gpu-0"), worker("gpu-1"), worker("gpu-7", "NOT_RESPONDING"))
+    assert kinds(seen(*left)) == [("record-left", "gpu-7")]
+    other = worker("gpu-7", features=["cpu"], active_features=["cpu"])
+    static = node("gpu-7")
+    theirs = worker("a100-0", features=["a100", "gpu"])
+    for stranger in (other, static, theirs):
+        assert kinds(seen(*left[:2], stranger)) == []
+
+
+def drained(reason: str, tag: str = TAG, **more: object) -> Seen:
+    pods = (SeenPod("gpu-0", ready=True), SeenPod("gpu-1", ready=True, tag=tag))
+    return seen(worker("gpu-0"), worker("gpu-1", "DRAIN", reason=reason, **more), pods=pods)
+
+
+def test_a_drain_that_a_run_owns_is_no_drift() -> None:
+    assert kinds(drained(ours())) == []
+    assert kinds(drained(ours(), resume_after=NOW + 60)) == []
+
+
+@pytest.mark.parametrize("tag", ["", "{}", "nonsense", Tag("prod/cpu", -1).text(), Tag("other/gpu", -1).text()])
+def test_a_drain_of_ours_whose_pod_has_no_mark_of_ours_is_left_behind(tag: str) -> None:
+    assert kinds(drained(ours(), tag)) == [("drain-left", "gpu-1")]
+
+
+def test_a_drain_of_ours_that_is_over_or_of_no_nodeset_is_left_behind() -> None:
+    assert kinds(drained(ours(), resume_after=NOW)) == [("drain-left", "gpu-1")]
+    assert kinds(drained(ours(nodeset="gone"))) == [("drain-left", "gpu-1")]
+
+
+@pytest.mark.parametrize("reason", ["a person's", "slurm-operator: x", ours(stack="prod2"), ours(stack="other"), ""])
+def test_drains_of_others_are_not_ours_to_judge(reason: str) -> None:
+    assert kinds(drained(reason, "")) == []
+
+
+def test_a_drain_that_is_being_lifted_is_no_drift() -> None:
+    lifting = worker("gpu-1", "DRAIN", "UNDRAIN", reason=ours())
+    assert kinds(seen(worker("gpu-0"), lifting)) == []
+
+
+def test_bare_metal_hosts_are_held_exactly_as_the_stack_says() -> None:
+    nodes = dict(seen().nodes)
+    returned = nodes | {"metal-2": node("metal-2")}
+    assert kinds(seen(nodes=returned)) == [("host-not-held", "metal-2")]
+    held = node("metal-1", "IDLE+DRAIN", reason=ours("maintenance", "outside-hosts"))
+    assert kinds(seen(nodes=nodes | {"metal-1": held})) == [("drain-left", "metal-1")]
+    right = node("metal-2", "IDLE+DRAIN", reason=ours("maintenance", "outside-hosts"))
+    assert kinds(seen(nodes=nodes | {"metal-2": right})) == []
+
+
+def test_a_partition_that_slurm_does_not_have_is_told_and_others_are_not() -> None:
+    assert kinds(seen(partitions=frozenset({"all", "debug"}))) == [("partition-missing", "gpu")]
+
+
+STATES = st.lists(st.sampled_from(["IDLE", "DRAIN", "DOWN", "DYNAMIC_NORM", "UNDRAIN"]), min_size=1).map("+".join)
+NAMES = st.sampled_from(["gpu-0", "gpu-1", "gpu-2", "metal-1", "x"])
+NODES = st.builds(
+    node, NAMES, STATES,
+    reason=st.sampled_from(["", ours(), ours(stack="other"), "x", ours(nodeset="outside-hosts")]),
+    active_features=st.sampled_from([[], ["gpu"], ["cpu"]]),
+    version=st.sampled_from(["", "26.05.5", "25.11.1"]),
+    resume_after=st.none() | st.just(NOW - 1),
+)  # fmt: skip
+PODS = st.builds(SeenPod, NAMES, st.booleans(), st.booleans(), st.sampled_from(["", TAG, "x"]))
+
+
+@given(st.lists(NODES, max_size=6), st.lists(PODS, max_size=4).map(tuple))
+def test_any_look_is_judged_and_the_order_of_nodes_does_not_matter(nodes: list[Node], pods: tuple[SeenPod, ...]) -> None:
+    look = seen(pods=pods, nodes={each.name: each for each in nodes})
+    found = drift(EXPECTED, look)
+    assert found == drift(EXPECTED, replace(look, nodes={each.name: each for each in look.nodes.values().__reversed__()}))
+    for each in found:
+        if each.kind == "drain-left":
+            assert look.nodes[each.subject].reason.startswith("slinky-iac:prod/")
+        if each.kind == "record-left":
+            assert each.subject not in {pod.node for pod in pods}
+
+
+def test_what_is_printed_is_harmless_for_a_terminal() -> None:
+    text = shown((Finding("drain-left", "gpu\x1b[2J", "why\u202e"),), as_json=False)
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert shown((), as_json=False).startswith("no drift")
+
+
+def test_a_partition_that_the_stack_has_no_more_is_told_with_its_jobs_and_the_steps() -> None:
+    (found,) = drift(EXPECTED, seen(left={"old": 14}))
+    assert (found.kind, found.subject) == ("partition-left", "old")
+    assert "slurm.conf loses partition old with 14 jobs" in found.text
+    assert "scontrol update partitionname=old state=drain; squeue --partition=old" in found.text
