@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
-from fnmatch import fnmatch
+from fnmatch import fnmatch, fnmatchcase
 from typing import Any
 
 from slurm_rules.model import API_GROUP, Resource, Stack
@@ -14,6 +15,7 @@ _ADMISSION = "admissionregistration.k8s.io"
 _WEBHOOKS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 _MUTATING = ("MutatingAdmissionPolicy",)
 _EXTENSIONS = "apiextensions.k8s.io"
+_REGISTRATION = "apiregistration.k8s.io"
 _ENGINES = {
     "kyverno.io": ("ClusterPolicy", "Policy"),
     "policies.kyverno.io": ("MutatingPolicy", "NamespacedMutatingPolicy"),
@@ -22,10 +24,24 @@ _ENGINES = {
 """Kinds of policy engines that change objects on their way, by API group."""
 _WATCHED = ("secrets", "pods", "configmaps", "*")
 """Resources of the core group that hold keys, mount them, or are obeyed by Slurm."""
+_MADE_OF = {
+    "": ("services", "replicationcontrollers", "persistentvolumes"),
+    "apps": ("deployments", "statefulsets", "daemonsets", "replicasets"),
+    "batch": ("jobs", "cronjobs"),
+    "rbac.authorization.k8s.io": ("roles", "clusterroles", "rolebindings", "clusterrolebindings"),
+}
+"""Resources, by group, that are harmless to see and not to change: pods, ways to slurmrestd and rights are made of them."""
+_SERVED = ("", API_GROUP, *_MADE_OF)
+"""API groups whose objects an APIService must not take over."""
 
 
 def _subject(resource: Resource) -> bool:
-    return resource.is_a(_ADMISSION, *_WEBHOOKS, *_MUTATING) or _is_crd(resource) or _is_engine(resource)
+    return (
+        resource.is_a(_ADMISSION, *_WEBHOOKS, *_MUTATING)
+        or resource.is_a(_REGISTRATION, "APIService")
+        or _is_crd(resource)
+        or _is_engine(resource)
+    )
 
 
 def _is_engine(resource: Resource) -> bool:
@@ -46,11 +62,13 @@ def admission_left_alone(resource: Resource, _: Stack, options: Options) -> Iter
     """The stack puts no webhook and no changing policy before Secrets, pods, ConfigMaps or Slinky's resources.
 
     Why: a webhook is sent every Secret that is written, keys among them. One that changes objects adds a container to
-    slurmctld's pod, or sets a NodeSet's replicas behind the gate that has drained for another number; a conversion webhook
-    of Slinky's CRDs rewrites every NodeSet that is read. Rules judge what was declared, not what became of it.
+    slurmctld's pod or StatefulSet, or sets a NodeSet's replicas behind the gate that has drained for another number; a
+    conversion webhook of Slinky's CRDs rewrites every NodeSet that is read, and an APIService for their group answers in the
+    API server's place. Rules judge what was declared, not what became of it.
 
     Source: Kubernetes, "Dynamic Admission Control", "Mutating Admission Policy", "Versions in CustomResourceDefinitions"
-    (webhook conversion). A ValidatingAdmissionPolicy sees no network and changes nothing, so it is not judged.
+    (webhook conversion), "Kubernetes API Aggregation Layer". A ValidatingAdmissionPolicy sees no network and changes
+    nothing, so it is not judged.
 
     Do: limit its rules to other resources, or have it read by people and put its name into the site file (reviewed).
 
@@ -61,16 +79,35 @@ def admission_left_alone(resource: Resource, _: Stack, options: Options) -> Iter
     if _is_crd(resource):
         if resource.text("spec", "group") == API_GROUP and resource.text("spec", "conversion", "strategy") == "Webhook":
             yield f"{resource.label}: its conversion webhook rewrites what is read of Slinky's resources; remove it"
+    elif resource.is_a(_REGISTRATION, "APIService"):
+        group = resource.get("spec", "group")
+        group = resource.in_cluster_name.partition(".")[2] if group is None else group
+        if group in _SERVED and resource.get("spec", "service"):
+            yield f"{resource.label} answers for resources of {group or 'the core group'} in its place; remove it"
     elif _is_engine(resource):
-        if any(API_GROUP in text or text.rsplit("/", 1)[-1] in _KINDS for _, text in texts_and_names(resource.get("spec"))):
+        if any(_may_change(path, text) for path, text in texts_and_names(resource.get("spec"))):
             yield f"{resource.label} may change Slinky's resources, pods or Secrets on their way; limit it, or review it"
     else:
         for where, matched in _rules(resource):
-            if hit := _hit(matched):
+            if hit := _hit(matched, changes=not resource.base_kind.startswith("Validating")):
                 yield f"{resource.label}: {where} stands before {hit}; limit its rules, or review it"
 
 
-_KINDS = ("NodeSet", "Secret", "Pod", "ConfigMap", "nodesets", "secrets", "pods", "configmaps")
+_KINDS = (
+    *("NodeSet", "Controller", "RestApi", "LoginSet", "Accounting", "Secret", "Pod", "ConfigMap"),
+    *("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Service"),
+    *("nodesets", "controllers", "restapis", "loginsets", "accountings", "secrets", "pods", "configmaps"),
+    *("deployments", "statefulsets", "daemonsets", "replicasets", "jobs", "cronjobs", "services"),
+)
+_LIST_OF_KINDS = re.compile(r"(?:^|\.)(?:kinds|resources)\[\d+\]")
+
+
+def _may_change(path: str, text: str) -> bool:
+    """Whether a text of a policy engine's resource names a kind, with ``*`` where kinds are listed."""
+    kind = text.rsplit("/", 1)[-1]
+    if _LIST_OF_KINDS.search(path) and any(fnmatchcase(each, kind) for each in _KINDS):
+        return True
+    return API_GROUP in text or kind in _KINDS
 
 
 def _rules(resource: Resource) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -82,7 +119,7 @@ def _rules(resource: Resource) -> Iterator[tuple[str, Mapping[str, Any]]]:
         yield "its policy", matched
 
 
-def _hit(matched: Mapping[str, Any]) -> str:
+def _hit(matched: Mapping[str, Any], *, changes: bool) -> str:
     groups, resources = matched.get("apiGroups") or (), matched.get("resources") or ()
     if any(group in (API_GROUP, "*") for group in groups):
         return f"resources of {API_GROUP}"
@@ -90,4 +127,9 @@ def _hit(matched: Mapping[str, Any]) -> str:
         for each in resources:
             if str(each).split("/", 1)[0] in _WATCHED:
                 return "all core resources" if each == "*" else str(each)
+    for group in groups if changes else ():
+        for each in resources:
+            first = str(each).split("/", 1)[0]
+            if first in _MADE_OF.get(group, ()) or (first == "*" and group in _MADE_OF):
+                return f"{each} of {group}" if group else str(each)
     return ""

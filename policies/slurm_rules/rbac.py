@@ -59,14 +59,30 @@ POWERS = (
     Power("certificates.k8s.io", ("signers",), ("approve", "sign"), "sign in as anybody"),
     Power(
         "admissionregistration.k8s.io",
-        ("mutatingwebhookconfigurations", "validatingwebhookconfigurations", "mutatingadmissionpolicies"),
+        (
+            "mutatingwebhookconfigurations",
+            "validatingwebhookconfigurations",
+            "mutatingadmissionpolicies",
+            "mutatingadmissionpolicybindings",
+        ),
         _WRITE,
         "see and change what is written",
     ),
     Power("apiregistration.k8s.io", ("apiservices",), _WRITE, "see and change what is written"),
+    Power("apiextensions.k8s.io", ("customresourcedefinitions",), _WRITE, "see and change what is read"),
     Power("", ("persistentvolumes",), ("create",), "mount a node's own files"),
+    Power("argoproj.io", ("applications", "applicationsets"), _WRITE, "have a controller deploy any object"),
+    Power("argoproj.io", ("workflows", "cronworkflows", "workflowtemplates", "rollouts"), _WRITE, "make pods"),
+    Power("helm.toolkit.fluxcd.io", ("helmreleases",), _WRITE, "have a controller deploy any object"),
+    Power("kustomize.toolkit.fluxcd.io", ("kustomizations",), _WRITE, "have a controller deploy any object"),
+    Power("helm.cattle.io", ("helmcharts", "helmchartconfigs"), _WRITE, "have a controller deploy any object"),
+    Power("kubernetes.crossplane.io", ("objects",), _WRITE, "have a controller deploy any object"),
+    Power("helm.crossplane.io", ("releases",), _WRITE, "have a controller deploy any object"),
+    Power("kyverno.io", ("clusterpolicies", "policies"), _WRITE, "have a controller copy Secrets and change pods"),
+    Power("external-secrets.io", ("pushsecrets", "clusterpushsecrets"), _WRITE, "have a controller copy Secrets"),
 )
-"""Each ends in reading Secrets of a namespace (Kubernetes, "Role Based Access Control Good Practices", escalation)."""
+"""Each ends in reading Secrets of a namespace (Kubernetes, "Role Based Access Control Good Practices", escalation).
+Of controllers of others that act with rights of their own, the well-known ones are in here."""
 
 
 def is_role(resource: Resource) -> bool:

@@ -53,11 +53,11 @@ def cluster_in_sight(resource: Resource, _: Stack, options: Options) -> Iterator
     Why: rules judge what the stack declares. What a release of the chart slurm makes, or Argo CD or Flux on the stack's
     behalf, they don't see. A patch changes what another declares: a NodeSet's replicas go down past every gate, and
     slurmrestd's Deployment, a key's Secret or the operator's budgets change behind the operator's back; in both pods with
-    running jobs are deleted.
+    running jobs are deleted. A taint NoExecute on a node evicts its pods at once, whatever protects them.
 
     Source: pulumi-kubernetes, helm.sh/v3 Release (its objects are no resources; which they are is known after the update)
     and CustomResourcePatch (server-side apply of some fields); slurm-operator internal/controller/nodeset/nodeset_sync.go
-    (doPodScale).
+    (doPodScale); Kubernetes, "Taints and Tolerations" (NoExecute).
 
     Do: declare Controller, Accounting, RestApi, NodeSets and LoginSets each (this program does; a Chart's objects are
     resources, too), and change what is declared instead of patching it. Patches of other things, outside kube-*, go into
@@ -73,6 +73,10 @@ def cluster_in_sight(resource: Resource, _: Stack, options: Options) -> Iterator
         yield f"{resource.label}: its type says {resource.kind}, its properties {kind}; rules would judge the wrong one"
     elif isinstance(version, str) and version.rpartition("/")[0] != resource.group:
         yield f"{resource.label}: its type and its apiVersion {version} are of two groups; rules would judge the wrong one"
+    if resource.is_a("", "Node"):
+        for taint in resource.get("spec", "taints") or ():
+            if taint.get("effect") == "NoExecute":
+                yield f"{resource.label}: the taint {taint.get('key')} NoExecute evicts running jobs; use NoSchedule"
     if resource.is_patch:
         yield from _patch(resource, options)
     elif _is_deployer(resource):
