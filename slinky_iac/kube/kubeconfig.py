@@ -18,6 +18,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from slinky_iac import safe_yaml
 from slinky_iac.errors import KubeUnreachable
 
+_LONGEST_PATH = 255
+"""Characters of the longest path that is shown: a kubeconfig in base64, or a ServiceAccount's token, has more."""
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where the kubelet puts a pod's own token, CA and namespace."""
 
@@ -168,12 +170,18 @@ def load(source: KubeSource, *, env: Mapping[str, str], home: Path, service_acco
         path = Path(text)
     if path is not None:
         return _pick([_read(path.expanduser())], source.context)
-    listed = [Path(p).expanduser() for p in env.get("KUBECONFIG", "").split(":") if p]
+    given = env.get("KUBECONFIG", "")
+    if _is_text(given) and not _exists(Path(given)):
+        raise KubeUnreachable(
+            f"$KUBECONFIG holds a text of {len(given)} characters (not shown) and no paths. Write the text to a file that"
+            " only its owner can read, and set $KUBECONFIG to the path of that file"
+        )
+    listed = [Path(p).expanduser() for p in given.split(":") if p]
     candidates = listed or [home / ".kube" / "config"]
-    docs = [_read(p) for p in candidates if p.exists()]
+    docs = [_read(p) for p in candidates if _exists(p)]
     if docs:
         return _pick(docs, source.context)
-    tried = [f"{p} (no such file)" for p in candidates]
+    tried = [f"{_shown(p)} (no such file)" for p in candidates]
     host, port = env.get("KUBERNETES_SERVICE_HOST"), env.get("KUBERNETES_SERVICE_PORT", "443")
     if host and (service_account / "token").exists():
         return _in_cluster(host, port, service_account)
@@ -197,12 +205,29 @@ def _in_cluster(host: str, port: str, account: Path) -> KubeAccess:
     )
 
 
+def _is_text(value: str) -> bool:
+    """Whether a value that should be paths is the text of a kubeconfig: such a text is never shown."""
+    return any(sign in value for sign in "\n\r{") or any(len(part) > _LONGEST_PATH for part in value.split(":"))
+
+
+def _exists(path: Path) -> bool:
+    try:
+        return path.exists()
+    except OSError:  # a path that is too long, for one; its error quotes it
+        return False
+
+
+def _shown(path: Path) -> str:
+    text = str(path)
+    return f"a text of {len(text)} characters (not shown) and no path" if _is_text(text) else text
+
+
 def _read(path: Path) -> _Doc:
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
         why = error.strerror if isinstance(error, OSError) else "it isn't UTF-8 text"
-        raise KubeUnreachable(f"kubeconfig {path} can't be read: {why}. Give a readable file") from None
+        raise KubeUnreachable(f"kubeconfig {_shown(path)} can't be read: {why}. Give a readable file") from None
     return _parse(text, path.parent, f"kubeconfig {path}")
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import json
 import traceback
 from pathlib import Path
 
@@ -189,3 +190,28 @@ def test_a_yaml_tag_before_a_token_quotes_no_token(tag: str) -> None:
     with pytest.raises(KubeUnreachable) as error:
         load(KubeSource(content=text), env={}, home=Path("/nonexistent"))
     assert SECRET not in "".join(traceback.format_exception(error.value))
+
+
+TEXT = yaml.safe_dump(config())
+"""Of a kubeconfig, pasted where its path belongs, as CI systems do with a secret."""
+
+
+@pytest.mark.parametrize(
+    "pasted",
+    [TEXT, TEXT + "#" * 5000, json.dumps(config()), b64(TEXT), b64(TEXT * 10), "users:\r" + TEXT.replace("\n", "\r")],
+    ids=["yaml", "long", "json", "base64", "long-base64", "carriage-returns"],
+)
+def test_the_text_of_a_kubeconfig_in_the_environment_is_in_no_message(pasted: str, tmp_path: Path) -> None:
+    with pytest.raises(KubeUnreachable, match="KUBECONFIG holds a text") as caught:
+        load(KubeSource(), env={"KUBECONFIG": pasted}, home=tmp_path, service_account=tmp_path)
+    said = "".join(traceback.format_exception(caught.value))
+    assert SECRET not in said
+    assert b64(TEXT)[:40] not in said
+
+
+@pytest.mark.parametrize("length", [300, 5000])
+def test_a_text_in_the_place_of_a_path_is_not_shown(length: int, tmp_path: Path) -> None:
+    pasted = (SECRET * length)[:length]
+    with pytest.raises(KubeUnreachable, match="not shown") as caught:
+        load(KubeSource(content=pasted), env={}, home=tmp_path, service_account=tmp_path)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
