@@ -31,7 +31,7 @@ _PROVIDERS: Final = "pulumi:providers:"
 _PLUGIN: Final = frozenset({"pluginDownloadURL", "parameterization", "name", "envVarMappings"})
 """Properties by which a state says which plugin the engine fetches, and from where (pkg/resource/deploy/providers)."""
 _STARTS: Final = ("exec", "auth-provider")
-"""Keys of a kubeconfig that name a program to start."""
+"""Keys of a kubeconfig that name a program to start; another spelling of them is an escape or a tag."""
 _LABELS: Final = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 """Opcodes that frame and number, and make nothing."""
 _TEXTS: Final = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "UNICODE"})
@@ -85,9 +85,16 @@ def _of_plugin(side: str, props: Json) -> Iterable[str]:
     named = sorted((_PLUGIN & inside) | ({"pluginDownloadURL"} & set(props)))
     if named:
         yield f"its {side} say which plugin is fetched ({', '.join(named)}); the program doesn't"
-    config = _decrypted(props.get("kubeconfig"))
-    if isinstance(config, str) and any(word in config for word in _STARTS):
-        yield f"the kubeconfig in its {side} starts a program ({' or '.join(_STARTS)}); the program gives a path"
+    if _may_start(_decrypted(props.get("kubeconfig"))):
+        yield f"the kubeconfig in its {side} may start a program ({' or '.join(_STARTS)}); the program gives a path"
+
+
+def _may_start(config: object) -> bool:
+    """Whether a kubeconfig names a program, or may: escapes and tags of YAML spell a key in ways that no search finds, and
+    what is no text reaches the plugin as JSON."""
+    if config is None:
+        return False
+    return not isinstance(config, str) or any(sign in config.casefold() for sign in (*_STARTS, "\\", "!"))
 
 
 def _of_pickle(value: object, classes: frozenset[str]) -> str:

@@ -124,6 +124,16 @@ ROUNDABOUT = {
     "the same, where engines keep it": resource(KUBERNETES, "x", __internal={"pluginDownloadURL": "https://evil.example"}),
     "another plugin by the same name": resource(KUBERNETES, "x", __internal={"name": "command", "parameterization": {}}),
     "a kubeconfig that starts a program": resource(KUBERNETES, "x", kubeconfig="users: [{user: {exec: {command: id}}}]"),
+    "its key spelled with an escape": resource(KUBERNETES, "x", kubeconfig='{"users": [{"user": {"ex\\u0065c": {}}}]}'),
+    "its key in base64": resource(KUBERNETES, "x", kubeconfig="users: [{user: {!!binary ZXhlYw==: {command: id}}}]"),
+    "its key in base64 by a long tag": resource(
+        KUBERNETES, "x", kubeconfig="users: [{user: {!<tag:yaml.org,2002:binary> ZXhlYw==: {command: id}}}]"
+    ),
+    "its key in capitals": resource(KUBERNETES, "x", kubeconfig="users: [{user: {Exec: {command: id}}}]"),
+    "a kubeconfig that is no text": resource(KUBERNETES, "x", kubeconfig={"users": [{"user": {"exec": {"command": "id"}}}]}),
+    "a kubeconfig that is no text, marked secret": resource(
+        KUBERNETES, "x", kubeconfig=SIGNATURE | {"plaintext": json.dumps({"users": [{"user": {"exec": {}}}]})}
+    ),
     "the same, encrypted": resource(KUBERNETES, "x", kubeconfig=SIGNATURE | {"plaintext": json.dumps("exec: {}")}),
 }
 
