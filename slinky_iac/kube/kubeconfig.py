@@ -270,6 +270,11 @@ def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
     cluster = found.cluster
     if not cluster.server.startswith(("http://", "https://")):
         raise KubeUnreachable(f"{where}: cluster {context.cluster!r} has no http(s) server")
+    if "@" in cluster.server:  # every message that names the API server would show it
+        raise KubeUnreachable(
+            f"{where}: the server of cluster {context.cluster!r} has a user or a password in its address (not shown). Put"
+            " them under users"
+        )
     user = KubeUser()
     if context.user:
         users = [(u, d) for d in docs for u in d.raw.users or ()]

@@ -215,3 +215,12 @@ def test_a_text_in_the_place_of_a_path_is_not_shown(length: int, tmp_path: Path)
     with pytest.raises(KubeUnreachable, match="not shown") as caught:
         load(KubeSource(content=pasted), env={}, home=tmp_path, service_account=tmp_path)
     assert SECRET not in "".join(traceback.format_exception(caught.value))
+
+
+@pytest.mark.parametrize("server", ["https://admin:{}@one:6443", "https://{}@one:6443", "http://a:{}@[::1]:6443/p"])
+def test_a_password_in_the_server_s_address_is_in_no_message(server: str) -> None:
+    data = config()
+    data["clusters"] = [{"name": "c", "cluster": {"server": server.format(SECRET)}}]
+    with pytest.raises(KubeUnreachable, match="under users") as caught:
+        of(data)
+    assert SECRET not in "".join(traceback.format_exception(caught.value))
