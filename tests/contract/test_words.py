@@ -15,13 +15,8 @@ WORDS = (
 )
 LEFT: dict[str, int] = {
     "docs/configuration.md": 6,
-    "docs/facts/slurmrestd.md": 1,
-    "docs/faults.md": 10,
     "docs/outside-hosts.md": 2,
-    "docs/performance.md": 3,
     "docs/policies.md": 14,
-    "docs/reading-the-code.md": 1,
-    "lab/README.md": 1,
 }
 """How many of these words a page may still have; a page that isn't listed has none. Lower a number, never raise it."""
 PAGES = {path.relative_to(ROOT).as_posix(): path.read_text() for path in tracked() if path.suffix == ".md"}
