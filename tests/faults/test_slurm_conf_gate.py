@@ -29,6 +29,8 @@ from tests.faults.test_planned_stop import settings as all_inside
 
 METAL = "metal-3"
 DATABASE = "slurm_acct_db_conf"
+SECOND = "10.99.0.250"
+"""Another address that the metal host gets."""
 SUSPECT = ("Killing JobId", "defunct partition", "Invalid node names", "Failed to reconfigure")
 
 
@@ -225,10 +227,13 @@ def test_another_address_of_a_host_waits_for_its_jobs(cluster: Cluster) -> None:
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 60)
     running = cluster.submit("-p", "main", "-w", METAL)
     hosts = cluster.settings["slinky-iac:external"]["slurmdHosts"]
-    cluster.set("external", slurmdHosts=[{**hosts[0], "address": "10.99.0.250"}])
+    in_host = ["nsenter", "-t", str(HOSTS.pid(METAL)), "-n", "ip", "addr", "add", f"{SECOND}/24", "dev", "eth0"]
+    subprocess.run(in_host, check=True)
+    cluster.set("external", slurmdHosts=[{**hosts[0], "address": SECOND}])
     cluster.up(lambda: "DRAIN" in cluster.node(METAL)["State"], running)
     cluster.all_completed(running)
-    await_true("it has the address", lambda: cluster.node(METAL)["NodeAddr"] == "10.99.0.250", 60)
+    await_true("it has the address", lambda: cluster.node(METAL)["NodeAddr"] == SECOND, 60)
+    await_true("it is at work there", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
     cluster.set("external", slurmdHosts=hosts)
     cluster.stack.up()
 

@@ -76,7 +76,7 @@ def _comment(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> str:
         lines.append("HOLDS KEYS: clouds show user data to whoever may read the machine's metadata.")
     elif sheet.keys:
         lines.append("No key is in here. Bake it into the image, or place it and start the daemon when the machine is up:")
-        lines += [f"  {key.fetch}" for key in sheet.keys]
+        lines += [f"  {key.fetch}" for key in sheet.keys if key.fetch]
         lines += [] if sheet.edits else [f"  ssh root@HOST systemctl restart {sheet.service}"]
     return "".join(f"# {line}\n" for line in lines)
 

@@ -111,8 +111,8 @@ def slurm_key_checks(known: Known, *, runs_as_root: bool = False) -> tuple[Check
     return tuple(("check_key", path, wanted, *owner) for path, wanted in files.items() if wanted is not None)
 
 
-def keys(config: StackConfig, known: Known, *, jwt: bool) -> tuple[KeyPlace, ...]:
-    """Places of slurm.key and, with ``jwt``, of the JWT key."""
+def keys(config: StackConfig, known: Known, *, jwt: bool, at: str = "") -> tuple[KeyPlace, ...]:
+    """Places of slurm.key and, with ``jwt``, of the JWT key, on the host ``at`` where the sheet is for one host."""
     slurm = config.secret_of(SLURM)
     places = [(names.SLURM_KEY_FILE, SLURM_KEY, slurm, known.slurm_key)]
     if known.slurm_jwks is not None:
@@ -120,16 +120,19 @@ def keys(config: StackConfig, known: Known, *, jwt: bool) -> tuple[KeyPlace, ...
     if jwt:
         places.append((names.JWT_KEY_FILE, JWT_KEY, config.secret_of(JWT), known.jwt_key))
     return tuple(
-        KeyPlace(name=name, path=path, fingerprint=fingerprint, fetch=_fetch(config, place, path))
+        KeyPlace(name=name, path=path, fingerprint=fingerprint, fetch=_fetch(config, place, path, at))
         for name, path, place, fingerprint in places
     )
 
 
-def _fetch(config: StackConfig, place: SecretEntry, path: str) -> str:
-    """A command that gets a key onto a host: from slurmctld's host, or from the Secret that is its source."""
+def _fetch(config: StackConfig, place: SecretEntry, path: str, at: str) -> str:
+    """A command that gets a key onto a host: from slurmctld's host, or from the Secret that is its source. Empty where
+    the host ``at`` is where it would come from."""
     put = f"ssh root@HOST install -o slurm -g slurm -m 600 /dev/stdin {path}"
     outside = config.controller.external
     if outside is not None and config.keys.source == "imported":
+        if at == outside.host:
+            return ""
         return f"ssh root@{outside.host} cat {path} | {put}"
     entry = place.entry.replace(".", "\\.")
     secret, jsonpath = shlex.quote(place.name), shlex.quote(f"{{.data.{entry}}}")

@@ -27,12 +27,12 @@ place() { # SOURCE TARGET OWNER MODE
     changed=1
     echo "installed $2"
 }
-key() { # NAME PLACE OWNER MODE COMMAND
+key() { # NAME PLACE OWNER MODE ADVICE
     if [ -e "keys/$1" ]; then
         place "keys/$1" "$2" "$3" "$4"
     elif [ ! -s "$2" ]; then
         lacking=1
-        echo "lacking   $2: place it first, for example by: $5" >&2
+        echo "lacking   $2: $5" >&2
     fi
 }
 hosts_line() { # ADDRESS NAMES: in /etc/hosts, once

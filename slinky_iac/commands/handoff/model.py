@@ -41,10 +41,13 @@ class Placed:
         return self.path.lstrip("/")
 
 
+FROM_HERE = "the other hosts get this key from here"
+
+
 @dataclass(frozen=True)
 class KeyPlace:
     """Where a key has to lie on a host. ``fingerprint`` is ``SHA256:…`` or None where it isn't known yet; ``fetch`` is a
-    command that gets the key onto a host, without showing it."""
+    command that gets the key onto a host, without showing it, and empty on the host from which all others get it."""
 
     name: str
     path: str
@@ -52,6 +55,11 @@ class KeyPlace:
     fetch: str
     owner: str = "slurm"
     mode: int = 0o600
+
+    @property
+    def advice(self) -> str:
+        """What to do where the key is missing."""
+        return f"place it first, for example by: {self.fetch}" if self.fetch else f"restore it: {FROM_HERE}"
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from slinky_iac.commands.handoff.model import Handoff, Sheet
+from slinky_iac.commands.handoff.model import FROM_HERE, Handoff, Sheet
 
 
 def overview(handed: Handoff, how: str, *, with_keys: bool) -> str:
@@ -50,7 +50,10 @@ def sheet_page(sheet: Sheet, *, level: int = 1) -> str:
         f"| `{k.path}` | {k.owner} | {k.mode:o} | key, {k.fingerprint or 'fingerprint not known yet'} |" for k in sheet.keys
     ]
     lines.append("")
-    lines += [f"Place {key.name}: `{key.fetch}`\n" for key in sheet.keys]
+    lines += [
+        f"Place {key.name}: `{key.fetch}`\n" if key.fetch else f"Leave {key.name} as it is: {FROM_HERE}.\n"
+        for key in sheet.keys
+    ]
     if sheet.edits:
         lines += [f"`{sheet.edits}` must hold, besides what else is yours:\n", f"```\n{sheet.wanted}```\n"]
     lines += ["Open (TCP):\n", "| From | Port | For |", "|---|---|---|"]

@@ -52,7 +52,7 @@ def install_script(sheet: Sheet, cluster: str) -> str:
         cluster=cluster,
         trusted=TRUSTED,
         slurm=SLURM_FOLDER,
-        keys="\n".join(words(("key", k.name, k.path, k.owner, f"{k.mode:o}", k.fetch)) for k in sheet.keys),
+        keys="\n".join(words(("key", k.name, k.path, k.owner, f"{k.mode:o}", k.advice)) for k in sheet.keys),
         puts="\n".join(map(words, calls)),
         last=f'edit {sheet.edits} "$@"' if sheet.edits else f"start {sheet.service}",
         check=sheet.check_path,

@@ -10,12 +10,13 @@ import pytest
 
 from slinky_iac.commands.handoff.common import Known
 from slinky_iac.commands.handoff.model import Role, Sheet
+from slinky_iac.commands.handoff.render_folder import render
 from slinky_iac.commands.handoff.role_sheets import handoff, roles_of
 from slinky_iac.config.load import load
 from slinky_iac.errors import HandoffError
 from slinky_iac.specs.slurm_conf import outside_lines, required
 from tests.stacks import EXAMPLES, form, outside, sections
-from tests.unit.handoff.made import KNOWN, made
+from tests.unit.handoff.made import KNOWN, made, texts
 
 ALL_OUTSIDE = {Role.SLURMCTLD, Role.SLURMDBD, Role.SLURMRESTD, Role.SLURMD, Role.LOGIN}
 
@@ -35,6 +36,16 @@ def sheet(config_name: str, role: Role, known: Known = KNOWN) -> Sheet:
 )
 def test_roles_are_those_that_live_outside(name: str, roles: set[Role]) -> None:
     assert set(roles_of(form(name))) == roles
+
+
+@pytest.mark.parametrize("name", ["controller-outside", "all-outside"])
+def test_no_key_is_copied_onto_the_host_that_it_comes_from(name: str) -> None:
+    page = texts(render(handoff(form(name), KNOWN), None))
+    for role in (Role.SLURMCTLD, Role.SLURMDBD, Role.SLURMD, Role.LOGIN):
+        copied = "ssh root@slurmctld.example.org cat /etc/slurm/slurm.key | ssh root@HOST" in page[f"{role}/README.md"]
+        assert copied is (role is not Role.SLURMCTLD)
+    assert "Leave slurm.key as it is: the other hosts get this key from here." in page["slurmctld/README.md"]
+    assert "cat /etc/slurm/slurm.key" not in page["slurmctld/install.sh"]
 
 
 def test_a_role_that_is_in_kubernetes_is_refused_with_those_that_are_not() -> None:
