@@ -96,9 +96,9 @@ class DrainLimits(Section):
     """What a scale-in may touch at the most; beyond it already the preview fails."""
 
     max_share: Share | None = None
-    """Share of the NodeSet given up at once, above 0 to 1, or as 50%."""
+    """Share of the NodeSet that is selected for removal at once, above 0 to 1, or as 50%."""
     max_jobs: int | None = Field(default=None, ge=0)
-    """Jobs on the nodes given up."""
+    """Jobs on the nodes that are selected for removal."""
     max_job_age: Seconds | None = None
     """No job that has run longer than this may be on them."""
 
@@ -131,7 +131,8 @@ class NodeSet(Section):
     """Slurm compute nodes as pods, all alike."""
 
     replicas: int = Field(ge=0)
-    """Number of pods, each on a Kubernetes node of its own. Lowered only after the nodes given up are drained."""
+    """Number of pods, each on a Kubernetes node of its own. Lowered only after the nodes that are selected for removal
+    are drained."""
     owner: Literal["stack", "autoscaler"] = "stack"
     """Who sets replicas after creation: this stack, or an autoscaler (HPA, KEDA), which then this program leaves alone."""
     max_replicas: int | None = Field(default=None, ge=0)

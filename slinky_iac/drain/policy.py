@@ -38,9 +38,9 @@ class Limits:
     """What a scale-in may touch at the most; None for no limit."""
 
     max_share: Annotated[float, Meta(gt=0, le=1, description="a number above 0 to 1")] | None = None
-    """Share of the NodeSet's pods given up at once, above 0 to 1."""
+    """Share of the NodeSet's pods that is selected for removal at once, above 0 to 1."""
     max_jobs: Annotated[int, _whole(0, 1_000_000_000)] | None = None
-    """Distinct jobs on the nodes given up."""
+    """Distinct jobs on the nodes that are selected for removal."""
     max_job_age_s: Seconds | None = None
     """No job that has run longer than this many seconds may be on them."""
 

@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where.add_argument("--folder", metavar="DIR", help="write all forms there: order.txt, order.md, order.html, order.json")
     where.add_argument("--check-limits", action="store_true", help="read nothing; only say whether the arguments are right")
     parser.add_argument("--removals", metavar="FILE", help="output of `drain plan --json`, for NodeSets that are removed")
-    parser.add_argument("--max-share", type=_share, metavar="SHARE", help="of a NodeSet given up: 0.5 or 50%%")
+    parser.add_argument("--max-share", type=_share, metavar="SHARE", help="of a NodeSet selected for removal: 0.5 or 50%%")
     parser.add_argument("--max-jobs", type=_count, metavar="N", help="jobs that are waited for, together")
     parser.add_argument("--max-job-age", type=_duration, metavar="TIME", help="no job that has run longer: 90s, 30m, 2d12h")
     parser.add_argument("--strict", action="store_true", help="4 where a policy could not judge, or none was applied")

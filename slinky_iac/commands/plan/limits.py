@@ -42,7 +42,7 @@ class Limits:
     """What one update may touch without another look; None for no limit."""
 
     max_share: float | None = None
-    """Share of a NodeSet given up, above 0 to 1."""
+    """Share of a NodeSet selected for removal, above 0 to 1."""
     max_jobs: int | None = None
     """Jobs waited for, of all drains together."""
     max_job_age_s: int | None = None

@@ -45,7 +45,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Node:
-    """One node that is given up."""
+    """One node that is selected for removal."""
 
     name: str
     pod: str
