@@ -72,7 +72,7 @@ COMMANDS: Final[dict[str, Command]] = {
 
 def parser(prog: str = MODULE) -> argparse.ArgumentParser:
     """All commands and their arguments."""
-    top = argparse.ArgumentParser(prog=prog, description="Beside pulumi: look, tell, undo.")
+    top = argparse.ArgumentParser(prog=prog, description="Check, inspect and hand off a hybrid Slurm cluster.")
     top.add_argument("--version", action="version", version=f"slinky-iac {__version__}")
     commands = top.add_subparsers(dest="command", required=True)
     for name, command in COMMANDS.items():

@@ -20,6 +20,8 @@ RESTARTED: Final = "in slurm.conf on slurmctld's host, then restart slurmctld"
 """Where lines go that slurmctld reads only when it starts."""
 ON_SLURMCTLD: Final = "on slurmctld's host"
 EVERYWHERE: Final = "on every outside host"
+BY_HAND: Final = "by hand"
+"""The source of checks that no daemon can answer."""
 
 
 class Verdict(StrEnum):

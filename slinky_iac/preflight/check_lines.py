@@ -51,7 +51,7 @@ def _partitions(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     elif missing := _missing(config, facts):
         also = [own[name] for name in _unseen(config, facts) if _needed(config, name, missing)]
         yield problem(
-            "has none of that name: nobody can submit to them",
+            "has none of that name: jobs can't be submitted to them",
             "Add",
             *also,
             *(wanted[name] for name in missing),

@@ -11,7 +11,7 @@ from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import MUNGE
-from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown
+from slinky_iac.preflight.check import BY_HAND, EVERYWHERE, ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown
 from slinky_iac.preflight.facts import Facts
 
 
@@ -71,7 +71,7 @@ def _clocks(_: StackConfig, __: Facts) -> Iterator[Answer]:
 
 EXPECTED: Final = (
     Expect("key-secret", f"Secret of {MUNGE.label}", "Kubernetes", _secret, Run.MUNGE),
-    Expect("munge-key", MUNGE.label, "nobody", _key, Run.MUNGE),
-    Expect("slurmctld", "slurmctld and slurmdbd", "nobody", _daemons, Run.MUNGE),
-    Expect("clock", "slurmctld's clock", "nobody", _clocks, Run.MUNGE),
+    Expect("munge-key", MUNGE.label, BY_HAND, _key, Run.MUNGE),
+    Expect("slurmctld", "slurmctld and slurmdbd", BY_HAND, _daemons, Run.MUNGE),
+    Expect("clock", "slurmctld's clock", BY_HAND, _clocks, Run.MUNGE),
 )

@@ -10,6 +10,7 @@ from slinky_iac.config.connections import on_host_network, parts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import Part
 from slinky_iac.preflight.check import (
+    BY_HAND,
     ON_SLURMCTLD,
     SLURM_CONF,
     Answer,
@@ -282,6 +283,6 @@ EXPECTED: Final = (
     Expect("pods-registered", "nodes", "slurmctld", _pods_registered),
     Expect("pods-reached", "pods, from slurmctld's host", "slurmctld", _pods_reached),
     Expect("metal-hosts", "bare-metal hosts", "slurmctld", _metal_hosts),
-    Expect("pods-and-metal", "bare-metal hosts and pods, to each other", "nobody", _pods_and_metal),
-    Expect("login-hosts", "login hosts", "nobody", _login_hosts),
+    Expect("pods-and-metal", "bare-metal hosts and pods, to each other", BY_HAND, _pods_and_metal),
+    Expect("login-hosts", "login hosts", BY_HAND, _login_hosts),
 )

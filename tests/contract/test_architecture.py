@@ -77,6 +77,7 @@ _PARTS = {
     "commands.command_page": "",
     "commands.host_shell": "",
     "commands.output": "",
+    "commands.waiting_line": "commands.output",
     "commands.shell_completion": "",
     "commands.new": "errors",
     "commands.check": "commands.output config errors",
@@ -99,10 +100,12 @@ _PARTS = {
         "fence keys kube names releases slurmrest text"
     ),
     "commands.verify_state": "cluster commands.output commands.state_code",
-    "commands.drift": "closing cluster commands.output commands.status drain errors fence keys names slurmrest text",
+    "commands.drift": (
+        "closing cluster commands.output commands.status commands.waiting_line drain errors fence keys names slurmrest text"
+    ),
     "commands.preflight": (
-        "commands.output commands.stack_config commands.verify_state config errors keys kube names preflight "
-        "reach slurmrest specs text"
+        "commands.output commands.stack_config commands.verify_state commands.waiting_line config errors keys kube names "
+        "preflight reach slurmrest specs text"
     ),
     "commands.cli": (
         "commands.check commands.command_page commands.diagram commands.drain commands.drift commands.handoff "

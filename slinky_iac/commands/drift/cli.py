@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from dataclasses import asdict
 
 from slinky_iac.commands import output
 from slinky_iac.commands.drift.ask import check
 from slinky_iac.commands.drift.compare import Finding
+from slinky_iac.commands.waiting_line import waiting_line
 from slinky_iac.text import plain
 
 HELP = "compare the running Slurm with the stack: nodes, records, drains, partitions, name, version, fence; repairs nothing"
@@ -22,7 +24,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Look and tell. Raises what asking raises; returns the exit code."""
-    found = check(arguments.stack)
+    with waiting_line(sys.stderr, "drift: reading the stack's state, querying Kubernetes and Slurm"):
+        found = check(arguments.stack)
     print(shown(found, as_json=arguments.json))
     return output.DRIFTED if found else 0
 

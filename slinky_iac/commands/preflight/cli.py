@@ -17,24 +17,27 @@ from typing import Final, NoReturn
 from slinky_iac.commands import stack_config, verify_state
 from slinky_iac.commands.output import FOUND, INTERRUPTED, seen_width, wants_colour
 from slinky_iac.commands.preflight.ask import Scope, ask
-from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text
+from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text, summary
+from slinky_iac.commands.preflight.waiting import grouped
+from slinky_iac.commands.waiting_line import waiting_line
 from slinky_iac.config.values import Values
 from slinky_iac.errors import StateError
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 
-HELP = "do both halves fit? names, ports, versions, keys, slurm.conf, clocks; from here and from a pod; changes nothing"
+HELP = "check that both halves fit: names, ports, releases, keys, slurm.conf, clocks; from here and from a pod"
 _FILE: Final = "--config names a file, whose keys are encrypted, and no stack; run `preflight --stack`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = (
-        "exit codes: 0 no problem found, which unknown is not either; 1 it could not be run; 2 wrong arguments; 6 problems"
-        " (with --strict: or warnings); 130 interrupted"
+        "exit codes: 0 no problem found (a check that could not be made is none); 1 it could not be run; 2 wrong arguments;"
+        " 6 problems (with --strict: or warnings); 130 interrupted"
     )
     stack_config.add_source(parser, "stack; by default the selected one. It need not be up yet")
     parser.add_argument("--json", action="store_true", help="print JSON")
+    parser.add_argument("--all", action="store_true", help="print every check in full, those that are fine too")
     parser.add_argument("--strict", action="store_true", help="let warnings count as problems")
     parser.add_argument(
         "--pod-namespace",
@@ -58,12 +61,16 @@ def run(arguments: argparse.Namespace) -> int:
         daemons=not arguments.from_here_only,
         pod_namespace=arguments.pod_namespace,
     )
-    if sys.stderr.isatty() and scope.pod:
-        print(
-            "preflight: asking; a short-lived pod takes some seconds, or minutes where its image is fetched", file=sys.stderr
-        )
+    now = (
+        "preflight: connecting from here and from a short-lived pod, then querying Slurm"
+        if scope.pod
+        else "preflight: asking"
+    )
     try:
-        with _ending_in_order():
+        with (
+            _ending_in_order(),
+            waiting_line(sys.stderr, now, later="the pod's image may still be downloading" if scope.pod else ""),
+        ):
             facts = ask(values, scope, env=os.environ, keys_trouble=keys_trouble)
     except KeyboardInterrupt:
         print(f"preflight: interrupted{'; the short-lived pod was deleted' if scope.pod else ''}", file=sys.stderr)
@@ -78,7 +85,11 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         tty = sys.stdout.isatty()
         width = seen_width(shutil.get_terminal_size((WIDTH, 24)).columns, tty=tty, otherwise=WIDTH)
-        sys.stdout.write(as_text(cluster, found, colour=wants_colour(os.environ, tty=tty), width=width))
+        colour = wants_colour(os.environ, tty=tty)
+        if arguments.all:
+            sys.stdout.write(as_text(cluster, found, colour=colour, width=width))
+        else:
+            sys.stdout.write(summary(cluster, found, grouped(found, facts), colour=colour, width=width))
     return exit_code(found, strict=arguments.strict)
 
 

@@ -1,5 +1,7 @@
 """What a preflight found, for a terminal and for programs. Pure.
 
+The summary has what is wrong in full, what could not be checked in groups, and what is right on one line.
+
 Tables fit the width given, or 100 columns; lines to paste are printed as they are, however long. Texts of others are made
 harmless.
 """
@@ -7,12 +9,14 @@ harmless.
 from __future__ import annotations
 
 import textwrap
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Final
 
 from slinky_iac.commands import output
 from slinky_iac.commands.output import Paint, clipped
+from slinky_iac.commands.preflight.waiting import Group
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.text import plain
 
@@ -48,6 +52,50 @@ def as_text(cluster: str, checks: Sequence[Check], *, colour: bool = False, widt
     return "\n".join(lines) + "\n"
 
 
+def summary(
+    cluster: str, checks: Sequence[Check], groups: Sequence[Group], *, colour: bool = False, width: int = WIDTH
+) -> str:
+    """Problems and warnings as a table, what else is unknown by its cause, and the names of the rest."""
+    paint = Paint(colour)
+    apart = {id(each) for group in groups for each in group.checks}
+    whole = [each for each in checks if each.verdict is not Verdict.FINE and id(each) not in apart]
+    lines = as_text(cluster, whole, colour=colour, width=width).splitlines()[1:] if whole else []
+    for group in groups:
+        lines += _folded(Verdict.UNKNOWN, f"{len(group.checks)} {group.said}", group.checks, paint, width)
+        lines += _advice(group.change, group.paste, width)
+    good = [each for each in checks if each.verdict is Verdict.FINE]
+    if good:
+        lines += _folded(Verdict.FINE, f"{len(good)} check{'s' if len(good) > 1 else ''}", good, paint, width)
+    end = _ending(checks, folded=bool(groups or good))
+    return "\n".join([paint(headline(cluster, checks), "bold"), *lines, "", paint(end, "bold")]) + "\n"
+
+
+def _folded(verdict: Verdict, said: str, checks: Sequence[Check], paint: Paint, width: int) -> list[str]:
+    """The names of many checks in the place of their rows."""
+    times = Counter(each.name for each in checks)
+    listed = ", ".join(f"{name} ({count})" if count > 1 else name for name, count in times.items())
+    lines = textwrap.wrap(f"{plain(said, _LONGEST)}: {listed}", width - len(_INDENT), break_on_hyphens=False)
+    first = f"{paint(verdict.value, SHADES[verdict])}{' ' * (len(_INDENT) - len(verdict.value))}{lines[0]}"
+    return ["", first, *(f"{_INDENT}{line}" for line in lines[1:])]
+
+
+def _ending(checks: Sequence[Check], *, folded: bool) -> str:
+    found = counts(checks)
+    problems, warnings, unknown = (
+        f"{count} {word}{'s' if count > 1 else ''}" if count else ""
+        for word, count in (
+            ("problem", found["problem"]),
+            ("warning", found["warning"]),
+            ("unknown check", found["unknown"]),
+        )
+    )
+    if problems:
+        said = f"{problems}: correct {'them' if found['problem'] > 1 else 'it'}, then run preflight again"
+    else:
+        said = "; ".join(filter(None, ("No problem found", warnings, unknown)))
+    return f"{said}.{' --all shows every check.' if folded else ''}"
+
+
 @dataclass(frozen=True)
 class _Columns:
     """Widths of the second and third column; the first is as wide as its longest word, the last has what is left."""
@@ -70,12 +118,15 @@ def _lines(check: Check, columns: _Columns, paint: Paint) -> Iterator[str]:
     mark = len(check.verdict.value)
     yield paint(row[:mark], SHADES[check.verdict]) + row[mark:]
     yield from (columns.row("", "", "", line) for line in rest)
-    if check.change:
-        place = f", {check.at}" if check.paste and check.at else ""
-        end = ":" if check.paste else "."
-        advice = _wrapped(f"{check.change.rstrip('.:')}{place}{end}", columns.width - len(_INDENT) - 3)
+    place = f", {check.at}" if check.paste and check.at else ""
+    yield from _advice(f"{check.change.rstrip('.:')}{place}" if check.change else "", check.paste, columns.width)
+
+
+def _advice(change: str, paste: Sequence[str], width: int) -> Iterator[str]:
+    if change:
+        advice = _wrapped(f"{change}{':' if paste else '.'}", width - len(_INDENT) - 3)
         yield from (f"{_INDENT}{'-> ' if at == 0 else '   '}{line}" for at, line in enumerate(advice))
-    for line in check.paste:
+    for line in paste:
         yield from (f"{_INDENT}       {part}" for part in _harmless(line))
 
 
