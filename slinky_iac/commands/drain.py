@@ -1,14 +1,19 @@
-"""``python -m slinky_iac drain status|plan|cancel``: what our drains left behind, what a removal would wait for, and giving
-it all back, without a `pulumi up`."""
+"""``python -m slinky_iac drain status|plan|watch|cancel``: what our drains left behind, what a removal would wait for, how
+far drains are, and giving it all back, without a `pulumi up`."""
 
 from __future__ import annotations
 
 import argparse
+import os
 import sys
+import time
 from dataclasses import asdict
+from typing import Final
 
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.commands.output import as_json
+from slinky_iac.commands import watching
+from slinky_iac.commands.drain_watch import DrainView, screen, view
+from slinky_iac.commands.output import as_json, wants_colour
 from slinky_iac.drain import scale
 from slinky_iac.drain.describe import lines, plan_props, status_of
 from slinky_iac.drain.plan import DrainPlan, plan_teardown
@@ -16,17 +21,19 @@ from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings, gates
 from slinky_iac.drain.text import counted
-from slinky_iac.errors import DrainBlocked, SlinkyError, StateError
+from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestError, StateError
 
 HELP = "what scale-ins have drained, what a removal would wait for, and giving nodes back"
 CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not be asked; 2 wrong arguments"
 ACTS = (
     ("status", "show drained nodes, whose drain it is, and the jobs on them"),
     ("plan", "show which nodes and whose jobs a removal or a destroy would wait for"),
+    ("watch", "show how far this stack's drains are, whose jobs they wait for and until when, until Ctrl-C"),
     ("cancel", "undo this stack's drains and pod annotations, and nothing else"),
 )
 WHOSE = {"ours": "this stack", "operator": "slurm-operator"}
 """Owners of a drain as people call them; others are called what they are."""
+WIDTH: Final = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -37,14 +44,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         act = acts.add_parser(name, help=text)
         act.add_argument("--stack", help="stack; by default the selected one")
         act.add_argument("--nodeset", help="one NodeSet; by default all")
-        act.add_argument("--json", action="store_true", help="print JSON")
+        if name == "watch":
+            act.add_argument("--every", type=int, default=None, metavar="SECONDS", help="pause between two looks")
+            act.add_argument("--until-done", action="store_true", help="end when nothing of this stack's is drained")
+        else:
+            act.add_argument("--json", action="store_true", help="print JSON")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one act. Raises what reading the state and asking the clusters raise; returns the exit code."""
     if arguments.act == "status":
         return _status(arguments)
-    if arguments.act == "plan":
+    if arguments.act == "watch":
+        _watch(arguments)
+    elif arguments.act == "plan":
         _plan(arguments)
     else:
         taken = cancel(arguments.stack, arguments.nodeset)
@@ -66,6 +79,29 @@ def _plan(arguments: argparse.Namespace) -> None:
         print(f"{plan.nodeset}: {counted(plan.removes, 'node')}")
         for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
             print(f"    {line}")
+
+
+def _watch(arguments: argparse.Namespace) -> None:
+    chosen = _chosen(arguments.stack, arguments.nodeset)
+    tty = sys.stdout.isatty()
+
+    def frame(width: int) -> tuple[str, bool]:
+        views = [_looked_at(settings) for settings in chosen]
+        colour = wants_colour(os.environ, tty=tty)
+        stack = arguments.stack or (chosen[0].owner.stack if chosen else "")
+        text = screen(stack, views, int(time.time()), colour=colour, width=width, leave=tty)
+        return text, arguments.until_done and not any(view.nodes or view.problem for view in views)
+
+    watching.watch(frame, otherwise=WIDTH, every=arguments.every)
+
+
+def _looked_at(settings: GateSettings) -> DrainView:
+    """One NodeSet's drains; what can't be asked is shown, and asked again at the next look."""
+    try:
+        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+            return view(settings, session.observe(settings))
+    except (KubeError, SlurmrestError) as error:
+        return DrainView(settings.owner.nodeset, 0, None, (), None, "", settings.policy.deadline_s, problem=str(error))
 
 
 def _status(arguments: argparse.Namespace) -> int:

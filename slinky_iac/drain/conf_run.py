@@ -21,6 +21,7 @@ from slinky_iac.drain.conf_steps import (
     WaitToForget,
     held_by,
     leaving,
+    leaving_in_words,
     lines,
     next_step,
     read_lines,
@@ -170,6 +171,11 @@ class ConfTask(Task[ConfLook]):
         signalled, forget = (at and at + jump for at in (self._goal.signalled_at, self._goal.forget_at))
         self._goal = replace(self._goal, signalled_at=signalled, forget_at=forget)
 
+    def ended(self, seen: ConfLook) -> str:
+        """Nothing is in the way."""
+        del seen
+        return f"no job needs what leaves slurm.conf: {leaving_in_words(self._goal.leaving)}"
+
     def undo(self) -> None:
         """All that this stack closed and drained for slurm.conf."""
         session, controller = self.session, self.settings.controller
@@ -219,6 +225,11 @@ class ReadTask(Task[tuple[int | None, str]]):
             )
         shown = ", ".join(self.hosts)
         return Wait(f"waiting for slurmctld to read its new configuration, then {shown} go(es) back to work")
+
+    def ended(self, seen: tuple[int | None, str]) -> str:
+        """It has begun again."""
+        del seen
+        return "slurmctld has read its new configuration"
 
     def stays(self) -> str:
         """The hosts."""

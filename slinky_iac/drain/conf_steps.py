@@ -233,7 +233,7 @@ def _forget(look: ConfLook, goal: ConfGoal) -> Step:
     if not ended or (goal.forget_at is not None and look.now >= goal.forget_at):
         return Done()
     why = "slurmctld before 26.05 may crash where one it remembers has lost its partition"
-    return WaitToForget(f"slurmctld has {ended} ended job(s) of {_names(goal.leaving)} to forget: {why}")
+    return WaitToForget(f"slurmctld has {ended} ended job(s) of {leaving_in_words(goal.leaving)} to forget: {why}")
 
 
 def held_by(look: ConfLook, goal: ConfGoal) -> tuple[Job, ...]:
@@ -294,7 +294,7 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
         return None
     why = "; ".join([*lines(holding, goal.leaving), *unfree])
     if look.now < goal.deadline_at:
-        return Wait(f"waiting for {why}")
+        return Wait(f"waiting for {why}; then slurm.conf loses {leaving_in_words(goal.leaving)}")
     if look.now < goal.ends_at:
         step = _last_resort(look, goal, holding)
         if step is not None:
@@ -308,8 +308,8 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
     )
     said = "Jobs were touched only as the policy says" if goal.policy.overtime_s else "No job was touched"
     return Stop(
-        f"the deadline ({iso(goal.deadline_at)}) is over, and slurm.conf can't lose {_names(goal.leaving)} yet: {why}."
-        f" {said}, slurm.conf is as it was, and {what}",
+        f"the deadline ({iso(goal.deadline_at)}) is over, and slurm.conf can't lose {leaving_in_words(goal.leaving)} yet:"
+        f" {why}. {said}, slurm.conf is as it was, and {what}",
         cause="deadline",
         undo=undo,
     )
@@ -387,6 +387,7 @@ def _cannot_close(open_: Mapping[str, str], goal: ConfGoal) -> str:
     )
 
 
-def _names(going: Leaving) -> str:
+def leaving_in_words(going: Leaving) -> str:
+    """``partition gpu, host metal-1``."""
     parts = [*(f"partition {name}" for name in going.partitions), *(f"host {name}" for name in going.nodes)]
     return ", ".join(parts)

@@ -10,10 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
 from slinky_iac.drain.actions import NEXT_STEP, Done, SetReplicas, Signal, Step, Stop, Wait
 from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.progress import Pace
 from slinky_iac.drain.settings import Owner
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
 
@@ -88,6 +89,12 @@ class Task(ABC, Generic[Seen]):
         """Give back what this stack did, where the policy says so."""
         raise AssertionError(f"{type(self).__name__} undoes nothing")
 
+    def ended(self, seen: Seen) -> str:
+        """What happened, by the look that shows the end; ``""`` where the gate says it elsewhere. A line that went on saying
+        what was waited for would be the last one that a person reads."""
+        del seen
+        return ""
+
     def stays(self) -> str:
         """What a run that ends unfinished leaves, and what to do next."""
         return f"Nothing was killed; drained nodes stay so. {NEXT_STEP}"
@@ -130,6 +137,7 @@ def drive(task: Task[Seen]) -> Seen:
     """
     session = task.session
     guard = ClockJumpGuard(session.now(), session.steady())
+    pace = Pace(session.watched)
     last: Step | None = None
     while True:
         if jump := guard.jumped(session.now(), session.steady()):
@@ -140,16 +148,15 @@ def drive(task: Task[Seen]) -> Seen:
         try:
             seen, step = _next(task)
             least = max(least, min(task.idle * (session.steady() - began), max(task.deadline_at - session.now(), 0)))
-            if isinstance(step, Done):
+            if _ends(task, seen, step, pace):
                 return seen
-            if isinstance(step, Stop):
-                _end(task, step)
             if isinstance(step, Wait):
                 least = min(SOON_S, least) if step.soon else least
-                session.report("; ".join([step.why, *step.progress[:4]]))
+                _say(task, pace, "; ".join([step.why, *step.progress[:4]]))
                 task.did(step)
             else:
                 _needs_engine(task)
+                pace.sorts.add("")
                 session.report(in_words(step))
                 task.act(step)
                 task.did(step)
@@ -157,13 +164,27 @@ def drive(task: Task[Seen]) -> Seen:
                     last = _untimed(step)
                     continue
         except PASSING as error:
-            session.report(f"{error}", severity="warning")
+            _say(task, pace, f"{error}", "warning")
             if session.now() >= task.ends_at:
                 raise task.unanswered(error) from error
             step = None
         if (end := task.over(step)) is not None:
             raise end
         _rest(task, least)
+
+
+def _ends(task: Task[Seen], seen: Seen, step: Step, pace: Pace) -> bool:
+    """Whether this look shows the goal. Raises where the run ends without it."""
+    if isinstance(step, Stop):
+        _end(task, step)
+    if isinstance(step, Done) and pace.sorts and (words := task.ended(seen)):
+        task.session.report(words)
+    return isinstance(step, Done)
+
+
+def _say(task: Task[Seen], pace: Pace, text: str, severity: Literal["info", "warning"] = "info") -> None:
+    if pace.due(text, task.session.steady()):
+        task.session.report(text, severity=severity)
 
 
 def _next(task: Task[Seen]) -> tuple[Seen, Step]:

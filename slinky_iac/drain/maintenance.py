@@ -19,12 +19,13 @@ from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.observe import cluster_view
+from slinky_iac.drain.progress import waiting_line
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings, Owner
-from slinky_iac.drain.text import jobs_in_words
+from slinky_iac.drain.text import jobs_in_words, named
 from slinky_iac.errors import DrainDeadline, KubeNotFound, SlinkyError, SlurmrestGarbage, SlurmrestUnreachable
-from slinky_iac.slurmrest.objects import Node
+from slinky_iac.slurmrest.objects import Job, Node
 
 
 @dataclass(frozen=True)
@@ -43,6 +44,8 @@ class HostsPlan:
     """A sentence for each host that is, by somebody else's drain, not quite what is wanted, and is left so."""
     unknown: tuple[str, ...] = ()
     """Wanted hosts that slurmctld doesn't know."""
+    jobs: tuple[Job, ...] = ()
+    """On the held hosts that aren't free."""
 
     @property
     def settled(self) -> bool:
@@ -62,6 +65,7 @@ def plan_hosts(
     drains: list[str] = []
     returns: list[str] = []
     waiting: list[str] = []
+    jobs: dict[int, Job] = {}
     refused: list[str] = []
     notices: list[str] = []
     unknown = tuple(host for host in (*held, *active) if host not in cluster.nodes)
@@ -73,7 +77,9 @@ def plan_hosts(
             drains.append(host)
         elif record.drained_or_draining and not owner.owns(record.reason):
             notices.append(f"{host} is held by {_who(record)}'s drain ({record.reason!r}), which is left as it is")
-        waiting.extend(_not_free(host, cluster, now))
+        unfree = tuple(_not_free(host, cluster, now))
+        waiting.extend(unfree)
+        jobs |= {job.job_id: job for job in cluster.jobs(host)} if unfree else {}
     for host, record in _known(active, cluster):
         if record.drained_or_draining and owner.owns(record.reason):
             returns.append(host)
@@ -82,7 +88,8 @@ def plan_hosts(
     returns += [
         host for host, record in _known(dropped, cluster) if record.drained_or_draining and owner.owns(record.reason)
     ]
-    return HostsPlan(tuple(drains), tuple(returns), tuple(waiting), tuple(refused), tuple(notices), unknown)
+    held_by = tuple(jobs.values())
+    return HostsPlan(tuple(drains), tuple(returns), tuple(waiting), tuple(refused), tuple(notices), unknown, held_by)
 
 
 def _known(hosts: Iterable[str], cluster: ClusterView) -> Iterable[tuple[str, Node]]:
@@ -128,6 +135,11 @@ class LinesTask(Task[tuple[str, ...]]):
             return (str(error),)
         return (f"waiting for slurmctld to read the NodeName= line of {', '.join(unknown)}",) if unknown else ()
 
+    def ended(self, seen: tuple[str, ...]) -> str:
+        """The hosts are known."""
+        del seen
+        return "slurmctld has read the hosts' lines"
+
     def decide(self, seen: tuple[str, ...]) -> Step:
         """A line that isn't read in time is :class:`HostsTask`'s to refuse."""
         return Wait(seen[0]) if seen and self.session.now() < self.deadline_at else Done()
@@ -162,7 +174,24 @@ class HostsTask(Task[HostsPlan]):
             return Done()
         if self.session.now() >= self.deadline_at:
             return Stop(self._over("; ".join(seen.waiting)), "deadline")
-        return Wait(f"waiting for {'; '.join(seen.waiting[:3])}")
+        held = len(self.settings.held)
+        line = waiting_line(
+            held - len(seen.waiting),
+            held,
+            seen.jobs,
+            self.session.now(),
+            policy=self.policy,
+            deadline_at=self.deadline_at,
+            then="they are held for maintenance",
+            of="hosts",
+        )
+        return Wait(line, seen.waiting)
+
+    def ended(self, seen: HostsPlan) -> str:
+        """Which hosts are held, and free."""
+        del seen
+        held = named(self.settings.held)
+        return f"held and free: {held}" if held else "all hosts are in service"
 
     def act(self, step: Step) -> None:
         """By slurmctld."""

@@ -10,6 +10,7 @@ a failed wait for its nodes. A test with the real engine pins all five.
 
 from __future__ import annotations
 
+import os
 import socket
 import sys
 import threading
@@ -60,6 +61,20 @@ def engine_lives(timeout: float = 1.0) -> bool:
             return True
     except OSError:
         return False
+
+
+def watched() -> bool:
+    """Whether a terminal shows what a gate reports. In a plugin the engine's output can't be seen, but a session without a
+    controlling terminal (CI, a systemd unit) has none either."""
+    if engine_address() is None:
+        return sys.stderr.isatty()
+    if os.environ.get("CI"):
+        return False
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
 
 
 def prepare() -> None:

@@ -204,8 +204,15 @@ def _delete(stage: ScaleInState) -> Step:
     if stage.unfree and seen.now >= goal.deadline_at:
         return deadline_step(stage)
     if stage.unfree:
-        return Wait(f"{len(stage.unfree)} of {len(stage.selected)} nodes of this batch are not free", stage.progress())
+        return Wait(stage.waiting(f"their pods are replaced{_left(stage)}", "nodes of this batch"), stage.progress())
     return Wait(f"pods are ending: {', '.join(each.pod.name for each in stage.selected)}")
+
+
+def _left(stage: ScaleInState) -> str:
+    """Pods of an earlier template that are left after this batch."""
+    batch = {each.pod.name for each in stage.selected}
+    left = sum(1 for name in stage.seen.outdated if name not in batch)
+    return f", {left} more after them" if left else ""
 
 
 Props = dict[str, Any]

@@ -23,7 +23,7 @@ from slinky_iac.drain.scale_in_state import touched
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step
-from slinky_iac.drain.text import iso
+from slinky_iac.drain.text import counted, iso, named
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.objects import NodeSet
 
@@ -84,6 +84,14 @@ class ScaleTask(NodeSetTask):
     def did(self, step: Step) -> None:
         """Note what the policy did to jobs."""
         self.met.did(step)
+
+    def ended(self, seen: Observation) -> str:
+        """The number, and the nodes that were drained for it."""
+        state = seen.nodeset
+        drained = f"; drained for it: {named(self.met.nodes)}" if self.met.nodes else ""
+        if state is None:
+            return f"the NodeSet is removed{drained}"
+        return f"replicas are {state.spec.replicas}{drained}"
 
     def undo(self) -> None:
         """Give everything back."""
@@ -157,6 +165,11 @@ class RollTask(ScaleTask):
 
     steps = staticmethod(roll_step)
 
+    def ended(self, seen: Observation) -> str:
+        """All pods are new."""
+        new = counted(len(seen.pods) - len(seen.outdated), "pod")
+        return f"{new} of the newest template; replaced: {named(self.met.nodes) or 'none'}"
+
     def did(self, step: Step) -> None:
         """A new batch has a deadline and a bound of its own."""
         super().did(step)
@@ -217,6 +230,10 @@ class UndoTask(NodeSetTask):
     def did(self, step: Step) -> None:
         """Count."""
         self.taken += not isinstance(step, Wait)
+
+    def ended(self, seen: Observation) -> str:
+        """Nothing of ours is left."""
+        return f"nothing of ours is left on {seen.nodeset.name if seen.nodeset else self.owner.nodeset}"
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
         """The same as without trouble."""

@@ -15,6 +15,7 @@ from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
 from slinky_iac.drain.mark import signalled, tag_of
 from slinky_iac.drain.observation import ClusterView, Goal, Observation
 from slinky_iac.drain.policy import LAST_RESORT_S
+from slinky_iac.drain.progress import waiting_line
 from slinky_iac.drain.ranking import overrides_reasons
 from slinky_iac.drain.text import iso, jobs_in_words
 from slinky_iac.kube.objects import Pod
@@ -91,6 +92,21 @@ class ScaleInState:
             and each.kind not in {Kind.LEAVING, Kind.BLOCKED}
             and "DRAIN" not in record.state
             and drainable(record, self.goal.owner)
+        )
+
+    def waiting(self, then: str, of: str = "nodes") -> str:
+        """How far the nodes are, which job ends last, and what comes next."""
+        unfree = self.unfree
+        jobs = {job.job_id: job for each in unfree for job in each.jobs}
+        return waiting_line(
+            len(self.selected) - len(unfree),
+            len(self.selected),
+            tuple(jobs.values()),
+            self.seen.now,
+            policy=self.goal.policy,
+            deadline_at=self.goal.deadline_at,
+            then=then,
+            of=of,
         )
 
     def progress(self) -> tuple[str, ...]:

@@ -53,6 +53,11 @@ class Session(Connection):
         """Wait; returns whether the engine has asked to stop."""
         return plugin_process.pause(seconds)
 
+    @property
+    def watched(self) -> bool:
+        """Whether a terminal shows the lines of this gate, each in the place of the one before."""
+        return plugin_process.watched()
+
     def engine_lives(self) -> bool:
         """Whether the engine that started this is still there."""
         return plugin_process.engine_lives()

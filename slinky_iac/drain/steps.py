@@ -306,7 +306,9 @@ def _wait_for_jobs(stage: ScaleInState) -> Step | None:
         return wait(stage.seen, stage.goal, why) if why else None
     if stage.seen.now >= stage.goal.deadline_at:
         return deadline_step(stage)
-    return Wait(f"{len(stage.unfree)} of {len(stage.selected)} nodes are not free", stage.progress())
+    goal = stage.goal
+    then = "the NodeSet is deleted" if goal.teardown else f"replicas go from {goal.current} to {goal.target}"
+    return Wait(stage.waiting(then), stage.progress())
 
 
 def _hand_over(stage: ScaleInState) -> Step:

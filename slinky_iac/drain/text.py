@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import UTC, datetime
 
 from slinky_iac.slurmrest.objects import Job
@@ -23,6 +23,12 @@ def iso(seconds: int | None) -> str:
 def counted(number: int, what: str = "job") -> str:
     """``1 job``, ``2 jobs``."""
     return f"{number} {what}{'' if number == 1 else 's'}"
+
+
+def named(nodes: Iterable[str], most: int = 8) -> str:
+    """``gpu-2, gpu-3``, in order; of many the first."""
+    every = sorted(nodes)
+    return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
 
 
 def jobs_in_words(jobs: Sequence[Job]) -> str:

@@ -78,13 +78,15 @@ _PARTS = {
     "commands.host_shell": "",
     "commands.output": "",
     "commands.waiting_line": "commands.output",
+    "commands.watching": "commands.output",
+    "commands.drain_watch": "commands.output drain slurmrest text",
     "commands.shell_completion": "",
     "commands.new": "errors",
     "commands.check": "commands.output config errors",
     "commands.plan": "cluster commands.output config errors names text",
     "commands.stack_config": "cluster commands.check config errors keys",
     "commands.diagram": "commands.stack_config config errors hostlist keys names specs text",
-    "commands.drain": "cluster commands.output drain errors",
+    "commands.drain": "cluster commands.drain_watch commands.output commands.watching drain errors",
     "commands.handoff": (
         "cluster commands.host_shell commands.output commands.stack_config config errors keys names reach specs"
     ),
@@ -96,8 +98,8 @@ _PARTS = {
     "commands.init": "commands.check commands.rotation config errors keys kube releases safe_yaml text",
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
-        "cluster commands.output commands.rotation commands.stack_config config drain errors external_keys "
-        "fence keys kube names releases slurmrest text"
+        "cluster commands.output commands.rotation commands.stack_config commands.watching config drain errors "
+        "external_keys fence keys kube names releases slurmrest text"
     ),
     "commands.verify_state": "cluster commands.output commands.state_code",
     "commands.drift": (
@@ -138,6 +140,7 @@ NARROW = {
     "slinky_iac/commands/keys/report.py": {"commands.rotation"},
     "slinky_iac/commands/new.py": {"__version__", "errors"},
     "slinky_iac/commands/output.py": set(),
+    "slinky_iac/commands/watching.py": {"commands.output"},
     "slinky_iac/commands/rotation/cluster.py": {
         "cluster",
         "config",

@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 
+from slinky_iac.commands import watching
 from slinky_iac.commands.output import PARTLY_UNKNOWN, seen_width, wants_colour
 from slinky_iac.commands.status import ask
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
@@ -22,11 +23,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = CODES
     parser.add_argument("--stack", help="stack; by default the selected one")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    shape = parser.add_mutually_exclusive_group()
+    shape.add_argument("--json", action="store_true", help="print JSON")
+    shape.add_argument("--watch", action="store_true", help="show the screen again and again, until Ctrl-C")
+    parser.add_argument(
+        "--every", type=int, default=None, metavar="SECONDS", help="with --watch, the pause between two looks"
+    )
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look and tell. Raises StateError where there is no state to begin from; returns the exit code."""
+    if arguments.watch:
+        colour = wants_colour(os.environ, tty=sys.stdout.isatty())
+        watching.watch(
+            lambda width: (screen(ask.look(arguments.stack), colour=colour, width=width), False),
+            otherwise=WIDTH,
+            every=arguments.every,
+        )
+        return 0
     found = ask.look(arguments.stack)
     if arguments.json:
         print(as_json(found))

@@ -89,5 +89,7 @@ class ConfSession:
     def engine_lives(self):
         return self.alive
 
+    watched = True
+
     def report(self, message, **_more):
         self.said.append(message)

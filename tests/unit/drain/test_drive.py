@@ -57,6 +57,8 @@ class ModelSession:
     def engine_lives(self):
         return self.alive
 
+    watched = True
+
     def report(self, message, **_more):
         self.said.append(message)
 

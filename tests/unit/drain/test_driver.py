@@ -34,6 +34,8 @@ class Process:
     def engine_lives(self):
         return self.alive
 
+    watched = True
+
     def report(self, message, **_more):
         self.said.append(message)
 

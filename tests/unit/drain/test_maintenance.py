@@ -44,6 +44,8 @@ class HostSession:
     def engine_lives(self):
         return True
 
+    watched = True
+
     def report(self, message, **more):
         self.said.append((message, more))
 
