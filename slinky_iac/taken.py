@@ -39,15 +39,18 @@ def _marks() -> ModuleType:
 
 
 @contextmanager
-def _client(config: StackConfig, env: Mapping[str, str], home: Path) -> Iterator[KubeClient]:
+def _client(config: StackConfig, env: Mapping[str, str], home: Path, *, preview: bool = False) -> Iterator[KubeClient]:
+    """A preview asks once: the engine asks for one resource after the other, and pauses would add up to a minute."""
     with kube_connection(config, env, home) as way:
-        yield way.kube(BUDGET_S)
+        from slinky_iac.kube.wire import Retry  # noqa: PLC0415 - as in kube_connection
+
+        yield way.kube(BUDGET_S, Retry(tries=1) if preview else None)
 
 
 def refusal(config: StackConfig, question: Question, env: Mapping[str, str], home: Path, *, preview: bool) -> str | None:
     """What stops the update, or None. A preview may be made where nothing answers; an update that can't ask stops."""
     try:
-        with _client(config, env, home) as kube:
+        with _client(config, env, home, preview=preview) as kube:
             return question(kube)
     except KubeNotFound:
         return None

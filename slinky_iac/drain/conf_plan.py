@@ -21,7 +21,7 @@ from slinky_iac.drain.conf_steps import (
     next_step,
 )
 from slinky_iac.drain.describe import MAX_JOBS, SCHEMA, job_props, when
-from slinky_iac.drain.preview import BUDGET_S
+from slinky_iac.drain.preview import BUDGET_S, FIRST_S
 from slinky_iac.drain.queue import tied_in_words, tied_to
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.errors import SlinkyError
@@ -31,7 +31,8 @@ Props = dict[str, Any]
 
 def slurm_conf(settings: ConfSettings, olds: Mapping[str, Any]) -> tuple[Props, tuple[str, ...]]:
     """The plan, and what must stop the preview. ``olds`` are the state's inputs; without any, the Controller is asked."""
-    with open_session(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
+    budget_s, tries = (BUDGET_S, 4) if olds.get("schema") else (FIRST_S, 1)
+    with open_session(settings.reach, settings.urn, budget_s=budget_s, tries=tries) as session:
         return planned(session, settings, olds)
 
 
