@@ -10,10 +10,11 @@ import pulumi
 from slinky_iac import names
 from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.specs.autoscale import scaler
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 from .gates import NodeSetScale, child_urn, gate_props
-from .resources import child, custom_resource, token
+from .resources import autoscaler, child, custom_resource, token
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +49,8 @@ class NodeSet(pulumi.ComponentResource):
         gate_name = f"{name}-scale"
         props = gate_props(cluster, args.name, args.settings, child_urn(self, NodeSetScale, gate_name))
         self.gate = NodeSetScale(gate_name, props, self.resource, child(self), before=f"{name}-teardown")
+        # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
+        self.scaler = autoscaler(cluster, scaler(cluster, args.name, args.settings), child(self, self.gate))
         self.resource_name = pulumi.Output.from_input(kube)
         self.replicas = self.gate.replicas
         self.plan = self.gate.plan

@@ -10,6 +10,7 @@ from pulumi_kubernetes.apiextensions import CustomResource
 
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.specs.autoscale import Scaler
 from slinky_iac.specs.shared import labels
 
 BACKGROUND = {"pulumi.com/deletionPropagationPolicy": "background"}
@@ -48,6 +49,20 @@ def custom_resource(
         kind=kind,
         metadata=metadata(config, name, noted | dict(annotations or {})),
         spec=spec if isinstance(spec, pulumi.Output) else dict(spec),
+        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
+    )
+
+
+def autoscaler(config: ClusterConfig, found: Scaler | None, opts: pulumi.ResourceOptions) -> CustomResource | None:
+    """The autoscaler of a NodeSet. A gate that lowers the maximum writes it before Pulumi does: Pulumi takes it over."""
+    if found is None:
+        return None
+    return CustomResource(
+        f"{config.cluster.namespace}-{found.name}-{found.kind.lower()}",
+        api_version=found.api_version,
+        kind=found.kind,
+        metadata=metadata(config, found.name, {"pulumi.com/patchForce": "true"}),
+        spec=found.spec,
         opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
     )
 

@@ -55,6 +55,11 @@ ANNOTATION_RUN = "slinky-iac/run"
 """Set on a NodeSet by its gate, or by `drain cancel`, when it begins: the stamp of the last run. An earlier one that still
 goes on ends when it sees it."""
 
+ANNOTATION_PAUSED_BY = "slinky-iac/paused-by"
+"""Set by a gate on the ScaledObject that it has paused: ``stack/nodeset``. It takes back this pause and no other."""
+KEDA_PAUSED = "autoscaling.keda.sh/paused"
+"""Annotation of KEDA: while it is ``true``, KEDA scales nothing and removes the HorizontalPodAutoscaler that it made."""
+
 ANNOTATION_TEMPLATE = "slinky-iac/template"
 """Set by us on a NodeSet: digest of what its pods are made from, so that a preview can tell that an update changes it."""
 
@@ -223,6 +228,11 @@ def client_conf(cluster: str) -> str:
 def nodeset_resource(cluster: str, nodeset: str) -> str:
     """Name of the NodeSet custom resource; pods are ``<this>-<ordinal>``."""
     return shorten(f"{cluster}-worker-{nodeset}", NODESET_LENGTH)
+
+
+def scaler(cluster: str, nodeset: str) -> str:
+    """Name of the autoscaler of a NodeSet. KEDA calls its HorizontalPodAutoscaler ``keda-hpa-<this>``."""
+    return nodeset_resource(cluster, nodeset)
 
 
 def nodeset_prefix(cluster: str) -> str:

@@ -10,6 +10,8 @@ from typing import Final
 from slinky_iac.config.shown import place
 
 KINDS: Final[Mapping[str, str]] = {
+    "autoscale-shared-partition": "An autoscaler counts jobs that wait in its NodeSet's own partition, and another partition"
+    " has the same nodes. Acknowledge it where users submit to the own one ([autoscaling.md](autoscaling.md)).",
     "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",

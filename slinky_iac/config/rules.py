@@ -11,6 +11,7 @@ from ipaddress import ip_address
 
 from slinky_iac import names
 from slinky_iac.config import (
+    rules_autoscale,
     rules_kubernetes,
     rules_munge,
     rules_namespace,
@@ -341,6 +342,7 @@ RULES: tuple[Rule, ...] = (
     *rules_namespace.RULES,
     *rules_networks.RULES,
     *rules_secrets.RULES,
+    *rules_autoscale.RULES,
 )
 
 

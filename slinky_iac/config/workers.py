@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
+from slinky_iac.config.autoscale import Autoscale
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import (
     DnsLabel,
@@ -137,6 +138,8 @@ class NodeSet(Section):
     """Who sets replicas after creation: this stack, or an autoscaler (HPA, KEDA), which then this program leaves alone."""
     max_replicas: int | None = Field(default=None, ge=0)
     """With owner: autoscaler, the most it may ask for; counted against MaxNodeCount."""
+    autoscale: Autoscale | None = None
+    """With owner: autoscaler, one that this stack makes. By default you make it yourself."""
     image: Image | None = None
     """slurmd image; by default cluster.images.slurmd."""
     resources: Resources = Resources()

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.database_tls import database_tls_parameters, database_tls_volumes
@@ -57,7 +58,7 @@ def _inside_controller(config: StackConfig) -> Spec:
     for field, name, files in script_maps(config):
         if files:
             spec[field] = [{"name": name} | _namespace(config)]
-    if controller.metrics:
+    if controller.metrics or slurmctld_has_metrics(config):
         spec["metrics"] = {"enabled": True, "serviceMonitor": {"enabled": False}}
     return spec
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.specs.shared import Spec
 
 
@@ -75,7 +75,7 @@ def slurmdbd_endpoint(config: StackConfig) -> Endpoint | None:
     return endpoint(name, "slurmdbd", names.SLURMDBD_PORT, Target(outside.host, outside.port))
 
 
-def slurmctld_endpoint(config: StackConfig) -> Endpoint | None:
+def slurmctld_endpoint(config: ClusterConfig) -> Endpoint | None:
     """The Service that leads 6817 to an outside slurmctld on another port; None where none is needed."""
     outside = config.controller.external
     if outside is None or outside.port == names.SLURMCTLD_PORT:
@@ -84,7 +84,7 @@ def slurmctld_endpoint(config: StackConfig) -> Endpoint | None:
     return endpoint(name, "slurmctld", names.SLURMCTLD_PORT, Target(outside.host, outside.port))
 
 
-def slurmctld_target(config: StackConfig) -> Target | None:
+def slurmctld_target(config: ClusterConfig) -> Target | None:
     """What the Controller's ``externalConfig`` says: the outside host itself, or the shim that leads to its port."""
     outside = config.controller.external
     if outside is None:

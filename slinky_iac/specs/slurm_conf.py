@@ -11,8 +11,10 @@ from enum import StrEnum
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.demand import METRICS_TYPE
 
 OPERATOR_MAX_NODE_COUNT = 1024
 """What the operator writes by itself (controller_config.go)."""
@@ -173,6 +175,13 @@ REQUIRED: Final = (
         "a pod that comes back stays DOWN until somebody resumes it",
         restart=False,
         comment="a pod that comes back may run jobs again without an admin",
+    ),
+    Parameter(
+        "MetricsType",
+        lambda config: METRICS_TYPE if slurmctld_has_metrics(config) else "",
+        "the autoscaler gets no metrics and changes nothing",
+        restart=False,
+        comment="the autoscaler goes by these; they are off while PrivateData is set",
     ),
     Parameter("GresTypes", lambda config: ",".join(gres_types(config)), "nodes with it can't register", Compared.LIST),
     Parameter("AccountingStorageType", _accounting(lambda _: "accounting_storage/slurmdbd"), "jobs are not accounted"),

@@ -1,0 +1,109 @@
+"""Rules of autoscalers: one writer of the number, a metric that can be there, jobs that are counted."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from slinky_iac.config.autoscale import Autoscale
+from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.workers import NodeSet
+from slinky_iac.demand import METRICS_SINCE, METRICS_TYPE
+
+
+def asks_slurmctld(autoscale: Autoscale) -> bool:
+    """Whether KEDA itself reads slurmctld's metrics."""
+    return autoscale.by == "keda" and autoscale.source == "slurmctld"
+
+
+def slurmctld_has_metrics(config: StackConfig) -> bool:
+    """Whether a NodeSet's autoscaler needs the metrics of this stack's slurmctld."""
+    found = (nodeset.autoscale for nodeset in config.nodesets.values())
+    return any(autoscale is not None and autoscale.by == "keda" for autoscale in found)
+
+
+def _autoscalers(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    for name, nodeset in config.nodesets.items():
+        if nodeset.autoscale is not None:
+            path = f"nodesets.{name}.autoscale"
+            yield from _of_one(path, nodeset, nodeset.autoscale)
+            if nodeset.autoscale.by == "keda":
+                yield from _metrics(path, config, name, nodeset)
+            if asks_slurmctld(nodeset.autoscale):
+                yield from _way(path, config)
+    if slurmctld_has_metrics(config):
+        yield from _private(config)
+
+
+def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Finding]:
+    if nodeset.owner != "autoscaler":
+        yield error(
+            path,
+            "with owner: stack both the autoscaler and this program would write replicas, and pods would go that no gate has"
+            " drained. Set owner: autoscaler and maxReplicas, or remove autoscale",
+        )
+    most = nodeset.max_replicas
+    if most is not None and autoscale.min_replicas > most:
+        yield error(f"{path}.minReplicas", f"got {autoscale.min_replicas}, above maxReplicas {most}; Kubernetes refuses it")
+    if autoscale.by == "hpa" and autoscale.metric is None:
+        yield error(
+            f"{path}.metric",
+            "is needed with by: hpa: the name of an external metric with the number of nodes that the NodeSet should have"
+            " (docs/autoscaling.md has its query)",
+        )
+    if autoscale.by == "hpa" and autoscale.min_replicas == 0:
+        yield error(
+            f"{path}.minReplicas",
+            "must be 1 or more with by: hpa, since a HorizontalPodAutoscaler doesn't go to zero; KEDA does",
+        )
+    if autoscale.by == "keda" and autoscale.metric is not None:
+        yield error(f"{path}.metric", "has no effect with by: keda, which counts nodes and jobs itself; remove it")
+
+
+def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Iterator[Finding]:
+    if not nodeset.partition.enabled:
+        yield error(
+            path,
+            f"needs a partition of the NodeSet's own, whose metrics say what is busy and what waits. Set"
+            f" nodesets.{name}.partition.enabled: true",
+        )
+    release = tuple(int(part) for part in config.slurm_release.split("."))
+    if release < METRICS_SINCE:
+        since = ".".join(map(str, METRICS_SINCE))
+        yield error(path, f"needs slurmctld's metrics, which Slurm has since {since}; cluster.slurmVersion is older")
+    shared = [other for other, each in config.partitions.items() if {name, "ALL"} & set(each.nodesets)]
+    if shared:
+        yield warning(
+            path,
+            f"counts jobs that wait in partition {name_of(name)} only, and not those of"
+            f" {', '.join(map(name_of, shared))}, which has these nodes too: such a job doesn't raise the number. Jobs that"
+            " run are counted in every partition",
+            id="autoscale-shared-partition",
+        )
+
+
+def _way(path: str, config: StackConfig) -> Iterator[Finding]:
+    networks = config.network_policies
+    if networks.enabled and config.controller.external is None and not networks.clients.slurmctld:
+        yield error(
+            path,
+            "KEDA asks slurmctld for metrics, and networkPolicies lets no pod of another namespace reach it. Add KEDA's"
+            " namespace to networkPolicies.clients.slurmctld",
+            "slinky-iac:networkPolicies:\n  clients:\n    slurmctld:\n    - namespace: keda\n",
+        )
+
+
+def _private(config: StackConfig) -> Iterator[Finding]:
+    for key, value in config.controller.extra_conf.items():
+        if key.lower() == "privatedata":
+            yield error(
+                f"controller.extraConf.{key}",
+                "switches slurmctld's metrics off, whatever its value (Slurm's metrics guide), and the autoscaler goes by"
+                " them. Remove it, or remove autoscale from the NodeSets",
+            )
+        if key.lower() == "metricstype" and value != METRICS_TYPE:
+            yield error(f"controller.extraConf.{key}", f"must be {METRICS_TYPE} for the autoscaler; remove it")
+
+
+RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_autoscalers,)

@@ -1,0 +1,117 @@
+"""How many nodes a NodeSet should have: one formula, for the autoscaler, for previews and for `status`.
+
+Busy nodes are never asked away: allocated, mixed and completing ones, and, while a job is suspended, every idle one, since
+a suspended job holds nodes that slurmctld counts as idle (run). Jobs that wait ask for more:
+
+- one node each, up to ``step``, which suits jobs of one node;
+- the widest job's least number of nodes at once, else it would never start;
+- up to as many nodes as the widest job may take, ``step`` beyond those that stand idle already: a job of eight tasks has a
+  least number of one, and only slurmctld knows how many tasks fit on a node.
+
+Idle nodes that somebody has drained serve no job, so they are replaced while jobs wait. HorizontalPodAutoscalers ignore a
+difference of 10 % (Kubernetes, ``--horizontal-pod-autoscaler-tolerance``): a demand above what is registered is raised to
+11 % above it, else the 21st node would never come.
+
+Names of metrics: Slurm's metrics guide, and ``/metrics/partitions`` of 26.05 (run).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from math import ceil
+from typing import Final
+
+METRICS_PATH: Final = "/metrics/partitions"
+"""Where slurmctld answers them, on its own port."""
+METRICS_TYPE: Final = "metrics/openmetrics"
+"""MetricsType of slurm.conf; without it slurmctld answers 200 and nothing (run, 26.05)."""
+METRICS_SINCE: Final = (25, 11)
+"""Slurm's release that first serves metrics."""
+BEYOND_TOLERANCE: Final = 1.11
+
+METRICS: Final[Mapping[str, str]] = {
+    "alloc": "slurm_partition_nodes_alloc",
+    "mixed": "slurm_partition_nodes_mixed",
+    "completing": "slurm_partition_nodes_cg",
+    "idle": "slurm_partition_nodes_idle",
+    "drained": "slurm_partition_nodes_drained",
+    "nodes": "slurm_partition_nodes",
+    "pending": "slurm_partition_jobs_pending",
+    "held": "slurm_partition_jobs_hold",
+    "suspended": "slurm_partition_jobs_suspended",
+    "narrow": "slurm_partition_jobs_min_job_nodes_nohold",
+    "wide": "slurm_partition_jobs_max_job_nodes_nohold",
+}
+"""Every number of the formula, and the metric of a partition that has it."""
+BUSY: Final = ("alloc", "mixed", "completing")
+"""Those without which a formula asks busy nodes away."""
+
+
+@dataclass(frozen=True)
+class Demand:
+    """One look at one partition. The fields are those of :data:`METRICS`."""
+
+    alloc: int = 0
+    mixed: int = 0
+    completing: int = 0
+    idle: int = 0
+    """Completing and drained ones included, as slurmctld counts."""
+    drained: int = 0
+    """Drained without a job."""
+    nodes: int = 0
+    """Registered with slurmctld."""
+    pending: int = 0
+    """Jobs and tasks of arrays that wait, held ones included."""
+    held: int = 0
+    suspended: int = 0
+    narrow: int = 0
+    """Least number of nodes of the job that needs most."""
+    wide: int = 0
+    """Most nodes that a job that waits may take; for a job that names none, its number of tasks."""
+
+    @property
+    def busy(self) -> int:
+        """Nodes that must stay."""
+        return self.alloc + self.mixed + self.completing + min(self.suspended, 1) * self.idle
+
+    @property
+    def waiting(self) -> int:
+        """Jobs that wait and that nobody holds."""
+        return max(self.pending - self.held, 0)
+
+    def wanted(self, step: int) -> int:
+        """Busy nodes, and those for the jobs that wait."""
+        more = max(min(self.waiting, step), self.narrow, min(self.wide, self.idle - self.drained + step)) + self.drained
+        return self.busy + min(self.waiting, 1) * more
+
+    def asked(self, step: int, least: int, most: int) -> int:
+        """The number of replicas that the autoscaler comes to."""
+        wanted = self.wanted(step)
+        raised = max(wanted, ceil(self.nodes * BEYOND_TOLERANCE)) if wanted > self.nodes else wanted
+        return max(least, min(raised, most))
+
+
+def formula(step: int) -> str:
+    """The same for KEDA (expr-lang): one trigger for each name of :data:`METRICS`."""
+    busy = "alloc + mixed + completing + min(suspended, 1) * idle"
+    waiting = "max(pending - held, 0)"
+    more = f"max(min({waiting}, {step}), narrow, min(wide, idle - drained + {step})) + drained"
+    wanted = f"({busy} + min({waiting}, 1) * ({more}))"
+    return f"max({wanted}, min(max({wanted} - nodes, 0), 1) * nodes * {BEYOND_TOLERANCE})"
+
+
+def read(text: str, partition: str) -> Demand | None:
+    """The numbers of a partition in slurmctld's answer; None where one of them is missing."""
+    label = f'{{partition="{partition}"}}'
+    found: dict[str, int] = {}
+    for line in text.splitlines():
+        name, _, rest = line.partition("{")
+        if line.startswith(f"{name}{label} "):
+            value = rest.rpartition(" ")[2]
+            if value.isascii() and value.isdigit():
+                found[name] = int(value)
+    values = {field.name: found.get(METRICS[field.name]) for field in fields(Demand)}
+    if any(value is None for value in values.values()):
+        return None
+    return Demand(**{name: value for name, value in values.items() if value is not None})

@@ -1,0 +1,128 @@
+"""Autoscalers of NodeSets: KEDA's ScaledObject, or a HorizontalPodAutoscaler on a metric of the site.
+
+Sources: KEDA 2.17 (``apis/keda/v1alpha1``, ``pkg/scaling``, ``pkg/fallback``, ``pkg/scalers/metrics_api_scaler.go``),
+Kubernetes 1.34 (autoscaling/v2).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.autoscale import Autoscale
+from slinky_iac.config.stack import ClusterConfig
+from slinky_iac.config.workers import NodeSet
+from slinky_iac.demand import METRICS, METRICS_PATH, formula
+from slinky_iac.specs.endpoints import host_port, slurmctld_target
+from slinky_iac.specs.shared import Spec
+
+FAILURES: Final = 3
+"""Looks without an answer after which KEDA reports the present number as the demand."""
+LONGEST_WINDOW_S: Final = 3600
+"""Kubernetes' limit of stabilizationWindowSeconds."""
+SYNC_S: Final = 15
+"""How often Kubernetes looks at a HorizontalPodAutoscaler."""
+
+
+@dataclass(frozen=True)
+class Scaler:
+    """One autoscaler, as Kubernetes takes it."""
+
+    api_version: str
+    kind: str
+    name: str
+    spec: Spec
+
+
+def scaler(config: ClusterConfig, name: str, nodeset: NodeSet) -> Scaler | None:
+    """The autoscaler of a NodeSet; None where the stack makes none."""
+    autoscale = nodeset.autoscale
+    if autoscale is None:
+        return None
+    made = names.scaler(config.cluster.resource_name, name)
+    if autoscale.by == "hpa":
+        return Scaler("autoscaling/v2", "HorizontalPodAutoscaler", made, _hpa(config, name, nodeset, autoscale))
+    return Scaler("keda.sh/v1alpha1", "ScaledObject", made, _scaled_object(config, name, nodeset, autoscale))
+
+
+def metrics_url(config: ClusterConfig) -> str:
+    """Where pods read slurmctld's metrics of partitions."""
+    target = slurmctld_target(config)
+    if target is None:
+        host = f"{names.controller_service(config.cluster.resource_name)}.{config.cluster.namespace}.svc"
+        return f"http://{host}:{names.SLURMCTLD_PORT}{METRICS_PATH}"
+    return f"http://{host_port(target.host, target.port)}{METRICS_PATH}"
+
+
+def _scaled_object(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale: Autoscale) -> Spec:
+    return {
+        "scaleTargetRef": _target(config, name),
+        "pollingInterval": autoscale.poll,
+        "cooldownPeriod": autoscale.cooldown,
+        "initialCooldownPeriod": autoscale.cooldown,
+        "minReplicaCount": autoscale.min_replicas,
+        "maxReplicaCount": _most(nodeset),
+        # With `replicas: 0` KEDA takes triggers in error for idle ones once the cool-down is over, whatever the behaviour
+        # says, and scales to zero under running jobs (scale_scaledobjects.go, RequestScale).
+        "fallback": {
+            "failureThreshold": FAILURES,
+            "replicas": max(autoscale.min_replicas, 1),
+            "behavior": "currentReplicas",
+        },
+        "advanced": {
+            "horizontalPodAutoscalerConfig": {"behavior": _behavior(nodeset, autoscale)},
+            "scalingModifiers": {
+                "formula": formula(autoscale.step),
+                "target": "1",
+                "activationTarget": "0",
+                "metricType": "AverageValue",
+            },
+        },
+        "triggers": [_trigger(config, name, autoscale, trigger, metric) for trigger, metric in METRICS.items()],
+    }
+
+
+def _trigger(config: ClusterConfig, partition: str, autoscale: Autoscale, trigger: str, metric: str) -> Spec:
+    own = {} if autoscale.source == "slurmctld" else autoscale.labels
+    labels = ",".join(f'{label}="{value}"' for label, value in ({"partition": partition} | own).items())
+    series = f"{metric}{{{labels}}}"
+    if autoscale.source == "slurmctld":
+        found = {"url": metrics_url(config), "format": "prometheus", "valueLocation": series, "targetValue": "1"}
+        return {"type": "metrics-api", "name": trigger, "metricType": "AverageValue", "metadata": found}
+    # By default KEDA takes a series that is missing for zero.
+    found = {"serverAddress": autoscale.source, "query": f"max({series})", "threshold": "1", "ignoreNullValues": "false"}
+    return {"type": "prometheus", "name": trigger, "metricType": "AverageValue", "metadata": found}
+
+
+def _hpa(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale: Autoscale) -> Spec:
+    metric: Spec = {"name": autoscale.metric}
+    if autoscale.labels:
+        metric["selector"] = {"matchLabels": dict(autoscale.labels)}
+    target = {"type": "AverageValue", "averageValue": "1"}
+    return {
+        "scaleTargetRef": _target(config, name),
+        "minReplicas": autoscale.min_replicas,
+        "maxReplicas": _most(nodeset),
+        "behavior": _behavior(nodeset, autoscale),
+        "metrics": [{"type": "External", "external": {"metric": metric, "target": target}}],
+    }
+
+
+def _behavior(nodeset: NodeSet, autoscale: Autoscale) -> Spec:
+    """Up at once, as far as it takes: a wide job needs all its nodes. Down after the cool-down, and in steps."""
+    down = {"type": "Pods", "value": autoscale.scale_down.nodes, "periodSeconds": autoscale.scale_down.every}
+    up = {"type": "Pods", "value": max(_most(nodeset), 1), "periodSeconds": SYNC_S}
+    return {
+        "scaleDown": {"stabilizationWindowSeconds": min(autoscale.cooldown, LONGEST_WINDOW_S), "policies": [down]},
+        "scaleUp": {"stabilizationWindowSeconds": 0, "policies": [up]},
+    }
+
+
+def _target(config: ClusterConfig, name: str) -> Spec:
+    made = names.nodeset_resource(config.cluster.resource_name, name)
+    return {"apiVersion": names.API_VERSION, "kind": "NodeSet", "name": made}
+
+
+def _most(nodeset: NodeSet) -> int:
+    return nodeset.max_replicas if nodeset.max_replicas is not None else nodeset.replicas

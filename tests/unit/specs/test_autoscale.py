@@ -1,0 +1,125 @@
+"""The autoscaler as KEDA and Kubernetes take it, and what slurmctld must have for it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from slinky_iac.config.load import load
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.demand import METRICS, formula
+from slinky_iac.specs.autoscale import Scaler, metrics_url, scaler
+from slinky_iac.specs.daemons import controller_spec
+from slinky_iac.specs.slurm_conf import outside_slurm_conf
+from tests.stacks import minimal, outside
+
+
+def scaled(**autoscale: Any) -> dict[str, Any]:
+    return {"gpu": {"replicas": 0, "owner": "autoscaler", "maxReplicas": 8, "autoscale": autoscale}}
+
+
+def made(config: StackConfig) -> Scaler:
+    found = scaler(config, "gpu", config.nodesets["gpu"])
+    assert found is not None
+    return found
+
+
+def test_a_scaled_object_is_made_as_keda_takes_it() -> None:
+    found = made(load(minimal(nodesets=scaled(step=2, cooldown="10m", scaleDown={"nodes": 1, "every": "2m"}))))
+    triggers = found.spec.pop("triggers")
+    assert (found.api_version, found.kind, found.name) == ("keda.sh/v1alpha1", "ScaledObject", "slurm-worker-gpu")
+    assert found.spec == {
+        "scaleTargetRef": {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": "slurm-worker-gpu"},
+        "pollingInterval": 15,
+        "cooldownPeriod": 600,
+        "initialCooldownPeriod": 600,
+        "minReplicaCount": 0,
+        "maxReplicaCount": 8,
+        "fallback": {"failureThreshold": 3, "replicas": 1, "behavior": "currentReplicas"},
+        "advanced": {
+            "horizontalPodAutoscalerConfig": {
+                "behavior": {
+                    "scaleDown": {
+                        "stabilizationWindowSeconds": 600,
+                        "policies": [{"type": "Pods", "value": 1, "periodSeconds": 120}],
+                    },
+                    "scaleUp": {
+                        "stabilizationWindowSeconds": 0,
+                        "policies": [{"type": "Pods", "value": 8, "periodSeconds": 15}],
+                    },
+                }
+            },
+            "scalingModifiers": {
+                "formula": formula(2),
+                "target": "1",
+                "activationTarget": "0",
+                "metricType": "AverageValue",
+            },
+        },
+    }
+    assert [trigger["name"] for trigger in triggers] == list(METRICS)
+    assert triggers[0] == {
+        "type": "metrics-api",
+        "name": "alloc",
+        "metricType": "AverageValue",
+        "metadata": {
+            "url": "http://slurm-controller.slurm.svc:6817/metrics/partitions",
+            "format": "prometheus",
+            "valueLocation": 'slurm_partition_nodes_alloc{partition="gpu"}',
+            "targetValue": "1",
+        },
+    }
+
+
+@pytest.mark.parametrize("least", [0, 1, 5])
+def test_missing_metrics_never_scale_to_zero(least: int) -> None:
+    """KEDA takes triggers in error for idle ones where ``fallback.replicas`` is 0, and goes to zero after the cool-down."""
+    fallback = made(load(minimal(nodesets=scaled(minReplicas=least)))).spec["fallback"]
+    assert fallback["replicas"] > 0
+    assert fallback["behavior"] == "currentReplicas"
+
+
+def test_a_series_that_prometheus_lacks_is_no_zero() -> None:
+    source = {"source": "http://prometheus.monitoring:9090", "labels": {"cluster": "atlas"}}
+    for trigger in made(load(minimal(nodesets=scaled(**source)))).spec["triggers"]:
+        assert trigger["type"] == "prometheus"
+        assert trigger["metadata"] == {
+            "serverAddress": "http://prometheus.monitoring:9090",
+            "query": f'max({METRICS[trigger["name"]]}{{partition="gpu",cluster="atlas"}})',
+            "threshold": "1",
+            "ignoreNullValues": "false",
+        }
+
+
+def test_a_plain_autoscaler_goes_by_the_site_s_metric() -> None:
+    found = made(load(minimal(nodesets=scaled(by="hpa", minReplicas=1, metric="gpu_nodes", labels={"a": "b"}))))
+    assert (found.api_version, found.kind) == ("autoscaling/v2", "HorizontalPodAutoscaler")
+    assert (found.spec["minReplicas"], found.spec["maxReplicas"]) == (1, 8)
+    target = {"type": "AverageValue", "averageValue": "1"}
+    metric = {"name": "gpu_nodes", "selector": {"matchLabels": {"a": "b"}}}
+    assert found.spec["metrics"] == [{"type": "External", "external": {"metric": metric, "target": target}}]
+
+
+def test_a_long_cooldown_is_no_longer_window_than_kubernetes_takes() -> None:
+    spec = made(load(minimal(nodesets=scaled(cooldown="6h")))).spec
+    behavior = spec["advanced"]["horizontalPodAutoscalerConfig"]["behavior"]
+    assert spec["cooldownPeriod"] == 21600
+    assert behavior["scaleDown"]["stabilizationWindowSeconds"] == 3600
+
+
+def test_a_nodeset_without_one_has_no_autoscaler() -> None:
+    config = load(minimal(nodesets={"gpu": {"replicas": 0, "owner": "autoscaler", "maxReplicas": 8}}))
+    assert scaler(config, "gpu", config.nodesets["gpu"]) is None
+
+
+def test_metrics_of_an_outside_slurmctld_are_asked_there() -> None:
+    assert metrics_url(load(outside(nodesets=scaled()))) == "http://ctl.example.org:6817/metrics/partitions"
+    six = outside(controller={"external": {"host": "2001:db8::1"}}, nodesets=scaled())
+    assert metrics_url(load(six)) == "http://[2001:db8::1]:6817/metrics/partitions"
+
+
+@pytest.mark.parametrize(("nodesets", "there"), [(scaled(), True), ({"gpu": {"replicas": 1}}, False)])
+def test_slurmctld_serves_metrics_where_an_autoscaler_goes_by_them(nodesets: dict[str, Any], there: bool) -> None:
+    assert ("metrics" in controller_spec(load(minimal(nodesets=nodesets)))) is there
+    assert ("MetricsType=metrics/openmetrics" in outside_slurm_conf(load(outside(nodesets=nodesets)))) is there
