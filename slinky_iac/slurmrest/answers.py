@@ -33,6 +33,10 @@ NO_SUCH_JOB = 2017
 PASSING = frozenset({1800, 5004, 7000})
 """slurmctld not reachable; slurmctld silent; slurmdbd not reachable."""
 PASSING_STATUS = frozenset({502, 503, 504})
+SLURMDBD_SILENT: Final = frozenset({110, 111, 113, 7000})
+"""slurmdbd doesn't answer in time; refuses the connection; no route to its host; no connection to it."""
+_TRES_QUERY: Final = ("slurmdb_tres_get", "Slurmdb query failed")
+"""Source and description of the one error beside which slurmrestd goes on with slurmctld's answer."""
 
 _log = logging.getLogger(__name__)
 
@@ -120,6 +124,28 @@ def read(response: httpx.Response, model: type[Body], what: str) -> Body:
     if body.errors:
         raise _from_errors(body.errors, 200, what)
     return body
+
+
+def read_without_tres(response: httpx.Response, model: type[Body], what: str) -> Body | None:
+    """The body of an HTTP 500 whose data is whole; None for any other answer.
+
+    Before slurmrestd writes partitions, it asks slurmdbd for the names of TRES, and continues without them
+    (``_slurmdb_query_failed``, data_parser of 25.11 and 26.05). Only an answer with that error and no other is data.
+    """
+    envelope = _envelope(response) if response.status_code == 500 else None
+    if envelope is None or not envelope.errors or not all(map(_is_tres_query, envelope.errors)):
+        return None
+    try:
+        body = model.parse(response.content)
+    except UNREADABLE as error:
+        _log.info("%s: the list beside slurmdbd's error can't be read: %s", what, quote(str(error)))
+        return None
+    _log.info("%s: slurmdbd doesn't answer; read without it", what)
+    return body
+
+
+def _is_tres_query(error: ErrorEntry) -> bool:
+    return error.error_number in SLURMDBD_SILENT and (error.source, error.description) == _TRES_QUERY
 
 
 def refusal(response: httpx.Response, what: str) -> SlurmrestError:

@@ -90,6 +90,17 @@ class Partitions(Envelope, frozen=True, kw_only=True):
     partitions: tuple[Partition, ...]
 
 
+class SomePartitions(Envelope, frozen=True, kw_only=True):
+    """GET partitions/ while slurmdbd is down. slurmctld's own answer has a time, and at least one partition."""
+
+    partitions: Annotated[tuple[Partition, ...], Meta(min_length=1)]
+    last_update: Number
+
+    def __post_init__(self) -> None:
+        if self.last_update.value is None:
+            raise ValueError("last_update is not set")
+
+
 class Pings(Envelope, frozen=True, kw_only=True):
     """GET ping/; ``meta.slurm.release`` is slurmrestd's own, not slurmctld's."""
 
