@@ -150,7 +150,7 @@ def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: N
     if obstacle is not None:
         return obstacle
     stage = judge(seen, goal, cluster)
-    if not stage.selected:
+    if not stage.selected and not goal.writes:
         return _release_step(seen, goal, ())
     return _over_limits(stage, state) or _prepare(stage) or _wait_for_jobs(stage) or _hand_over(stage)
 

@@ -91,6 +91,16 @@ def test_an_unchanged_list_is_a_304_and_a_change_is_seen(client: SlurmrestClient
     assert client.nodes_again(first).by_name()["metal-1"].reason == "somebody's"
 
 
+def test_partitions_are_the_same_while_slurmdbd_is_down(cluster: Cluster, client: SlurmrestClient) -> None:
+    before = client.partitions()
+    cluster.stop("dbd", "slurmdbd")
+    try:
+        assert client.partitions() == before
+    finally:
+        cluster.start("dbd", "slurmdbd")
+    assert {"gpu", "metal"} <= {each.name for each in before}
+
+
 def test_drain_renew_and_undrain(client: SlurmrestClient, own: Slurm) -> None:
     assert client.drain(METAL, OURS, 600).complete
     first = node(client, "metal-1")

@@ -274,6 +274,24 @@ def test_a_partition_over_a_nodeset_that_comes_with_it_never_breaks_the_file(clu
     assert cluster.complaints() == []
 
 
+def test_a_partition_goes_while_slurmdbd_is_down_and_its_jobs_end_well(cluster: Cluster) -> None:
+    """The operator does not change the Service back, so slurmdbd's next pod is not reachable."""
+    world, pod, service = cluster.world, "inside-accounting-0", ("service", "-n", INSIDE, "inside-accounting")
+    selector = json.loads(world.kubectl("get", *service, "-o", "json").stdout)["spec"]["selector"]
+    running, waiting = cluster.two("-p", "fresh")
+    world.kubectl("patch", *service, "--type=merge", "-p", json.dumps({"spec": {"selector": {"nothing": "here"}}}))
+    try:
+        world.kubectl("delete", "pod", "-n", INSIDE, pod)
+        cluster.set("partitions", fresh=None)
+        cluster.up(lambda: cluster.partitions()["fresh"] == "DRAIN", running, waiting)
+        await_true("the partition is gone", lambda: "fresh" not in cluster.partitions(), 120)
+    finally:
+        patch = {"spec": {"selector": {"nothing": None, **selector}}}
+        world.kubectl("patch", *service, "--type=merge", "-p", json.dumps(patch))
+    cluster.all_completed(running, waiting)
+    assert cluster.complaints() == []
+
+
 def test_a_slurmctld_that_keeps_no_state_is_not_restarted_over_its_jobs(cluster: Cluster) -> None:
     await_true("the host is idle", lambda: cluster.node(METAL)["State"] == "IDLE", 120)
     running = cluster.submit("-p", "main", "-w", METAL)

@@ -284,8 +284,12 @@ def test_a_nodeset_that_goes_in_the_middle_ends_the_run_at_once_and_no_silence_o
     assert step(gone, target=0, teardown=True) == Done(()), "what was to be removed is gone"
 
 
-def test_pods_that_are_gone_already_leave_nothing_to_do():
-    assert step(seen([pod(0)], [node(0)], replicas=3)) == Done(())
+@pytest.mark.parametrize("pods", [[], [pod(0)]], ids=["none", "one"])
+def test_the_number_is_written_where_its_pods_are_gone_already(pods):
+    """By somebody's hand, a quota, or slurm-operator from 1.1 on, which deletes pods that slurmctld has lost."""
+    look = seen(pods, [node(0)], replicas=3)
+    assert step(look) == SetReplicas(1, ())
+    assert step(look, writes=False) == Done(())
 
 
 # -- the operator's eyes ---------------------------------------------------------------------------------------------------
