@@ -75,6 +75,7 @@ def test_a_namespace_that_this_stack_made_stays_in_the_program_unless_it_is_kept
 def test_a_restapi_that_somebody_deleted_is_said_at_once(empty: World) -> None:
     own = stack(empty)
     own.up()
+    empty.take_the_fence_away()
     empty.kubectl("delete", "restapis.slinky.slurm.net", "-n", NAMESPACE, "slurm")
     previewed = own.pulumi("preview", check=False)
     assert "Run `pulumi up --refresh`" in previewed.stdout + previewed.stderr
