@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac import closing
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import conf_held
 from slinky_iac.drain.actions import ClosePartitions, Done, Drain, Signal, Step, Stop, Wait
 from slinky_iac.drain.conf_held import Held
@@ -28,7 +29,6 @@ from slinky_iac.drain.conf_steps import (
     remembered,
 )
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.observe import shown
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.session import Session, act_on_slurm
@@ -59,8 +59,6 @@ def _look(session: Session, hide: str) -> ConfLook:
     client = session.slurm
     states = conf_held.partition_states(client)
     nodes = client.nodes(allow_none=True)
-    if nodes is None:
-        raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
     can_close = client.version() == PARTITIONS_SINCE
     # What ended is asked for where slurmctld may not lose a partition of a job that it remembers.
     listed = client.jobs_after(nodes.answered, wanted="live" if can_close else "all").jobs

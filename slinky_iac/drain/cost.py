@@ -27,7 +27,7 @@ from enum import IntEnum
 from itertools import groupby
 from typing import Final
 
-from slinky_iac.drain.observation import ClusterView
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.ranking import Class, class_of
 from slinky_iac.drain.settings import Owner
 from slinky_iac.kube.objects import Pod

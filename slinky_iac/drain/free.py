@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
-from slinky_iac.drain.observation import ClusterView
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.text import iso
 from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
 

@@ -12,12 +12,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.cost import drainable
 from slinky_iac.drain.describe import job_props
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, verdict
-from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.progress import waiting_line
 from slinky_iac.drain.proof import Met, prove

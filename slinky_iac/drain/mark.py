@@ -22,8 +22,9 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Final
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import Mark, Release, RevokePermit, SetReason, Step, Undrain, Unmark, Wait
-from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
 from slinky_iac.drain.settings import Owner
 from slinky_iac.kube.objects import Pod

@@ -18,9 +18,10 @@ from collections.abc import Collection
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import Done, Resume, Step, Stop, Wait
 from slinky_iac.drain.mark import release_steps, tag_of
-from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node

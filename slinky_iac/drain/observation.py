@@ -1,72 +1,16 @@
-"""One look at the world, and what is wanted of it: the two arguments of the step decider."""
+"""One snapshot of the world, and what is wanted of it: the two arguments of the step decider."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
-from slinky_iac.slurmrest.controller import Reservation
 from slinky_iac.slurmrest.drains import MAX_REASON
-from slinky_iac.slurmrest.objects import Job, Node
-
-
-@dataclass(frozen=True)
-class ClusterView:
-    """Slurm's side of one look: nodes and jobs by node. ``jobs`` must have been asked for after ``nodes``."""
-
-    nodes: Mapping[str, Node]
-    jobs_on: Mapping[str, tuple[Job, ...]]
-    """Active jobs by node name."""
-    unplaced: tuple[Job, ...] = ()
-    """Running or suspended jobs for which Slurm names no node: they could be anywhere."""
-    reservations: tuple[Reservation, ...] = ()
-    name: str = ""
-    """ClusterName of the slurmctld that answered; ``""`` where slurmrestd does not say."""
-    queue: tuple[Job, ...] = ()
-    """Jobs that wait, and those that name nodes; ended ones are not among them."""
-    queue_left_out: int = 0
-    """Jobs that wait and are not in ``queue``."""
-
-    @classmethod
-    def of(
-        cls,
-        nodes: Iterable[Node],
-        jobs: Iterable[Job],
-        reservations: Iterable[Reservation] = (),
-        *,
-        name: str = "",
-        queue_left_out: int = 0,
-    ) -> ClusterView:
-        """Index ``nodes`` and the active ones of ``jobs`` by node name (one pass each)."""
-        by_node: dict[str, list[Job]] = {}
-        unplaced: list[Job] = []
-        queue: list[Job] = []
-        for job in jobs:
-            if job.active:
-                if job.unplaced:
-                    unplaced.append(job)
-                for node in dict.fromkeys(job.node_names):
-                    by_node.setdefault(node, []).append(job)
-            if job.waits or (job.required_nodes and not job.over):
-                queue.append(job)
-        return cls(
-            nodes={node.name: node for node in nodes},
-            jobs_on={node: tuple(there) for node, there in by_node.items()},
-            unplaced=tuple(unplaced),
-            reservations=tuple(reservations),
-            name=name,
-            queue=tuple(queue),
-            queue_left_out=queue_left_out,
-        )
-
-    def jobs(self, node: str) -> tuple[Job, ...]:
-        """Active jobs on ``node``."""
-        return self.jobs_on.get(node, ())
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,4 @@
-"""From the answers of Kubernetes and slurmrestd to one :class:`Observation`.
-
-Order matters: pods before nodes before jobs. A job that begins after the node list was made is in the job list, so what
-both call free was free (facts/slurmrestd.md#when-a-node-is-free).
-"""
+"""From the answers of Kubernetes and slurmrestd to one :class:`Observation`, in the order that `cluster.snapshot` gives."""
 
 from __future__ import annotations
 
@@ -10,10 +6,11 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.cluster.snapshot import ClusterView, Workers
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import pseudonym
 from slinky_iac.drain.settings import GateSettings
-from slinky_iac.errors import KubeNotFound, SlurmrestAuthError, SlurmrestError, SlurmrestGarbage, SlurmrestVersionError
+from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestVersionError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
@@ -75,19 +72,17 @@ def look(
     or an unsuitable slurmrestd is raised: no later look would be better. So is everything from Kubernetes.
     """
     reach = settings.reach
-    try:
-        state = kube.nodeset(reach.namespace, settings.resource)
-    except KubeNotFound:
+    found = Workers.look(kube, reach.namespace, settings.resource)
+    if found.nodeset is None:
         return Look(Observation(now=now, version=settings.version))
-    pods = kube.pods_of(reach.namespace, state)
     scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
     hide = settings.policy.hide_by(settings.owner.stack)
-    answers, problem = _ask(slurm, [pod.slurm_node for pod in pods], last, hide, queue=queue)
+    answers, problem = _ask(slurm, [pod.slurm_node for pod in found.pods], last, hide, queue=queue)
     seen = Observation(
         now=now,
         version=settings.version,
-        pods=pods,
-        nodeset=state,
+        pods=found.pods,
+        nodeset=found.nodeset,
         autoscalers=scalers,
         cluster=None if answers is None else answers.view,
         restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
@@ -110,7 +105,7 @@ def _ask(
 def _answers(client: SlurmrestClient, members: Collection[str], last: Answers | None, hide: str, *, queue: bool) -> Answers:
     # Without pods there is nothing to conclude from Slurm's lists, so a cluster before its first node may be empty.
     empty = not members
-    nodes = _listed(client, allow_none=empty) if last is None else client.nodes_again(last.nodes, allow_none=empty)
+    nodes = client.nodes(allow_none=empty) if last is None else client.nodes_again(last.nodes, allow_none=empty)
     listed = last is None or nodes.nodes is not last.nodes.nodes
     own = set(members)
     held = {node.name: node for node in nodes.nodes if node.name in own and "DRAIN" in node.state}
@@ -129,15 +124,8 @@ def _answers(client: SlurmrestClient, members: Collection[str], last: Answers | 
 def cluster_view(client: SlurmrestClient, *, allow_none: bool = False, hide: str = "") -> ClusterView:
     """Slurm's side of one look, without the jobs that wait. Raises what the client raises; so it does for a list without
     nodes, unless ``allow_none``."""
-    nodes = _listed(client, allow_none=allow_none)
+    nodes = client.nodes(allow_none=allow_none)
     return _view(client, nodes, client.jobs_after(nodes.answered, wanted="held"), hide)
-
-
-def _listed(client: SlurmrestClient, *, allow_none: bool) -> NodesAnswer:
-    answer = client.nodes(allow_none=allow_none)
-    if answer is None:
-        raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
-    return answer
 
 
 def _view(client: SlurmrestClient, nodes: NodesAnswer, jobs: JobsAnswer, hide: str) -> ClusterView:

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from slinky_iac import names
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import mark
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, seen_elsewhere
-from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.queue import left_out_in_words, stranded, stranded_in_words, tied_in_words, tied_to
 from slinky_iac.drain.ranking import HEALTHY, class_of, predicted_victims

@@ -9,11 +9,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import NEXT_STEP, Cancel, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, seen_elsewhere
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
 from slinky_iac.drain.mark import signalled, tag_of
-from slinky_iac.drain.observation import ClusterView, Goal, Observation
+from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.policy import LAST_RESORT_S
 from slinky_iac.drain.progress import waiting_line
 from slinky_iac.drain.ranking import overrides_reasons

@@ -36,6 +36,7 @@ from collections.abc import Collection
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import (
     CordonAnnotate,
     DeleteNodeSet,
@@ -62,7 +63,7 @@ from slinky_iac.drain.mark import (
     unused_permit,
 )
 from slinky_iac.drain.members import names_in_use
-from slinky_iac.drain.observation import ClusterView, Goal, Observation
+from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
 from slinky_iac.drain.ranking import predicted_victims
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled

@@ -42,13 +42,20 @@ class SlurmrestClient(AccountsSession):
         """Proof that slurmctld takes our tokens. :raises SlurmrestAuthError: it doesn't."""
         return self._get("diag/", controller.Diag, budget_s)
 
-    def nodes(
-        self, since: int | None = None, *, allow_none: bool = False, budget_s: float | None = None
-    ) -> NodesAnswer | None:
-        """All nodes; None where nothing changed since ``since`` (a ``last_update``), which costs next to nothing.
+    def nodes(self, *, allow_none: bool = False, budget_s: float | None = None) -> NodesAnswer:
+        """All nodes.
 
         A list without any node is an error unless ``allow_none``: every node would be "gone", and so safe to delete.
         """
+        answer = self.nodes_since(None, allow_none=allow_none, budget_s=budget_s)
+        if answer is None:
+            raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
+        return answer
+
+    def nodes_since(
+        self, since: int | None, *, allow_none: bool = False, budget_s: float | None = None
+    ) -> NodesAnswer | None:
+        """The same; None where nothing changed since ``since`` (a ``last_update``), which costs next to nothing."""
         params = {"update_time": str(since)} if since is not None else None
         left = self._left(self._lists_s if budget_s is None else budget_s)
         path = self._path("nodes/", left())
@@ -69,7 +76,7 @@ class SlurmrestClient(AccountsSession):
     def nodes_again(self, last: NodesAnswer, *, allow_none: bool = False, budget_s: float | None = None) -> NodesAnswer:
         """All nodes as they are now, cheaply where nothing changed since ``last``."""
         asked = self._clock.monotonic()
-        answer = self.nodes(last.last_update or None, allow_none=allow_none, budget_s=budget_s)
+        answer = self.nodes_since(last.last_update or None, allow_none=allow_none, budget_s=budget_s)
         return last.still_so(asked, self._clock.monotonic()) if answer is None else answer
 
     def jobs(self, *, budget_s: float | None = None) -> JobsAnswer:
@@ -368,7 +375,7 @@ class SlurmrestClient(AccountsSession):
         if not names:
             return BulkResult(())
         left = self._left(budget_s)
-        look = seen or self._all(left())
+        look = seen or self.nodes(budget_s=left())
         plan = sort(look)
         updates = [update for group, change in plan.groups for update in chunked(group, change)]
 
@@ -376,14 +383,8 @@ class SlurmrestClient(AccountsSession):
             path = self._path("nodes/", left())
             read(self._send("POST", path, "update nodes", left(), json=update.body()), Envelope, "update nodes")
 
-        done = carry_out(updates, seen=look, post=post, look=lambda: self._all(left()), so=so)
+        done = carry_out(updates, seen=look, post=post, look=lambda: self.nodes(budget_s=left()), so=so)
         return in_order(names, done, plan.settled)
-
-    def _all(self, budget_s: float) -> NodesAnswer:
-        answer = self.nodes(budget_s=budget_s)
-        if answer is None:
-            raise SlurmrestGarbage("nodes: 304 without having been asked for changes")
-        return answer
 
 
 def _checked_jobs(ids: Iterable[int | str]) -> tuple[str, ...]:

@@ -32,6 +32,10 @@ BUSY_STATES: Final = frozenset({"ALLOCATED", "MIXED", "COMPLETING"})
 """Node states in which work is on the node; slurm-operator's IsNodeDrained tests exactly these."""
 CALM_STATES: Final = frozenset({"IDLE", "DOWN"})
 """Base states that, with DRAIN, can be free."""
+LOST_STATES: Final = frozenset({"DOWN", "NOT_RESPONDING"})
+"""slurmctld gets no answer from the node's slurmd."""
+AWAY_STATES: Final = frozenset({"POWERED_DOWN", "POWERING_DOWN", "FUTURE"})
+"""The node has no slurmd, and isn't meant to have one now."""
 _SAYS_NOTHING: Final = frozenset({"INVALID", "UNKNOWN", "ERROR", "FUTURE"})
 _NODE_BASES: Final = CALM_STATES | {"ALLOCATED", "MIXED"} | _SAYS_NOTHING
 """A node has exactly one of these; all else, EXTERNAL too, is a flag."""
@@ -134,12 +138,21 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
     def drained_or_draining(self) -> bool:
         """DRAIN stands and nothing is lifting it: slurmctld places no job here. Jobs may still run; whether none can is for
         :func:`slinky_iac.drain.free.verdict` to say."""
-        return is_drained_or_draining(self.state)
+        return "DRAIN" in self.state and not self.state & _LIFTS_A_DRAIN
 
     @property
     def busy(self) -> bool:
         """Work is on it, by its own record. A suspended job leaves no trace here."""
         return bool(self.state & BUSY_STATES) or self.alloc_cpus > 0
+
+    @property
+    def lost(self) -> bool:
+        """slurmctld gets no answer from its slurmd."""
+        return bool(self.state & LOST_STATES)
+
+    def registered_by(self, nodeset: str) -> bool:
+        """Whether a pod of the NodeSet registered it, as its feature tells; the pod may be gone, or another stack's."""
+        return "DYNAMIC_NORM" in self.state and nodeset in (*self.features, *self.active_features)
 
     @property
     def state_text(self) -> str:
@@ -323,11 +336,6 @@ _REPEATED: Final = (
     "het_job_offset", "cluster", "required_nodes", "features", "node_count", "allocating_node",
 )  # fmt: skip
 """Fields of which a hundred thousand jobs share few values."""
-
-
-def is_drained_or_draining(states: frozenset[str]) -> bool:
-    """:attr:`Node.drained_or_draining`, from the states alone."""
-    return "DRAIN" in states and not states & _LIFTS_A_DRAIN
 
 
 def by_comma(text: str) -> tuple[str, ...]:

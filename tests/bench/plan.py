@@ -32,8 +32,9 @@ from dataclasses import dataclass
 from functools import partial
 
 from lab.paths import REPO
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import stated_cost
-from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import DrainPlan, plan_scale_in
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner

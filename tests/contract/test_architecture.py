@@ -104,7 +104,8 @@ _PARTS = {
     ),
     "commands.verify_state": "cluster commands.output commands.state_code",
     "commands.drift": (
-        "closing cluster commands.output commands.status commands.waiting_line drain errors fence keys names slurmrest text"
+        "closing cluster commands.output commands.status commands.waiting_line drain errors fence keys kube names slurmrest "
+        "text"
     ),
     "commands.preflight": (
         "commands.output commands.stack_config commands.verify_state commands.waiting_line config errors keys kube names "

@@ -85,7 +85,7 @@ def test_the_newest_version_and_the_proof_of_the_key(cluster: Cluster, client: S
 
 
 def test_an_unchanged_list_is_a_304_and_a_change_is_seen(client: SlurmrestClient, own: Slurm) -> None:
-    await_true("a quiet second", lambda: client.nodes(looked_at(client).last_update) is None, 20, every=1.0)
+    await_true("a quiet second", lambda: client.nodes_since(looked_at(client).last_update) is None, 20, every=1.0)
     first = looked_at(client)
     own.admin("scontrol", "update", "nodename=metal-1", "state=drain", "reason=somebody's")
     assert client.nodes_again(first).by_name()["metal-1"].reason == "somebody's"

@@ -11,7 +11,8 @@ from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
-from slinky_iac.commands.drift.compare import Expected, Finding, Seen, SeenNodeSet, SeenPod, TokenSet, drift
+from slinky_iac.cluster.snapshot import Workers
+from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
 from slinky_iac.commands.status.facts import cluster_name, reach_of
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, StateError
@@ -94,19 +95,19 @@ def look(
     session: Connection, gates: Mapping[str, GateSettings], fence: Sequence[FencePart] = (), partitions: Collection[str] = ()
 ) -> Seen:
     """One look: pods before nodes, so that a node that registers meanwhile isn't taken for one without a pod."""
-    nodesets = {name: _nodeset(session, settings) for name, settings in gates.items()}
-    answer = session.slurm.nodes(allow_none=True)
-    nodes = answer.nodes if answer is not None else ()
+    kube = session.kube
+    workers = {name: Workers.look(kube, each.reach.namespace, each.resource) for name, each in gates.items()}
+    nodes = session.slurm.nodes(allow_none=True).by_name()
     said = session.slurm.diag()
     members = {each.name: each.nodesets for each in session.slurm.partitions()}
     return Seen(
         now=session.now(),
         cluster=said.meta.slurm.cluster,
         release=said.meta.slurm.release,
-        nodes={each.name: each for each in nodes},
+        nodes=nodes,
         partitions=frozenset(members),
         left=_left(session, [name for name, sets in members.items() if name not in partitions and set(sets) & gates.keys()]),
-        nodesets=nodesets,
+        workers=workers,
         fence=fence_faults(session.kube, fence),
     )
 
@@ -115,12 +116,3 @@ def _left(session: Connection, names_: Sequence[str]) -> dict[str, int]:
     """How many jobs would be lost with each of these partitions."""
     jobs = session.slurm.jobs().jobs if names_ else ()
     return {name: sum(job.lost_with([name]) for job in jobs) for name in names_}
-
-
-def _nodeset(session: Connection, settings: GateSettings) -> SeenNodeSet:
-    state = session.nodeset(settings.resource)
-    if state is None:
-        return SeenNodeSet(exists=False)
-    pods = session.kube.pods_of(settings.reach.namespace, state)
-    seen = (SeenPod(p.slurm_node, p.ready, p.terminating, p.gate) for p in pods)
-    return SeenNodeSet(exists=True, replicas=state.spec.replicas, pods=tuple(seen))

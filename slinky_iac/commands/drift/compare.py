@@ -9,12 +9,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Final, Literal
 
 from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
+from slinky_iac.cluster.snapshot import Workers, pods_by_node
 from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
+from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
 
 Kind = Literal[
@@ -29,8 +32,6 @@ Kind = Literal[
     "fence",
     "token-set",
 ]
-DYNAMIC: Final = "DYNAMIC_NORM"
-"""State flag of nodes that registered by themselves, as pods do (slurm.h, NODE_STATE_DYNAMIC_NORM)."""
 _RELEASE: Final = re.compile(r"\d\d\.\d\d")
 
 
@@ -62,28 +63,8 @@ class TokenSet:
 
 
 @dataclass(frozen=True)
-class SeenPod:
-    """One pod of a NodeSet."""
-
-    node: str
-    ready: bool
-    terminating: bool = False
-    tag: str = ""
-    """The gate's annotation as written."""
-
-
-@dataclass(frozen=True)
-class SeenNodeSet:
-    """One NodeSet in Kubernetes."""
-
-    exists: bool
-    replicas: int = 0
-    pods: tuple[SeenPod, ...] = ()
-
-
-@dataclass(frozen=True)
 class Seen:
-    """One look: pods first, then nodes, then partitions."""
+    """One snapshot, in the order of :mod:`slinky_iac.cluster.snapshot`."""
 
     now: int
     cluster: str
@@ -92,13 +73,19 @@ class Seen:
     """slurmrestd's release, ``26.05.5``."""
     nodes: Mapping[str, Node]
     partitions: frozenset[str]
-    nodesets: Mapping[str, SeenNodeSet]
+    workers: Mapping[str, Workers]
+    """NodeSets with their pods, by their name in the configuration."""
     left: Mapping[str, int] = field(default_factory=dict)
     """Partitions over NodeSets of the stack that the stack hasn't, with the number of jobs that name each."""
     fence: tuple[str, ...] = ()
     """What is gone or changed of the fence in the API server, in words."""
     token_set: str | None = None
     """The public set as the cluster has it; None: there is none."""
+
+    @cached_property
+    def pods(self) -> dict[str, Pod]:
+        """All pods by the name of their Slurm node."""
+        return pods_by_node(self.workers.values())
 
 
 @dataclass(frozen=True)
@@ -149,10 +136,9 @@ def _versions(expected: Expected, seen: Seen) -> Iterable[Finding]:
             f"slurmrestd is {seen.release}, and the stack's images are {wanted}: no daemon may be newer than slurmctld, and"
             " the operator speaks one REST version. Set cluster.slurmVersion and the images to what runs",
         )
-    ours = {pod.node for each in seen.nodesets.values() for pod in each.pods}
     for node in seen.nodes.values():
         release = _release(node.version)
-        if node.name in ours and release and release not in expected.releases:
+        if node.name in seen.pods and release and release not in expected.releases:
             yield Finding(
                 "version",
                 node.name,
@@ -168,23 +154,24 @@ def _release(text: str) -> str:
 
 def _missing_nodes(expected: Expected, seen: Seen) -> Iterable[Finding]:
     for name in expected.nodesets:
-        nodeset = seen.nodesets.get(name, SeenNodeSet(exists=False))
-        if not nodeset.exists:
+        found = seen.workers.get(name, Workers())
+        if found.nodeset is None:
             yield Finding("node-missing", name, f"NodeSet {name} is gone from Kubernetes: run `pulumi refresh`, then `up`")
             continue
-        if len(nodeset.pods) < nodeset.replicas:
+        wanted = found.nodeset.spec.replicas
+        if len(found.pods) < wanted:
             yield Finding(
                 "node-missing",
                 name,
-                f"NodeSet {name} asks for {nodeset.replicas} pods and has {len(nodeset.pods)}: see its events",
+                f"NodeSet {name} asks for {wanted} pods and has {len(found.pods)}: see its events",
             )
-        for pod in nodeset.pods:
-            if pod.ready and not pod.terminating and pod.node not in seen.nodes:
+        for pod in found.ready:
+            if pod.slurm_node not in seen.nodes:
                 yield Finding(
                     "node-missing",
-                    pod.node,
-                    f"pod of {pod.node} is ready, and slurmctld knows no such node: look at slurmd's log (key, MaxNodeCount,"
-                    " network to slurmctld)",
+                    pod.slurm_node,
+                    f"pod of {pod.slurm_node} is ready, and slurmctld knows no such node: look at slurmd's log (key,"
+                    " MaxNodeCount, network to slurmctld)",
                 )
     for host in expected.hosts:
         if host not in seen.nodes:
@@ -197,18 +184,13 @@ def _missing_nodes(expected: Expected, seen: Seen) -> Iterable[Finding]:
 
 
 def _left_records(expected: Expected, seen: Seen) -> Iterable[Finding]:
-    pods = {pod.node for each in seen.nodesets.values() for pod in each.pods}
     for node in seen.nodes.values():
-        ours = [
-            name
-            for name in expected.nodesets
-            if name in (*node.features, *node.active_features) and _is_pods_name(node.name, name)
-        ]
-        if DYNAMIC in node.state and ours and node.name not in pods:
+        ours = [name for name in expected.nodesets if node.registered_by(name) and _is_pods_name(node.name, name)]
+        if ours and node.name not in seen.pods:
             yield Finding(
                 "record-left",
                 node.name,
-                f"slurmctld has a record of {node.name} (NodeSet {ours[0]}, {'+'.join(sorted(node.state))}), and no pod is"
+                f"slurmctld has a record of {node.name} (NodeSet {ours[0]}, {node.state_text}), and no pod is"
                 f" behind it: jobs may be placed on it and wait. `scontrol delete nodename={node.name}` once it is idle",
             )
 
@@ -220,12 +202,11 @@ def _is_pods_name(node: str, nodeset: str) -> bool:
 
 
 def _left_drains(expected: Expected, seen: Seen) -> Iterable[Finding]:
-    tags = {pod.node: pod.tag for each in seen.nodesets.values() for pod in each.pods}
     for node in seen.nodes.values():
         owner = _owner(node.reason, expected.stack)
         if not node.drained_or_draining or owner is None:
             continue
-        why = _unowned(node, owner, expected, seen, tags)
+        why = _unowned(node, owner, expected, seen)
         if why:
             yield Finding(
                 "drain-left",
@@ -241,7 +222,7 @@ def _owner(reason: str, stack: str) -> str | None:
     return reason.removeprefix(prefix).partition(":")[0] if reason.startswith(prefix) else None
 
 
-def _unowned(node: Node, owner: str, expected: Expected, seen: Seen, tags: Mapping[str, str]) -> str:
+def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:
     """Why no run owns the drain; empty where one does."""
     if node.resume_after.value is not None and node.resume_after.value <= seen.now:
         return "its time was over, and slurmctld hasn't returned it"
@@ -249,9 +230,9 @@ def _unowned(node: Node, owner: str, expected: Expected, seen: Seen, tags: Mappi
         return "" if expected.hosts.get(node.name) == "drained" else "the stack doesn't hold that host"
     if owner not in expected.nodesets:
         return f"the stack has no NodeSet {owner}"
-    if node.name not in tags:
+    if node.name not in seen.pods:
         return "no pod is behind it"
-    tag = Tag.read(tags[node.name])
+    tag = Tag.read(seen.pods[node.name].gate)
     if tag is None or tag.owner != f"{expected.stack}/{owner}":
         return "its pod has no mark of a scale-in"
     return ""

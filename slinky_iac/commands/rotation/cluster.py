@@ -13,6 +13,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.connection import connected as connection
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.rotation.planned_stop import kubectl
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeConflict, KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
@@ -20,14 +21,14 @@ from slinky_iac.keys.catalogue import SLURM
 from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.objects import Pod
 from slinky_iac.reach import reach
-from slinky_iac.slurmrest.objects import Node
+from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES, Node
 from slinky_iac.slurmrest.signing import SigningKey
 
 FILE: Final = f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"
 ASK_S: Final = 25.0
 """Seconds for one question to slurmrestd; it waits 10 s for a slurmctld that is being reconfigured."""
 Run = Callable[..., "subprocess.CompletedProcess[str]"]
-_SILENT: Final = frozenset({"DOWN", "NOT_RESPONDING", "POWERED_DOWN", "POWERING_DOWN", "FUTURE"})
+_SILENT: Final = LOST_STATES | AWAY_STATES
 
 
 @dataclass(frozen=True)
@@ -70,8 +71,7 @@ class Cluster:
 
     def nodes(self) -> Sequence[Node]:
         """All nodes of slurmctld. Raises what asking slurmrestd raises."""
-        answer = self.session.slurm.nodes(allow_none=True)
-        return answer.nodes if answer is not None else ()
+        return self.session.slurm.nodes(allow_none=True).nodes
 
     def unmanaged_nodes(self) -> tuple[str, ...] | None:
         """Nodes that answer slurmctld and are neither pods of this stack nor hosts that it names: no step brings them a key.
@@ -101,12 +101,9 @@ class Cluster:
                     continue  # changed or gone since we looked: the next look tells
 
     def _pods_of_nodesets(self) -> tuple[Pod, ...]:
-        found: list[Pod] = []
-        for nodeset in self.config.nodesets:
-            state = self.session.nodeset(names.nodeset_resource(self.config.cluster.resource_name, nodeset))
-            if state is not None:
-                found += self.session.kube.pods_of(self.config.cluster.namespace, state)
-        return tuple(found)
+        cluster, kube = self.config.cluster, self.session.kube
+        resources = (names.nodeset_resource(cluster.resource_name, nodeset) for nodeset in self.config.nodesets)
+        return tuple(pod for each in resources for pod in Workers.look(kube, cluster.namespace, each).pods)
 
     def _slurmd_pods(self) -> tuple[Pod, ...]:
         """Running pods of all NodeSets; one that starts now begins with the Secret as it is now."""

@@ -13,12 +13,13 @@ from typing import Any, Final, TypeVar
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands import stack_config
 from slinky_iac.commands.status.build import status
 from slinky_iac.commands.status.facts import OPERATOR, Facts, facts
 from slinky_iac.commands.status.key_places import KeyPlace, public_kids
 from slinky_iac.commands.status.model import Answer, Status
-from slinky_iac.commands.status.seen import NOT_ASKED, Configured, Seen, SeenKey, SeenNodeSet
+from slinky_iac.commands.status.seen import NOT_ASKED, Configured, Seen, SeenKey
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
 from slinky_iac.drain.settings import GateSettings
@@ -29,7 +30,6 @@ from slinky_iac.keys.jwks import of_slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
 from slinky_iac.slurmrest.controller import Pings
-from slinky_iac.slurmrest.lists import NodesAnswer
 
 BUDGET_S: Final = 10.0
 """Longest wait for any one question: whoever asks for a status waits for it."""
@@ -90,7 +90,7 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
     asked = replace(
         seen,
         kube=kube,
-        nodesets={name: ask(partial(_nodeset, session, gate)) for name, gate in found.gates.items()},
+        workers={name: ask(partial(_workers, session, gate)) for name, gate in found.gates.items()},
         operator=_operator(session, found),
         fence=_fence(session, found),
         keys={place.name: ask(partial(_key, session, place)) for place in found.keys},
@@ -105,7 +105,7 @@ def _kube_closed(found: Facts, seen: Seen, why: str) -> Seen:
         token=_closed(why),
         operator=_closed(why),
         fence=_closed(why),
-        nodesets={name: _closed(why) for name in found.gates},
+        workers={name: _closed(why) for name in found.gates},
         keys={place.name: _closed(why) for place in found.keys},
     )
     return _slurmctld_closed(closed, why)
@@ -139,21 +139,14 @@ def _slurm(session: Connection, found: Facts, seen: Seen) -> Seen:
         asked,
         # A ping for each version: where slurmctld hangs, each would wait for it.
         served=ask(slurm.served),
-        nodes=ask(partial(_nodes, session)),
+        nodes=ask(partial(slurm.nodes, allow_none=True)),
         jobs=ask(slurm.jobs),
         slurmdbd=ask(slurm.clusters) if found.has_slurmdbd else _closed("the stack has no accounting"),
     )
 
 
-def _nodes(session: Connection) -> NodesAnswer:
-    found = session.slurm.nodes(allow_none=True)
-    assert found is not None, "unchanged is an answer only to who has said since when"
-    return found
-
-
-def _nodeset(session: Connection, settings: GateSettings) -> SeenNodeSet:
-    state = session.nodeset(settings.resource)
-    return SeenNodeSet(state, () if state is None else session.kube.pods_of(settings.reach.namespace, state))
+def _workers(session: Connection, settings: GateSettings) -> Workers:
+    return Workers.look(session.kube, settings.reach.namespace, settings.resource)
 
 
 def _operator(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:

@@ -7,30 +7,31 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.commands.status.facts import Facts
 from slinky_iac.commands.status.model import Drained, Group
-from slinky_iac.commands.status.seen import Seen, SeenNodeSet
+from slinky_iac.commands.status.seen import Seen
 from slinky_iac.drain.describe import NodeStatus, status_of
-from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
-from slinky_iac.slurmrest.objects import BUSY_STATES, Job, Node, is_drained_or_draining
+from slinky_iac.slurmrest.objects import Job, Node
 
 METAL: Final = "metal"
 OTHERS: Final = "other nodes"
 UNREGISTERED: Final = "not registered"
 
 
-def word(states: frozenset[str]) -> str:
+def word(node: Node) -> str:
     """One word for a node, as sinfo would choose it; ``unknown`` where Slurm gives no base state."""
     flags = (("NOT_RESPONDING", "not responding"), ("FAIL", "failing"))
-    if is_drained_or_draining(states):
-        return "draining" if states & BUSY_STATES else "drained"
+    if node.drained_or_draining:
+        return "draining" if node.busy else "drained"
     for flag, said in flags:
-        if flag in states:
+        if flag in node.state:
             return said
     for base in ("DOWN", "COMPLETING", "MAINTENANCE", "RESERVED", "ALLOCATED", "MIXED", "IDLE", "FUTURE"):
-        if base in states:
+        if base in node.state:
             return base.lower()
     return "unknown"
 
@@ -51,11 +52,11 @@ def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
     left = dict(known or {})
     made: list[Group] = []
     for name, settings in found.gates.items():
-        answer = seen.nodesets.get(name)
+        answer = seen.workers.get(name)
         made.append(_nodeset(name, settings, answer.value if answer else None, known))
         for pod in answer.value.pods if answer and answer.value else ():
             left.pop(pod.slurm_node, None)
-        left = {node: record for node, record in left.items() if not _made_by_pod(record, name)}
+        left = {node: record for node, record in left.items() if not record.registered_by(name)}
     hosts = () if found.hosts is None else (*found.hosts.active, *found.hosts.held)
     if hosts:
         states = None if known is None else _counted(hosts, known)
@@ -68,18 +69,18 @@ def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
 
 
 def _counted(wanted: Iterable[str], known: Mapping[str, Node]) -> dict[str, int]:
-    words = Counter(word(known[name].state) if name in known else UNREGISTERED for name in wanted)
+    words = Counter(word(known[name]) if name in known else UNREGISTERED for name in wanted)
     return dict(sorted(words.items(), key=lambda item: (-item[1], item[0])))
 
 
-def _nodeset(name: str, settings: GateSettings, seen: SeenNodeSet | None, known: Mapping[str, Node] | None) -> Group:
+def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Mapping[str, Node] | None) -> Group:
     if seen is None:
         return Group(name, "nodeset", text="not known: Kubernetes gave no answer")
-    if seen.state is None:
+    if seen.nodeset is None:
         return Group(name, "nodeset", settings.ceiling, 0, 0, {}, f"there is no NodeSet {settings.resource}")
-    pods = [pod for pod in seen.pods if not pod.terminating]
+    pods = seen.staying
     with_pod = {pod.slurm_node for pod in pods}
-    records = [node for node, record in (known or {}).items() if node not in with_pod and _made_by_pod(record, name)]
+    records = [node for node, record in (known or {}).items() if node not in with_pod and record.registered_by(name)]
     states = None if known is None else _counted([*(pod.slurm_node for pod in pods), *records], known)
     notes = [f"{len(records)} without a pod"] if records else []
     if len(seen.pods) > len(pods):
@@ -88,12 +89,7 @@ def _nodeset(name: str, settings: GateSettings, seen: SeenNodeSet | None, known:
     if settings.scaler == "autoscaler":
         notes.append(f"an autoscaler's, up to {settings.maximum}")
     ready = sum(pod.ready for pod in pods)
-    return Group(name, "nodeset", seen.state.spec.replicas, len(pods), ready, states, "; ".join(notes))
-
-
-def _made_by_pod(node: Node, nodeset: str) -> bool:
-    """Whether a pod of the NodeSet registered the node, as its feature tells; the pod may be gone."""
-    return "DYNAMIC_NORM" in node.state and nodeset in (*node.features, *node.active_features)
+    return Group(name, "nodeset", seen.nodeset.spec.replicas, len(pods), ready, states, "; ".join(notes))
 
 
 def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
@@ -105,8 +101,8 @@ def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
     cluster = ClusterView.of(nodes.values(), jobs)
     rows: dict[str, Drained] = {}
     for name, settings in found.gates.items():
-        answer = seen.nodesets.get(name)
-        if answer and answer.value and answer.value.state:
+        answer = seen.workers.get(name)
+        if answer and answer.value and answer.value.nodeset:
             for row in status_of(settings, _observation(settings, answer.value, cluster, seen.now)):
                 rows[row.node] = _row(row, nodes.get(row.node), found.stack)
     for node in nodes.values():
@@ -115,14 +111,14 @@ def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
     return tuple(sorted(rows.values(), key=lambda row: (row.group, row.node)))
 
 
-def _observation(settings: GateSettings, seen: SeenNodeSet, cluster: ClusterView, now: int) -> Observation:
-    return Observation(now, settings.version, seen.pods, seen.state, cluster)
+def _observation(settings: GateSettings, seen: Workers, cluster: ClusterView, now: int) -> Observation:
+    return Observation(now, settings.version, seen.pods, seen.nodeset, cluster)
 
 
 def _row(row: NodeStatus, node: Node | None, stack: str) -> Drained:
     drained = node is not None and node.drained_or_draining
     owner = whose(node.reason, node.reason_set_by_user, stack) if drained and node is not None else ""
-    said = word(node.state) if node is not None else UNREGISTERED
+    said = word(node) if node is not None else UNREGISTERED
     reason = row.reason or ("marked by a scale-in" if row.marked else "")
     return Drained(row.node, row.nodeset, said, owner, reason, row.returns, row.jobs)
 
@@ -133,4 +129,4 @@ def _other(node: Node, jobs: tuple[Job, ...], cluster: ClusterView, found: Facts
     returns = iso(node.resume_after.value) if node.resume_after.value else ""
     owner = whose(node.reason, node.reason_set_by_user, found.stack)
     group = METAL if node.name in hosts else OTHERS
-    return Drained(node.name, group, word(node.state), owner, node.reason, returns, here)
+    return Drained(node.name, group, word(node), owner, node.reason, returns, here)

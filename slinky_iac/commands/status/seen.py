@@ -6,23 +6,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.status.model import Answer
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.accounts import Cluster
 from slinky_iac.slurmrest.controller import Diag, Pings
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 
 NOT_ASKED: Final = "not asked: "
 """Begins the trouble of a question whose way was known to be closed; its cause is told once, by the question that met it."""
-
-
-@dataclass(frozen=True)
-class SeenNodeSet:
-    """A NodeSet and its pods; ``state`` None: there is none (any more)."""
-
-    state: NodeSet | None
-    pods: tuple[Pod, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -72,7 +64,7 @@ class Seen:
     slurmdbd: Answer[tuple[Cluster, ...]] = field(default_factory=_nothing)
     nodes: Answer[NodesAnswer] = field(default_factory=_nothing)
     jobs: Answer[JobsAnswer] = field(default_factory=_nothing)
-    nodesets: Mapping[str, Answer[SeenNodeSet]] = field(default_factory=dict)
+    workers: Mapping[str, Answer[Workers]] = field(default_factory=dict)
     operator: Answer[tuple[str, ...]] = field(default_factory=_nothing)
     fence: Answer[tuple[str, ...]] = field(default_factory=_nothing)
     """What is wrong with the fence; an empty answer: it stands."""
@@ -98,7 +90,7 @@ class Seen:
             ("Slurm's jobs", self.jobs),
             ("slurm-operator", self.operator),
             ("fence", self.fence),
-            *((f"NodeSet {name}", answer) for name, answer in self.nodesets.items()),
+            *((f"NodeSet {name}", answer) for name, answer in self.workers.items()),
             *((name, answer) for name, answer in self.keys.items()),
             ("configuration", self.configured),
             ("configuration", Answer(trouble=self.configured.value.fault if self.configured.value else "")),

@@ -1,7 +1,8 @@
 """Short ways to make the views that the tests decide on."""
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.observation import ClusterView, Goal, Observation
+from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.settings import Owner
 from slinky_iac.releases import OperatorVersion

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import (
     Cancel,
     CordonAnnotate,
@@ -25,7 +26,7 @@ from slinky_iac.drain.actions import (
     TriggerSync,
     Undrain,
 )
-from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.drain.observation import Observation
 from slinky_iac.kube import objects as kube
 from slinky_iac.releases import OperatorVersion
 from tests.unit import builders

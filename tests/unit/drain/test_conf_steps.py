@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.conf_plan import plan_props
 from slinky_iac.drain.conf_steps import (
@@ -17,7 +18,6 @@ from slinky_iac.drain.conf_steps import (
     limits_exceeded,
     next_step,
 )
-from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.settings import Owner
 from tests.unit import builders

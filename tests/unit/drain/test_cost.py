@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, drainable, stated_cost
-from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.ranking import class_of
 from tests.unit import builders
 from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod

@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.free import HOLD_MARGIN_S, Busy, Free, NotHeld, Unknown, verdict
-from slinky_iac.drain.observation import ClusterView
 from tests.unit.drain.made import NOW, job, node
 
 WORKING = [

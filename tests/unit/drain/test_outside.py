@@ -2,8 +2,8 @@
 
 import pytest
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.maintenance import HostsPlan, plan_hosts
-from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.settings import Owner
 from tests.unit.drain.made import NOW, job, node
 

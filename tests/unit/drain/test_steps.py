@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import (
     CordonAnnotate,
     DeleteNodeSet,
@@ -21,7 +22,7 @@ from slinky_iac.drain.actions import (
     Wait,
 )
 from slinky_iac.drain.mark import BASE_COST, Mark, Tag
-from slinky_iac.drain.observation import ClusterView, Observation
+from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import DrainPolicy, Limits
 from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scale_in_state import judge

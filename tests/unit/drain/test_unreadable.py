@@ -5,10 +5,10 @@ import json
 import httpx
 import pytest
 
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import Stop
 from slinky_iac.drain.cost import Kind, assess
 from slinky_iac.drain.free import Busy, Free, Unknown, verdict
-from slinky_iac.drain.observation import ClusterView
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.scale_in_state import deadline_step, judge

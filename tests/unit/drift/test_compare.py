@@ -10,13 +10,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac import names
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.drift.cli import shown
-from slinky_iac.commands.drift.compare import Expected, Finding, Seen, SeenNodeSet, SeenPod, TokenSet, drift
+from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
 from slinky_iac.drain.mark import Tag
 from slinky_iac.keys.jwks import public_set
+from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
 from tests.rsa_keys import token_key
-from tests.unit.builders import node
+from tests.unit.builders import node, nodeset
+from tests.unit.builders import pod as kube_pod
 
 NOW = 1_795_240_000
 TAG = Tag("prod/gpu", -1).text()
@@ -34,17 +37,21 @@ def worker(name: str, *more: str, reason: str = "", **also: object) -> Node:
     return node(name, "+".join(("IDLE", "DYNAMIC_NORM", *more)), reason=reason, **also)
 
 
-def seen(*nodes: Node, pods: tuple[SeenPod, ...] | None = None, **more: object) -> Seen:
+def pod(node: str, *, ready: bool = True, terminating: bool = False, tag: str = "") -> Pod:
+    return kube_pod(f"slurm-worker-{node}", slurm_node=node, ready=ready, terminating=terminating, gate=tag)
+
+
+def seen(*nodes: Node, pods: tuple[Pod, ...] | None = None, **more: object) -> Seen:
     metal = (node("metal-1"), node("metal-2", "IDLE+DRAIN", reason="a person's"))
     workers = nodes or (worker("gpu-0"), worker("gpu-1"))
-    found = pods if pods is not None else (SeenPod("gpu-0", ready=True), SeenPod("gpu-1", ready=True))
+    found = pods if pods is not None else (pod("gpu-0"), pod("gpu-1"))
     base = Seen(
         now=NOW,
         cluster="lab",
         release="26.05.5",
         nodes={each.name: each for each in (*metal, *workers)},
         partitions=frozenset({"gpu", "all", "debug"}),
-        nodesets={"gpu": SeenNodeSet(exists=True, replicas=2, pods=found)},
+        workers={"gpu": Workers(nodeset("gpu", 2), found)},
     )
     return replace(base, **more)  # type: ignore[arg-type]
 
@@ -97,13 +104,13 @@ def test_another_cluster_or_release_is_told() -> None:
 
 def test_a_ready_pod_without_a_node_is_told_and_one_that_starts_or_ends_is_not() -> None:
     assert kinds(seen(worker("gpu-0"))) == [("node-missing", "gpu-1")]
-    for pod in (SeenPod("gpu-1", ready=False), SeenPod("gpu-1", ready=True, terminating=True)):
-        assert kinds(seen(worker("gpu-0"), pods=(SeenPod("gpu-0", ready=True), pod))) == []
+    for other in (pod("gpu-1", ready=False), pod("gpu-1", terminating=True)):
+        assert kinds(seen(worker("gpu-0"), pods=(pod("gpu-0"), other))) == []
 
 
 def test_missing_pods_nodesets_and_hosts_are_told() -> None:
-    assert kinds(seen(worker("gpu-0"), pods=(SeenPod("gpu-0", ready=True),))) == [("node-missing", "gpu")]
-    assert kinds(seen(nodesets={"gpu": SeenNodeSet(exists=False)}, nodes=seen().nodes))[0][0] == "node-missing"
+    assert kinds(seen(worker("gpu-0"), pods=(pod("gpu-0"),))) == [("node-missing", "gpu")]
+    assert kinds(seen(workers={"gpu": Workers()}, nodes=seen().nodes))[0][0] == "node-missing"
     assert kinds(seen(), replace(EXPECTED, hosts={"metal-9": "active"})) == [("node-missing", "metal-9")]
 
 
@@ -118,7 +125,7 @@ def test_a_record_without_a_pod_is_told_only_where_it_is_a_node_of_ours() -> Non
 
 
 def drained(reason: str, tag: str = TAG, **more: object) -> Seen:
-    pods = (SeenPod("gpu-0", ready=True), SeenPod("gpu-1", ready=True, tag=tag))
+    pods = (pod("gpu-0"), pod("gpu-1", tag=tag))
     return seen(worker("gpu-0"), worker("gpu-1", "DRAIN", reason=reason, **more), pods=pods)
 
 
@@ -170,11 +177,11 @@ NODES = st.builds(
     version=st.sampled_from(["", "26.05.5", "25.11.1"]),
     resume_after=st.none() | st.just(NOW - 1),
 )  # fmt: skip
-PODS = st.builds(SeenPod, NAMES, st.booleans(), st.booleans(), st.sampled_from(["", TAG, "x"]))
+PODS = st.builds(pod, NAMES, ready=st.booleans(), terminating=st.booleans(), tag=st.sampled_from(["", TAG, "x"]))
 
 
 @given(st.lists(NODES, max_size=6), st.lists(PODS, max_size=4).map(tuple))
-def test_any_look_is_judged_and_the_order_of_nodes_does_not_matter(nodes: list[Node], pods: tuple[SeenPod, ...]) -> None:
+def test_any_look_is_judged_and_the_order_of_nodes_does_not_matter(nodes: list[Node], pods: tuple[Pod, ...]) -> None:
     look = seen(pods=pods, nodes={each.name: each for each in nodes})
     found = drift(EXPECTED, look)
     assert found == drift(EXPECTED, replace(look, nodes={each.name: each for each in look.nodes.values().__reversed__()}))
@@ -182,7 +189,7 @@ def test_any_look_is_judged_and_the_order_of_nodes_does_not_matter(nodes: list[N
         if each.kind == "drain-left":
             assert look.nodes[each.subject].reason.startswith("slinky-iac:prod/")
         if each.kind == "record-left":
-            assert each.subject not in {pod.node for pod in pods}
+            assert each.subject not in {each.slurm_node for each in pods}
 
 
 def test_what_is_printed_is_harmless_for_a_terminal() -> None:

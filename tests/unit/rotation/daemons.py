@@ -26,8 +26,9 @@ class Daemons:
         node = SimpleNamespace(name="metal-9", state=frozenset({"IDLE"}))
         self.slurm = SimpleNamespace(nodes=lambda **_: SimpleNamespace(nodes=[node]))
 
-    def nodeset(self, _name: str) -> None:
+    def nodeset(self, *_: str) -> None:
         """There is none."""
+        raise KubeNotFound("none")
 
     def secret_data(self, _namespace: str, name: str) -> Any:
         if name not in self.objects:

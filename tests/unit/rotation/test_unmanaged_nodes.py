@@ -28,8 +28,9 @@ def session(*nodes: tuple[str, str], pods: tuple[str, ...] = ("gpu-0",), fails: 
             nodes=[SimpleNamespace(name=name, state=frozenset(state.split("+"))) for name, state in nodes]
         )
 
-    kube = SimpleNamespace(pods_of=lambda *_: [SimpleNamespace(slurm_node=name) for name in pods])
-    return SimpleNamespace(slurm=SimpleNamespace(nodes=asked), kube=kube, nodeset=lambda _name: object())
+    found = tuple(SimpleNamespace(slurm_node=name) for name in pods)
+    kube = SimpleNamespace(nodeset=lambda *_: object(), pods_of=lambda *_: found)
+    return SimpleNamespace(slurm=SimpleNamespace(nodes=asked), kube=kube)
 
 
 def test_a_node_that_answers_and_is_nobody_s_is_unmanaged() -> None:
@@ -60,6 +61,6 @@ def test_kubectl_in_a_pod_gets_no_passphrase(monkeypatch: pytest.MonkeyPatch) ->
         return subprocess.CompletedProcess(command, 0, "abc  /etc/slurm-jwks/slurm.jwks", "")
 
     pod = builders.pod("gpu-0")
-    world = SimpleNamespace(kube=SimpleNamespace(pods_of=lambda *_: [pod]), nodeset=lambda _name: object())
+    world = SimpleNamespace(kube=SimpleNamespace(nodeset=lambda *_: object(), pods_of=lambda *_: (pod,)))
     assert Cluster(STACK, world, run).pod_files() == {"gpu-0": "abc"}  # type: ignore[arg-type]
     assert not any(name.startswith("PULUMI_") for env in seen for name in env)

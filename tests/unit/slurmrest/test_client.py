@@ -84,7 +84,7 @@ def test_unchanged_nodes_cost_nothing_and_count_as_seen_now() -> None:
     client = slurm.client()
     first = client.nodes()
     assert first is not None
-    assert client.nodes(first.last_update) is None
+    assert client.nodes_since(first.last_update) is None
     again = client.nodes_again(first)
     assert again.nodes == first.nodes
     assert again.asked > first.answered

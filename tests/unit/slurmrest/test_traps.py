@@ -6,8 +6,8 @@ import httpx
 import pytest
 
 from slinky_iac import names
+from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.free import Busy, Free, Unknown, Verdict, verdict
-from slinky_iac.drain.observation import ClusterView
 from slinky_iac.errors import (
     SlurmrestAuthError,
     SlurmrestGarbage,

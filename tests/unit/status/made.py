@@ -7,10 +7,11 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import State
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.status import facts as state_facts
 from slinky_iac.commands.status.facts import Facts
 from slinky_iac.commands.status.model import Answer
-from slinky_iac.commands.status.seen import Configured, Seen, SeenKey, SeenNodeSet
+from slinky_iac.commands.status.seen import Configured, Seen, SeenKey
 from slinky_iac.config.load import load
 from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.kube.objects import Pod
@@ -150,8 +151,8 @@ def pod(nodeset: str, index: int, **more: Any) -> Pod:
     return builders.pod(f"slurm-worker-{nodeset}-{index}", ordinal=index, slurm_node=f"{nodeset}-{index}", **at | more)
 
 
-def nodeset(name: str, replicas: int, *pods: Pod) -> Answer[SeenNodeSet]:
-    return Answer(SeenNodeSet(builders.nodeset(f"slurm-worker-{name}", replicas, updated=len(pods)), pods), 5)
+def nodeset(name: str, replicas: int, *pods: Pod) -> Answer[Workers]:
+    return Answer(Workers(builders.nodeset(f"slurm-worker-{name}", replicas, updated=len(pods)), pods), 5)
 
 
 def job(number: int, *nodes: str, user: str = "alice", **more: Any) -> Job:
@@ -197,7 +198,7 @@ def answers(**more: Any) -> Seen:
         slurmdbd=Answer((builders.cluster("atlas", "192.0.2.1", 6817, 11520),), 22),
         nodes=Answer(NodesAnswer(nodes(), NOW, 0.0, 0.0), 12),
         jobs=Answer(JobsAnswer((job(71, "gpu-2", "gpu-0"), job(72, "gpu-1", user="bob")), NOW, 0.0, 0.0), 12),
-        nodesets={
+        workers={
             "gpu": nodeset("gpu", 3, *(pod("gpu", index) for index in range(3))),
             "cpu": nodeset("cpu", 2, pod("cpu", 0), pod("cpu", 1), pod("cpu", 2, ready=False, trouble="ImagePullBackOff")),
         },

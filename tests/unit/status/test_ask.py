@@ -80,9 +80,11 @@ class Asked:
             "deployment_images": good.operator.value, "secret": SECRET,
         }  # fmt: skip
         if name == "pods_of":
-            return next(
-                each.value.pods for each in good.nodesets.values() if each.value and each.value.state is arguments[1]
-            )
+            found = [each.value for each in good.workers.values() if each.value]
+            return next(each.pods for each in found if each.nodeset is arguments[1])
+        if name == "nodeset":
+            each = good.workers[str(arguments[1]).removeprefix("slurm-worker-")].value
+            return each.nodeset if each else None
         return whole[name]
 
 
@@ -90,11 +92,6 @@ class FakeSession:
     def __init__(self, asked: Asked) -> None:
         self.kube = self.slurm = asked
         self.asked = asked
-
-    def nodeset(self, name: str) -> Any:
-        self.asked.calls.append("nodeset")
-        found = self.asked.good.nodesets[name.removeprefix("slurm-worker-")].value
-        return found.state if found else None
 
 
 @pytest.fixture

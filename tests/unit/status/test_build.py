@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from dataclasses import fields
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from slinky_iac import external_keys
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.status.ask import _key
 from slinky_iac.commands.status.build import status
 from slinky_iac.commands.status.history import last_up
@@ -124,7 +125,7 @@ def test_every_node_that_slurmctld_lists_is_counted_once() -> None:
 
 
 def test_a_nodeset_that_is_gone_and_one_that_could_not_be_asked_differ() -> None:
-    gone = made(nodesets={"gpu": Answer(replace(seen_nodeset("gpu", 0).value, state=None), 1)})  # type: ignore[type-var]
+    gone = made(workers={"gpu": Answer(Workers(), 1)})
     gpu, cpu = gone.groups[:2]
     assert (gpu.pods, gpu.text) == (0, "there is no NodeSet slurm-worker-gpu")
     assert (cpu.pods, cpu.states) == (None, None)
@@ -148,7 +149,7 @@ def test_a_nodeset_that_is_gone_and_one_that_could_not_be_asked_differ() -> None
     ],
 )
 def test_one_word_for_each_state(states: str, said: str) -> None:
-    assert word(frozenset(states.split("+"))) == said
+    assert word(node("n", states)) == said
 
 
 def test_drains_name_their_owner_and_whose_jobs_run_there() -> None:
@@ -167,7 +168,7 @@ def test_drains_name_their_owner_and_whose_jobs_run_there() -> None:
 
 def test_a_pod_that_is_only_marked_is_shown_without_an_owner() -> None:
     marked = pod("gpu", 0, annotations={"slinky-iac/scale-in": '{"owner":"prod/gpu","cost":-1,"was":null}'})
-    shown = made(nodesets={"gpu": seen_nodeset("gpu", 1, marked)}).drains or ()
+    shown = made(workers={"gpu": seen_nodeset("gpu", 1, marked)}).drains or ()
     row = next((each for each in shown if each.node == "gpu-0"), None)
     assert row == Drained("gpu-0", "gpu", "mixed", "", "marked by a scale-in", "", ("71 alice",))
 
@@ -289,7 +290,7 @@ def test_slurmdbd_without_a_registered_slurmctld_is_told() -> None:
     assert "doesn't know" in next(e.text for e in made(slurmdbd=Answer((), 3)).endpoints if e.name == "slurmdbd")
 
 
-QUESTIONS = [each.name for each in fields(Seen) if each.name not in ("now", "nodesets", "keys")]
+QUESTIONS = [each.name for each in fields(Seen) if each.name not in ("now", "workers", "keys")]
 
 
 @pytest.mark.parametrize("question", QUESTIONS)
@@ -302,12 +303,12 @@ def test_every_question_without_an_answer_is_told_with_its_reason(question: str)
     assert any("the reason" in each for each in made(**{question: Answer(trouble="the reason")}).unknown)
 
 
-@pytest.mark.parametrize("part", ["nodesets", "keys"])
+@pytest.mark.parametrize("part", ["workers", "keys"])
 def test_a_nodeset_or_key_without_an_answer_is_told(part: str) -> None:
-    name = "gpu" if part == "nodesets" else "slurm.key"
+    name = "gpu" if part == "workers" else "slurm.key"
     whole = getattr(answers(), part)
     assert made(**{part: {**whole, name: Answer(trouble="the reason")}}).unknown == (
-        f"{'NodeSet gpu' if part == 'nodesets' else 'slurm.key'}: the reason",
+        f"{'NodeSet gpu' if part == 'workers' else 'slurm.key'}: the reason",
     )
 
 
