@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -20,6 +20,8 @@ from slinky_iac.errors import KubeUnreachable
 
 _LONGEST_PATH = 255
 """Characters of the longest path that is shown: a kubeconfig in base64, or a ServiceAccount's token, has more."""
+_LONGEST_NAME = 200
+"""Characters of the longest name of a context, cluster or user that is shown; a token has more."""
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Where the kubelet puts a pod's own token, CA and namespace."""
 
@@ -253,8 +255,15 @@ def _find(kind: str, name: str, entries: list[tuple[Named, _Doc]], where: str) -
     for entry, doc in entries:
         if entry.name == name:
             return entry, doc
-    known = ", ".join(sorted(entry.name for entry, _ in entries)) or "none"
-    raise KubeUnreachable(f"{where}: {kind} {name!r} isn't in it; it has: {known}")
+    known = ", ".join(sorted(_named(entry.name) for entry, _ in entries)) or "none"
+    raise KubeUnreachable(f"{where}: {kind} {_named(name, repr)} isn't in it; it has: {known}")
+
+
+def _named(name: str, how: Callable[[str], str] = str) -> str:
+    """A name for a message. Where a quote is missing, the lines up to the next one are the name, tokens among them."""
+    if len(name.splitlines()) > 1 or len(name) > _LONGEST_NAME:
+        return f"a text of {len(name)} characters (not shown)"
+    return how(name)
 
 
 def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
@@ -269,11 +278,11 @@ def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
     found, cluster_doc = _find("cluster", context.cluster, clusters, where)
     cluster = found.cluster
     if not cluster.server.startswith(("http://", "https://")):
-        raise KubeUnreachable(f"{where}: cluster {context.cluster!r} has no http(s) server")
+        raise KubeUnreachable(f"{where}: cluster {_named(context.cluster, repr)} has no http(s) server")
     if "@" in cluster.server:  # every message that names the API server would show it
         raise KubeUnreachable(
-            f"{where}: the server of cluster {context.cluster!r} has a user or a password in its address (not shown). Put"
-            " them under users"
+            f"{where}: the server of cluster {_named(context.cluster, repr)} has a user or a password in its address (not"
+            " shown). Put them under users"
         )
     user = KubeUser()
     if context.user:
@@ -288,14 +297,14 @@ def _pick(docs: list[_Doc], wanted: str | None) -> KubeAccess:
         proxy_url=cluster.proxy_url or None,
         namespace=context.namespace or "default",
         user=user,
-        origin=f"{where}, context {name!r}",
+        origin=f"{where}, context {_named(name, repr)}",
     )
 
 
 def _user(raw: _User, doc: _Doc, name: str) -> KubeUser:
     if raw.auth_provider is not None:
         raise KubeUnreachable(
-            f"{doc.name}: user {name!r} uses auth-provider, which Kubernetes removed in 1.26: use an exec plugin"
+            f"{doc.name}: user {_named(name, repr)} uses auth-provider, which Kubernetes removed in 1.26: use an exec plugin"
         )
     plugin = None
     if raw.exec is not None:

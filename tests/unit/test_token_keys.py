@@ -85,6 +85,12 @@ def test_a_secret_that_is_neither_is_refused_and_not_shown() -> None:
     assert "not base64 at all" not in str(caught.value)
 
 
+def test_half_a_surrogate_pair_makes_a_text_no_key_and_no_traceback() -> None:
+    """JSON of an edited stack file can hold one."""
+    with pytest.raises(KeyMaterialError, match="tokenKey"):
+        decode("tokenKey", "-----BEGIN PRIVATE KEY-----\n\ud800\n-----END PRIVATE KEY-----\n")
+
+
 def test_the_kid_is_the_thumbprint_of_rfc_7638() -> None:
     """As any other program would name the key: RFC 7638 section 3, by way of PyJWT's own JWK."""
     jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(private().public_key()))

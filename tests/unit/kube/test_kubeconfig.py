@@ -154,6 +154,27 @@ def test_names_in_a_kubeconfig_move_no_cursor() -> None:
     assert str(error.value).isprintable()
 
 
+@pytest.mark.parametrize("missing", [f"one\n  token: {SECRET}", f"one\u2028{SECRET}", "x" * 150 + SECRET * 2])
+def test_a_name_of_several_lines_or_too_long_is_described_and_not_shown(missing: str) -> None:
+    """A quote too few makes all lines up to the next one a name, and a token may be among them."""
+    cluster: dict[str, object] = {"server": "ftp://one"}
+    every: tuple[tuple[dict[str, object], str | None], ...] = (
+        (config() | {"current-context": missing}, None),
+        (config(), missing),
+        (config() | {"contexts": [{"name": missing, "context": {"cluster": "c"}}]}, None),
+        (config() | {"contexts": [{"name": "one", "context": {"cluster": missing}}]}, None),
+        (config() | {"contexts": [{"name": "one", "context": {"cluster": "c", "user": missing}}]}, None),
+        (config() | {"contexts": [{"name": "one", "context": {"cluster": missing}}],
+                     "clusters": [{"name": missing, "cluster": cluster}]}, None),
+    )  # fmt: skip
+    for data, context in every:
+        with pytest.raises(KubeUnreachable, match=r"a text of \d+ characters \(not shown\)") as error:
+            of(data, context)
+        assert SECRET not in str(error.value)
+    renamed = config() | {"contexts": [{"name": missing, "context": {"cluster": "c", "user": "u"}}]}
+    assert SECRET not in of(renamed, missing).origin
+
+
 @settings(deadline=None)
 @given(st.text(max_size=80))
 def test_any_text_is_a_kubeconfig_or_unreachable(text: str) -> None:
