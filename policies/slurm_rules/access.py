@@ -130,7 +130,7 @@ def _names_keys(role: Resource, keys: set[str]) -> Iterator[str]:
 
 
 def _reads(resource: Resource, keys: set[str]) -> Iterator[str]:
-    for path, value in _mappings(resource.get("spec"), "spec"):
+    for path, value in mappings(resource.get("spec"), "spec"):
         if not resource.is_slinky and (way := _to_the_node(value)):
             yield f"{resource.label}: {path} has {way}, the way to its node's Secrets; remove it, or review it (allowedPods)"
         account = value.get("serviceAccountName") or value.get("serviceAccount")
@@ -140,18 +140,19 @@ def _reads(resource: Resource, keys: set[str]) -> Iterator[str]:
             if isinstance(name, str) and (name in keys or named_as_key(name)) and not _typed(resource, path, field):
                 yield f"{resource.label}: {path} reads the Secret {name}, which holds a key; only Slurm's own daemons may"
         doors = [door for field in ("hostPath", "local") if isinstance(door := value.get(field), Mapping)]
-        for folder in [door["path"] for door in doors if isinstance(door.get("path"), str) and _is_door(door["path"])]:
+        for folder in [door["path"] for door in doors if isinstance(door.get("path"), str) and is_door(door["path"])]:
             yield f"{resource.label}: {path} opens {folder} of the node, where the Secrets of all its pods lie; remove it"
 
 
-def _mappings(value: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 - a JSON value
+def mappings(value: Any, path: str) -> Iterator[tuple[str, Mapping[str, Any]]]:  # noqa: ANN401 - a JSON value
+    """Every mapping inside a value, with its path."""
     if isinstance(value, Mapping):
         yield path, value
         for key, part in value.items():
-            yield from _mappings(part, f"{path}.{key}")
+            yield from mappings(part, f"{path}.{key}")
     elif isinstance(value, list | tuple):
         for index, part in enumerate(value):
-            yield from _mappings(part, f"{path}[{index}]")
+            yield from mappings(part, f"{path}[{index}]")
 
 
 def _typed(resource: Resource, path: str, field: str) -> bool:
@@ -171,7 +172,8 @@ def _to_the_node(value: Mapping[str, Any]) -> str:
     return next((each for each in wanted if each in _CAPABILITIES), "")
 
 
-def _is_door(folder: str) -> bool:
+def is_door(folder: str) -> bool:
+    """Whether a node's Secrets, its containers or its root are in, or right below, a folder."""
     path = normpath("/" + folder.strip().lstrip("/")).replace("/var/run", "/run")
     if _DISK.fullmatch(path):
         return True

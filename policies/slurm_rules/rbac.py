@@ -116,8 +116,14 @@ def names(entry: Mapping[str, Any]) -> tuple[str, ...]:
     return () if "" in found else found
 
 
-def _entries(role: Resource) -> list[Mapping[str, Any]]:
+def rules_of(role: Resource) -> list[Mapping[str, Any]]:
+    """Entries of a role's rules."""
     return list(role.get("rules") or ())
+
+
+def aggregations(role: Resource) -> list[str]:
+    """Labels by which a role's rules become part of a role of Kubernetes' own."""
+    return [label for label in role.names("metadata", "labels") if label.startswith(_AGGREGATES)]
 
 
 @rule(
@@ -148,10 +154,9 @@ def secrets_readable_by_few(resource: Resource, _: Stack, options: Options) -> I
 
 
 def _role(role: Resource, options: Options) -> Iterator[str]:
-    labels = role.names("metadata", "labels")
-    aggregated = [label for label in labels if label.startswith(_AGGREGATES)]
+    aggregated = aggregations(role)
     by_name = not aggregated and not role.is_patch
-    for entry in _entries(role):
+    for entry in rules_of(role):
         reads = allowed(entry, READS)
         if reads and aggregated:
             yield f"{role.label} adds {', '.join(reads)} of Secrets to a role of Kubernetes' own ({aggregated[0]})"
@@ -236,7 +241,7 @@ def config_maps_written_by_few(role: Resource, stack: Stack, options: Options) -
     if role.base_kind == "Role":
         obeyed = {place for place in obeyed if place[0] == role.namespace}
     writes = Power("", ("configmaps",), ("update", "patch", "delete", "deletecollection"), "")
-    for entry in _entries(role):
+    for entry in rules_of(role):
         verbs, limited = allowed(entry, writes), names(entry)
         hit = sorted(name for _, name in obeyed if not limited or name in limited)
         if verbs and hit:

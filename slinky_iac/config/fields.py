@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from slinky_iac.config.findings import KINDS
-from slinky_iac.config.shown import LONGEST, Refused, name_of, shown
+from slinky_iac.config.shown import Refused, name_of, shown
 from slinky_iac.names import is_dns_label
 from slinky_iac.releases import OperatorVersion
 
@@ -159,7 +159,7 @@ def _duration(value: object) -> object:
 
 
 def _operator_version(value: str) -> str:
-    if len(value) > LONGEST:
+    if shown(value) != repr(value):
         raise Refused(value, "; a release of slurm-operator is three numbers, for example 1.2.1")
     return str(OperatorVersion.parse(value))
 

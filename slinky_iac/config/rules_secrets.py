@@ -41,7 +41,10 @@ _SECRET_WORDS: Final = frozenset(
 )
 _LIKELY_WORDS: Final = frozenset({"key", "pwd", "cred", "creds", "auth"})
 _WORDS: Final = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+")
-_NODES_OWN: Final = ("/etc", "/root", "/proc", "/sys", "/boot", "/var/lib/kubelet", "/var/run", "/run")
+_NODES_OWN: Final = (
+    *("/etc", "/root", "/proc", "/sys", "/boot", "/var/lib", "/var/log", "/var/spool", "/var/run", "/run"),
+    *("/usr", "/bin", "/sbin", "/lib", "/lib64", "/opt/cni"),
+)
 """Folders of a Kubernetes node by which root of a container is root of the node, or reads other pods' Secrets."""
 
 

@@ -98,13 +98,13 @@ def test_all_files_of_a_node_are_refused(path: str) -> None:
     assert levels(data, "nodesets.gpu.volumes") == ["error"]
 
 
-@pytest.mark.parametrize("path", ["/etc", "/etc/kubernetes", "/var/lib/kubelet/pods", "/run/containerd/containerd.sock"])
+@pytest.mark.parametrize("path", ["/etc", "/etc/kubernetes", "/var/log", "/usr/local/bin", "/run/x"])
 def test_a_folder_that_opens_the_node_is_told(path: str) -> None:
     data = nodeset(volumes=[{"name": "v", "mountPath": "/v", "source": {"hostPath": {"path": path}}}])
     assert levels(data, "nodesets.gpu.volumes") == ["warning"]
 
 
-@pytest.mark.parametrize("path", ["/scratch", "/home", "/etcetera", "/mnt/etc"])
+@pytest.mark.parametrize("path", ["/scratch", "/home", "/etcetera", "/mnt/etc", "/opt/software"])
 def test_a_folder_of_data_is_left_alone(path: str) -> None:
     data = nodeset(volumes=[{"name": "v", "mountPath": "/v", "source": {"hostPath": {"path": path}}}])
     assert levels(data, "nodesets.gpu.volumes") == []

@@ -113,6 +113,12 @@ def test_a_field_that_names_a_secret_is_never_quoted_however_short(field: str) -
     assert "Hunter 2" not in said(minimal(keys={"source": "existing", field: "Hunter 2"}))
 
 
+def test_a_piece_of_a_key_in_a_release_s_place_is_not_quoted() -> None:
+    with pytest.raises(ConfigError, match="a release of slurm-operator is three numbers") as error:
+        load(minimal(operator={"version": "14wT8rB3nJ6hY1dF5gS0cA#"}))
+    assert "4wT8rB3" not in str(error.value)
+
+
 def test_the_text_of_a_kubeconfig_is_refused_as_no_path() -> None:
     with pytest.raises(ConfigError, match=r"kubernetes\.kubeconfig: is no path") as caught:
         load(minimal(kubernetes={"kubeconfig": KUBECONFIG}))
