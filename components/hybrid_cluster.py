@@ -13,7 +13,7 @@ from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota
 
 from slinky_iac import names, taken
 from slinky_iac.config.findings import Finding, Level, acknowledged
-from slinky_iac.config.reader import StackSettings
+from slinky_iac.config.reader import StackRefused, StackSettings
 from slinky_iac.config.rules import require_sound
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
@@ -258,7 +258,7 @@ def _require_effect(config: StackConfig) -> None:
     try:
         require_sound(dropped(config))
     except ConfigError as error:
-        raise pulumi.RunError(str(error)) from None
+        raise StackRefused(str(error)) from None
 
 
 def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:

@@ -33,8 +33,8 @@ EXPORTS: Final = {
 
 
 def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
-    """The cluster of the current stack, with all outputs exported. Raises :class:`pulumi.RunError` where the stack's
-    configuration has faults."""
+    """The cluster of the current stack, with all outputs exported. Raises
+    :class:`slinky_iac.config.reader.StackRefused` if the stack's configuration has errors."""
     settings = read_stack()
     config, home = settings.config, Path.home()
     args = HybridClusterArgs(

@@ -1,7 +1,7 @@
 """Every exception of this project, in one tree.
 
 SlinkyError
-├── ConfigError             the stack's configuration has faults; carries all of them
+├── ConfigError             the stack's configuration has errors; carries all of them
 ├── HostlistError           a Slurm node expression can't be read
 ├── StateError              a stack's state could not be read
 ├── PreviewError            what was given as a preview is none, or not a whole one
@@ -45,14 +45,14 @@ class SlinkyError(Exception):
 
 
 class ConfigError(SlinkyError):
-    """The configuration of a stack has faults.
+    """The configuration of a stack has errors.
 
-    ``faults`` holds one sentence a fault, each beginning with its path: ``nodesets.gpu.replicas: …``.
+    ``faults`` holds one sentence an error, each beginning with its path: ``nodesets.gpu.replicas: …``.
     """
 
     def __init__(self, faults: tuple[str, ...]) -> None:
         self.faults = faults
-        many = "fault" if len(faults) == 1 else "faults"
+        many = "error" if len(faults) == 1 else "errors"
         super().__init__(f"the stack's configuration has {len(faults)} {many}:\n" + "\n".join(f"  {f}" for f in faults))
 
 

@@ -50,10 +50,15 @@ def printed(run: Runner, arguments: Sequence[str], advice: str = "") -> str:
     """
     try:
         done = run(arguments)
-    except (OSError, subprocess.TimeoutExpired) as error:
+    except FileNotFoundError:
         raise StateError(
-            f"{_shown(arguments)} could not be run to its end ({type(error).__name__}); is pulumi on PATH?"
+            f"{_shown(arguments)}: pulumi was not found. Install Pulumi 3.255 or newer"
+            " (https://www.pulumi.com/docs/iac/download-install/) and put it on PATH"
         ) from None
+    except subprocess.TimeoutExpired:
+        raise StateError(f"{_shown(arguments)} gave no answer in {TIMEOUT_S} s; is its backend reachable?") from None
+    except OSError as error:
+        raise StateError(f"{_shown(arguments)} could not be started: {error.strerror or 'no reason given'}") from None
     if done.returncode != 0:
         said = done.stderr.strip() or ("" if "--show-secrets" in arguments else done.stdout.strip())
         stop = "." if advice and said[-1:].isalnum() else ""

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
+from slinky_iac.cluster.pulumi_command import Runner, answer, printed, run_pulumi
 from slinky_iac.errors import StateError
 
 Json = Mapping[str, Any]
@@ -161,6 +161,11 @@ def export(stack: str | None, run: Runner = run_pulumi) -> State:
     """
     advice = "Run it from the project's folder, logged in to its backend, or name the stack with --stack"
     return State.read(answer(run, ["stack", "export"], stack, _resources, wanted="a stack's state", advice=advice))
+
+
+def selected(run: Runner = run_pulumi) -> str:
+    """The name of the selected stack. Raises :class:`StateError`."""
+    return printed(run, ["stack", "--show-name", "--non-interactive"]).strip()
 
 
 def _resources(state: Json) -> list[Json]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Final
 
 import pulumi
 
@@ -12,6 +13,22 @@ from slinky_iac.config.stack import PROJECT, StackConfig
 from slinky_iac.config.values import own_names, values_of
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.raw import to_secret_data
+
+SHOWN: Final = 32
+"""Exit code of a program that has shown its error. At any other code the engine adds a second error, "an unhandled error
+occurred: program exited with non-zero exit code"."""
+
+
+class StackRefused(SystemExit):
+    """Ends the program with an error that is shown once. For what is found before the first resource is registered."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(SHOWN)
+        self.message = message
+        pulumi.log.error(message)
+
+    def __str__(self) -> str:
+        return self.message
 
 
 @dataclass(frozen=True)
@@ -37,12 +54,11 @@ class StackSettings:
 
 
 def read_stack() -> StackSettings:
-    """The current stack's settings. Raises :class:`pulumi.RunError` with every fault of the configuration, so that the
-    user sees sentences and no traceback."""
+    """The current stack's settings. Raises :class:`StackRefused` with every error of the configuration."""
     try:
         return _read(dict(pulumi.runtime.config.CONFIG.get()))
     except ConfigError as error:
-        raise pulumi.RunError(str(error)) from None
+        raise StackRefused(str(error)) from None
 
 
 def _read(raw: dict[str, str]) -> StackSettings:

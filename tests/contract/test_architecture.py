@@ -83,6 +83,7 @@ _PARTS = {
     "commands.drain_watch": "commands.output drain slurmrest text",
     "commands.shell_completion": "",
     "commands.new": "errors",
+    "commands.policies": "errors",
     "commands.check": "commands.output config errors",
     "commands.plan": "cluster commands.output config errors names text",
     "commands.stack_config": "cluster commands.check config errors keys",
@@ -113,7 +114,7 @@ _PARTS = {
     ),
     "commands.cli": (
         "commands.check commands.command_page commands.diagram commands.drain commands.drift commands.handoff "
-        "commands.init commands.keys commands.new commands.output commands.plan commands.preflight "
+        "commands.init commands.keys commands.new commands.output commands.plan commands.policies commands.preflight "
         "commands.rights commands.shell_completion commands.status commands.verify_state config errors text"
     ),
 }

@@ -60,7 +60,8 @@ def refused(project: Project, *, env: dict[str, str] | None = None) -> str:
 def test_all_faults_of_a_configuration_are_said_at_once_and_nothing_is_made(stack: Project) -> None:
     configure(stack, settings({"nodesets": {"gpu": {"replica": 1}, "GPU": {"replicas": 1}}, "keys": {"auth": "auth/rsa"}}))
     said = refused(stack)
-    assert "the stack's configuration has 3 faults:" in said
+    assert "the stack's configuration has 3 errors:" in said
+    assert "create 1 error\n" in said, "the engine adds no error of its own"
     assert "nodesets.gpu.replica: is not a setting; did you mean replicas?" in said
     assert "nodesets.GPU: " in said
     assert "keys.auth: must be one of" in said

@@ -43,6 +43,12 @@ def test_the_wheel_brings_its_command_and_what_it_needs(site: Site) -> None:
     assert site.run("slinky", "completion", "bash").stdout.rstrip().endswith(" slinky")
 
 
+def test_the_policy_pack_is_in_the_wheel(site: Site) -> None:
+    assert "--policy-pack pack" in site.run("slinky", "policies", "pack").stdout
+    ours = (ROOT / "policies" / "slurm_rules" / "catalogue.py").read_text()
+    assert (site.folder / "pack" / "slurm_rules" / "catalogue.py").read_text() == ours
+
+
 def test_nothing_of_the_checkout_is_at_hand(site: Site) -> None:
     found = site.run("python", "-c", "import slinky_iac.components as c; print(c.__file__)").stdout.strip()
     assert Path(found).is_relative_to(site.folder)

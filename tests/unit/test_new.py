@@ -21,7 +21,10 @@ def test_a_new_project_is_the_template_without_what_pulumi_new_alone_reads(
     project = yaml.safe_load((folder / "Pulumi.yaml").read_text())
     assert set(project) == {"name", "description", "runtime"}
     assert project["name"] == "slinky-iac", "settings belong to this name"
-    assert f"put {WHEEL} into it" in capsys.readouterr().out
+    out = capsys.readouterr().out
+    assert f"put {WHEEL} into it" in out
+    order = ["pulumi install", "pulumi login", "PULUMI_CONFIG_PASSPHRASE_FILE", "slinky init", "slinky check", "pulumi up"]
+    assert sorted(order, key=out.index) == order, "a user who pastes the lines meets no step that isn't there"
 
 
 def test_the_wheel_is_copied_where_requirements_ask_for_it(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -35,8 +35,8 @@ def count(found: Any) -> int:
 @pytest.mark.parametrize(
     ("run", "told"),
     [
-        (raising(FileNotFoundError("pulumi")), r"could not be run to its end \(FileNotFoundError\); is pulumi on PATH\?$"),
-        (raising(subprocess.TimeoutExpired("pulumi", 120)), r"could not be run to its end \(TimeoutExpired\)"),
+        (raising(FileNotFoundError("pulumi")), r"pulumi was not found\. Install Pulumi 3\.255 or newer"),
+        (raising(subprocess.TimeoutExpired("pulumi", 120)), r"gave no answer in 120 s"),
         (saying("{}", 255), rf"ended with 255: error: no such stack\. {ADVICE}$"),
         (saying(""), "printed something else than a count$"),
         (saying("[]"), "printed something else than a count$"),
@@ -45,7 +45,7 @@ def count(found: Any) -> int:
     ],
 )
 def test_no_answer_is_told_with_the_question_but_not_with_its_options(run: Runner, told: str) -> None:
-    with pytest.raises(StateError, match=rf"^`pulumi stack output` {told}"):
+    with pytest.raises(StateError, match=rf"^`pulumi stack output`:? ?{told}"):
         answer(run, ["stack", "output", "--show-secrets"], "prod", count, wanted="a count", advice=ADVICE)
 
 

@@ -57,9 +57,18 @@ def look(stack: str | None) -> Status:
                 seen = _cluster(session, found, seen)
         if found.resources:
             seen = replace(seen, configured=configured.result())
+        else:
+            found = _unborn(found, configured.result())
         if found.reach is not None and seen.configured.known:
             seen = replace(seen, users_slurmrestd=_users_slurmrestd(seen.users_url))
     return status(found, replace(seen, now=int(time.time()), history=history.result()))
+
+
+def _unborn(found: Facts, configured: Answer[Configured]) -> Facts:
+    """The stack's and the cluster's name before the first update, when only the configuration has them."""
+    config = configured.value.config if configured.value else None
+    stack = found.stack or ask(pulumi_state.selected).value or ""
+    return replace(found, stack=stack, cluster=config.cluster.name if config else "")
 
 
 def ask(question: Callable[[], Found]) -> Answer[Found]:

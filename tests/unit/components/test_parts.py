@@ -172,7 +172,7 @@ def test_the_database_password_is_a_secret_that_slurmdbd_reads() -> None:
 
 
 def test_an_outside_slurmdbd_has_its_service_and_endpoint() -> None:
-    recording = recorded("controller-outside")
+    recording = recorded("controller-outside", accounting={"external": {"host": "192.0.2.11", "port": 16819}})
     service, slice_ = recording.one("core/v1:Service"), recording.one("discovery.k8s.io/v1:EndpointSlice")
     assert service.inputs["metadata"]["name"] == "slurm-accounting"
     assert slice_.inputs["metadata"]["labels"]["kubernetes.io/service-name"] == "slurm-accounting"

@@ -6,14 +6,13 @@ import logging
 import runpy
 from typing import Any
 
-import pulumi
 import pytest
 from pulumi.runtime.settings import get_root_resource
 from pulumi.runtime.stack import Stack
 
 from components import HybridCluster, HybridClusterArgs
 from slinky_iac.config.findings import warning
-from slinky_iac.config.reader import read_stack
+from slinky_iac.config.reader import StackRefused, read_stack
 from tests.clusters import SECRETS, stack_sections
 from tests.program import Recording, configured, run
 from tests.stacks import ROOT, merged
@@ -39,7 +38,7 @@ def test_the_program_registers_the_cluster_and_exports_what_it_tells() -> None:
 def test_a_broken_configuration_registers_nothing() -> None:
     data = merged(stack_sections("dev"), {"nodesets": {"gpu": {"replicas": "many"}}})
     recordings: list[Recording] = []
-    with configured(data, KEYS), pytest.raises(pulumi.RunError, match=r"nodesets\.gpu\.replicas: must be a whole number"):
+    with configured(data, KEYS), pytest.raises(StackRefused, match=r"nodesets\.gpu\.replicas: must be a whole number"):
         recordings.append(run(lambda: runpy.run_path(str(ROOT / "__main__.py"), run_name="__main__")))
     assert recordings == []
 

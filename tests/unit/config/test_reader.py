@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from pulumi.runtime.config import set_all_config
 
-from slinky_iac.config.reader import KeyOutputs, StackSettings, read_stack
+from slinky_iac.config.reader import KeyOutputs, StackRefused, StackSettings, read_stack
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from tests.program import in_program
 from tests.raw_keys import text_key
@@ -38,7 +38,7 @@ def configure(data: dict[str, Any], secrets: dict[str, str] | None = None, also_
 
 
 def refused() -> str:
-    with pytest.raises(pulumi.RunError) as caught:
+    with pytest.raises(StackRefused) as caught:
         read_stack()
     assert caught.value.__suppress_context__, "a chained exception would print a traceback"
     return str(caught.value)
@@ -47,7 +47,7 @@ def refused() -> str:
 def outcome() -> str | None:
     try:
         read_stack()
-    except pulumi.RunError as error:
+    except StackRefused as error:
         return str(error)
     return None
 

@@ -59,7 +59,8 @@ def test_no_two_boxes_want_one_place(name: str) -> None:
 
 
 def test_ports_are_those_of_the_configuration() -> None:
-    shown = drawn("controller-outside", controller={"external": {"host": "192.0.2.7", "port": 7777}})
+    slurmdbd = {"external": {"host": "192.0.2.11", "port": 16819}}
+    shown = drawn("controller-outside", controller={"external": {"host": "192.0.2.7", "port": 7777}}, accounting=slurmdbd)
     ports = {(arrow.tail, arrow.head): arrow.label for arrow in shown.arrows}
     assert ports["rest", "ctl-service"] == ":6817"
     assert ports["ctl-service", "ctl"] == ":7777"

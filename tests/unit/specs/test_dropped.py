@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pulumi import RunError
 
+from slinky_iac.config.reader import StackRefused
 from slinky_iac.specs.dropped import dropped, empty
 from tests.clusters import MUNGE, STACKS, recorded
 from tests.stacks import form
@@ -53,7 +53,7 @@ def test_nothing_that_is_rendered_without_being_asked_for_is_dropped(stack: str,
 
 
 def test_the_program_ends_before_the_first_resource() -> None:
-    with pytest.raises(RunError, match=r"nodesets\.gpu\.privileged: is false, which slurm-operator"):
+    with pytest.raises(StackRefused, match=r"nodesets\.gpu\.privileged: is false, which slurm-operator"):
         recorded("all-in-kubernetes", operator={"version": "1.2.1"}, nodesets={"gpu": {"privileged": False}})
 
 

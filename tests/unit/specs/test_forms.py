@@ -76,8 +76,8 @@ RELEASES = [
 by_release = pytest.mark.parametrize("release", RELEASES, ids=lambda r: r.version)
 
 
-def rendered(name: str, release: Release) -> dict[str, dict[str, Any]]:
-    config = form(name, operator={"version": release.version, "webhook": None})
+def rendered(name: str, release: Release, **over: Any) -> dict[str, dict[str, Any]]:
+    config = form(name, operator={"version": release.version, "webhook": None}, **over)
     return custom_resources(config) | services(config)
 
 
@@ -172,7 +172,8 @@ def test_only_slurmdbd_outside(release: Release) -> None:
 
 @by_release
 def test_slurmctld_and_slurmdbd_outside(release: Release) -> None:
-    assert rendered("controller-outside", release) == {
+    slurmdbd = {"external": {"host": "192.0.2.11", "port": 16819}}
+    assert rendered("controller-outside", release, accounting=slurmdbd) == {
         "Controller": external_controller(release, "slurmctld.example.org"),
         "Accounting": {"external": True, "externalConfig": {"host": "192.0.2.11", "port": 16819}},
         "RestApi": release.restapi,

@@ -18,7 +18,9 @@ from slinky_iac.commands.cli import main
 from slinky_iac.commands.status import ask
 from slinky_iac.commands.status.key_places import KeyPlace
 from slinky_iac.commands.status.model import Answer, Fence
+from slinky_iac.commands.status.render import screen
 from slinky_iac.commands.status.seen import NOT_ASKED, Configured, SeenKey
+from slinky_iac.config.load import load
 from slinky_iac.errors import (
     KubeForbidden,
     KubeNotFound,
@@ -32,6 +34,7 @@ from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
 from tests.rsa_keys import pem, token_key
+from tests.stacks import minimal
 from tests.unit import builders
 from tests.unit.status.made import PRINTS, answers, fence_objects, resources
 
@@ -115,6 +118,22 @@ def test_a_cluster_that_answers_has_nothing_unknown(world: dict[str, Exception])
     assert shown.unknown == ()
     assert {each.state for each in shown.endpoints} == {"up"}
     assert {each.cluster for each in shown.keys} == {"differs"}, "the fake Secret holds another key than the state says"
+
+
+def test_before_the_first_up_stack_and_cluster_have_their_names(
+    world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ask.pulumi_state, "export", lambda _stack: State.read([]))
+    monkeypatch.setattr(ask.pulumi_state, "history", lambda _stack, _entries: [])
+    monkeypatch.setattr(ask.pulumi_state, "selected", lambda: "prod")
+    monkeypatch.setattr(ask, "_configured", lambda _stack: Configured(config=load(minimal())))
+    assert screen(ask.look(None)).startswith("prod: cluster lab, ")
+
+    def unreadable(_stack: str | None) -> Configured:
+        raise StateError("no configuration")
+
+    monkeypatch.setattr(ask, "_configured", unreadable)
+    assert screen(ask.look("test")).startswith("test: cluster unknown, ")
 
 
 def test_a_fence_is_asked_for_where_the_state_has_one(world: dict[str, Exception], monkeypatch: pytest.MonkeyPatch) -> None:
