@@ -142,7 +142,7 @@ def database_secret(config: StackConfig) -> str:
 
 ONE_HEAP: Final = {"name": "MALLOC_ARENA_MAX", "value": "1"}
 """slurmrestd answers in threads, and glibc gives each a heap that keeps the largest answer that was made in it: 150 kB for
-each job record, once for each of up to 8 heaps a core (run; docs/performance.md)."""
+each job record, once for each of up to 8 heaps a core (run; docs/evidence/performance.md)."""
 
 
 def restapi_spec(config: StackConfig) -> Spec:

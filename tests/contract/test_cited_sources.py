@@ -28,7 +28,7 @@ def headings(page: str) -> set[str]:
 
 def found(cited: str, path: str) -> str | None:
     """The page that is meant: from the root, from docs/, or by its name alone."""
-    places = (cited, f"docs/{cited}", f"docs/adr/{cited}", f"docs/facts/{cited}", (Path(path).parent / cited).as_posix())
+    places = (cited, f"docs/{cited}", f"docs/adr/{cited}", f"docs/facts/{cited}", f"docs/evidence/{cited}", (Path(path).parent / cited).as_posix())
     return next((place for place in places if place in PAGES), None)
 
 

@@ -7,7 +7,7 @@ import re
 
 from tests.stacks import ROOT
 
-PAGE = (ROOT / "docs" / "security-evidence.md").read_text()
+PAGE = (ROOT / "docs" / "evidence" / "security.md").read_text()
 ROWS = re.findall(r"^\| (\d+) \| .*\| (.*) \|$", PAGE, re.MULTILINE)
 
 
