@@ -28,7 +28,8 @@ def headings(page: str) -> set[str]:
 
 def found(cited: str, path: str) -> str | None:
     """The page that is meant: from the root, from docs/, or by its name alone."""
-    places = (cited, f"docs/{cited}", f"docs/adr/{cited}", f"docs/facts/{cited}", f"docs/evidence/{cited}", (Path(path).parent / cited).as_posix())
+    folders = ("", "docs/", "docs/adr/", "docs/facts/", "docs/evidence/")
+    places = (*(f"{folder}{cited}" for folder in folders), (Path(path).parent / cited).as_posix())
     return next((place for place in places if place in PAGES), None)
 
 
