@@ -82,7 +82,7 @@ def ask_slurm(
     ``keys`` by where they come from, the likeliest first. ``quick`` leaves out what takes seconds on a large cluster, the
     nodes, and what needs many questions. ``connect`` makes a client (:func:`surveying`).
     """
-    unanswered: list[facts.Asked] = []
+    unanswered: list[facts.FailedQuery] = []
     silent: list[str] = []
     for way in ways:
         with connect(way, next(iter(keys.values()), (ANY_KEY,)), clock) as client:
@@ -93,7 +93,7 @@ def ask_slurm(
                 found = replace(found, failed={"conf": str(error)}, served=())
             except SlurmrestError as error:
                 if way.needed:
-                    unanswered.append(facts.Asked(way.endpoint.shown, str(error)))
+                    unanswered.append(facts.FailedQuery(way.endpoint.shown, str(error)))
                 else:
                     silent.append(str(error))
                 continue
@@ -142,7 +142,7 @@ def _asked(
         found = replace(found, release=ask("release", lambda: client.ping().meta.slurm.release) or "")
         if taken is None:
             why = found.token_trouble or "no token was taken"
-            rest = ("admin", "conf", "partitions", "nodes", "clusters", "slurmdbd_answers", "clock")
+            rest = ("admin", "conf", "partitions", "jobs_by_partition", "nodes", "clusters", "slurmdbd_answers", "clock")
             return replace(found, failed={**dict.fromkeys(rest, why), **found.failed})
         found = replace(found, admin=ask("admin", lambda: _admin(client, way.user)))
         running = ask("conf", client.running_conf)
@@ -150,9 +150,10 @@ def _asked(
             found,
             conf=running.conf if running else None,
             version=running.version if running else "",
-            partitions=ask("partitions", lambda: _partitions(client, quick=quick)),
-            nodes=None if quick else ask("nodes", lambda: _nodes(client)),
-            clusters=ask("clusters", lambda: _clusters(client)),
+            partitions=ask("partitions", client.partitions),
+            jobs_by_partition=None if quick else ask("jobs_by_partition", lambda: _jobs_by_partition(client)),
+            nodes=None if quick else ask("nodes", lambda: client.nodes(allow_none=True).nodes),
+            clusters=ask("clusters", client.clusters),
             slurmdbd_answers=None if quick else ask("slurmdbd_answers", client.slurmdbd_responds),
         )
         silent = {"slurmdbd": ask.failed["clusters"]} if "clusters" in ask.unreachable else {}
@@ -238,19 +239,5 @@ def _admin(client: Surveyor, user: str) -> str:
     return ""
 
 
-def _partitions(client: Surveyor, *, quick: bool) -> tuple[facts.PartitionFacts, ...]:
-    found = client.partitions()
-    if quick:
-        return tuple(facts.PartitionFacts(each.name, each.nodesets) for each in found)
-    named = Counter(name for job in client.jobs().jobs if not job.over for name in job.partitions)
-    return tuple(facts.PartitionFacts(each.name, each.nodesets, named[each.name]) for each in found)
-
-
-def _nodes(client: Surveyor) -> tuple[facts.NodeFacts, ...]:
-    answer = client.nodes(allow_none=True)
-    rows = answer.nodes if answer is not None else ()
-    return tuple(facts.NodeFacts(n.name, n.state, n.version, (*n.features, *n.active_features)) for n in rows)
-
-
-def _clusters(client: Surveyor) -> tuple[facts.ClusterFacts, ...]:
-    return tuple(facts.ClusterFacts(c.name, c.controller.host, c.controller.port, c.rpc_version) for c in client.clusters())
+def _jobs_by_partition(client: Surveyor) -> Mapping[str, int]:
+    return Counter(name for job in client.jobs().jobs if not job.over for name in job.partitions)

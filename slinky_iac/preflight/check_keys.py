@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
 from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.check_reach import LOST
-from slinky_iac.preflight.facts import Clock, Facts, UnreadyPod
+from slinky_iac.preflight.facts import Clock, Facts
+
+if TYPE_CHECKING:
+    from slinky_iac.kube.objects import Pod
 
 IN_CONFIG, IN_SECRET = "configuration", "Secret"
 """Where a JWT key came from."""
@@ -141,8 +144,8 @@ def _same_keys(config: StackConfig, facts: Facts) -> Iterator[Answer]:
 
 def _slurm_key(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """slurm.key is slurmctld's: proved by a slurmd in a pod that is registered, else a fingerprint to compare."""
-    ready = {node for each in facts.kube.nodesets.values() for node in each.nodes}
-    talking = [n.name for n in facts.slurm.nodes or () if n.name in ready and n.version and not n.states & LOST]
+    ready = {pod.slurm_node for each in facts.kube.workers.values() for pod in each.ready}
+    talking = [n.name for n in facts.slurm.nodes or () if n.name in ready and n.version and not n.state & LOST]
     mine = facts.kube.keys.get(SLURM.label) or facts.keys.get(SLURM.label) or ""
     subject = f"slurm.key ({mine or 'no fingerprint'})"
     if talking:
@@ -158,8 +161,9 @@ def _slurm_key(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     kept_out = _kept_out(facts)
     if kept_out is not None:
         ends = f" ({kept_out.trouble})" if kept_out.trouble else ""
+        for_s = _unready_for(kept_out, facts)
         yield warning(
-            f"no pod's slurmd is registered, {kept_out.node}'s not after {kept_out.for_s} s{ends}; with another key on"
+            f"no pod's slurmd is registered, {kept_out.slurm_node}'s not after {for_s} s{ends}; with another key on"
             " slurmctld's side it looks like this",
             f"See slurmd's log (`kubectl logs -n {config.cluster.namespace} POD -c slurmd`). {compare}",
             show,
@@ -180,14 +184,20 @@ def _slurm_key(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         )
 
 
-def _kept_out(facts: Facts) -> UnreadyPod | None:
+def _kept_out(facts: Facts) -> Pod | None:
     """The pod that has had the most time to register and hasn't; None where there is none, or where slurmctld wasn't asked.
     Pods whose image or volume Kubernetes still waits for don't count."""
     if facts.slurm.nodes is None:
         return None
-    found = (pod for each in facts.kube.nodesets.values() for pod in each.unready if pod.for_s >= REGISTERS_S)
-    slurmds = (pod for pod in found if not pod.trouble or ("slurmd:" in pod.trouble and "Image" not in pod.trouble))
-    return max(slurmds, key=lambda pod: pod.for_s, default=None)
+    pods = (pod for each in facts.kube.workers.values() for pod in each.staying if pod.scheduled and not pod.ready)
+    late = (pod for pod in pods if _unready_for(pod, facts) >= REGISTERS_S)
+    slurmds = (pod for pod in late if not pod.trouble or ("slurmd:" in pod.trouble and "Image" not in pod.trouble))
+    return max(slurmds, key=lambda pod: _unready_for(pod, facts), default=None)
+
+
+def _unready_for(pod: Pod, facts: Facts) -> int:
+    """Seconds since it was made, or was last ready."""
+    return max(facts.kube.asked_at - (pod.ready_changed or pod.created), 0)
 
 
 def _clocks(_: StackConfig, facts: Facts) -> Iterator[Answer]:

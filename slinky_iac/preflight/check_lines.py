@@ -111,10 +111,11 @@ def _left(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """Partitions over the stack's NodeSets that the stack doesn't have: whoever takes their lines out loses their jobs."""
     wanted, own = partition_lines(config), nodeset_lines(config)
     for each in facts.slurm.partitions or () if config.controller.external is not None else ():
+        named = None if facts.slurm.jobs_by_partition is None else facts.slurm.jobs_by_partition.get(each.name, 0)
         if each.name not in wanted and own.keys() & set(each.nodesets):
             yield warning(
                 f"has it over {', '.join(sorted(own.keys() & set(each.nodesets)))}, and the stack hasn't: if its line goes,"
-                f" {losing([each.name], (), each.jobs)}",
+                f" {losing([each.name], (), named)}",
                 "Add it to partitions, or close and empty it before its line goes",
                 *closing_steps([each.name], ()),
                 at=ON_SLURMCTLD,
@@ -178,7 +179,7 @@ def _registered(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             at=ON_SLURMCTLD,
             about=subject,
         )
-    elif not row.host or not row.port:
+    elif not row.controller.host or not row.controller.port:
         yield problem(
             "is there, and no slurmctld is registered (host empty, port 0)",
             "Start slurmctld, or repair its way to slurmdbd: jobs are kept back and lost at its queue's limit",
@@ -187,7 +188,7 @@ def _registered(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             about=subject,
         )
     else:
-        yield fine(f"slurmctld is registered from {row.host} port {row.port}", about=subject)
+        yield fine(f"slurmctld is registered from {row.controller.host} port {row.controller.port}", about=subject)
 
 
 _SHORT: Final = Run.WHOLE | Run.PREVIEW

@@ -21,7 +21,7 @@ from slinky_iac.preflight.check import (
     unknown,
     warning,
 )
-from slinky_iac.preflight.facts import Facts, NodeFacts, Place, PodReport, Tried
+from slinky_iac.preflight.facts import Facts, Place, PodReport, Tried
 from slinky_iac.specs.slurm_conf import host_line
 
 ONLY_USERS = "external.slurmrestd.url"
@@ -183,7 +183,7 @@ def _pods_registered(_: StackConfig, facts: Facts) -> Iterator[Answer]:
 
 
 def _expected(facts: Facts) -> list[str]:
-    return sorted({node for each in facts.kube.nodesets.values() for node in each.nodes})
+    return sorted({pod.slurm_node for each in facts.kube.workers.values() for pod in each.ready})
 
 
 def _pods_reached(config: StackConfig, facts: Facts) -> Iterator[Answer]:
@@ -192,14 +192,14 @@ def _pods_reached(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         return
     expected, try_it = _expected(facts), "timeout 5 bash -c '</dev/tcp/POD_ADDRESS/6818' && echo open"
     known = {node.name: node for node in facts.slurm.nodes or ()}
-    lost = [name for name in expected if name in known and known[name].states & LOST]
+    lost = [name for name in expected if name in known and known[name].state & LOST]
     if not expected or facts.slurm.nodes is None:
         why = "no NodeSet pod is ready yet" if not expected else facts.slurm.failed.get("nodes", "slurmctld was not asked")
         advice = "Run preflight again after `pulumi up`, or try a pod's address (`kubectl get pods -A -o wide`)"
         yield unknown(f"not known: {why}", advice, try_it, at=ON_SLURMCTLD)
     elif lost:
         yield problem(
-            "; ".join(f"{name} is {_states(known[name])}" for name in lost),
+            "; ".join(f"{name} is {known[name].state_text}" for name in lost),
             "slurmctld calls pods at their own addresses: route the pod network to its host, without NAT; open 6818/tcp",
             try_it,
             at=ON_SLURMCTLD,
@@ -231,10 +231,10 @@ def _metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         names = ", ".join(name for name in lines if name not in known)
         yield problem("has no such node", "Add", *missing, at=SLURM_CONF, about=f"bare-metal hosts {names}")
     there = [known[name] for name in lines if name in known]
-    lost = [node for node in there if node.states & {*LOST, "UNKNOWN", "FUTURE"} or not node.version]
+    lost = [node for node in there if node.state & {*LOST, "UNKNOWN", "FUTURE"} or not node.version]
     for node in lost:
         yield problem(
-            f"is {_states(node)}" if node.version else f"is {_states(node)}, and no slurmd of it ever registered",
+            f"is {node.state_text}" if node.version else f"is {node.state_text}, and no slurmd of it ever registered",
             "Start slurmd there and look at its log: key, address, network",
             "systemctl status slurmd",
             at=f"on {node.name}",
@@ -242,10 +242,6 @@ def _metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         )
     if not missing and not lost:
         yield fine("all are nodes and answer its pings", about=f"bare-metal hosts {', '.join(lines)}")
-
-
-def _states(node: NodeFacts) -> str:
-    return "+".join(sorted(node.states))
 
 
 def _pods_and_metal(config: StackConfig, _: Facts) -> Iterator[Answer]:

@@ -27,7 +27,7 @@ def slurmctld_release(config: StackConfig, facts: Facts) -> str:
     """slurmctld's release: its own word, else its protocol number as slurmdbd has it; empty where nobody says."""
     if facts.slurm.version:
         return facts.slurm.version
-    rows = [each for each in facts.slurm.clusters or () if each.name == config.cluster.name and each.port]
+    rows = [each for each in facts.slurm.clusters or () if each.name == config.cluster.name and each.controller.port]
     return of_protocol(rows[0].rpc_version) if rows else ""
 
 

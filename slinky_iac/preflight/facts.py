@@ -8,6 +8,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:  # a program without a cluster doesn't load the clients
+    from slinky_iac.cluster.snapshot import Workers
+    from slinky_iac.slurmrest.accounts import Cluster
+    from slinky_iac.slurmrest.controller import Partition
+    from slinky_iac.slurmrest.objects import Node
     from slinky_iac.slurmrest.survey import SlurmConf
 
 
@@ -86,29 +90,6 @@ class PodFacts:
 
 
 @dataclass(frozen=True)
-class UnreadyPod:
-    """A NodeSet's pod that is on a Kubernetes node, and isn't ready."""
-
-    node: str
-    """Slurm node that it would be."""
-    for_s: int
-    """Seconds since it was made, or was last ready."""
-    trouble: str
-    """Why it doesn't run, in Kubernetes' words; empty where it runs."""
-
-
-@dataclass(frozen=True)
-class NodeSetFacts:
-    """One NodeSet in Kubernetes."""
-
-    replicas: int
-    nodes: tuple[str, ...]
-    """Slurm node names of its pods that are ready."""
-    unready: tuple[UnreadyPod, ...] = ()
-    """Pods that are on a Kubernetes node and not ready."""
-
-
-@dataclass(frozen=True)
 class KubeFacts:
     """What the API server says."""
 
@@ -130,8 +111,10 @@ class KubeFacts:
     """Why a Secret's key isn't known, under the same names."""
     keys_age_s: Mapping[str, float] = field(default_factory=dict)
     """Seconds since each key was written to its Secret, or the Secret made; those that Kubernetes tells."""
-    nodesets: Mapping[str, NodeSetFacts] = field(default_factory=dict)
-    """By their name in the configuration; those that are there."""
+    asked_at: int = 0
+    """When it was asked, in seconds since 1970."""
+    workers: Mapping[str, Workers] = field(default_factory=dict)
+    """NodeSets with their pods, by their name in the configuration; those that are there."""
     admission_policies: bool | None = None
     """Whether the API server has the kinds of the fence; None where that isn't known, or wasn't asked."""
     token_set: bytes | None = None
@@ -141,40 +124,8 @@ class KubeFacts:
 
 
 @dataclass(frozen=True)
-class PartitionFacts:
-    """One partition that slurmctld has."""
-
-    name: str
-    nodesets: tuple[str, ...] = ()
-    """NodeSet= names among its Nodes=."""
-    jobs: int | None = None
-    """Jobs that name it, running or waiting; None where that wasn't asked."""
-
-
-@dataclass(frozen=True)
-class NodeFacts:
-    """One node that slurmctld has."""
-
-    name: str
-    states: frozenset[str]
-    version: str = ""
-    """Of its slurmd; empty where it never registered."""
-    features: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class ClusterFacts:
-    """One cluster that slurmdbd has. ``host`` empty and ``port`` 0: its slurmctld isn't registered."""
-
-    name: str
-    host: str
-    port: int
-    rpc_version: int
-
-
-@dataclass(frozen=True)
-class Asked:
-    """One question to Slurm that failed: what for, and what came back."""
+class FailedQuery:
+    """One slurmrestd that was asked in vain: which one, and what came back."""
 
     what: str
     trouble: str
@@ -208,7 +159,7 @@ class SlurmFacts:
     """It is the RestApi's own, in Kubernetes, which the operator asks too."""
     trouble: str = ""
     """Why no slurmrestd could be asked; empty where one was."""
-    unanswered: tuple[Asked, ...] = ()
+    unanswered: tuple[FailedQuery, ...] = ()
     """Ways that were tried before, in vain."""
     served: tuple[str, ...] | None = None
     release: str = ""
@@ -228,9 +179,11 @@ class SlurmFacts:
     """slurm.conf as slurmctld runs with it (from 26.05 on)."""
     version: str = ""
     """slurmctld's release, where it tells; empty where it doesn't."""
-    partitions: tuple[PartitionFacts, ...] | None = None
-    nodes: tuple[NodeFacts, ...] | None = None
-    clusters: tuple[ClusterFacts, ...] | None = None
+    partitions: tuple[Partition, ...] | None = None
+    jobs_by_partition: Mapping[str, int] | None = None
+    """Jobs that name each partition, running or waiting; None where that wasn't asked."""
+    nodes: tuple[Node, ...] | None = None
+    clusters: tuple[Cluster, ...] | None = None
     slurmdbd_answers: bool | None = None
     clock: Clock | None = None
     """slurmctld's."""

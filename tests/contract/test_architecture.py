@@ -109,8 +109,8 @@ _PARTS = {
         "text"
     ),
     "commands.preflight": (
-        "commands.output commands.stack_config commands.verify_state commands.waiting_line config errors keys kube names "
-        "preflight reach slurmrest specs text"
+        "cluster commands.output commands.stack_config commands.verify_state commands.waiting_line config errors "
+        "keys kube names preflight reach slurmrest specs text"
     ),
     "commands.cli": (
         "commands.check commands.command_page commands.diagram commands.drain commands.drift commands.handoff "

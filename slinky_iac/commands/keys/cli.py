@@ -181,7 +181,7 @@ def _verify(arguments: argparse.Namespace, context: RotationContext) -> int:
 
 def _silent(snapshot: Snapshot) -> list[str] | None:
     try:
-        return sorted(node.name for node in snapshot.cluster.nodes() if node.state & slurm.LOST)
+        return sorted(node.name for node in snapshot.cluster.nodes() if node.lost)
     except (SlurmrestError, KubeNotFound):  # no key to ask with, before the first `pulumi up`
         return None
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 from slinky_iac import names
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.preflight.ask_certificates import ask_certificates
 from slinky_iac.commands.preflight.ask_pods import ask_pods
 from slinky_iac.commands.preflight.pod import inside_places
@@ -25,7 +27,7 @@ from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm, surveying, way_of_drains, way_of_users
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
-from slinky_iac.preflight.facts import Facts, KubeFacts, NodeSetFacts, PodFacts, UnreadyPod
+from slinky_iac.preflight.facts import Facts, KubeFacts, PodFacts
 from slinky_iac.preflight.reach import attempts, places
 from slinky_iac.reach import kube_connection
 
@@ -137,7 +139,8 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         keys=prints,
         keys_trouble=troubles,
         keys_age_s=ages,
-        nodesets=_nodesets(kube, config, now),
+        asked_at=int(now),
+        workers=_workers(kube, config),
         admission_policies=policies,
     )
 
@@ -155,22 +158,14 @@ def _token_set(kube: ShortPodClient, config: StackConfig) -> tuple[bytes | None,
         return None, str(error)
 
 
-def _nodesets(kube: ShortPodClient, config: StackConfig, now: float) -> dict[str, NodeSetFacts]:
-    found: dict[str, NodeSetFacts] = {}
-    for name in config.nodesets:
-        try:
-            state = kube.nodeset(config.cluster.namespace, names.nodeset_resource(config.cluster.resource_name, name))
-            pods = kube.pods_of(config.cluster.namespace, state)
-        except KubeError:
-            continue  # before the first `up`, or unreadable: its nodes aren't known, and no check takes that for none
-        ready = tuple(pod.slurm_node for pod in pods if pod.ready and not pod.terminating)
-        unready = tuple(
-            UnreadyPod(pod.slurm_node, max(int(now) - (pod.ready_changed or pod.created), 0), pod.trouble)
-            for pod in pods
-            if pod.scheduled and not pod.ready and not pod.terminating
-        )
-        found[name] = NodeSetFacts(state.spec.replicas, ready, unready)
-    return found
+def _workers(kube: ShortPodClient, config: StackConfig) -> dict[str, Workers]:
+    """Before the first `up`, or unreadable, a NodeSet's pods aren't known, and no check takes that for none."""
+    cluster = config.cluster
+    resources = {name: names.nodeset_resource(cluster.resource_name, name) for name in config.nodesets}
+    asked = {
+        name: _or_none(partial(Workers.look, kube, cluster.namespace, resource)) for name, resource in resources.items()
+    }
+    return {name: found for name, found in asked.items() if found is not None and found.nodeset is not None}
 
 
 def _there(question: Callable[[], object]) -> bool:

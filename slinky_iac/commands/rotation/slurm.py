@@ -23,6 +23,7 @@ from slinky_iac.errors import RotationError, SlurmrestError
 from slinky_iac.keys.catalogue import SLURM, Role
 from slinky_iac.keys.jwks import slurm_jwks
 from slinky_iac.keys.raw import fingerprint
+from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES
 
 LEARN_PODS: Final = "learn-pods"
 LEARN_HOSTS: Final = "learn-hosts"
@@ -34,8 +35,7 @@ PODS_S: Final = 300
 """Longest wait for kubelet to bring a Secret into all pods: unasked it looks at each every 60 to 90 s."""
 NODES_S: Final = 180
 """Longest wait for slurmd to be back after a reconfiguration; at SlurmdTimeout, 300 s by default, jobs would be lost."""
-LOST: Final = frozenset({"DOWN", "NOT_RESPONDING"})
-AWAY: Final = frozenset({"DOWN", "POWERED_DOWN", "POWERING_DOWN", "FUTURE"})
+AWAY: Final = AWAY_STATES | {"DOWN"}
 """States of nodes without a slurmd: slurmctld sends them no configuration, and the step can't wait for them."""
 
 
@@ -333,7 +333,7 @@ class SlurmRotation(KeyRotation):
         )
 
 
-def _started(snapshot: Snapshot, without: frozenset[str] = LOST) -> dict[str, int | None]:
+def _started(snapshot: Snapshot, without: frozenset[str] = LOST_STATES) -> dict[str, int | None]:
     """When slurmd started, by node, ``without`` nodes in these states. Raises what asking slurmrestd raises."""
     return {node.name: node.slurmd_start_time.value for node in snapshot.cluster.nodes() if not node.state & without}
 

@@ -9,27 +9,28 @@ from typing import Any
 from msgspec import structs
 
 from slinky_iac.cluster.connection import KubeConnection
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.kubeconfig import KubeSource
+from slinky_iac.kube.objects import Pod
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import (
     Clock,
-    ClusterFacts,
     Facts,
     KubeFacts,
-    NodeFacts,
-    NodeSetFacts,
-    PartitionFacts,
     Place,
     PodFacts,
     PodReport,
     SlurmFacts,
     Tried,
 )
+from slinky_iac.slurmrest.controller import Partition
+from slinky_iac.slurmrest.objects import Node
 from slinky_iac.slurmrest.survey import SlurmConf
 from tests.stacks import merged
+from tests.unit import builders
 
 NOW = 1_795_250_000
 CTL = Place("controller.external", "slurmctld", "ctl.example.org", 6817)
@@ -52,9 +53,24 @@ def stack(**over: Any) -> StackConfig:
     return load(merged(PARTS, over))
 
 
-def node(name: str, *states: str, version: str = "26.05.5") -> NodeFacts:
+def node(name: str, *states: str, version: str = "26.05.5") -> Node:
     """One node of slurmctld's."""
-    return NodeFacts(name, frozenset(states or ("IDLE",)), version)
+    return builders.node(name, "+".join(states or ("IDLE",)), version=version)
+
+
+def partition(name: str, *nodesets: str) -> Partition:
+    """One partition of slurmctld's."""
+    return Partition(name, node_sets=",".join(nodesets))
+
+
+def workers(*pods: Pod) -> dict[str, Workers]:
+    """The NodeSet with these pods."""
+    return {"gpu": Workers(builders.nodeset("slurm-worker-gpu", 2), pods)}
+
+
+def worker(node: str, **more: Any) -> Pod:
+    """One pod of the NodeSet, ready unless said."""
+    return builders.pod(f"slurm-worker-{node}", slurm_node=node, **more)
 
 
 CONF = SlurmConf(
@@ -85,9 +101,9 @@ SLURM = SlurmFacts(
     tokens={"configuration": "accepted"},
     conf=CONF,
     version="26.05.5",
-    partitions=(PartitionFacts("gpu", ("gpu",)), PartitionFacts("all", ("gpu",))),
+    partitions=(partition("gpu", "gpu"), partition("all", "gpu")),
     nodes=(node("gpu-0"), node("gpu-1"), node("metal-1")),
-    clusters=(ClusterFacts("lab", "10.0.0.1", 6817, 11520),),
+    clusters=(builders.cluster("lab", "10.0.0.1", 6817, 11520),),
     slurmdbd_answers=True,
     clock=Clock("slurmctld", NOW, NOW - 0.1, NOW + 1.1),
 )
@@ -107,7 +123,8 @@ KUBE = KubeFacts(
     restapi=True,
     restapi_pods=1,
     keys={"slurm.key": SLURM_PRINT, "JWT key": JWT_PRINT},
-    nodesets={"gpu": NodeSetFacts(2, ("gpu-0", "gpu-1"))},
+    asked_at=NOW,
+    workers=workers(worker("gpu-0"), worker("gpu-1")),
     admission_policies=True,
 )
 FACTS = Facts(
@@ -154,7 +171,7 @@ def verdicts(name: str, facts: Facts, config: StackConfig | None = None) -> list
 
 UNASKED = replace(
     FACTS,
-    kube=replace(KUBE, restapi=False, restapi_pods=0, nodesets={}, keys={}),
+    kube=replace(KUBE, restapi=False, restapi_pods=0, workers={}, keys={}),
     slurm=SlurmFacts(trouble="there is none to ask yet"),
 )
 """Before the first `up`, with no outside slurmrestd: Slurm can't be asked."""

@@ -104,7 +104,7 @@ def test_from_here_alone_nothing_but_the_api_servers_release_and_facts_about_it_
 def test_before_the_first_up_what_is_not_there_is_not_there_and_no_trouble(api: Api) -> None:
     kube = ask(values(), Scope(pod=False), env={"KUBECONFIG": str(api.kubeconfig)}).kube
     assert (kube.namespace, kube.restapi, kube.restapi_pods) == (False, False, 0)
-    assert (kube.keys, kube.keys_trouble, kube.nodesets) == ({}, {}, {})
+    assert (kube.keys, kube.keys_trouble, kube.workers) == ({}, {}, {})
 
 
 def test_keys_in_secrets_become_fingerprints_and_a_broken_one_a_reason(api: Api) -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.preflight.ask_slurm import Way, ask_slurm
-from slinky_iac.preflight.facts import ClusterFacts, PartitionFacts, SlurmFacts
+from slinky_iac.preflight.facts import SlurmFacts
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.survey import Surveyor
+from tests.unit.builders import cluster
 from tests.unit.slurmrest.fake import KEY, NOW, OTHER_KEY, FakeSlurm, Json, answer, error, node, number
 
 INSIDE = Way(Direct("http://inside:6820"), inside=True)
@@ -78,9 +79,10 @@ def test_all_questions_are_answered() -> None:
     assert seen.tokens == {"configuration": "accepted"}
     assert seen.conf is not None
     assert (seen.conf.ClusterName, seen.version, seen.conf.SlurmUserId) == ("lab", "26.05.5", 401)
-    assert seen.partitions == (PartitionFacts("gpu", ("gpu",), 0), PartitionFacts("all", (), 0))
+    assert [(each.name, each.nodesets) for each in seen.partitions or ()] == [("gpu", ("gpu",)), ("all", ())]
+    assert seen.jobs_by_partition == {}
     assert [each.name for each in seen.nodes or ()] == ["gpu-0"]
-    assert seen.clusters == (ClusterFacts("lab", "10.0.0.1", 6817, 11520),)
+    assert seen.clusters == (cluster("lab", "10.0.0.1", 6817, 11520),)
     assert seen.slurmdbd_answers is True
     assert seen.clock is not None
     assert seen.clock.said == NOW

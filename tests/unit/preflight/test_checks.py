@@ -10,17 +10,14 @@ import pytest
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import (
-    Asked,
     Clock,
-    ClusterFacts,
     Facts,
-    NodeSetFacts,
-    PartitionFacts,
+    FailedQuery,
     Place,
     PodFacts,
     Tried,
-    UnreadyPod,
 )
+from tests.unit.builders import cluster
 from tests.unit.preflight.made import (
     BY_HAND,
     CTL,
@@ -35,10 +32,13 @@ from tests.unit.preflight.made import (
     found,
     kube,
     node,
+    partition,
     pod,
     slurm,
     stack,
     verdicts,
+    worker,
+    workers,
 )
 
 FINE, WARNING, PROBLEM, UNKNOWN = Verdict.FINE, Verdict.WARNING, Verdict.PROBLEM, Verdict.UNKNOWN
@@ -72,15 +72,15 @@ def test_what_is_wrong_says_what_to_change() -> None:
             assert each.change, each
 
 
-def unready(*pods: UnreadyPod) -> Facts:
-    """The NodeSet's pods are there, and none is ready."""
-    return kube(nodesets={"gpu": NodeSetFacts(2, (), pods)})
+def unready(for_s: int, trouble: str = "") -> Facts:
+    """A pod of the NodeSet is there, and not ready."""
+    return kube(workers=workers(worker("gpu-0", ready=False, created=NOW - for_s, trouble=trouble)))
 
 
 CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("cluster-name", conf(ClusterName="other"), PROBLEM, "name: other"),
     ("cluster-name", conf(ClusterName=None), UNKNOWN, ""),
-    ("cluster-name", slurm(conf=None, clusters=(ClusterFacts("x", "h", 1, 11520),)), PROBLEM, ""),
+    ("cluster-name", slurm(conf=None, clusters=(cluster("x", "h", 1, 11520),)), PROBLEM, ""),
     ("cluster-name", slurm(conf=None), UNKNOWN, ""),
     ("slurmctld-port", conf(SlurmctldPort=7000), PROBLEM, "port: 7000"),
     ("auth-type", conf(AuthType="auth/munge", CredType="cred/munge"), PROBLEM, "AuthType=auth/slurm"),
@@ -109,7 +109,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("accounting", conf(AccountingStoragePort=7819), PROBLEM, "port: 7819"),
     (
         "partitions",
-        slurm(partitions=(PartitionFacts("all", ("gpu",)),)),
+        slurm(partitions=(partition("all", "gpu"),)),
         PROBLEM,
         "PartitionName=gpu Nodes=gpu MaxTime=UNLIMITED",
     ),
@@ -117,7 +117,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("partitions", slurm(partitions=None), UNKNOWN, "PartitionName=all Nodes=gpu"),
     (
         "nodeset-lines",
-        slurm(partitions=(PartitionFacts("gpu"), PartitionFacts("all"))),
+        slurm(partitions=(partition("gpu"), partition("all"))),
         WARNING,
         "NodeSet=gpu Feature=gpu",
     ),
@@ -125,16 +125,17 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
         "partitions-left",
         slurm(
             partitions=(
-                PartitionFacts("gpu", ("gpu",)),
-                PartitionFacts("all", ("gpu",)),
-                PartitionFacts("old", ("gpu",), 14),
-            )
+                partition("gpu", "gpu"),
+                partition("all", "gpu"),
+                partition("old", "gpu"),
+            ),
+            jobs_by_partition={"old": 14},
         ),
         WARNING,
         "scontrol update partitionname=old state=drain",
     ),
-    ("slurmdbd", slurm(clusters=(ClusterFacts("lab", "", 0, 0),)), PROBLEM, ""),
-    ("slurmdbd", slurm(clusters=(ClusterFacts("other", "h", 6817, 11520),)), PROBLEM, ""),
+    ("slurmdbd", slurm(clusters=(cluster("lab"),)), PROBLEM, ""),
+    ("slurmdbd", slurm(clusters=(cluster("other", "h", 6817, 11520),)), PROBLEM, ""),
     ("slurmdbd", slurm(clusters=None, failed={"clusters": "error 7000"}), UNKNOWN, ""),
     ("metal-hosts", slurm(nodes=(node("gpu-0"), node("gpu-1"))), PROBLEM, "NodeName=metal-1 NodeAddr=10.0.0.5 CPUs=4"),
     ("metal-hosts", slurm(nodes=(node("metal-1", "IDLE", "NOT_RESPONDING"),)), PROBLEM, "systemctl status slurmd"),
@@ -143,17 +144,27 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("pods-registered", slurm(nodes=(node("gpu-0"), node("metal-1"))), PROBLEM, ""),
     ("pods-reached", slurm(nodes=(node("gpu-0", "DOWN", "NOT_RESPONDING"), node("gpu-1"))), PROBLEM, ""),
     ("pods-reached", slurm(nodes=None), UNKNOWN, ""),
-    ("pods-reached", kube(nodesets={}), UNKNOWN, ""),
+    ("pods-reached", kube(workers={}), UNKNOWN, ""),
     ("jwt-key", slurm(tokens={"configuration": "refused"}), PROBLEM, "base64 -w0"),
     ("jwt-key", slurm(tokens={"configuration": "unknown"}, token_trouble="502"), UNKNOWN, ""),
     ("jwt-key", slurm(tokens={}, token_trouble="none at hand"), UNKNOWN, "openssl dgst"),
     ("key-secret", kube(keys={"slurm.key": OTHER_PRINT, "JWT key": JWT_PRINT}), PROBLEM, "slurm.key"),
     ("key-secret", kube(keys={}, keys_trouble={"JWT key": "HTTP 403"}), UNKNOWN, ""),
-    ("slurm-key", kube(nodesets={"gpu": NodeSetFacts(2, ())}), UNKNOWN, "slurm.key"),
-    ("slurm-key", unready(UnreadyPod("gpu-0", 20, "")), UNKNOWN, "slurm.key"),
-    ("slurm-key", unready(UnreadyPod("gpu-0", 90, "slurmd: ImagePullBackOff (no such image)")), UNKNOWN, "slurm.key"),
-    ("slurm-key", unready(UnreadyPod("gpu-0", 90, "")), WARNING, "openssl dgst"),
-    ("slurm-key", unready(UnreadyPod("gpu-0", 90, "slurmd: CrashLoopBackOff (back-off 20s)")), WARNING, "openssl dgst"),
+    ("slurm-key", kube(workers=workers()), UNKNOWN, "slurm.key"),
+    ("slurm-key", unready(20), UNKNOWN, "slurm.key"),
+    (
+        "slurm-key",
+        unready(90, "slurmd: ImagePullBackOff (no such image)"),
+        UNKNOWN,
+        "slurm.key",
+    ),
+    ("slurm-key", unready(90), WARNING, "openssl dgst"),
+    (
+        "slurm-key",
+        unready(90, "slurmd: CrashLoopBackOff (back-off 20s)"),
+        WARNING,
+        "openssl dgst",
+    ),
     ("slurm-key", slurm(nodes=(node("gpu-0", version=""), node("gpu-1", "DOWN", "NOT_RESPONDING"))), UNKNOWN, ""),
     ("clock", slurm(clock=Clock("slurmctld", NOW + 20, NOW, NOW)), WARNING, "timedatectl"),
     ("clock", slurm(clock=Clock("slurmctld", NOW - 400, NOW, NOW)), PROBLEM, "timedatectl"),
@@ -174,7 +185,7 @@ CASES: list[tuple[str, Facts, Verdict, str]] = [
     ("auth-jwt", slurm(conf=None, tokens={"configuration": "unknown"}, hung_up="5005"), PROBLEM, "AuthAltTypes=auth/jwt"),
     ("rest-version", slurm(served=("v0.0.38",)), PROBLEM, ""),
     ("rest-version", slurm(served=None, failed={"served": "502"}), UNKNOWN, ""),
-    ("slurmrestd", slurm(unanswered=(Asked("Service slurm/slurm-restapi", "503"),)), PROBLEM, ""),
+    ("slurmrestd", slurm(unanswered=(FailedQuery("Service slurm/slurm-restapi", "503"),)), PROBLEM, ""),
     ("slurmrestd", kube(restapi_pods=0), PROBLEM, "describe pods"),
     ("slurmrestd", UNASKED, UNKNOWN, "url: http://HOST:6820"),
     ("slurmctld", slurm(tokens={"configuration": "unknown"}, silent={"slurmctld": "504"}), PROBLEM, "scontrol ping"),

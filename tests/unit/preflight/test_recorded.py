@@ -18,7 +18,7 @@ from slinky_iac.keys.catalogue import JWT
 from slinky_iac.keys.catalogue import SLURM as SLURM_KEY
 from slinky_iac.preflight.check import Run, Verdict
 from slinky_iac.preflight.compare import EXPECTED, checks, judged
-from slinky_iac.preflight.facts import CertificateFacts, Clock, Facts, PartitionFacts, PodFacts, Tried
+from slinky_iac.preflight.facts import CertificateFacts, Clock, Facts, PodFacts, Tried
 from tests.stacks import minimal, outside
 from tests.unit.preflight.made import (
     CONF,
@@ -31,6 +31,7 @@ from tests.unit.preflight.made import (
     SLURM,
     UNASKED,
     node,
+    partition,
     slurm,
     stack,
 )
@@ -75,7 +76,8 @@ WRONG = replace(
         version="25.05.3",
         served=("v0.0.43",),
         tokens={"configuration": "refused"},
-        partitions=(PartitionFacts("old", ("gpu",), 3),),
+        partitions=(partition("old", "gpu"),),
+        jobs_by_partition={"old": 3},
         nodes=(node("gpu-0", "NOT_RESPONDING"), node("metal-1", "DOWN", version="")),
         clusters=(),
         clock=Clock("slurmctld", NOW + 90, NOW, NOW + 1),

@@ -15,7 +15,7 @@ from tests.unit.preflight.made import FACTS, KUBE, UNASKED, check, slurm, stack
 
 BEFORE = replace(
     FACTS,
-    kube=replace(KUBE, restapi=False, restapi_pods=0, nodesets={}),
+    kube=replace(KUBE, restapi=False, restapi_pods=0, workers={}),
     slurm=SlurmFacts(trouble="there is none to ask yet"),
 )
 """Before the first `pulumi up`: connections and Kubernetes are known, Slurm isn't."""
