@@ -23,11 +23,11 @@ from slinky_iac.names import SLURM_USER
 from slinky_iac.preflight import facts
 from slinky_iac.preflight.facts import SlurmFacts, Token
 from slinky_iac.reach import reach
+from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Connect as Lead
 from slinky_iac.slurmrest.endpoints import Endpoint, direct
 from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.signing import SigningKey
-from slinky_iac.slurmrest.survey import Surveyor
 
 BUDGET_S = 20.0
 """Longest wait for one answer, tries together."""
@@ -39,7 +39,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True)
-class Way:
+class RestEndpoint:
     """One slurmrestd that may be asked."""
 
     endpoint: Endpoint
@@ -50,27 +50,27 @@ class Way:
     """Slurm's user that tokens name."""
 
 
-def way_of_drains(config: StackConfig) -> Way:
+def way_of_drains(config: StackConfig) -> RestEndpoint:
     """The one that drains go through: at its URL, or in Kubernetes behind the API server."""
     way = reach(config)
-    return Way(endpoint(way), inside=way.url is None, user=way.user)
+    return RestEndpoint(endpoint(way), inside=way.url is None, user=way.user)
 
 
-def way_of_users(config: StackConfig) -> Way | None:
+def way_of_users(config: StackConfig) -> RestEndpoint | None:
     """The one for users, outside Kubernetes; None where the stack has none."""
     outside = config.external.slurmrestd
     if outside is None:
         return None
     place = direct(outside.url, outside.ca_file, outside.client_cert_file, outside.client_key_file)
-    return Way(place, inside=False, needed=False, user=config.slurmrest.user)
+    return RestEndpoint(place, inside=False, needed=False, user=config.slurmrest.user)
 
 
 Keys = tuple[SigningKey, ...]
-Connect = Callable[[Way, Keys, Clock], Surveyor]
+Connect = Callable[[RestEndpoint, Keys, Clock], SlurmrestClient]
 
 
 def ask_slurm(
-    ways: Sequence[Way],
+    ways: Sequence[RestEndpoint],
     keys: Mapping[str, Keys],
     *,
     clock: Clock,
@@ -102,7 +102,7 @@ def ask_slurm(
     return SlurmFacts(trouble=why, unanswered=tuple(unanswered))
 
 
-def _versions(client: Surveyor, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
+def _versions(client: SlurmrestClient, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
     """Which REST versions are served. Raises where slurmrestd doesn't answer, or serves none that we speak.
 
     Every ping goes on to slurmctld: where that hangs, each takes Slurm's MessageTimeout, and only one is waited for.
@@ -124,8 +124,8 @@ def surveying(
     """Makes clients that reach a slurmrestd behind the API server by ``lead``."""
     bounds, tries = timeouts or Timeouts(connect_s=3), retry or Retry(tries=2)
 
-    def connect(way: Way, keys: Keys, clock: Clock) -> Surveyor:
-        return Surveyor(
+    def connect(way: RestEndpoint, keys: Keys, clock: Clock) -> SlurmrestClient:
+        return SlurmrestClient(
             way.endpoint, keys, user=way.user, clock=clock, budget_s=budget_s, timeouts=bounds, retry=tries, connect=lead
         )
 
@@ -133,7 +133,7 @@ def surveying(
 
 
 def _asked(
-    way: Way, found: SlurmFacts, keys: Mapping[str, Keys], clock: Clock, connect: Connect, *, quick: bool
+    way: RestEndpoint, found: SlurmFacts, keys: Mapping[str, Keys], clock: Clock, connect: Connect, *, quick: bool
 ) -> SlurmFacts:
     """The rest, with the key that is taken."""
     found, taken = _tokens(way, found, keys, clock, connect)
@@ -162,7 +162,7 @@ def _asked(
 
 
 def _slurmdbd_tokens(
-    way: Way, found: SlurmFacts, keys: Mapping[str, Keys], taken: Keys, clock: Clock, connect: Connect
+    way: RestEndpoint, found: SlurmFacts, keys: Mapping[str, Keys], taken: Keys, clock: Clock, connect: Connect
 ) -> SlurmFacts:
     """Which RSA keys slurmdbd takes. Its refusal looks like a slurmdbd that is down, unless it took the other key's."""
     said: dict[str, Token] = {}
@@ -184,7 +184,7 @@ def _slurmdbd_tokens(
 
 
 def _tokens(
-    way: Way, found: SlurmFacts, keys: Mapping[str, Keys], clock: Clock, connect: Connect
+    way: RestEndpoint, found: SlurmFacts, keys: Mapping[str, Keys], clock: Clock, connect: Connect
 ) -> tuple[SlurmFacts, Keys | None]:
     """Which keys slurmctld takes, and one that it does; its clock on the way."""
     tokens: dict[str, Token] = {}
@@ -231,7 +231,7 @@ class _Questions:
             return None
 
 
-def _admin(client: Surveyor, user: str) -> str:
+def _admin(client: SlurmrestClient, user: str) -> str:
     try:
         require_admin(client, user)
     except SlurmrestAuthError as error:
@@ -239,5 +239,5 @@ def _admin(client: Surveyor, user: str) -> str:
     return ""
 
 
-def _jobs_by_partition(client: Surveyor) -> Mapping[str, int]:
+def _jobs_by_partition(client: SlurmrestClient) -> Mapping[str, int]:
     return Counter(name for job in client.jobs().jobs if not job.over for name in job.partitions)

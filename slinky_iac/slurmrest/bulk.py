@@ -108,11 +108,11 @@ def carry_out(
     seen: NodesAnswer,
     post: Callable[[Update], None],
     look: Callable[[], NodesAnswer],
-    so: Callable[[Node], bool],
+    is_done: Callable[[Node], bool],
 ) -> BulkResult:
     """Send the updates; after any error look again and tell per node what is so.
 
-    ``so`` says whether a node is as it should be. An error of authentication or version before anything was accepted
+    ``is_done`` says whether a node is as it should be. An error of authentication or version before anything was accepted
     is raised, since then nothing was changed anywhere.
     """
     before = seen.by_name()
@@ -140,13 +140,13 @@ def carry_out(
         except SlurmrestError as error:
             errors.append(error)
     for update, cause in failed:
-        results += [_judged(name, cause, before.get(name), after, so) for name in update.names]
+        results += [_judged(name, cause, before.get(name), after, is_done) for name in update.names]
     results += [NodeResult(n, Outcome.NOT_SENT, str(errors[0]), before.get(n)) for u in unsent for n in u.names]
     return BulkResult(tuple(results), tuple(errors))
 
 
 def _judged(
-    name: str, error: SlurmrestError, before: Node | None, after: dict[str, Node] | None, so: Callable[[Node], bool]
+    name: str, error: SlurmrestError, before: Node | None, after: dict[str, Node] | None, is_done: Callable[[Node], bool]
 ) -> NodeResult:
     if after is None:
         return NodeResult(name, Outcome.UNKNOWN, f"{error}; and the look afterwards failed", before)
@@ -155,7 +155,7 @@ def _judged(
         return NodeResult(name, Outcome.ABSENT, "Slurm has no such node", before)
     if now.unreadable:
         return NodeResult(name, Outcome.UNKNOWN, f"{error}; and {now.trouble}", before, now)
-    if so(now):
+    if is_done(now):
         return NodeResult(name, Outcome.DONE, "done, although the answer was an error", before, now)
     if isinstance(error, SlurmrestUnreachable):
         return NodeResult(name, Outcome.UNKNOWN, f"not done yet, and may still be: {error}", before, now)

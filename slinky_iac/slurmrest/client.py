@@ -13,11 +13,11 @@ from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestVersi
 from slinky_iac.kube.wire import SIEVE
 from slinky_iac.names import REASON_PREFIX
 from slinky_iac.slurmrest import controller, drains, versions
-from slinky_iac.slurmrest.accounts import AccountsSession
 from slinky_iac.slurmrest.answers import NO_SUCH_JOB, NO_SUCH_NODE, Envelope, read, read_without_tres
 from slinky_iac.slurmrest.bulk import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
 from slinky_iac.slurmrest.controller import JobActionResult
 from slinky_iac.slurmrest.current_jobs import StatesAnswer, Wanted, current_jobs
+from slinky_iac.slurmrest.daemons import DaemonsSession
 from slinky_iac.slurmrest.lists import JobRows, JobsAnswer, NodeRows, NodesAnswer
 from slinky_iac.slurmrest.objects import Node
 from slinky_iac.slurmrest.session import LONG
@@ -26,7 +26,7 @@ from slinky_iac.slurmrest.shared import FRESH_S
 _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 
 
-class SlurmrestClient(AccountsSession):
+class SlurmrestClient(DaemonsSession):
     """One user of one slurmrestd; opens nothing until the first call. Close it, or use ``with``. Not for two threads."""
 
     def ping(self, *, budget_s: float | None = None) -> controller.Pings:
@@ -277,28 +277,6 @@ class SlurmrestClient(AccountsSession):
             budget_s,
         )
 
-    def set_down(
-        self,
-        names: Iterable[str],
-        reason: str,
-        *,
-        seen: NodesAnswer | None = None,
-        budget_s: float | None = None,
-    ) -> BulkResult:
-        """Set nodes DOWN: **their jobs end now**; requeueable ones are queued again, others become NODE_FAIL.
-
-        The way to requeue before v0.0.45. Others' drains are left alone.
-        """
-        wanted = drains.checked_names(names)
-        drains.owner_of(reason)
-        return self._update(
-            wanted,
-            lambda look: drains.sort_for_drain(wanted, look, reason, None, state="DOWN"),
-            lambda node: "DOWN" in node.state,
-            seen,
-            budget_s,
-        )
-
     def delete_node(self, name: str, *, budget_s: float | None = None) -> bool:
         """Delete a dynamic node's record; False where there was none.
 
@@ -342,7 +320,7 @@ class SlurmrestClient(AccountsSession):
     def requeue_jobs(self, ids: Iterable[int | str], *, budget_s: float | None = None) -> tuple[JobActionResult, ...]:
         """Put running jobs back into the queue; what Slurm said about each.
 
-        :raises SlurmrestVersionError: slurmrestd is older than 26.05; :meth:`set_down` is the harsher way there.
+        :raises SlurmrestVersionError: slurmrestd is older than 26.05.
         """
         jobs = _checked_jobs(ids)
         left = self._left(budget_s)
@@ -368,7 +346,7 @@ class SlurmrestClient(AccountsSession):
         self,
         names: tuple[str, ...],
         sort: Callable[[NodesAnswer], Sorted],
-        so: Callable[[Node], bool],
+        is_done: Callable[[Node], bool],
         seen: NodesAnswer | None,
         budget_s: float | None,
     ) -> BulkResult:
@@ -383,7 +361,7 @@ class SlurmrestClient(AccountsSession):
             path = self._path("nodes/", left())
             read(self._send("POST", path, "update nodes", left(), json=update.body()), Envelope, "update nodes")
 
-        done = carry_out(updates, seen=look, post=post, look=lambda: self.nodes(budget_s=left()), so=so)
+        done = carry_out(updates, seen=look, post=post, look=lambda: self.nodes(budget_s=left()), is_done=is_done)
         return in_order(names, done, plan.settled)
 
 

@@ -54,9 +54,7 @@ def after_s(seconds: int) -> dict[str, object]:
     return {"resume_after": {"set": True, "infinite": False, "number": seconds}}
 
 
-def sort_for_drain(
-    names: tuple[str, ...], seen: NodesAnswer, reason: str, resume_after_s: int | None, state: str = "DRAIN"
-) -> Sorted:
+def sort_for_drain(names: tuple[str, ...], seen: NodesAnswer, reason: str, resume_after_s: int | None) -> Sorted:
     """Undrained nodes get the reason; our own drained ones are renewed and keep theirs; others' are left alone."""
     owner = owner_of(reason)
     timer = after_s(resume_after_s) if resume_after_s is not None else {}
@@ -75,7 +73,7 @@ def sort_for_drain(
         else:
             settled.append(_foreign(node))
     # A DRAIN without a reason keeps the one there, with what Slurm appended to it, and only renews resume_after.
-    renewed: dict[str, object] = {"state": [state], **timer}
+    renewed: dict[str, object] = {"state": ["DRAIN"], **timer}
     return Sorted(((tuple(fresh), {**renewed, "reason": reason}), (tuple(ours), renewed)), tuple(settled))
 
 

@@ -246,7 +246,7 @@ def test_components_alone_and_always_import_each_other_by_place(path: str) -> No
         assert relative == []
 
 
-OPENERS = {"KubeClient", "ShortPodClient", "SlurmrestClient", "Surveyor", "KubeTransport", "load"}
+OPENERS = {"KubeClient", "ShortPodClient", "SlurmrestClient", "KubeTransport", "load"}
 """What opens a way to a cluster, or reads where it is."""
 
 
@@ -262,7 +262,7 @@ def test_every_client_comes_from_the_one_connection(path: str) -> None:
         "slinky_iac/cluster/connection.py": {"KubeTransport", "SlurmrestClient", "load"},
         "slinky_iac/kube/client.py": {"KubeTransport"},
         "slinky_iac/slurmrest/endpoints.py": {"KubeTransport", "load"},
-        "slinky_iac/preflight/ask_slurm.py": {"Surveyor"},
+        "slinky_iac/preflight/ask_slurm.py": {"SlurmrestClient"},
     }
     assert own == allowed.get(path, set())
 

@@ -125,7 +125,6 @@ def test_a_persons_drain_survives_everything_we_do(client: SlurmrestClient, own:
     result = client.drain(METAL, OURS)
     assert (result.names(Outcome.DONE), result.names(Outcome.FOREIGN)) == (("metal-1",), ("metal-2",))
     client.set_reason(METAL, "ours now")
-    client.set_down(["metal-2"], OURS)
     undone = client.undrain(METAL, owners=["ours now"])
     assert (undone.names(Outcome.DONE), undone.names(Outcome.FOREIGN)) == (("metal-1",), ("metal-2",))
     after = node(client, "metal-2")
@@ -261,7 +260,7 @@ def test_down_requeues_what_may_be_and_ends_the_rest_and_slurmdbd_tells(client: 
     again, never = metal(own, "-w", "metal-1", "-t5"), metal(own, "-w", "metal-1", "-t5", "--no-requeue")
     own.await_running(again, never)
     assert client.drain(["metal-1"], OURS).complete
-    assert client.set_down(["metal-1"], OURS).complete
+    own.admin("scontrol", "update", "nodename=metal-1", "state=down", f"reason={OURS}")
     await_true("the first waits again", lambda: "PENDING" in job(client, again).job_state, 30)
     await_true("the second ended", lambda: "NODE_FAIL" in job(client, never).job_state, 30)
     down = node(client, "metal-1")

@@ -24,7 +24,7 @@ from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, MUNGE, NEXT_SUFFIX, TOKE
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
-from slinky_iac.preflight.ask_slurm import Keys, Way, ask_slurm, surveying, way_of_drains, way_of_users
+from slinky_iac.preflight.ask_slurm import Keys, RestEndpoint, ask_slurm, surveying, way_of_drains, way_of_users
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
 from slinky_iac.preflight.facts import Facts, KubeFacts, PodFacts
@@ -183,7 +183,7 @@ def _or_none(question: Callable[[], T]) -> T | None:
         return None
 
 
-def _ways(config: StackConfig, kube: KubeFacts) -> tuple[Way, ...]:
+def _ways(config: StackConfig, kube: KubeFacts) -> tuple[RestEndpoint, ...]:
     """Where a slurmrestd may be asked: the one that drains go through, once it serves, then the one for users."""
     drains, users = way_of_drains(config), way_of_users(config)
     asked = [drains] if kube.restapi_pods or not drains.inside else []

@@ -27,8 +27,8 @@ from slinky_iac.preflight.facts import (
     Tried,
 )
 from slinky_iac.slurmrest.controller import Partition
+from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
-from slinky_iac.slurmrest.survey import SlurmConf
 from tests.stacks import merged
 from tests.unit import builders
 

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.preflight.ask_slurm import Way
+from slinky_iac.preflight.ask_slurm import RestEndpoint
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.slurmrest.endpoints import Direct
 from tests.unit.preflight.made import found, slurm, stack
 from tests.unit.preflight.test_ask_slurm import Surveyed, ask
 
-NAMED = Way(Direct("http://inside:6820"), inside=True, user="drainer")
+NAMED = RestEndpoint(Direct("http://inside:6820"), inside=True, user="drainer")
 
 
 def named(user: str = "drainer") -> Any:

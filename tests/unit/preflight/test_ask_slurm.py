@@ -9,15 +9,15 @@ import httpx
 import pytest
 
 from slinky_iac.kube.wire import Clock, Retry
-from slinky_iac.preflight.ask_slurm import Way, ask_slurm
+from slinky_iac.preflight.ask_slurm import RestEndpoint, ask_slurm
 from slinky_iac.preflight.facts import SlurmFacts
+from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
-from slinky_iac.slurmrest.survey import Surveyor
 from tests.unit.builders import cluster
 from tests.unit.slurmrest.fake import KEY, NOW, OTHER_KEY, FakeSlurm, Json, answer, error, node, number
 
-INSIDE = Way(Direct("http://inside:6820"), inside=True)
-OUTSIDE = Way(Direct("http://outside:6820"), inside=False, needed=False)
+INSIDE = RestEndpoint(Direct("http://inside:6820"), inside=True)
+OUTSIDE = RestEndpoint(Direct("http://outside:6820"), inside=False, needed=False)
 CONF: Json = {
     "ClusterName": "lab",
     "AuthType": "auth/slurm",
@@ -51,13 +51,13 @@ class Surveyed(FakeSlurm):
 
 def ask(
     worlds: dict[str, FakeSlurm | None],
-    *ways: Way,
+    *ways: RestEndpoint,
     keys: dict[str, tuple[bytes, ...]] | None = None,
     quick: bool = False,
 ) -> SlurmFacts:
     """A look; ``worlds`` by host, None where nobody answers."""
 
-    def connect(way: Way, keys: tuple[bytes, ...], clock: Clock) -> Surveyor:
+    def connect(way: RestEndpoint, keys: tuple[bytes, ...], clock: Clock) -> SlurmrestClient:
         assert isinstance(way.endpoint, Direct)
         world = worlds[httpx.URL(way.endpoint.url).host]
 
@@ -65,7 +65,7 @@ def ask(
             raise httpx.ConnectError("Connection refused", request=request)
 
         transport = httpx.MockTransport(world.handle if world is not None else refuse)
-        return Surveyor(way.endpoint, keys, clock=clock, transport=transport, retry=Retry(tries=2))
+        return SlurmrestClient(way.endpoint, keys, clock=clock, transport=transport, retry=Retry(tries=2))
 
     clock = Surveyed().ticks.clock()
     found = {"configuration": (KEY,)} if keys is None else keys

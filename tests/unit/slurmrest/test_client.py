@@ -248,14 +248,6 @@ def test_deleting_a_node_is_idempotent_and_a_refusal_is_not_silent() -> None:
         client.delete_node("g-1")
 
 
-def test_down_ends_jobs_only_with_a_reason_of_ours() -> None:
-    slurm = FakeSlurm().add(node("g-0", "MIXED", "DRAIN", reason=OURS), node("g-1", "MIXED"))
-    with pytest.raises(ValueError, match="slinky-iac:"):
-        slurm.client().set_down(["g-1"], "somebody's reason")
-    assert slurm.client().set_down(["g-0", "g-1"], OURS).complete
-    assert all("DOWN" in row["state"] for row in slurm.nodes.values())
-
-
 def test_a_reason_of_ours_is_put_back_and_no_other_is_touched() -> None:
     slurm = FakeSlurm().add(node("g-0", "DOWN", reason=OURS), node("g-1", "DOWN", reason="Not responding"))
     result = slurm.client().set_reason(["g-0", "g-1"], "Not responding")

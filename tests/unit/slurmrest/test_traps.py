@@ -125,7 +125,6 @@ def test_trap_7_a_drain_of_somebody_else_is_never_overwritten_or_lifted() -> Non
     undone = client.undrain(list(slurm.nodes), owners=[names.drain_owner("dev", "gpu")])
     assert undone.names(Outcome.FOREIGN) == ("g-0", "g-1", "g-2", "g-3")
     assert undone.names(Outcome.DONE) == ("g-4",)
-    client.set_down(["g-0", "g-2"], OURS)
     client.set_reason(["g-0", "g-2"], "ours now")
     assert {name: slurm.nodes[name] for name in before} == before
     assert slurm.nodes["g-4"]["state"] == ["IDLE"]
@@ -155,7 +154,7 @@ def test_trap_9_rollback_is_undrain_and_does_nothing_where_nothing_is_drained() 
 def test_trap_10_a_reason_that_slurm_mishandles_is_never_sent(reason: str) -> None:
     slurm = FakeSlurm().add(node("g-0"))
     client = slurm.client()
-    for call in (client.drain, client.set_down, client.set_reason):
+    for call in (client.drain, client.set_reason):
         with pytest.raises(ValueError, match="reason"):
             call(["g-0"], reason)
     assert slurm.asked == []

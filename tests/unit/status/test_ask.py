@@ -44,7 +44,6 @@ WRITES = {
     "undrain",
     "resume",
     "set_reason",
-    "set_down",
     "delete_node",
     "cancel_jobs",
     "requeue_jobs",

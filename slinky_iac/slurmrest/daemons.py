@@ -1,4 +1,4 @@
-"""Questions that a preflight asks beside those of a drain: slurmctld's configuration, its clock, slurmdbd, partitions.
+"""What the daemons say of themselves: slurmctld's running configuration, release and clock, and whether slurmdbd answers.
 
 What is missing is unknown, never a default: the wire models have None for it, and the caller says so. Field names are those
 of data_parser v0.0.45 (Slurm 26.05.5, run).
@@ -9,8 +9,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from slinky_iac.errors import SlurmrestVersionError
+from slinky_iac.slurmrest.accounts import AccountsSession
 from slinky_iac.slurmrest.answers import Envelope
-from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.objects import Wire
 from slinky_iac.slurmrest.session import LONG
 from slinky_iac.slurmrest.versions import CONF_SINCE
@@ -78,8 +78,8 @@ class RunningConf:
     version: str
 
 
-class Surveyor(SlurmrestClient):
-    """A client with the preflight's questions. All of them only read."""
+class DaemonsSession(AccountsSession):
+    """Their calls, which only read; :class:`slinky_iac.slurmrest.client.SlurmrestClient` has all."""
 
     def running_conf(self) -> RunningConf:
         """slurmctld's running configuration. :raises SlurmrestVersionError: slurmrestd is older than 26.05."""
