@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
 
+from slurm_rules.cluster import is_external
 from slurm_rules.model import Resource, Stack
 from slurm_rules.rbac import Power, aggregations, allowed, is_role, names, rules_of
 from slurm_rules.rule import Options, rule, words
@@ -121,9 +122,11 @@ def slurm_traffic_left_alone(resource: Resource, stack: Stack, options: Options)
 
 
 def _services(stack: Stack) -> Iterator[tuple[str, str]]:
-    """Namespace and name of each Service that the operator makes for a daemon."""
+    """Namespace and name of each Service that the operator makes for a daemon. For one outside Kubernetes it makes none, and
+    the stack's own leads to where the stack says that the daemon is."""
     for each in stack.slinky(*_SUFFIXES):
-        yield each.namespace, f"{each.in_cluster_name}-{_SUFFIXES[each.kind]}"
+        if not is_external(each):
+            yield each.namespace, f"{each.in_cluster_name}-{_SUFFIXES[each.kind]}"
 
 
 def _role(role: Resource, services: set[tuple[str, str]], slurms: set[str]) -> Iterator[str]:

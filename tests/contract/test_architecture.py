@@ -75,6 +75,7 @@ _PARTS = {
     "taken": "config errors kube names reach",
     "__main__": "commands.cli",
     "commands": "",
+    "commands.children": "",
     "commands.command_page": "",
     "commands.host_shell": "",
     "commands.output": "",
@@ -94,10 +95,11 @@ _PARTS = {
     ),
     "commands.rights": "cluster commands.output commands.stack_config config drain errors keys names reach specs",
     "commands.rotation": (
-        "cluster commands.host_shell commands.stack_config config errors external_keys keys kube names reach slurmrest"
+        "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
+        "reach slurmrest"
     ),
     "commands.state_code": "drain external_keys identity text",
-    "commands.init": "commands.check commands.rotation config errors keys kube releases safe_yaml text",
+    "commands.init": "commands.check commands.children commands.rotation config errors keys kube releases safe_yaml text",
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
         "cluster commands.output commands.rotation commands.stack_config commands.watching config drain errors "
@@ -126,10 +128,12 @@ NARROW = {
     "slinky_iac/cluster/pulumi_command.py": {"errors"},
     "slinky_iac/cluster/pulumi_state.py": {"errors", "names"},
     "slinky_iac/cluster/reach.py": {"names"},
+    "slinky_iac/commands/children.py": set(),
     "slinky_iac/commands/command_page.py": set(),
     "slinky_iac/commands/host_shell.py": set(),
     "slinky_iac/commands/init/cli.py": {
         "commands.check",
+        "commands.children",
         "commands.rotation",
         "config",
         "errors",
@@ -146,6 +150,7 @@ NARROW = {
     "slinky_iac/commands/watching.py": {"commands.output"},
     "slinky_iac/commands/rotation/cluster.py": {
         "cluster",
+        "commands.children",
         "config",
         "errors",
         "keys",
@@ -156,7 +161,7 @@ NARROW = {
     },
     "slinky_iac/commands/rotation/engine.py": {"cluster", "errors", "keys", "names"},
     "slinky_iac/commands/rotation/host_scripts.py": {"commands.host_shell", "keys"},
-    "slinky_iac/commands/rotation/hosts.py": {"config", "errors", "keys", "kube"},
+    "slinky_iac/commands/rotation/hosts.py": {"commands.children", "config", "errors", "keys", "kube"},
     "slinky_iac/commands/rotation/model.py": {"keys"},
     "slinky_iac/commands/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names"},
     "slinky_iac/commands/rotation/snapshot.py": {"commands.stack_config", "config", "errors", "keys", "slurmrest"},

@@ -71,6 +71,22 @@ def test_an_own_service_of_the_namespace_passes() -> None:
     assert messages(judged(slurm_traffic_left_alone, change)) == ""
 
 
+def test_a_service_that_leads_to_an_outside_slurmdbd_is_the_stacks_own_to_make() -> None:
+    meta = {"name": "slurm-accounting", "namespace": "slurm"}
+    service = {"metadata": meta, "spec": {"ports": [{"port": 6819}]}}
+    slice_ = {"metadata": meta | {"labels": {"kubernetes.io/service-name": "slurm-accounting"}}, "endpoints": []}
+    change = {
+        "resources": {
+            "accounting": {"properties": {"spec": {"external": True}}},
+            "endpoints": {"type": "kubernetes:core/v1:Service", "properties": service},
+            "slice": {"type": "kubernetes:discovery.k8s.io/v1:EndpointSlice", "properties": slice_},
+        }
+    }
+    assert messages(judged(slurm_traffic_left_alone, change)) == ""
+    change["resources"]["accounting"] = {"properties": {"spec": {"external": False}}}
+    assert len(judged(slurm_traffic_left_alone, change).violations) == 2
+
+
 @pytest.mark.parametrize("folder", ["/scratch", "/scratch/a", "/mnt/fast/", "/dev/infiniband", "/dev/nvidia0", "/dev//shm"])
 def test_data_and_devices_of_jobs_are_mounted(folder: str) -> None:
     assert messages(judged(host_folders_within_bounds, pods(folder))) == ""

@@ -14,6 +14,7 @@ from typing import Final
 import yaml
 
 from slinky_iac import safe_yaml
+from slinky_iac.commands import children
 from slinky_iac.commands.check.judge import judge
 from slinky_iac.commands.init.found import SCRIPT, Found, read
 from slinky_iac.commands.init.stack import Wanted, document, hints, require_fit, require_sound, sections
@@ -69,7 +70,7 @@ def _nodeset(text: str) -> tuple[str, int]:
     return found[1], int(found[3])
 
 
-def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = subprocess.run) -> int:
+def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.run) -> int:
     """Read, write, import. Raises :class:`ProjectError` before anything is written; returns the exit code."""
     file = _target(arguments)
     before = parse(text_of(file)) if file.exists() else None
@@ -158,10 +159,7 @@ def _found(arguments: argparse.Namespace, ssh: Shell) -> tuple[Found, str]:
         return read(text), "the output of `scontrol show config`"
     command = Via(arguments.via).command(Host(arguments.slurmctld, ()))
     try:
-        done = ssh(
-            command, input=SCRIPT, capture_output=True, text=True, errors="replace", timeout=TIMEOUT_S, check=False,
-            env=for_children(os.environ),
-        )  # fmt: skip
+        done = ssh(command, input=SCRIPT, timeout=TIMEOUT_S, env=for_children(os.environ))
     except (OSError, subprocess.TimeoutExpired) as wrong:
         raise ProjectError(
             f"--via: {arguments.slurmctld} did not answer ({type(wrong).__name__}); nothing was written"

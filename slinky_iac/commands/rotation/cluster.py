@@ -14,6 +14,7 @@ from slinky_iac import names
 from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.connection import connected as connection
 from slinky_iac.cluster.snapshot import Workers
+from slinky_iac.commands import children
 from slinky_iac.commands.rotation.planned_stop import kubectl
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeConflict, KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
@@ -37,7 +38,7 @@ class Cluster:
 
     config: StackConfig
     session: Connection
-    run: Run = subprocess.run
+    run: Run = children.run
     """Runs kubectl."""
 
     def secret(self, name: str, namespace: str | None = None) -> Mapping[str, bytes]:
@@ -126,9 +127,7 @@ class Cluster:
 
 def kubectl_run(run: Run, command: Sequence[str], *, timeout: float) -> subprocess.CompletedProcess[str]:
     """Run kubectl without this process' passphrase. Raises OSError and TimeoutExpired."""
-    env = for_children(os.environ)
-    options = {"stdin": subprocess.DEVNULL, "capture_output": True, "text": True, "check": False}
-    return run(command, timeout=timeout, env=env, **options)
+    return run(command, timeout=timeout, env=for_children(os.environ))
 
 
 @contextmanager

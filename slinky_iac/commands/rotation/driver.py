@@ -6,13 +6,13 @@ Secrets, the files in pods and on hosts, and by who takes which token; so a run 
 
 from __future__ import annotations
 
-import subprocess
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
+from slinky_iac.commands import children
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.cluster import Cluster, Run, connected
 from slinky_iac.commands.rotation.engine import Engine
@@ -43,7 +43,7 @@ class RotationContext:
     folder: str = host_scripts.FOLDER
     """Slurm's folder on outside hosts."""
     clock: Clock = field(default_factory=Clock)
-    run: Run = subprocess.run
+    run: Run = children.run
     """Runs kubectl."""
     connect: Callable[[StackConfig, Run], AbstractContextManager[Cluster]] = connected
     read: Callable[[Engine], Values] = read

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac.commands import children
 from slinky_iac.commands.rotation.host_scripts import without_key
 from slinky_iac.commands.rotation.model import Host, Step, Turn
 from slinky_iac.config.stack import StackConfig
@@ -60,7 +61,7 @@ class Via:
     """
 
     template: str
-    run: Callable[..., subprocess.CompletedProcess[str]] = subprocess.run
+    run: Callable[..., subprocess.CompletedProcess[str]] = children.run
 
     def command(self, host: Host) -> Sequence[str]:
         """The words of the command for one host. Raises ValueError where the template has no ``{host}``."""
@@ -72,17 +73,10 @@ class Via:
         """Run a script; returns what it printed. Raises :class:`RotationError` where it fails; no key is quoted."""
         shown = shlex.join(self.command(host))
         try:
-            done = self.run(
-                self.command(host),
-                input=text,
-                capture_output=True,
-                text=True,
-                timeout=TIMEOUT_S,
-                check=False,
-                env=for_children(os.environ),
-            )
+            done = self.run(self.command(host), input=text, timeout=TIMEOUT_S, env=for_children(os.environ))
         except (OSError, subprocess.TimeoutExpired) as error:
-            raise RotationError(f"host {host.name}: `{shown}` did not end ({type(error).__name__}); {_AGAIN}") from None
+            why = str(error) if isinstance(error, children.TooMuchPrintedError) else type(error).__name__
+            raise RotationError(f"host {host.name}: `{shown}` did not end ({why}); {_AGAIN}") from None
         if done.returncode != 0:
             said = without_key(done.stderr, text).strip()[-600:] or "nothing on stderr"
             raise RotationError(f"host {host.name}: `{shown}` ended with {done.returncode}: {said}; {_AGAIN}")
