@@ -54,8 +54,7 @@ def _required(
             yield unread(facts, f"It {'must have' if is_list else 'should be'} {value}", key)
             return
         there = got.split(",") if isinstance(got, str) else got
-        wanted = value.split(",") if is_list else [value]
-        missing = [] if got == "all" and value == "2" else [each for each in wanted if each not in there]
+        missing = row.lacking(value, got)
         if not missing:
             yield fine(f"{'has' if is_list else 'is'} {value}")
             return

@@ -141,6 +141,20 @@ class Parameter:
     """slurmdbd.conf must have it too."""
     comment: str = ""
     """A line above it, for the admin."""
+    over_rest: str = ""
+    """How slurmrestd writes the value, where that differs."""
+
+    def lacking(self, value: str, got: object) -> tuple[str, ...]:
+        """What ``got``, which slurmctld runs with (a text, a number or a list), lacks of ``value``; empty: it is enough.
+
+        Of a list's ``key=/path`` the key counts: where files are is for the host's admin to say.
+        """
+        if self.compared is Compared.LEAST:
+            return () if int(str(got)) >= int(value) else (value,)
+        if self.compared is Compared.EQUAL:
+            return () if str(got) in (value, self.over_rest) else (value,)
+        there = {str(each).partition("=")[0] for each in (got if isinstance(got, list) else str(got).split(","))}
+        return tuple(each for each in value.split(",") if each.partition("=")[0] not in there)
 
 
 REQUIRED: Final = (
@@ -175,6 +189,7 @@ REQUIRED: Final = (
         "a pod that comes back stays DOWN until somebody resumes it",
         restart=False,
         comment="a pod that comes back may run jobs again without an admin",
+        over_rest="all",
     ),
     Parameter(
         "MetricsType",
@@ -189,8 +204,8 @@ REQUIRED: Final = (
     Parameter("AccountingStoragePort", _accounting(lambda slurmdbd: str(slurmdbd.port)), "jobs are not accounted"),
 )
 """The parameters, in the order in which they are written. From here come the output ``outsideSlurmConf``, the files and
-checks of the hand-off, the checks of the preflight and the table of docs/outside-hosts.md. The policies have a list of their
-own on purpose: they judge what this program renders."""
+checks of the hand-off, the checks of preflight and drift, and the table of docs/outside-hosts.md. The policies have a list
+of their own on purpose: they judge what this program renders."""
 
 
 def parameter(key: str) -> Parameter:

@@ -108,7 +108,7 @@ _PARTS = {
     "commands.verify_state": "cluster commands.output commands.state_code",
     "commands.drift": (
         "closing cluster commands.output commands.status commands.waiting_line drain errors fence keys kube names slurmrest "
-        "text"
+        "specs text"
     ),
     "commands.preflight": (
         "cluster commands.output commands.stack_config commands.verify_state commands.waiting_line config errors "

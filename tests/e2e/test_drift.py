@@ -20,6 +20,12 @@ def undrifted(slurm: Slurm) -> Iterator[None]:
     """What the tests let drift is put right."""
     yield
     slurm.admin("scontrol", "delete", "nodename=gpu-9", check=False)
+    returns(slurm, 2)
+
+
+def returns(slurm: Slurm, value: int) -> None:
+    """Set ReturnToService in slurm.conf of slurmctld's host, and let slurmctld read the file."""
+    slurm.admin("sed", "-i", f"s/^ReturnToService=.*/ReturnToService={value}/", "/etc/slurm/slurm.conf")
     outside.reconfigure()
 
 
@@ -54,16 +60,23 @@ def test_drift_is_told_and_nothing_is_repaired(gated: Gated, slurm: Slurm) -> No
     assert drift(gated) == (0, set())
     ours = "slinky-iac:gated/gpu: scale-in 3->2"
     slurm.admin("scontrol", "update", "nodename=gpu-1", "state=drain", f"reason={ours}")
+    returns(slurm, 1)
     slurm.admin("scontrol", "create", "nodename=gpu-9", "state=CLOUD", "feature=gpu")
     slurm.admin("scontrol", "delete", "partitionname=gpu")
     before = (slurm.states()["gpu-1"], slurm.reason("gpu-1"))
-    assert drift(gated) == (5, {("drain-left", "gpu-1"), ("record-left", "gpu-9"), ("partition-missing", "gpu")})
+    differs = {
+        ("drain-left", "gpu-1"),
+        ("record-left", "gpu-9"),
+        ("partition-missing", "gpu"),
+        ("slurm-conf", "ReturnToService"),
+    }
+    assert drift(gated) == (5, differs)
     assert (slurm.states()["gpu-1"], slurm.reason("gpu-1")) == before
     assert "PartitionName=gpu " not in slurm.admin("scontrol", "show", "partitions", "--oneliner")
 
     slurm.admin("scontrol", "update", "nodename=gpu-1", "state=undrain")
     slurm.admin("scontrol", "delete", "nodename=gpu-9")
-    outside.reconfigure()
+    returns(slurm, 2)
     await_true("nothing differs any more", lambda: drift(gated) == (0, set()), 30)
     slurm.admin("scontrol", "update", "nodename=gpu-1", "state=drain", "reason=disk")
     assert drift(gated) == (0, set()), "a person's drain is not ours to judge"

@@ -15,10 +15,13 @@ from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
 from slinky_iac.commands.status.facts import cluster_name, reach_of
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
-from slinky_iac.errors import KubeNotFound, StateError
+from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
+from slinky_iac.slurmrest.daemons import SlurmConf
+from slinky_iac.specs.slurm_conf import REQUIRED
 
 _PARTITION: Final = re.compile(r"^\s*PartitionName=(\S+)", re.IGNORECASE | re.MULTILINE)
+_PARAMETER: Final = re.compile(r"^(\w+)=(.*)$", re.MULTILINE)
 _IMAGE_RELEASE: Final = re.compile(r":(\d\d\.\d\d)(?![\d])")
 
 
@@ -35,6 +38,8 @@ def check(stack: str | None) -> tuple[Finding, ...]:
     wanted = expected(state, own, hosts)
     with connected(reach) as session:
         seen = look(session, own, fence_parts(state), wanted.partitions)
+        if wanted.required:
+            seen = replace(seen, conf=_running(session))
         if wanted.token_set is not None:
             seen = replace(seen, token_set=_token_set(session, wanted.token_set))
         return drift(wanted, seen)
@@ -59,8 +64,24 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         nodesets=tuple(sorted(gates)),
         hosts=states,
         partitions=tuple(sorted(set(_partitions(state, gates)))),
+        required=_required(state),
         token_set=_written_set(state),
     )
+
+
+def _required(state: State) -> Mapping[str, str]:
+    """Parameters that the last update asked of an external slurm.conf."""
+    keys = {each.key for each in REQUIRED}
+    lines = _PARAMETER.findall(str(state.outputs.get("outsideSlurmConf") or ""))
+    return {key: value for key, value in lines if key in keys}
+
+
+def _running(session: Connection) -> SlurmConf | None:
+    """slurm.conf as slurmctld runs with it; None where slurmrestd can't tell, before Slurm 26.05."""
+    try:
+        return session.slurm.running_conf().conf
+    except SlurmrestVersionError:
+        return None
 
 
 def _written_set(state: State) -> TokenSet | None:

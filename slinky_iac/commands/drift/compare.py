@@ -18,7 +18,9 @@ from slinky_iac.cluster.snapshot import Workers, pods_by_node
 from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
 from slinky_iac.kube.objects import Pod
+from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
+from slinky_iac.specs.slurm_conf import REQUIRED
 
 Kind = Literal[
     "node-missing",
@@ -27,11 +29,14 @@ Kind = Literal[
     "host-not-held",
     "partition-missing",
     "partition-left",
+    "slurm-conf",
     "cluster",
     "version",
     "fence",
     "token-set",
 ]
+_JUDGED_ELSEWHERE: Final = frozenset({"ClusterName", "AccountingStorageHost"})
+"""The cluster's name has a kind of its own, and slurmctld may know slurmdbd's host by another name."""
 _RELEASE: Final = re.compile(r"\d\d\.\d\d")
 
 
@@ -51,6 +56,8 @@ class Expected:
     partitions: tuple[str, ...] = ()
     token_set: TokenSet | None = None
     """The public set (jwks.json) of the stack's token keys; None where it has none."""
+    required: Mapping[str, str] = field(default_factory=dict)
+    """Parameters of an external slurm.conf, as the last update wrote them out."""
 
 
 @dataclass(frozen=True)
@@ -81,6 +88,8 @@ class Seen:
     """What is gone or changed of the fence in the API server, in words."""
     token_set: str | None = None
     """The public set as the cluster has it; None: there is none."""
+    conf: SlurmConf | None = None
+    """slurm.conf as slurmctld runs with it; None where that isn't known (before Slurm 26.05), or wasn't asked."""
 
     @cached_property
     def pods(self) -> dict[str, Pod]:
@@ -108,6 +117,7 @@ def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
         *_left_drains(expected, seen),
         *_hosts_not_held(expected, seen),
         *_token_set(expected, seen),
+        *_slurm_conf(expected, seen),
         *_partitions(expected, seen),
         *_left_partitions(seen),
         *(Finding("fence", "API server", each) for each in seen.fence),
@@ -267,6 +277,22 @@ def _token_set(expected: Expected, seen: Seen) -> Iterable[Finding]:
         f"the public set of the stack's tokens {words}: the holder of a key in it can be any user of Slurm. Find out who"
         f" wrote it (docs/token-keys.md), then {write}",
     )
+
+
+def _slurm_conf(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    for row in REQUIRED:
+        value, got = expected.required.get(row.key), getattr(seen.conf, row.key, None)
+        if value is None or got is None or row.key in _JUDGED_ELSEWHERE:
+            continue
+        if missing := row.lacking(value, got):
+            shown = ",".join(got) if isinstance(got, list) else str(got)
+            then = "restart slurmctld" if row.restart else "`scontrol reconfigure`"
+            yield Finding(
+                "slurm-conf",
+                row.key,
+                f"slurmctld runs with {row.key}={shown}, without {','.join(missing)}: {row.without}. Set it as"
+                f" `pulumi stack output outsideSlurmConf` has it, then {then}",
+            )
 
 
 def _left_partitions(seen: Seen) -> Iterable[Finding]:

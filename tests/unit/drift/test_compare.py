@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -16,6 +17,7 @@ from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet,
 from slinky_iac.drain.mark import Tag
 from slinky_iac.keys.jwks import public_set
 from slinky_iac.kube.objects import Pod
+from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
 from tests.rsa_keys import token_key
 from tests.unit.builders import node, nodeset
@@ -70,6 +72,46 @@ def test_a_cluster_that_is_as_it_should_be_has_no_drift() -> None:
 
 def test_a_fence_that_doesnt_stand_is_told_in_its_own_words() -> None:
     assert drift(EXPECTED, seen(fence=("it is gone",))) == (Finding("fence", "API server", "it is gone"),)
+
+
+WITH_CONF = replace(
+    EXPECTED,
+    required={"ClusterName": "lab", "SlurmctldParameters": "enable_configless", "MaxNodeCount": "64", "ReturnToService": "2",
+              "AuthAltParameters": "jwt_key=/etc/slurm/jwt_hs256.key", "AccountingStorageHost": "dbd.example.org"},
+)  # fmt: skip
+RUNNING: dict[str, Any] = {
+    "ClusterName": "lab", "SlurmctldParameters": ["enable_configless", "idle_on_node_suspend"], "MaxNodeCount": 128,
+    "ReturnToService": "all", "AuthAltParameters": "jwt_key=/srv/keys/jwt.key", "AccountingStorageHost": "localhost",
+}  # fmt: skip
+
+
+def running(**over: object) -> Seen:
+    return seen(conf=SlurmConf(**RUNNING | over))
+
+
+def test_a_slurm_conf_with_all_that_the_stack_needs_is_no_drift() -> None:
+    """More in a list, a greater number, another path and another name of the same host are the admin's business."""
+    assert kinds(running(), WITH_CONF) == []
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "after"),
+    [
+        ("SlurmctldParameters", [], "scontrol reconfigure"),
+        ("MaxNodeCount", 63, "restart slurmctld"),
+        ("ReturnToService", "no", "scontrol reconfigure"),
+        ("AuthAltParameters", "jwks=/etc/slurm/jwks.json", "restart slurmctld"),
+    ],
+)
+def test_a_parameter_that_slurmctld_lost_is_drift(key: str, value: object, after: str) -> None:
+    (finding,) = drift(WITH_CONF, running(**{key: value}))
+    assert (finding.kind, finding.subject) == ("slurm-conf", key)
+    assert after in finding.text
+
+
+def test_a_parameter_that_isnt_known_is_not_drift() -> None:
+    assert kinds(seen(conf=None), WITH_CONF) == []
+    assert kinds(running(MaxNodeCount=None), WITH_CONF) == []
 
 
 SET = public_set([token_key("old")]).decode()

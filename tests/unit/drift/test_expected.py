@@ -8,7 +8,10 @@ from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.commands.drift.ask import expected
 from slinky_iac.commands.drift.compare import TokenSet
+from slinky_iac.config.load import load
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
+from slinky_iac.specs.slurm_conf import outside_slurm_conf, required
+from tests.stacks import outside
 
 REACH = {"namespace": "slurm", "restapiService": "r", "jwtSecret": "s", "jwtEntry": "e"}
 GATE = {
@@ -41,6 +44,14 @@ def test_partitions_come_from_the_outside_lines_and_from_the_operator() -> None:
     }
     found = of(extra, nodeset(enabled=True, image="x"))
     assert (found.partitions, found.cluster) == (("big", "gpu"), "lab")
+
+
+def test_parameters_come_from_the_outside_lines() -> None:
+    """As the last update wrote them out, by the output's own renderer."""
+    lines = outside_slurm_conf(load(outside()))
+    found = of({"type": "pulumi:pulumi:Stack", "outputs": {"outsideSlurmConf": lines}}).required
+    assert found == {each.key: value for each, value in required(load(outside()))}
+    assert of().required == {}
 
 
 def test_releases_come_from_image_tags_that_name_one() -> None:
