@@ -6,6 +6,7 @@ Here is all that needs an ``Output``; what can be known without one is in ``slin
 
 from .accounting import Accounting, AccountingArgs
 from .auth_keys import AuthKeys, AuthKeysArgs
+from .client import Client, ClientArgs
 from .controller import Controller, ControllerArgs
 from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from .fence import Fence, FenceArgs
@@ -22,6 +23,8 @@ __all__ = [
     "AccountingArgs",
     "AuthKeys",
     "AuthKeysArgs",
+    "Client",
+    "ClientArgs",
     "Controller",
     "ControllerArgs",
     "ExternalEndpoints",

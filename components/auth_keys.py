@@ -49,6 +49,8 @@ class AuthKeys(pulumi.ComponentResource):
         super().__init__(token("AuthKeys"), name, None, opts)
         config = args.config
         self.secrets: list[Secret] = []
+        self._values: dict[str, pulumi.Output[str]] = {}
+        self._jwks_used = config.keys.jwks
         self.since = {}
         prints = {key.name: self._key(name, key, args) for key in DAEMON_KEYS}
         if config.keys.jwks and args.keys.slurm_jwks is not None:
@@ -65,6 +67,11 @@ class AuthKeys(pulumi.ComponentResource):
             }
         )
 
+    def client_file(self, keys: KeyOutputs) -> pulumi.Output[str] | None:
+        """What clients in other namespaces get: slurm.jwks where daemons have it, else slurm.key; None where others make
+        the Secrets."""
+        return keys.slurm_jwks if self._jwks_used and keys.slurm_jwks is not None else self._values.get(SLURM.name)
+
     def _key(self, name: str, key: Key, args: AuthKeysArgs) -> pulumi.Output[str]:
         """Make the key's Secret, unless others do; returns its fingerprint."""
         config = args.config
@@ -76,6 +83,7 @@ class AuthKeys(pulumi.ComponentResource):
         if value is None:
             return pulumi.Output.from_input("not known: the Secret was made outside this stack")
         place = config.secret_of(key)
+        self._values[key.name] = value
         data = {place.entry: value}
         # With slurmctld in Kubernetes a key changes in a planned stop, and nothing holds two keys before it.
         if key is JWT and key.next in args.keys.values and config.controller.external is not None:

@@ -25,6 +25,7 @@ from slinky_iac.specs.slurm_conf import outside_slurm_conf
 
 from .accounting import Accounting, AccountingArgs
 from .auth_keys import AuthKeys, AuthKeysArgs
+from .client import Client, ClientArgs
 from .cluster_identity import ClusterIdentity
 from .controller import Controller, ControllerArgs
 from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
@@ -32,7 +33,7 @@ from .fence import Fence, FenceArgs
 from .first_look import Lost, first_look, none_lost
 from .gates import OutsideHosts, child_urn, outside_props
 from .login_set import LoginSet, LoginSetArgs
-from .munge_clients import MungeClients, MungeClientsArgs
+from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
 from .operator import Operator, OperatorArgs
@@ -74,6 +75,7 @@ class HybridCluster(pulumi.ComponentResource):
     findings: pulumi.Output[list[str]]
     munge_key_fingerprint: pulumi.Output[str]
     munge_client_pod: pulumi.Output[dict[str, Any]]
+    client_pods: pulumi.Output[dict[str, Any]]
     token_key_set: pulumi.Output[str]
     keys_since: pulumi.Output[dict[str, Any]]
 
@@ -116,6 +118,7 @@ class HybridCluster(pulumi.ComponentResource):
             f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), child(self, *first, controller, provider=kube)
         )
         self._workers(name, config, kube, (*first, controller, restapi))
+        self._clients(name, config, kube, keys.client_file(settings.keys), (controller,))
         self._outputs(config, keys, controller, restapi, settings)
 
     async def _look(self, notices: Callable[[], tuple[Finding, ...]], reasons: Mapping[str, str]) -> int:
@@ -143,7 +146,7 @@ class HybridCluster(pulumi.ComponentResource):
             kubeconfig=access.kubeconfig,
             context=access.context,
             # In place, else a Secret that changes is deleted first. Those that are immutable are replaced all the same.
-            enable_secret_mutable=True if config.keys.jwks or in_place else None,
+            enable_secret_mutable=True if config.keys.jwks or config.clients or in_place else None,
             enable_config_map_mutable=True if in_place else None,
             opts=options,
         )
@@ -199,17 +202,39 @@ class HybridCluster(pulumi.ComponentResource):
                 child(self, *after, provider=kube),
             )
 
+    def _clients(
+        self,
+        name: str,
+        config: StackConfig,
+        kube: Provider,
+        key: pulumi.Output[str] | None,
+        after: tuple[pulumi.Resource | None, ...],
+    ) -> None:
+        self.client_components = {
+            each: Client(
+                f"{name}-client-{each}",
+                ClientArgs(cluster=config, name=each, settings=settings, key=key),
+                child(self, *after, provider=kube),
+            )
+            for each, settings in config.clients.items()
+        }
+
     def _clients_only(self, name: str, settings: StackSettings, kube: Provider) -> None:
         """A munge cluster: nothing of Slinky's can be of it, so only what its clients' pods need is made."""
         config = settings.config
-        namespace = self._namespace(name, config, kube)
-        args = MungeClientsArgs(config=config, key=settings.keys.values.get(MUNGE.config))
-        clients = MungeClients(f"{name}-munge", args, child(self, namespace, provider=kube))
+        key = settings.keys.values.get(MUNGE.config)
         none = pulumi.Output.from_input("")
+        self.munge_client_pod = pulumi.Output.from_input({})
+        if config.munge.image is not None:
+            namespace = self._namespace(name, config, kube)
+            args = MungeClientsArgs(config=config, key=key)
+            clients = MungeClients(f"{name}-munge", args, child(self, namespace, provider=kube))
+            self.munge_client_pod = clients.pod
+        self._clients(name, config, kube, key, ())
         self.slurmrestd_url = self.slurmrestd_ca = self.slurmd_join = self.sackd_join = none
         self.slurm_key_fingerprint = self.jwt_key_fingerprint = none
         self.nodeset_components = {}
-        self.munge_key_fingerprint, self.munge_client_pod = clients.key_fingerprint, clients.pod
+        self.munge_key_fingerprint = munge_fingerprint(key)
         self.keys_since = _by_name({})
         self._register(config, settings)
 
@@ -230,6 +255,7 @@ class HybridCluster(pulumi.ComponentResource):
     def _register(self, config: StackConfig, settings: StackSettings) -> None:
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(config))
         self.nodesets = _by_name({n: c.replicas for n, c in self.nodeset_components.items()})
+        self.client_pods = _by_name({n: c.pod for n, c in self.client_components.items()})
         self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
         self.token_key_set = pulumi.Output.from_input(settings.keys.token_set or "")
         self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
@@ -247,6 +273,7 @@ class HybridCluster(pulumi.ComponentResource):
                 "findings": self.findings,
                 "munge_key_fingerprint": self.munge_key_fingerprint,
                 "munge_client_pod": self.munge_client_pod,
+                "client_pods": self.client_pods,
                 "token_key_set": self.token_key_set,
                 "keys_since": self.keys_since,
             }

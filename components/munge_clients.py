@@ -52,7 +52,12 @@ class MungeClients(pulumi.ComponentResource):
             data={"slurm.conf": client_slurm_conf(config)},
             opts=child(self, *made),
         )
-        unknown = pulumi.Output.from_input("not known: the Secret was made outside this stack")
-        self.key_fingerprint = unknown if args.key is None else key_fingerprint(args.key)
+        self.key_fingerprint = munge_fingerprint(args.key)
         self.pod = pulumi.Output.from_input(client_pod(config))
         self.register_outputs({"key_fingerprint": self.key_fingerprint, "pod": self.pod})
+
+
+def munge_fingerprint(key: pulumi.Output[str] | None) -> pulumi.Output[str]:
+    """Fingerprint of munge.key, where the stack has it."""
+    unknown = pulumi.Output.from_input("not known: the Secret was made outside this stack")
+    return unknown if key is None else key_fingerprint(key)

@@ -26,6 +26,7 @@ EXPORTS: Final = {
     "findings": "findings",
     "mungeKeyFingerprint": "munge_key_fingerprint",
     "mungeClientPod": "munge_client_pod",
+    "clientPods": "client_pods",
     "tokenKeySet": "token_key_set",
     "keysSince": "keys_since",
 }

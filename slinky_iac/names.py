@@ -110,6 +110,9 @@ SLURMRESTD_TLS_PORT = 6843
 SLINKY_UID = 401
 """User id of ``slurm`` in Slinky's images; auth/slurm carries it from host to host."""
 
+CLIENT_GROUP: Final = 65030
+"""Group of client pods, with which the sidecar reads the key, and the number of munged in them."""
+
 SLURM_KEY_FILE = "slurm.key"
 JWT_KEY_FILE = "jwt_hs256.key"
 MUNGE_KEY_FILE = "munge.key"
@@ -223,6 +226,11 @@ def munge_key_secret(cluster: str) -> str:
 def client_conf(cluster: str) -> str:
     """ConfigMap with the slurm.conf of clients."""
     return shorten(f"{cluster}-client-conf")
+
+
+def client(cluster: str, name: str) -> str:
+    """Name of the Secret, the ConfigMap and the Deployment of one of the clients, in the clients' own namespace."""
+    return shorten(f"{cluster}-client-{name}", 52)
 
 
 def nodeset_resource(cluster: str, nodeset: str) -> str:

@@ -15,6 +15,8 @@ KINDS: Final[Mapping[str, str]] = {
     "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",
+    "client-without-people": "Client pods of a cluster with auth/slurm have no list of people. slurmctld holds jobs of a uid"
+    " that sackd in the pod can't name. Acknowledge it where the sidecar's image asks your directory (LDAP).",
     "cluster-ip-outside-hosts": "Hosts outside Kubernetes use slurmctld by a ClusterIP. They reach it only where the pod"
     " network is routed to them. Acknowledge it where it is; else set `controller.service.type`.",
     "cluster-ip-outside-slurmdbd": "slurmdbd runs outside Kubernetes and sends changes of accounts to slurmctld by a"

@@ -108,6 +108,8 @@ def _targets(field: Schema, *, chosen: bool = False) -> Iterator[tuple[str, bool
         yield from _targets(field["items"], chosen=chosen)
     if isinstance(field.get("additionalProperties"), Mapping):
         yield from _targets(field["additionalProperties"], chosen=True)
+    for inner in field.get("patternProperties", {}).values():
+        yield from _targets(inner, chosen=True)
 
 
 def _section(name: str, paths: list[str], definitions: Schema) -> str:

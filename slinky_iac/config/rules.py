@@ -12,6 +12,7 @@ from ipaddress import ip_address
 from slinky_iac import names
 from slinky_iac.config import (
     rules_autoscale,
+    rules_clients,
     rules_kubernetes,
     rules_munge,
     rules_namespace,
@@ -343,6 +344,7 @@ RULES: tuple[Rule, ...] = (
     *rules_networks.RULES,
     *rules_secrets.RULES,
     *rules_autoscale.RULES,
+    *rules_clients.RULES,
 )
 
 

@@ -34,7 +34,7 @@ def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if refused:
         return  # such a cluster moves to auth/slurm: what its munge clients would need is beside the point
     yield from _key(config, secrets)
-    if config.munge.image is None:
+    if config.munge.image is None and not config.clients:
         yield error("munge.image", "is needed: an image with munged, munge and sh; often the one that the pods run anyway")
     given = {to_camel(name) for name in config.model_fields_set}
     for name in _UNUSED:

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
+from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import FilePath, FindingId, Reason, SlurmUser, Url
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.rest_api import RestApi
@@ -113,6 +114,9 @@ class StackConfig(ClusterConfig):
     """Partitions over several NodeSets, by name."""
     logins: LoginSets = Field(default_factory=dict)
     """Login sets by name."""
+    clients: Clients = Field(default_factory=dict)
+    """Clients of the cluster in pods of your own (Jupyter, CI, portals), by name: each in a namespace that isn't the
+    cluster's."""
     external: External = External()
     """What lives outside Kubernetes."""
     network_policies: NetworkPolicies = NetworkPolicies()

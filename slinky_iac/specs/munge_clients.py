@@ -15,7 +15,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import MUNGE
+from slinky_iac.keys.catalogue import MUNGE, SecretEntry
 from slinky_iac.specs.shared import Spec
 
 SOCKET: Final = "/run/munge/munge.socket.2"
@@ -64,22 +64,27 @@ def client_slurm_conf(config: StackConfig) -> str:
 def client_pod(config: StackConfig) -> Spec:
     """Pieces of a PodSpec: ``initContainers`` (munged, a sidecar), ``volumes``, ``securityContext``; ``volumeMounts`` for
     the container that calls sbatch. Holds names only, no key."""
-    user = config.munge.user
+    conf = names.client_conf(config.cluster.resource_name)
+    return munge_pod(config, config.munge.user, config.munge.image, config.secret_of(MUNGE), conf)
+
+
+def munge_pod(config: StackConfig, user: int, image: str | None, place: SecretEntry, conf: str) -> Spec:
+    """The same of any client: ``user`` is munged's number, ``place`` has munge.key, the ConfigMap ``conf`` slurm.conf."""
     return {
         "securityContext": {"fsGroup": user},
-        "initContainers": [_munged(config, user)],
+        "initContainers": [_munged(config, user, image)],
         "volumes": [
             {
                 "name": "munge-key",
                 "secret": {
-                    "secretName": config.secret_of(MUNGE).name,
+                    "secretName": place.name,
                     "defaultMode": 0o400,
-                    "items": [{"key": config.munge.key_entry, "path": names.MUNGE_KEY_FILE}],
+                    "items": [{"key": place.entry, "path": names.MUNGE_KEY_FILE}],
                 },
             },
             {"name": "munge-own", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
             {"name": "munge-socket", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
-            {"name": "slurm-conf", "configMap": {"name": names.client_conf(config.cluster.resource_name)}},
+            {"name": "slurm-conf", "configMap": {"name": conf}},
         ],
         "volumeMounts": [
             {"name": "munge-socket", "mountPath": "/run/munge"},
@@ -88,10 +93,10 @@ def client_pod(config: StackConfig) -> Spec:
     }
 
 
-def _munged(config: StackConfig, user: int) -> Spec:
+def _munged(config: StackConfig, user: int, image: str | None) -> Spec:
     return {
         "name": "munged",
-        "image": config.munge.image,
+        "image": image,
         "imagePullPolicy": config.cluster.images.pull_policy,
         "restartPolicy": "Always",
         "command": ["/bin/sh", "-euc", SCRIPT],

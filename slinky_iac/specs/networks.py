@@ -92,6 +92,8 @@ def _ingress(config: StackConfig, part: Part) -> Iterator[Spec]:
     for flow in FLOWS:
         if flow.target == part and (peers := _peers(config, flow.source)):
             yield _rule(peers, flow.ports)
+    if config.clients and part in _FOR_CLIENTS:
+        yield _rule(_client_spaces(config), _FOR_CLIENTS[part])
     own: Ports = WEB if part == "slurmrestd" and config.restapi.tls is not None else _OWN[part]
     if part == "slurmrestd" and policies.api_server:
         yield _rule(_given(policies.api_server), own)
@@ -114,6 +116,10 @@ def _egress(config: StackConfig, part: Part) -> Iterator[Spec]:
     for flow in FLOWS:
         if flow.source == part and (peers := _peers(config, flow.target)):
             yield _to(peers, flow.ports)
+    if config.clients and part == "slurmctld":
+        yield _to(
+            _client_spaces(config), ALL_TCP
+        )  # it answers srun and salloc, which listen on a port of the kernel's choice
     database = config.accounting.database
     if part == "slurmdbd" and database is not None:
         known = [_block(network_of(database.host))] if is_address(database.host) else []
@@ -128,6 +134,19 @@ def _all_but(blocked: Iterable[Network], version: int) -> Spec:
     """Every address of one IP version but these."""
     own = [each for each in blocked if ip_network(each).version == version]
     return {"ipBlock": {"cidr": "0.0.0.0/0" if version == 4 else "::/0", **({"except": own} if own else {})}}
+
+
+_FOR_CLIENTS: Final[dict[Part, Ports]] = {
+    "slurmctld": (names.SLURMCTLD_PORT,),
+    "slurmdbd": (names.SLURMDBD_PORT,),
+    "slurmd": (names.SLURMD_PORT,),
+}
+"""What pods of `clients` connect to: sackd, sbatch, sacct, and srun, which starts its steps at slurmd."""
+
+
+def _client_spaces(config: StackConfig) -> list[Spec]:
+    spaces = sorted({client.namespace for client in config.clients.values()})
+    return [{"namespaceSelector": {"matchLabels": {names.LABEL_NAMESPACE: space}}} for space in spaces]
 
 
 _OWN: Final[dict[Part, Ports]] = {

@@ -41,6 +41,7 @@ EXTRA = {
     "slinky_iac/keys/rsa.py": {"cryptography"},
     "slinky_iac/certificates.py": {"cryptography"},
     "slinky_iac/safe_yaml.py": {"yaml"},
+    "slinky_iac/commands/client.py": {"yaml"},
     "slinky_iac/commands/shell_completion.py": {"shtab"},
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/conf_gates.py": {"pulumi"},
@@ -90,6 +91,7 @@ _PARTS = {
     "commands.stack_config": "cluster commands.check config errors keys",
     "commands.diagram": "commands.stack_config config errors hostlist keys names specs text",
     "commands.drain": "cluster commands.drain_watch commands.output commands.watching drain errors",
+    "commands.client": "commands.stack_config config errors specs",
     "commands.handoff": (
         "cluster commands.host_shell commands.output commands.stack_config config errors keys names reach specs"
     ),
@@ -115,8 +117,9 @@ _PARTS = {
         "keys kube names preflight reach slurmrest specs text"
     ),
     "commands.cli": (
-        "commands.check commands.command_page commands.diagram commands.drain commands.drift commands.handoff "
-        "commands.init commands.keys commands.new commands.output commands.plan commands.policies commands.preflight "
+        "commands.check commands.client commands.command_page commands.diagram commands.drain commands.drift "
+        "commands.handoff commands.init commands.keys commands.new commands.output commands.plan commands.policies "
+        "commands.preflight "
         "commands.rights commands.shell_completion commands.status commands.verify_state config errors text"
     ),
 }

@@ -20,6 +20,7 @@ from tests.stacks import networks
 TOKENS = {
     "Accounting": "slinky:slurm:Accounting",
     "AuthKeys": "slinky:slurm:AuthKeys",
+    "Client": "slinky:slurm:Client",
     "Controller": "slinky:slurm:Controller",
     "ExternalEndpoints": "slinky:slurm:ExternalEndpoints",
     "Fence": "slinky:slurm:Fence",
@@ -32,14 +33,19 @@ TOKENS = {
     "RestApi": "slinky:slurm:RestApi",
 }
 """Part of every URN in users' state files: a change needs an alias."""
+PEOPLE = {"people": {"alice": {"uid": 2001, "gid": 2001}}, "deployment": {"person": "alice"}}
 LOGINS = {"main": {"sssdConfSecret": "sssd"}}
 STACKS = (*WITH_SLINKY, MUNGE)
 every_stack = pytest.mark.parametrize("stack", STACKS)
 every_component = pytest.mark.parametrize("name", TOKENS)
 
 
+CLIENTS = {"jupyter": {"namespace": "notebooks", "image": "client:1"} | PEOPLE}
+
+
 def whole(stack: str) -> Recording:
-    return recorded(stack) if stack == MUNGE else recorded(stack, logins=LOGINS, cluster={"fence": True}, **networks(stack))
+    over: dict[str, Any] = {} if stack == MUNGE else {"logins": LOGINS, "cluster": {"fence": True}, **networks(stack)}
+    return recorded(stack, clients=CLIENTS, **over)
 
 
 def exported() -> dict[str, type]:

@@ -92,6 +92,7 @@ OUTPUTS = [
     "findings",
     "mungeKeyFingerprint",
     "mungeClientPod",
+    "clientPods",
     "tokenKeySet",
     "keysSince",
 ]

@@ -166,6 +166,7 @@ def made_namespaces(config: StackConfig) -> tuple[str, ...]:
     found = [config.cluster.namespace] if config.cluster.create_namespace else []
     if config.operator.install and config.operator.create_namespace and config.keys.auth != "auth/munge":
         found.append(config.operator.namespace)
+    found += [client.namespace for client in config.clients.values() if client.create_namespace]
     return tuple(dict.fromkeys(found))
 
 

@@ -9,6 +9,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, TOKENS
+from slinky_iac.specs.clients import client_files, client_secret
 from slinky_iac.specs.daemons import database_secret, script_maps
 from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
 from slinky_iac.specs.fence import fence
@@ -34,7 +35,8 @@ def made(config: StackConfig) -> tuple[Made, ...]:
     namespace = config.cluster.namespace
     found = [Made(group, resource, name, namespace) for group, resource, name in _in_namespace(config)]
     found += [Made("networking.k8s.io", "networkpolicies", each.name, each.namespace) for each in network_policies(config)]
-    if config.cluster.create_namespace:
+    found += _of_clients(config)
+    if _has_namespace(config):
         found.append(Made(CORE, "namespaces", namespace, None))
     if config.cluster.fence and config.keys.auth == "auth/slurm":
         kinds = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
@@ -42,9 +44,29 @@ def made(config: StackConfig) -> tuple[Made, ...]:
     return tuple(found)
 
 
+def _has_namespace(config: StackConfig) -> bool:
+    """A munge cluster whose clients have namespaces of their own has none of its own."""
+    return config.cluster.create_namespace and (config.keys.auth == "auth/slurm" or config.munge.image is not None)
+
+
+def _of_clients(config: StackConfig) -> Iterator[Made]:
+    for name, client in config.clients.items():
+        own = names.client(config.cluster.resource_name, name)
+        if client.create_namespace:
+            yield Made(CORE, "namespaces", client.namespace, None)
+        if not config.keys.of_others:
+            yield Made(CORE, "secrets", client_secret(config, name, client).name, client.namespace)
+        if client_files(config, client):
+            yield Made(CORE, "configmaps", own, client.namespace)
+        if client.deployment is not None:
+            yield Made("apps", "deployments", own, client.namespace)
+
+
 def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     base = config.cluster.resource_name
     if config.keys.auth == "auth/munge":
+        if config.munge.image is None:
+            return
         yield CORE, "configmaps", names.client_conf(base)
         if config.keys.source == "imported":
             yield CORE, "secrets", config.secret_of(MUNGE).name

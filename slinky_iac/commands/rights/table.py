@@ -84,7 +84,7 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
                 why = "keys: whether its pods have the slurm.jwks that they should"
                 found.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
                 found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), config.cluster.namespace, seldom=True))
-        found += [*_making(config), *_fence(config), *_draining(config), *_operator(config)]
+        found += [*_making(config), *_clients(config), *_fence(config), *_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
         found.append(
             Right(
@@ -165,6 +165,9 @@ def _first_look(config: StackConfig) -> Iterator[Right]:
         yield Right(names.GROUP, "accountings", ("get",), why, (base,), namespace, seldom=True)
     if config.operator.install and config.operator.create_namespace:
         yield Right(CORE, "namespaces", ("get",), why, (config.operator.namespace,), seldom=True)
+    for client in config.clients.values():
+        if client.create_namespace:
+            yield Right(CORE, "namespaces", ("get",), why, (client.namespace,), seldom=True)
     if config.operator.install and _needs_stub(config):
         yield Right(*_CRDS, ("get",), why, (_stub(),), seldom=True)
 
@@ -189,6 +192,16 @@ def _making(config: StackConfig) -> Iterator[Right]:
         yield Right(group, resource, verbs, "made, changed and removed by the engine", own, namespace)
         gone = resource == "nodesets"  # its gate has deleted it and waited, so the engine finds none
         yield Right(group, resource, ("list", "watch"), "the engine waits until one is gone", (), namespace, seldom=gone)
+
+
+def _clients(config: StackConfig) -> Iterator[Right]:
+    """What the engine watches until a client's Deployment is available."""
+    spaces = {client.namespace for client in config.clients.values() if client.deployment is not None}
+    for space in sorted(spaces):
+        why = "the engine waits until a client's pod is ready"
+        yield Right("apps", "replicasets", ("list", "watch"), why, (), space)
+        for kind in ("pods", "events", "persistentvolumeclaims"):
+            yield Right(CORE, kind, ("list", "watch"), why, (), space)
 
 
 def _fence(config: StackConfig) -> Iterator[Right]:

@@ -26,6 +26,7 @@ PLURALS = {
     "NodeSet": "nodesets", "LoginSet": "loginsets", "ValidatingAdmissionPolicy": "validatingadmissionpolicies",
     "NetworkPolicy": "networkpolicies", "ResourceQuota": "resourcequotas",
     "ValidatingAdmissionPolicyBinding": "validatingadmissionpolicybindings", "Certificate": "certificates",
+    "Deployment": "deployments",
 }  # fmt: skip
 every_example = pytest.mark.parametrize("example", EXAMPLES, ids=lambda path: path.stem)
 every_use = pytest.mark.parametrize("use", Use)
@@ -52,7 +53,9 @@ def config_of(example: Any, over: dict[str, Any] | None = None) -> StackConfig:
 
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_object_that_a_stack_makes_is_named_in_the_rights_of_apply(stack: str) -> None:
-    more = {"cluster": {"quota": {"pods": 99}}, "logins": FULL["logins"], **networks(stack)}
+    people = {"people": {"alice": {"uid": 2001, "gid": 2001}}, "deployment": {"person": "alice"}}
+    own = {"clients": {"ci": {"namespace": "ci", **people}}}
+    more = {"cluster": {"quota": {"pods": 99}}, "logins": FULL["logins"], **networks(stack), **own}
     recording = recorded(stack, **more)
     (example,) = [path for path in EXAMPLES if path.stem == f"Pulumi.{stack}"]
     config = config_of(example, more)

@@ -1,0 +1,76 @@
+"""Clients of the cluster in a namespace of their own: the key as a Secret, people as a ConfigMap, the pieces of a pod that
+uses both, and a pod where one is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import pulumi
+from pulumi_kubernetes.apps.v1 import Deployment
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Secret
+
+from slinky_iac import names, taken
+from slinky_iac.config import clients
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.specs.clients import client_files, client_pod, client_secret, deployment_spec
+from slinky_iac.specs.shared import labels
+
+from .first_look import first_look
+from .resources import child, token
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClientArgs:
+    """``key``: base64 of the file that the pods get, as a secret output; None where others make the Secret."""
+
+    cluster: StackConfig
+    name: str
+    settings: clients.Client
+    key: pulumi.Output[str] | None = None
+
+
+class Client(pulumi.ComponentResource):
+    """What pods of your own need. No resource of the cluster depends on it."""
+
+    pod: pulumi.Output[dict[str, Any]]
+
+    def __init__(self, name: str, args: ClientArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("Client"), name, None, opts)
+        config, settings = args.cluster, args.settings
+        space = self._namespace(name, args)
+        meta = {
+            "name": names.client(config.cluster.resource_name, args.name),
+            "namespace": settings.namespace,
+            "labels": labels(config),
+        }
+        if args.key is not None:
+            # Not immutable: the sidecar follows a new key, and kubelet brings no change of an immutable Secret into a pod.
+            # Not protected: it is a copy.
+            place = client_secret(config, args.name, settings)
+            Secret(
+                f"{name}-key",
+                metadata=meta | {"name": place.name},
+                data={place.entry: args.key},
+                opts=child(self, space, additional_secret_outputs=["data", "stringData"]),
+            )
+        if files := client_files(config, settings):
+            ConfigMap(f"{name}-files", metadata=meta, data=files, opts=child(self, space))
+        if spec := deployment_spec(config, args.name, settings):
+            # After no Secret: a planned stop removes the Secret with all that depends on it, and pods wait for it anyway.
+            Deployment(f"{name}-deployment", metadata=meta, spec=spec, opts=child(self, space))
+        self.pod = pulumi.Output.from_input(client_pod(config, args.name, settings))
+        self.register_outputs({"pod": self.pod})
+
+    def _namespace(self, name: str, args: ClientArgs) -> Namespace | None:
+        if not args.settings.create_namespace:
+            return None
+        space, stack = args.settings.namespace, pulumi.get_stack()
+        meta = {
+            "name": space,
+            "labels": labels(args.cluster) | {"pod-security.kubernetes.io/warn": "restricted"},
+            "annotations": {names.ANNOTATION_STACK: stack},
+        }
+        setting = f"clients.{args.name}.createNamespace"
+        hooks = first_look(f"client-{args.name}", args.cluster, taken.namespace(space, stack, setting))
+        return Namespace(f"{name}-namespace", metadata=meta, opts=child(self, hooks=hooks))

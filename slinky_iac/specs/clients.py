@@ -1,0 +1,241 @@
+"""What a pod needs to be a client of the cluster: a sidecar with the key, its volumes, and mounts for the user's container.
+
+auth/slurm: sackd runs beside the user's container, as SlurmUser. Only sackd's container sees slurm.key: whoever can read it
+can be any user of the cluster, root too. The user's container sees sackd's folder read-only: the socket, and slurm.conf,
+which sackd fetches from slurmctld. sackd knows its callers by uid (SO_PEERCRED) and writes name and groups into the
+credential, so it must know the person: slurmctld holds jobs of a uid without a name.
+
+The sidecar follows its Secret: at a change it copies the key and sends SIGHUP, at which sackd starts again in its own
+process and keeps its socket; for that it is started by its absolute path. So a rotation needs no restart of a pod.
+
+Sources: sackd(8); watched with Slurm 26.05 (tests/e2e/test_clients.py). auth/munge: :mod:`.munge_clients`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from slinky_iac import names
+from slinky_iac.config.clients import Client
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.catalogue import MUNGE, SLURM, SecretEntry
+from slinky_iac.specs.endpoints import Target
+from slinky_iac.specs.munge_clients import client_slurm_conf, munge_pod
+from slinky_iac.specs.shared import Spec, slinky_image
+
+SIDECAR: Final = "sackd"
+RUN_FOLDER: Final = "/run/slurm"
+"""Where Slurm's commands look for sackd's socket, and for a configuration that it has fetched."""
+KEY_FOLDER: Final = "/slurm-key"
+OWN_FOLDER: Final = "/sackd-own"
+ENVIRONMENT: Final = {"SBATCH_EXPORT": "SRUN_EXPORT_ENV", "SRUN_EXPORT_ENV": "ALL"}
+"""Jobs get their owner's login environment, neither HOME nor tokens of the pod; a job's steps get the job's."""
+_SCRIPT: Final = """\
+umask 022
+seen() { sha256sum < @FROM@; }
+take() {
+  ( umask 077
+    cp -f @FROM@ @OWN@.new
+    chmod 0400 @OWN@.new
+    mv -f @OWN@.new @OWN@ )
+}
+has=$(seen)
+take
+rm -f @RUN@/sack.socket
+sackd=$(command -v sackd || echo /usr/sbin/sackd)
+"$sackd" -D --conf-server @SERVER@ @OPTION@ @OWN@ &
+child=$!
+trap 'kill -TERM "$child"; wait "$child"; exit 0' TERM INT
+while kill -0 "$child" 2>/dev/null; do
+  sleep 2 &
+  wait "$!"
+  now=$(seen) || continue
+  [ "$now" = "$has" ] || { take; has=$now; kill -HUP "$child"; }
+done
+wait "$child"
+"""
+_READY: Final = f"""\
+[ -S {RUN_FOLDER}/sack.socket ] || {{
+  echo 'sackd has no configuration from slurmctld. See its log: "Protocol authentication error" means that its slurm.key' \\
+    "isn't the cluster's, anything else that slurmctld can't be reached from this pod"
+  exit 1
+}}
+"""
+
+
+def client_secret(config: StackConfig, name: str, client: Client) -> SecretEntry:
+    """Where a client's pods have the key: a Secret of their own namespace."""
+    file = _file(config)
+    if config.keys.of_others and client.key_secret is not None:
+        return SecretEntry(client.key_secret, client.key_entry or (MUNGE if _munge(config) else SLURM).file)
+    return SecretEntry(names.client(config.cluster.resource_name, name), file)
+
+
+def own_copy(config: StackConfig) -> str:
+    """The file in the sidecar that sackd reads: by its hash a rotation knows that the new key is there."""
+    return f"{OWN_FOLDER}/{_file(config)}"
+
+
+def conf_server(config: StackConfig) -> Target:
+    """Where sackd in a pod of another namespace fetches its configuration."""
+    outside = config.controller.external
+    if outside is not None:
+        return Target(outside.host, outside.port)
+    host = names.controller_fqdn(config.cluster.resource_name, config.cluster.namespace)
+    return Target(host, names.SLURMCTLD_PORT)
+
+
+def client_files(config: StackConfig, client: Client) -> dict[str, str]:
+    """Entries of a client's ConfigMap: whom its pods know, and with munge slurm.conf. No secrets."""
+    files = {"slurm.conf": client_slurm_conf(config)} if _munge(config) else {}
+    if not client.people:
+        return files
+    number = client.slurm_uid
+    passwd = ["root:x:0:0:root:/root:/bin/sh", f"{client.slurm_user}:x:{number}:{number}:SlurmUser:/:/usr/sbin/nologin"]
+    passwd += [f"{name}:x:{each.uid}:{each.gid}::{each.home}:/bin/sh" for name, each in sorted(client.people.items())]
+    groups = {0: "root", number: client.slurm_user}
+    for name, each in sorted(client.people.items()):
+        groups.setdefault(each.gid, name if each.gid == each.uid else f"gid-{each.gid}")
+    group = [f"{name}:x:{gid}:" for gid, name in groups.items()]
+    return files | {"passwd": "\n".join((*passwd, "")), "group": "\n".join((*group, ""))}
+
+
+def client_pod(config: StackConfig, name: str, client: Client) -> Spec:
+    """Pieces of a PodSpec: ``initContainers`` (the sidecar), ``volumes``, ``securityContext``; ``volumeMounts`` and ``env``
+    for the container that calls sbatch. Holds names only, no key."""
+    place, files = client_secret(config, name, client), names.client(config.cluster.resource_name, name)
+    if _munge(config):
+        pod = munge_pod(config, client.group, client.image, place, files)
+        (conf,) = [volume for volume in pod["volumes"] if volume["name"] == "slurm-conf"]
+        conf["configMap"]["items"] = [{"key": "slurm.conf", "path": "slurm.conf"}]
+    else:
+        pod = _slurm_pod(config, client, place)
+    if client.people:
+        pod["volumes"].append({"name": "slurm-people", "configMap": {"name": files}})
+        pod["volumeMounts"] += _people()
+    return pod | {"env": [{"name": each, "value": value} for each, value in ENVIRONMENT.items()]}
+
+
+def person_pod(
+    config: StackConfig, name: str, client: Client, person: str, *, image: str | None, command: tuple[str, ...]
+) -> Spec:
+    """A whole PodSpec of one person, with the sidecar."""
+    pod = client_pod(config, name, client)
+    own = client.people[person]
+    container: Spec = {
+        "name": "client",
+        "image": image or client.image or _login_image(config),
+        "imagePullPolicy": config.cluster.images.pull_policy,
+        "command": list(command),
+        "env": pod.pop("env"),
+        "securityContext": _locked(own.uid, own.gid),
+        "volumeMounts": pod.pop("volumeMounts"),
+    }
+    return pod | {
+        "automountServiceAccountToken": False,
+        "enableServiceLinks": False,
+        "containers": [container],
+        "terminationGracePeriodSeconds": 5,
+    }
+
+
+def deployment_spec(config: StackConfig, name: str, client: Client) -> Spec | None:
+    """Spec of a client's Deployment; None where none is asked for."""
+    made = client.deployment
+    if made is None:
+        return None
+    labels = client_labels(config, name)
+    spec = person_pod(config, name, client, made.person, image=made.image, command=made.command)
+    return {
+        "replicas": 1,
+        "selector": {"matchLabels": labels},
+        "template": {"metadata": {"labels": labels}, "spec": spec},
+    }
+
+
+def client_labels(config: StackConfig, name: str) -> dict[str, str]:
+    """Labels of the pods of a client's Deployment."""
+    return {names.LABEL_NAME: "slurm-client", names.LABEL_INSTANCE: names.client(config.cluster.resource_name, name)}
+
+
+def _munge(config: StackConfig) -> bool:
+    return config.keys.auth == "auth/munge"
+
+
+def _file(config: StackConfig) -> str:
+    if _munge(config):
+        return MUNGE.file
+    return names.SLURM_JWKS_FILE if config.keys.jwks else SLURM.file
+
+
+def _login_image(config: StackConfig) -> str:
+    return config.cluster.images.login or slinky_image(config, "login")
+
+
+def _people() -> list[Spec]:
+    mounted = (("passwd", "/etc/passwd"), ("group", "/etc/group"))
+    return [{"name": "slurm-people", "mountPath": path, "subPath": entry, "readOnly": True} for entry, path in mounted]
+
+
+def _locked(user: int, group: int, *, read_only: bool = False) -> dict[str, Any]:
+    """What the Pod Security Standard "restricted" asks of a container."""
+    return {
+        "runAsUser": user,
+        "runAsGroup": group,
+        "runAsNonRoot": True,
+        "allowPrivilegeEscalation": False,
+        **({"readOnlyRootFilesystem": True} if read_only else {}),
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def _slurm_pod(config: StackConfig, client: Client, place: SecretEntry) -> Spec:
+    file = _file(config)
+    return {
+        "securityContext": {"fsGroup": client.group},
+        "initContainers": [_sackd(config, client)],
+        "volumes": [
+            {
+                "name": "slurm-key",
+                "secret": {
+                    "secretName": place.name,
+                    "defaultMode": 0o400,
+                    "items": [{"key": place.entry, "path": file}],
+                },
+            },
+            {"name": "sackd-own", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            {"name": "slurm-run", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+        ],
+        "volumeMounts": [{"name": "slurm-run", "mountPath": RUN_FOLDER, "readOnly": True}],
+    }
+
+
+def _sackd(config: StackConfig, client: Client) -> Spec:
+    option = "--jwks-file" if config.keys.jwks else "--key-file"
+    given = {
+        "@FROM@": f"{KEY_FOLDER}/{_file(config)}",
+        "@OWN@": own_copy(config),
+        "@RUN@": RUN_FOLDER,
+        "@SERVER@": str(conf_server(config)),
+        "@OPTION@": option,
+    }
+    script = _SCRIPT
+    for mark, text in given.items():
+        script = script.replace(mark, text)
+    return {
+        "name": SIDECAR,
+        "image": client.image or _login_image(config),
+        "imagePullPolicy": config.cluster.images.pull_policy,
+        "restartPolicy": "Always",
+        "command": ["/bin/sh", "-euc", script],
+        "startupProbe": {"exec": {"command": ["/bin/sh", "-c", _READY]}, "periodSeconds": 1, "failureThreshold": 120},
+        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}},
+        "securityContext": _locked(client.slurm_uid, client.slurm_uid, read_only=True),
+        "volumeMounts": [
+            {"name": "slurm-key", "mountPath": KEY_FOLDER, "readOnly": True},
+            {"name": "sackd-own", "mountPath": OWN_FOLDER},
+            {"name": "slurm-run", "mountPath": RUN_FOLDER},
+            *(_people() if client.people else []),
+        ],
+    }
