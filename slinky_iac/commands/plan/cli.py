@@ -15,7 +15,6 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from slinky_iac.commands.output import WIDEST, seen_width, wants_colour
 from slinky_iac.commands.plan.build import change_order, read_removals
 from slinky_iac.commands.plan.limits import Exit, Limits, judge
-from slinky_iac.commands.plan.render_html import page
 from slinky_iac.commands.plan.render_json import as_json
 from slinky_iac.commands.plan.render_markdown import markdown
 from slinky_iac.commands.plan.render_table import table
@@ -79,6 +78,8 @@ def _render(form: str, order: ChangeOrder, verdict: Verdict, *, zone: tzinfo | N
         case "markdown":
             return markdown(order, verdict)
         case "html":
+            from slinky_iac.commands.plan.render_html import page  # noqa: PLC0415 - the template engine, for this form alone
+
             return page(order, verdict, zone=zone)
         case "json":
             return as_json(order, verdict)
