@@ -9,7 +9,7 @@ import pulumi
 from pulumi_kubernetes.core.v1 import Secret
 
 from slinky_iac import names, taken
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
 
 from .first_look import first_look
@@ -21,7 +21,7 @@ class AccountingArgs:
     """``database_password``: the secret of an in-cluster slurmdbd's database. ``token_set``: jwks.json, whose hash is noted
     on the Accounting, so that slurmdbd's pod begins anew with another (names.ANNOTATION_TOKEN_KEYS)."""
 
-    config: StackConfig
+    config: ClusterConfig
     database_password: pulumi.Output[str] | None = None
     token_set: str | None = None
 

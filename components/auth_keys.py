@@ -14,7 +14,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
 from slinky_iac import names, taken
 from slinky_iac.config.reader import KeyOutputs
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, NEXT_SUFFIX, SLURM, TOKENS, Key
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint, to_secret_data
 
@@ -28,7 +28,7 @@ from .resources import child, metadata, token
 class AuthKeysArgs:
     """``keys``: those that are imported, and the token key; none for generated ones and those of others."""
 
-    config: StackConfig
+    config: ClusterConfig
     keys: KeyOutputs = field(default_factory=KeyOutputs)
 
 
@@ -104,7 +104,7 @@ class AuthKeys(pulumi.ComponentResource):
         self.since[key.config] = made.metadata.apply(_made_at)
         return key_fingerprint(value)
 
-    def _generated(self, name: str, key: Key, config: StackConfig) -> pulumi.Output[str]:
+    def _generated(self, name: str, key: Key, config: ClusterConfig) -> pulumi.Output[str]:
         random = pulumi_random.RandomPassword(
             f"{name}-{key.logical}",
             length=GENERATED_LENGTH,
@@ -113,7 +113,7 @@ class AuthKeys(pulumi.ComponentResource):
         )
         return random.result.apply(lambda text: to_secret_data(text.encode()))
 
-    def _jwks(self, name: str, config: StackConfig, document: pulumi.Output[str]) -> Secret:
+    def _jwks(self, name: str, config: ClusterConfig, document: pulumi.Output[str]) -> Secret:
         # Neither immutable nor protected: pods follow its changes while they run, and it can be made again from the keys.
         return Secret(
             f"{name}-slurm-jwks-secret",
@@ -122,7 +122,7 @@ class AuthKeys(pulumi.ComponentResource):
             opts=child(self, additional_secret_outputs=["data", "stringData"]),
         )
 
-    def _tokens(self, name: str, config: StackConfig, key: pulumi.Output[str], public: str) -> None:
+    def _tokens(self, name: str, config: ClusterConfig, key: pulumi.Output[str], public: str) -> None:
         place = config.secret_of(TOKENS)
         # Not immutable, unlike the daemons' keys: nothing begins with it and keeps it. Replaced it would be gone for a
         # moment, in which a gate that starts could sign nothing.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pulumi
 from pulumi.dynamic import Resource
 
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.identity import KUBERNETES, PINNED, STACK, IdentityProvider
 from slinky_iac.keys.catalogue import JWT, SLURM
 
@@ -13,7 +13,7 @@ from slinky_iac.keys.catalogue import JWT, SLURM
 class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
     """Made first: every other resource of the cluster comes after its check."""
 
-    def __init__(self, name: str, config: StackConfig, opts: pulumi.ResourceOptions | None = None) -> None:
+    def __init__(self, name: str, config: ClusterConfig, opts: pulumi.ResourceOptions | None = None) -> None:
         controller = config.controller
         inside = controller.external is None
         props = {
@@ -38,20 +38,20 @@ class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
         super().__init__(IdentityProvider(), name, props, opts)
 
 
-def _persistence(config: StackConfig) -> str:
+def _persistence(config: ClusterConfig) -> str:
     settings = config.controller.persistence
     if not settings.enabled:
         return "off"
     return f"claim {settings.existing_claim}" if settings.existing_claim else "own claim"
 
 
-def _operator_namespace(config: StackConfig) -> str:
+def _operator_namespace(config: ClusterConfig) -> str:
     if not config.operator.install:
         return "no operator"
     return "made" if config.operator.create_namespace else "not made"
 
 
-def _operator_crds(config: StackConfig) -> str:
+def _operator_crds(config: ClusterConfig) -> str:
     if not config.operator.install or not config.operator.install_crds:
         return "none"
     return "protected" if config.operator.protect_crds else "not protected"

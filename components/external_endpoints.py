@@ -8,7 +8,7 @@ import pulumi
 from pulumi_kubernetes.core.v1 import Service
 from pulumi_kubernetes.discovery.v1 import EndpointSlice
 
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
 
 from .resources import child, metadata, token
@@ -18,7 +18,7 @@ from .resources import child, metadata, token
 class ExternalEndpointsArgs:
     """The configuration says which daemons are outside."""
 
-    config: StackConfig
+    config: ClusterConfig
 
 
 class ExternalEndpoints(pulumi.ComponentResource):
@@ -34,7 +34,7 @@ class ExternalEndpoints(pulumi.ComponentResource):
         self.service_names = pulumi.Output.from_input([endpoint.name for endpoint in found])
         self.register_outputs({"service_names": self.service_names})
 
-    def _serve(self, name: str, config: StackConfig, endpoint: Endpoint) -> None:
+    def _serve(self, name: str, config: ClusterConfig, endpoint: Endpoint) -> None:
         # Without endpoints of its own at first, an awaited Service would never become ready.
         unawaited = {"pulumi.com/skipAwait": "true"}
         service = Service(

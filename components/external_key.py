@@ -5,7 +5,7 @@ from __future__ import annotations
 import pulumi
 from pulumi.dynamic import Resource
 
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
 from slinky_iac.keys.catalogue import JWT, SLURM, Key
 
@@ -18,7 +18,7 @@ class ExternalKey(Resource, module="slurm", name="ExternalKey"):
     def __init__(
         self,
         name: str,
-        config: StackConfig,
+        config: ClusterConfig,
         key: Key,
         urn: pulumi.Input[str],
         opts: pulumi.ResourceOptions | None = None,

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pulumi
 
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.taken import Question, refusal
 
 Lost = Callable[[str], str | None]
 """What to say where a resource of the state (its kind in the plural, as in the API's paths) isn't in Kubernetes."""
 
 
-def first_look(which: str, config: StackConfig, question: Question) -> pulumi.ResourceHookBinding:
+def first_look(which: str, config: ClusterConfig, question: Question) -> pulumi.ResourceHookBinding:
     """The hook for one resource; ``which`` tells the hooks of a program apart."""
 
     async def before_create(_args: pulumi.ResourceHookArgs) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import pulumi
 
 from slinky_iac import names, taken
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.daemons import restapi_spec
 
 from .first_look import Lost, first_look, none_lost, require_there
@@ -19,7 +19,7 @@ from .restapi_tls import RestApiTls, RestApiTlsArgs
 class RestApiArgs:
     """All that a RestApi is made of is in the configuration."""
 
-    config: StackConfig
+    config: ClusterConfig
     lost: Lost = none_lost
 
 

@@ -12,7 +12,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Secret, Service
 
 from slinky_iac import names
 from slinky_iac.config.rest_api import RestApiTls as Settings
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_secret, tls_service
 
 from .resources import child, metadata, token
@@ -25,7 +25,7 @@ SEED_LENGTH = 64
 class RestApiTlsArgs:
     """``tls``: the section, which is there."""
 
-    config: StackConfig
+    config: ClusterConfig
     tls: Settings
 
 
@@ -67,7 +67,7 @@ class RestApiTls(pulumi.ComponentResource):
         self.url = pulumi.Output.from_input(f"https://{service}.{config.cluster.namespace}:{names.SLURMRESTD_TLS_PORT}")
         self.register_outputs({"ca": self.ca, "url": self.url})
 
-    def _generate(self, name: str, config: StackConfig, tls: Settings) -> pulumi.Output[str]:
+    def _generate(self, name: str, config: ClusterConfig, tls: Settings) -> pulumi.Output[str]:
         since = tls.since
         if since is None:
             raise ValueError("a generated certificate needs since; rules_tls says so before this is called")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import JWT, TOKENS
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ def reach(config: ClusterConfig) -> Reach:
     )
 
 
-def kube_connection(config: StackConfig, env: Mapping[str, str], home: Path) -> KubeConnection:
+def kube_connection(config: ClusterConfig, env: Mapping[str, str], home: Path) -> KubeConnection:
     """The way to the Kubernetes cluster that a configuration means: the same that the resources go to."""
     # Few programs ask anything, and the clients cost each a tenth of a second to import.
     from slinky_iac.cluster.connection import KubeConnection, kube_source  # noqa: PLC0415

@@ -15,7 +15,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Final
 
 from slinky_iac import names
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.errors import KubeNotFound, SlinkyError
 from slinky_iac.reach import kube_connection
 
@@ -39,7 +39,7 @@ def _marks() -> ModuleType:
 
 
 @contextmanager
-def _client(config: StackConfig, env: Mapping[str, str], home: Path, *, preview: bool = False) -> Iterator[KubeClient]:
+def _client(config: ClusterConfig, env: Mapping[str, str], home: Path, *, preview: bool = False) -> Iterator[KubeClient]:
     """A preview asks once: the engine asks for one resource after the other, and pauses would add up to a minute."""
     with kube_connection(config, env, home) as way:
         from slinky_iac.kube.wire import Retry  # noqa: PLC0415 - as in kube_connection
@@ -47,7 +47,7 @@ def _client(config: StackConfig, env: Mapping[str, str], home: Path, *, preview:
         yield way.kube(BUDGET_S, Retry(tries=1) if preview else None)
 
 
-def refusal(config: StackConfig, question: Question, env: Mapping[str, str], home: Path, *, preview: bool) -> str | None:
+def refusal(config: ClusterConfig, question: Question, env: Mapping[str, str], home: Path, *, preview: bool) -> str | None:
     """What stops the update, or None. A preview may be made where nothing answers; an update that can't ask stops."""
     try:
         with _client(config, env, home, preview=preview) as kube:
@@ -94,18 +94,18 @@ def monitor_stub(name: str) -> Question:
     return ask
 
 
-def custom(config: StackConfig, plural: str) -> Question:
+def custom(config: ClusterConfig, plural: str) -> Question:
     """The cluster's own Controller, Accounting or RestApi (``plural`` as in the API's paths)."""
     space, name = config.cluster.namespace, config.cluster.resource_name
     return lambda kube: object_taken(_marks().custom(kube, space, plural, name), f"{plural}.{names.GROUP}", config)
 
 
-def secret(config: StackConfig, name: str) -> Question:
+def secret(config: ClusterConfig, name: str) -> Question:
     """A Secret with a key that this stack is about to make."""
     return lambda kube: object_taken(_marks().secret(kube, config.cluster.namespace, name), "Secret", config)
 
 
-def object_taken(found: ObjectMeta, kind: str, config: StackConfig) -> str | None:
+def object_taken(found: ObjectMeta, kind: str, config: ClusterConfig) -> str | None:
     """The refusal of an object in the cluster's namespace that this program did not make for this cluster."""
     cluster = config.cluster
     if (found.labels.get(MANAGED_BY), found.labels.get(names.LABEL_CLUSTER)) == (US, cluster.resource_name):
@@ -138,7 +138,7 @@ def release_taken(records: Sequence[ObjectMeta], space: str, name: str) -> str |
     )
 
 
-def lost(config: StackConfig, env: Mapping[str, str], home: Path, plural: str) -> str | None:
+def lost(config: ClusterConfig, env: Mapping[str, str], home: Path, plural: str) -> str | None:
     """What to say where a resource of this stack's state isn't in Kubernetes; None where it is, or nobody answers."""
     space, name = config.cluster.namespace, config.cluster.resource_name
     try:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.database_tls import database_tls_parameters, database_tls_volumes
 from slinky_iac.specs.endpoints import slurmctld_target
@@ -73,11 +73,11 @@ def restarts_slurmctld(old: Mapping[str, Any], new: Mapping[str, Any], version: 
     return any(before.get(field) != after.get(field) for field in (before.keys() | after.keys()) - apart)
 
 
-def _namespace(config: StackConfig) -> Spec:
+def _namespace(config: ClusterConfig) -> Spec:
     return {"namespace": config.cluster.namespace} if config.operator_version.refs_have_namespace else {}
 
 
-def script_maps(config: StackConfig) -> tuple[tuple[str, str, dict[str, str]], ...]:
+def script_maps(config: ClusterConfig) -> tuple[tuple[str, str, dict[str, str]], ...]:
     """Field of the Controller, name of the ConfigMap and its files: configuration files, prolog, epilog scripts."""
     controller, base = config.controller, config.cluster.resource_name
     return (
@@ -87,7 +87,7 @@ def script_maps(config: StackConfig) -> tuple[tuple[str, str, dict[str, str]], .
     )
 
 
-def _persistence(config: StackConfig) -> Spec:
+def _persistence(config: ClusterConfig) -> Spec:
     settings = config.controller.persistence
     spec: Spec = {"enabled": settings.enabled}
     if not settings.enabled:
@@ -100,7 +100,7 @@ def _persistence(config: StackConfig) -> Spec:
     return spec
 
 
-def accounting_spec(config: StackConfig) -> Spec:
+def accounting_spec(config: ClusterConfig) -> Spec:
     """Spec of the Accounting. For an outside slurmdbd the operator reads none of it: the Service does the work."""
     accounting = config.accounting
     if accounting.external is not None:
@@ -135,7 +135,7 @@ def accounting_spec(config: StackConfig) -> Spec:
     return spec
 
 
-def database_secret(config: StackConfig) -> str:
+def database_secret(config: ClusterConfig) -> str:
     """Name of the Secret with the database password."""
     return names.shorten(f"{config.cluster.resource_name}-database")
 
@@ -145,7 +145,7 @@ ONE_HEAP: Final = {"name": "MALLOC_ARENA_MAX", "value": "1"}
 each job record, once for each of up to 8 heaps a core (run; docs/evidence/performance.md)."""
 
 
-def restapi_spec(config: StackConfig) -> Spec:
+def restapi_spec(config: ClusterConfig) -> Spec:
     """Spec of the RestApi. One stands beside every Controller, an outside one too: the operator asks it before it
     deletes a pod, and with no answer to ask for it deletes busy pods (IsNodeDrained, fail-open)."""
     image = config.cluster.images.slurmrestd or slinky_image(config, "slurmrestd")

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from ipaddress import ip_address
 
 from slinky_iac import names
-from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import Spec
 
 
@@ -66,7 +66,7 @@ def _port(name: str, port: int, target: int | None = None) -> Spec:
     return {"name": name, "port": port, "targetPort": target or port, "protocol": "TCP"}
 
 
-def slurmdbd_endpoint(config: StackConfig) -> Endpoint | None:
+def slurmdbd_endpoint(config: ClusterConfig) -> Endpoint | None:
     """The Service under the name that the operator writes for slurmdbd, where slurmdbd is outside."""
     outside = config.accounting.external if config.accounting.enabled else None
     if outside is None:
@@ -95,7 +95,7 @@ def slurmctld_target(config: ClusterConfig) -> Target | None:
     return Target(outside.host, outside.port)
 
 
-def join_target(config: StackConfig) -> Target:
+def join_target(config: ClusterConfig) -> Target:
     """Where outside slurmd and sackd hosts fetch their configuration: ``--conf-server host:port``."""
     outside = config.controller.external
     if outside is not None:

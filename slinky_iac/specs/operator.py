@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from pathlib import PurePosixPath
 from typing import Any
 
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import SLINKY_REGISTRY, Spec
 
 CHARTS = f"oci://{SLINKY_REGISTRY}/charts"
 
 
-def chart(config: StackConfig, name: str) -> tuple[str, str | None]:
+def chart(config: ClusterConfig, name: str) -> tuple[str, str | None]:
     """Reference and version of a chart: ``slurm-operator`` or ``slurm-operator-crds``. A local folder has no version."""
     source = config.operator.chart
     if source.path is not None:
@@ -20,7 +20,7 @@ def chart(config: StackConfig, name: str) -> tuple[str, str | None]:
     return f"{source.oci or CHARTS}/{name}", config.operator.version
 
 
-def operator_values(config: StackConfig) -> Spec:
+def operator_values(config: ClusterConfig) -> Spec:
     """Helm values: the CRDs come from their own chart, the webhook only where it is asked for."""
     webhook = config.operator.webhook
     ours: Spec = {

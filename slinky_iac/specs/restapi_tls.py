@@ -14,7 +14,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.rest_api import RestApiTls
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import Spec, container
 
 CONTAINER: Final = "slinky-tls"
@@ -75,7 +75,7 @@ _CLIENTS = """\
 """
 
 
-def tls_files(config: StackConfig, tls: RestApiTls) -> dict[str, str]:
+def tls_files(config: ClusterConfig, tls: RestApiTls) -> dict[str, str]:
     """Files of the proxy's ConfigMap; no secret is in them."""
     del config
     clients = _CLIENTS.format(clients=CLIENTS) if tls.client_ca_secret else ""
@@ -86,12 +86,12 @@ def tls_files(config: StackConfig, tls: RestApiTls) -> dict[str, str]:
     return {NGINX_CONF: conf, START: _START.format(conf=f"{CONF}/{NGINX_CONF}", files=" ".join(watched))}
 
 
-def tls_secret(config: StackConfig, tls: RestApiTls) -> str:
+def tls_secret(config: ClusterConfig, tls: RestApiTls) -> str:
     """Name of the Secret with tls.crt and tls.key."""
     return tls.secret or names.restapi_tls_secret(config.cluster.resource_name)
 
 
-def tls_pod(config: StackConfig, tls: RestApiTls) -> Spec:
+def tls_pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
     """The proxy's part of the pod: container and volumes. Secrets are optional, for slurmrestd must start without them."""
     mounts = [
         {"name": "slinky-tls-conf", "mountPath": CONF, "readOnly": True},
@@ -128,13 +128,13 @@ def _secret(name: str, *entries: str) -> Spec:
     return {"secretName": name, "items": items, "defaultMode": 0o440, "optional": True}
 
 
-def tls_annotations(config: StackConfig, tls: RestApiTls) -> dict[str, str]:
+def tls_annotations(config: ClusterConfig, tls: RestApiTls) -> dict[str, str]:
     """A hash of the proxy's files on its pods: they begin anew with others. Certificates need no such thing."""
     text = "".join(tls_files(config, tls).values())
     return {names.ANNOTATION_TLS_FILES: hashlib.sha256(text.encode()).hexdigest()[:16]}
 
 
-def tls_service(config: StackConfig, tls: RestApiTls) -> Spec:
+def tls_service(config: ClusterConfig, tls: RestApiTls) -> Spec:
     """Spec of the Service that leads to the proxy."""
     port: Spec = {
         "name": "https",
@@ -148,7 +148,7 @@ def tls_service(config: StackConfig, tls: RestApiTls) -> Spec:
     return {"type": tls.service.type, "selector": selector, "ports": [port]}
 
 
-def certificate_names(config: StackConfig, tls: RestApiTls) -> tuple[str, ...]:
+def certificate_names(config: ClusterConfig, tls: RestApiTls) -> tuple[str, ...]:
     """Names and addresses that the certificate is for: the Service's in all their forms, loopback (port-forward), more."""
     service = names.restapi_tls_service(names.restapi_service(config.cluster.resource_name))
     namespace = config.cluster.namespace
@@ -156,7 +156,7 @@ def certificate_names(config: StackConfig, tls: RestApiTls) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*own, "localhost", "127.0.0.1", *tls.hosts)))
 
 
-def cert_manager_spec(config: StackConfig, tls: RestApiTls) -> Spec:
+def cert_manager_spec(config: ClusterConfig, tls: RestApiTls) -> Spec:
     """Spec of cert-manager's Certificate. cert-manager renews it and puts it into the Secret; nginx follows."""
     if tls.issuer is None:
         raise ValueError("a Certificate needs an issuer; rules_tls says so before this is called")

@@ -6,12 +6,26 @@ import re
 
 import pytest
 
-from components import LoginSet, LoginSetArgs
+from components import (
+    Accounting,
+    AccountingArgs,
+    AuthKeys,
+    AuthKeysArgs,
+    ExternalEndpoints,
+    ExternalEndpointsArgs,
+    LoginSet,
+    LoginSetArgs,
+    RestApi,
+    RestApiArgs,
+)
 from slinky_iac.config.load import load
-from slinky_iac.config.sections import Cluster, Operator
+from slinky_iac.config.sections import Accounting as AccountingSettings
+from slinky_iac.config.sections import Cluster, ExternalSlurmdbd, Operator
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet as Login
 from slinky_iac.errors import ConfigError
+from slinky_iac.keys.catalogue import DAEMON_KEYS
+from slinky_iac.specs.daemons import restapi_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.program import run
 from tests.stacks import ROOT, form, minimal
@@ -42,6 +56,24 @@ def test_a_login_set_needs_its_cluster_and_its_own_settings() -> None:
     login = Login(sssd_conf_secret="sssd")
     recording = run(lambda: LoginSet("login", LoginSetArgs(cluster=cluster, name="main", settings=login)))
     assert recording.one(f"{CR}LoginSet").inputs["spec"] == loginset_spec(cluster, login)
+
+
+def test_keys_slurmdbd_and_slurmrestd_need_their_cluster_alone() -> None:
+    host = ExternalSlurmdbd(host="dbd.example.org")
+    cluster = ClusterConfig(
+        cluster=Cluster(name="atlas"), operator=Operator(version="1.2.1"), accounting=AccountingSettings(external=host)
+    )
+
+    def program() -> None:
+        AuthKeys("keys", AuthKeysArgs(config=cluster))
+        Accounting("accounting", AccountingArgs(config=cluster))
+        RestApi("restapi", RestApiArgs(config=cluster))
+        ExternalEndpoints("endpoints", ExternalEndpointsArgs(config=cluster))
+
+    recording = run(program)
+    assert recording.one(f"{CR}RestApi").inputs["spec"] == restapi_spec(cluster)
+    assert recording.one(f"{CR}Accounting").inputs["spec"]["externalConfig"]["host"] == host.host
+    assert len(recording.of("kubernetes:core/v1:Secret")) == len(DAEMON_KEYS)
 
 
 def test_a_stack_is_a_cluster_with_more() -> None:
