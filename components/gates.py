@@ -70,7 +70,17 @@ def gate_props(config: ClusterConfig, nodeset: str, settings: NodeSet, urn: pulu
         "policy": plain_policy(drain_policy(config.drain_for(settings))),
         "urn": urn,
         **reach_props(reach(config)),
+        **_autoscaler(base, nodeset, settings),
     }
+
+
+def _autoscaler(base: str, nodeset: str, settings: NodeSet) -> dict[str, Any]:
+    """What a gate has to know of the autoscaler that it pauses; nothing where there is none that can be."""
+    autoscale = settings.autoscale
+    if autoscale is None or autoscale.by != "keda":
+        return {}
+    name = names.scaler(base, nodeset)
+    return {"autoscaler": name, "autoscalerStep": autoscale.step, "autoscalerMinimum": autoscale.min_replicas}
 
 
 def outside_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:

@@ -14,6 +14,7 @@ OPERATOR = "1.0.1"
 LATER_OPERATOR = "1.1.0"
 KUBE_ROUTER = "2.1.0"
 EXTERNAL_SECRETS = "0.19.2"
+KEDA = "2.17.0"
 ACTIONLINT = "1.7.12"
 
 
@@ -175,6 +176,17 @@ STORE = Tool(
 )
 """Not one of TOOLS: only who asks builds it (lab/store.py). Of its 40 stores it has Kubernetes' own, for the others are the
 SDKs of all clouds. The last release that is one module: the proxy doesn't serve the parts of 1.x."""
+
+SCALER = Tool(
+    "keda",
+    KEDA,
+    tuple(f"github.com/kedacore/keda/v2/cmd/{program}" for program in ("operator", "adapter")),
+    ("operator", "adapter"),
+    minutes=11,
+    cgo=False,
+    asked=(),
+)
+"""Not one of TOOLS: only who asks builds it (lab/keda.py)."""
 
 LINTER = Tool(
     "actionlint",

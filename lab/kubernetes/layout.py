@@ -28,6 +28,8 @@ CONTROLLER_MANAGER_PORT = 12257
 DNS_HEALTH_PORT = 12353
 KUBELET_HEALTH_PORT = 10248
 """On the node's own address."""
+FRONT_PROXY = "front-proxy"
+"""Who the API server is to the servers of its aggregation layer (Kubernetes, "Configure the Aggregation Layer")."""
 DOMAIN = "cluster.local"
 API_URL = f"https://{GATEWAY}:{API_PORT}"
 

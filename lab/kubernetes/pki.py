@@ -1,5 +1,6 @@
 """The lab's certificate authority, by the `openssl` program. Made once a state folder, readable by root only."""
 
+import base64
 import os
 import subprocess
 from dataclasses import dataclass
@@ -21,6 +22,8 @@ class Identity:
     group: str | None = None
     names: tuple[str, ...] = ()
     """subjectAltName entries, for servers."""
+    is_client: bool = False
+    """A server that is a client too."""
 
 
 def identities() -> list[Identity]:
@@ -35,6 +38,7 @@ def identities() -> list[Identity]:
         Identity("controller-manager", "system:kube-controller-manager"),
         Identity("scheduler", "system:kube-scheduler"),
         Identity("kube-proxy", "system:kube-proxy"),
+        Identity(layout.FRONT_PROXY, layout.FRONT_PROXY),
         *(Identity(node.name, f"system:node:{node.name}", group="system:nodes") for node in layout.NODES),
     ]
 
@@ -49,7 +53,7 @@ def ensure(home: Home) -> None:
         _key(pki / "service-accounts.key")
     for identity in identities():
         if not (pki / f"{identity.file}.crt").exists():
-            _certificate(pki, identity)
+            certificate(pki, identity)
     for identity in identities():
         if identity.names:
             continue
@@ -81,11 +85,18 @@ def _self_signed(pki: Path) -> None:
     (pki / ".ca.crt.new").replace(pki / "ca.crt")
 
 
-def _certificate(pki: Path, identity: Identity) -> None:
+def encoded(pem: bytes) -> str:
+    """As Kubernetes' objects have it."""
+    return base64.b64encode(pem).decode()
+
+
+def certificate(pki: Path, identity: Identity) -> None:
+    """A key and a certificate of one identity, by the lab's authority."""
     key, new = pki / f"{identity.file}.key", pki / f".{identity.file}.crt.new"
     _key(key)
     organisation = f"/O={identity.group}" if identity.group else ""
     usage = "serverAuth" if identity.names else "clientAuth"
+    usage += ",clientAuth" if identity.is_client else ""
     alternatives = ["-addext", f"subjectAltName={','.join(identity.names)}"] if identity.names else []
     _openssl(
         "req", "-x509", "-new", "-CA", str(pki / "ca.crt"), "-CAkey", str(pki / "ca.key"), "-key", str(key),

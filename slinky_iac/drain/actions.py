@@ -141,6 +141,21 @@ class DeletePod:
 
 
 @dataclass(frozen=True)
+class PauseScaler:
+    """Let KEDA scale nothing, with our mark, if the ScaledObject is still the one of this look."""
+
+    mark: str
+
+
+@dataclass(frozen=True)
+class ResumeScaler:
+    """Take our pause back and write the maximum, in one patch, if the ScaledObject is still the one of this look."""
+
+    maximum: int | None
+    """None: it stays as it is."""
+
+
+@dataclass(frozen=True)
 class Wait:
     """Nothing to do but look again."""
 
@@ -209,6 +224,8 @@ Step = (
     | SetReplicas
     | DeleteNodeSet
     | DeletePod
+    | PauseScaler
+    | ResumeScaler
     | Wait
     | Requeue
     | Signal

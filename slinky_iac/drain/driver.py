@@ -243,6 +243,8 @@ def in_words(step: Step) -> str:
         "DeleteNodeSet": "deleting the NodeSet; its pods",
         "DeletePod": "deleting, so that the operator makes a new one",
         "ClosePartitions": "closing partitions",
+        "PauseScaler": "pausing the autoscaler",
+        "ResumeScaler": "giving the autoscaler back",
         "Requeue": "requeueing jobs",
         "Signal": "signalling jobs",
         "Cancel": "cancelling jobs",

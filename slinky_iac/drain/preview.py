@@ -17,6 +17,8 @@ from typing import Any, Final
 from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
+from slinky_iac.drain.demand_now import in_words as demand_in_words
+from slinky_iac.drain.demand_now import today
 from slinky_iac.drain.describe import plan_props
 from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import names_in_use
@@ -74,7 +76,25 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
     else:
         found = _without_drain(settings, seen, seen.nodeset.spec.replicas, kept)
         _tell_names_in_use(session, settings, seen)
-    return _with_rollout(settings, seen, olds, found)
+    return _with_rollout(settings, seen, olds, _with_autoscaler(session, settings, seen, found))
+
+
+def _with_autoscaler(session: Session, settings: GateSettings, seen: Observation, found: Seen) -> Seen:
+    """The same, after today's demand was told; a pause that a killed run has left is a reason to run."""
+    if not settings.autoscaler:
+        return found
+    if (demand := today(seen, settings)) is not None:
+        for text, warns in demand_in_words(demand, settings):
+            session.report(text, severity="warning" if warns else "info", keep=True)
+    try:
+        scaler = session.scaler(settings)
+    except SlinkyError as error:
+        session.report(f"whether the autoscaler is paused is not known: {error}", severity="warning")
+        return found
+    if scaler is None or not scaler.is_ours(settings.owner):
+        return found
+    why = "the autoscaler is paused by an earlier run, which did not end"
+    return Seen(found.plan, found.failures, "; ".join(each for each in (found.due, why) if each))
 
 
 def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], found: Seen) -> Seen:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain import conf_held, conf_run
+from slinky_iac.drain import conf_held, conf_run, scaler
 from slinky_iac.drain.actions import NEXT_STEP, DeleteNodeSet, DeletePod, Done, Drain, SetReplicas, Step, Stop, Wait
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.mark import undo_steps
@@ -20,6 +20,7 @@ from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.proof import Met, still_running
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
 from slinky_iac.drain.scale_in_state import touched
+from slinky_iac.drain.scaler import standing_still, stop_for_removal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step
@@ -265,15 +266,18 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
             " changed. Run `pulumi up --refresh`, which makes it again"
         )
     met = Met(settings.owner)
-    drive(ScaleTask(session, settings, _scale_goal(session, settings, state, first=first), met))
+    with standing_still(session, settings, state.spec.replicas) as still:
+        state = session.nodeset(settings.resource) or state  # the autoscaler may have written it until then
+        drive(ScaleTask(session, settings, _scale_goal(session, settings, state, first=first, still=still), met))
     return met
 
 
-def _scale_goal(session: Session, settings: GateSettings, state: NodeSet, *, first: bool) -> Goal:
-    """What this run wants, from the live number."""
+def _scale_goal(session: Session, settings: GateSettings, state: NodeSet, *, first: bool, still: bool) -> Goal:
+    """What this run wants, from the live number. ``still``: its autoscaler is paused, so the number is the gate's."""
     live = state.spec.replicas
     by_stack = settings.scaler == "stack" or (first and live == 0)
     target = settings.replicas if by_stack else min(live, settings.maximum)
+    by_stack = by_stack or still
     # With replicas lowered already, surplus pods are still on their way out: their drains must stand.
     current = live if live != target else target + session.surplus_pods(state, target)
     return _goal(session, settings, current, target, f"scale-in {current}->{target}", writes=by_stack)
@@ -304,6 +308,7 @@ def tear_down(session: Session, settings: GateSettings) -> Met:
     met = Met(settings.owner)
     state = session.nodeset(settings.resource)
     if state is not None:
+        stop_for_removal(session, settings)
         goal = _goal(session, settings, state.spec.replicas, 0, "NodeSet is removed", teardown=True)
         drive(ScaleTask(session, settings, goal, met))
     return met
@@ -338,7 +343,7 @@ def give_back(session: Session, settings: GateSettings) -> int:
     """Undo our drains and annotations on this NodeSet and nothing else; returns how many steps it took."""
     task = UndoTask(session, settings)
     drive(task)
-    return task.taken
+    return task.taken + scaler.give_back(session, settings)
 
 
 def await_members(session: Session, settings: GateSettings) -> Observation:

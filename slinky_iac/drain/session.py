@@ -19,9 +19,12 @@ from slinky_iac.drain.members import LEFT_BEHIND
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.plugin_process import Report, engine_report
+from slinky_iac.drain.scaler import ScalerView
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestRefused
+from slinky_iac.kube import scalers
 from slinky_iac.kube.objects import NodeSet, Pod
+from slinky_iac.kube.scalers import ScaledObject
 from slinky_iac.kube.wire import Clock
 from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
@@ -45,6 +48,7 @@ class Session(Connection):
         self.asked_by = actor(os.environ, host=socket.gethostname())
         self._pods: dict[str, Pod] = {}
         self._nodeset: NodeSet | None = None
+        self._scaler: ScaledObject | None = None
         self._begun = False
         self._answers: Answers | None = None
         self._told: set[str] = set()
@@ -124,6 +128,8 @@ class Session(Connection):
                 self._annotate({each.pod: _released(each) for each in pods})
             case actions.SetReplicas() | actions.DeleteNodeSet() | actions.RevokePermit():
                 self._write(step)
+            case actions.PauseScaler() | actions.ResumeScaler():
+                self._write_scaler(step)
             case actions.DeletePod(pod):
                 with suppress(KubeNotFound):
                     self.kube.delete_worker(self.reach.namespace, self._pods[pod])
@@ -131,6 +137,33 @@ class Session(Connection):
                 act_on_slurm(self.slurm, step, owner, self._tell, self._recent_nodes())
                 if isinstance(step, actions.Signal):
                     self._set_marks(step.marks)
+
+    def scaler(self, settings: GateSettings) -> ScalerView | None:
+        """KEDA's ScaledObject of the NodeSet; None where the stack makes none, or none is there. Raises what the clients
+        raise."""
+        self._scaler = None
+        if not settings.autoscaler:
+            return None
+        try:
+            found = scalers.scaled_object(self.kube, self.reach.namespace, settings.autoscaler)
+        except KubeNotFound:
+            return None
+        self._scaler = found
+        left = scalers.autoscalers(self.kube, self.reach.namespace, settings.resource)
+        return ScalerView(
+            paused=found.paused,
+            mark=found.metadata.annotations.get(names.ANNOTATION_PAUSED_BY, ""),
+            stopped=found.says("Paused") and not left,
+            maximum=found.spec.max_replica_count,
+        )
+
+    def _write_scaler(self, step: actions.PauseScaler | actions.ResumeScaler) -> None:
+        state = self._scaler
+        if state is None:
+            raise AssertionError("a ScaledObject is written only after a look at it")
+        mark, maximum = (step.mark, None) if isinstance(step, actions.PauseScaler) else (None, step.maximum)
+        wanted = {names.KEDA_PAUSED: "true" if mark else None, names.ANNOTATION_PAUSED_BY: mark}
+        scalers.write(self.kube, self.reach.namespace, state, wanted, maximum)
 
     def _recent_nodes(self) -> NodesAnswer | None:
         """The last look's list of nodes, if a drain may rest on it."""

@@ -73,6 +73,12 @@ class GateSettings:
     max_unavailable: int | str = 1
     template: str = ""
     """Digest of what pods are made from, to tell in a preview that it changes; ``""`` as ``cluster``."""
+    autoscaler: str = ""
+    """Name of the ScaledObject that the stack makes for it; ``""`` where it makes none."""
+    step: int = 1
+    """Nodes that it asks for at once for jobs of one node."""
+    least: int = 0
+    """Fewest replicas that it asks for."""
 
     @property
     def rolls(self) -> bool:
@@ -106,6 +112,9 @@ class GateSettings:
             updates=str(props.get("updates") or OPERATORS),
             max_unavailable=_count_or_share(props.get("maxUnavailable")),
             template=str(props.get("template") or ""),
+            autoscaler=str(props.get("autoscaler") or ""),
+            step=int(props.get("autoscalerStep") or 1),
+            least=int(props.get("autoscalerMinimum") or 0),
         )
 
 

@@ -15,7 +15,7 @@ import httpx
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
-from slinky_iac.kube.objects import NodeSet, Pod, PodList, read, seconds
+from slinky_iac.kube.objects import NodeSet, Pod, PodList, WrittenMeta, read, seconds
 from slinky_iac.kube.resources import (
     ADMISSION,
     Admission,
@@ -206,6 +206,13 @@ class KubeClient:
         manager = {"fieldManager": FIELD_MANAGER}
         answer = self._answer("PATCH", path, what, params=manager, json=body, headers=merge)
         return read(answer.content, NodeSet, what)
+
+    def patch(self, path: str, meta: WrittenMeta, change: Mapping[str, Mapping[str, object]], what: str) -> None:
+        """Merge a change into exactly the object that was looked at. Raises what :meth:`annotate_nodeset` raises."""
+        exactly = {"uid": meta.uid, "resourceVersion": meta.resource_version}
+        body = {**change, "metadata": {**change.get("metadata", {}), **exactly}}
+        merge = {"content-type": "application/merge-patch+json"}
+        self._answer("PATCH", path, what, params={"fieldManager": FIELD_MANAGER}, json=body, headers=merge)
 
     def scalers_of(self, namespace: str, nodeset: str) -> tuple[str, ...]:
         """Autoscalers that write the NodeSet's replicas, ``kind/name``: HPAs, and ScaledObjects where KEDA is installed.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lab import enforcer, later_operator, store
+from lab import enforcer, keda, later_operator, store
 from lab.slurm import jupyter, munge, nginx, older
 
 if __name__ == "__main__":
@@ -12,4 +12,5 @@ if __name__ == "__main__":
     later_operator.image()
     enforcer.program()
     store.program()
+    keda.programs()
     older.root()

@@ -9,6 +9,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, MUNGE, TOKENS
+from slinky_iac.specs.autoscale import scaler
 from slinky_iac.specs.clients import client_files, client_secret
 from slinky_iac.specs.daemons import database_secret, script_maps
 from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
@@ -89,7 +90,15 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     yield names.GROUP, "restapis", base
     yield from _tls(config, base)
     yield from ((names.GROUP, "nodesets", names.nodeset_resource(base, each)) for each in config.nodesets)
+    yield from _autoscalers(config)
     yield from ((names.GROUP, "loginsets", names.loginset_resource(base, each)) for each in config.logins)
+
+
+def _autoscalers(config: StackConfig) -> Iterator[tuple[str, str, str]]:
+    found = (scaler(config, name, nodeset) for name, nodeset in config.nodesets.items())
+    yield from (
+        (each.api_version.partition("/")[0], f"{each.kind.lower()}s", each.name) for each in found if each is not None
+    )
 
 
 def _keys(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:

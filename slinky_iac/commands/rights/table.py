@@ -131,6 +131,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
             why = "Slurm's records of nodes that are gone"
             yield Right(CORE, "services/proxy", ("delete",), why, (proxied,), namespace, seldom=True)
     yield Right(names.GROUP, "nodesets", ("get",), "replicas and selector of each", _nodesets(config), namespace)
+    yield from _paused(config)
     yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
     yield Right("apps", "deployments", ("get",), "whether slurmrestd serves", (names.restapi_service(base),), namespace)
     if use is Use.PREFLIGHT:
@@ -154,6 +155,13 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     if config.keys.has_token_keys:
         sets = (names.token_key_set(base),)
         yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
+
+
+def _paused(config: StackConfig) -> Iterator[Right]:
+    """Autoscalers that a gate pauses."""
+    if own := tuple(each.name for each in made(config) if each.resource == "scaledobjects"):
+        why = "whether an autoscaler is paused, and its maximum"
+        yield Right("keda.sh", "scaledobjects", ("get",), why, own, config.cluster.namespace)
 
 
 def _first_look(config: StackConfig) -> Iterator[Right]:

@@ -1,0 +1,79 @@
+"""Today's demand of a NodeSet, for previews and plans: what its autoscaler asks for now, by slurmctld's nodes and jobs.
+
+slurmrestd says neither which jobs are held nor how many nodes a job may take at most: held ones are counted here, and a job
+for its least number of nodes. KEDA goes by slurmctld's own metrics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.demand import Demand
+from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.text import counted
+from slinky_iac.slurmrest.objects import STANDS_STILL, Job
+
+
+@dataclass(frozen=True)
+class Today:
+    """One look."""
+
+    demand: Demand
+    replicas: int
+    too_wide: tuple[Job, ...] = ()
+    """Jobs that wait for more nodes than the maximum."""
+
+
+def today(seen: Observation, settings: GateSettings) -> Today | None:
+    """The demand in a look; None where Slurm or the NodeSet gave no answer, or not all jobs that wait were read."""
+    if seen.cluster is None or seen.nodeset is None or seen.cluster.queue_left_out:
+        return None
+    waiting = tuple(job for job in seen.cluster.queue if job.waits and settings.owner.nodeset in job.partitions)
+    widest = max((job.least for job in waiting), default=0)
+    too_wide = tuple(job for job in waiting if job.least > settings.maximum and len(job.partitions) == 1)
+    return Today(_demand(seen, seen.cluster, len(waiting), widest), seen.nodeset.spec.replicas, too_wide)
+
+
+def _demand(seen: Observation, cluster: ClusterView, pending: int, widest: int) -> Demand:
+    records = [cluster.nodes[pod.slurm_node] for pod in seen.pods if pod.slurm_node in cluster.nodes]
+    busy = [node for node in records if node.busy]
+    calm = [node for node in records if not node.busy]
+    still = sum(any(job.job_state & STANDS_STILL for job in cluster.jobs(node.name)) for node in records)
+    return Demand(
+        alloc=len(busy),
+        idle=len(calm),
+        drained=sum(node.drained_or_draining for node in calm),
+        nodes=len(records),
+        pending=pending,
+        suspended=still,
+        narrow=widest,
+        wide=widest,
+    )
+
+
+def in_words(found: Today, settings: GateSettings) -> Iterator[tuple[str, bool]]:
+    """Sentences for a preview, and whether each is a warning."""
+    demand, name = found.demand, settings.owner.nodeset
+    wait = f"{counted(demand.waiting, 'job')} wait" if demand.waiting != 1 else "1 job waits"
+    widest = f", the widest for {counted(demand.narrow, 'node')}" if demand.narrow > 1 else ""
+    asked = demand.asked(settings.step, settings.least, settings.maximum)
+    yield (
+        f"{name}: {counted(demand.busy, 'node')} busy, {wait}{widest}: the autoscaler asks for {asked} of at most"
+        f" {settings.maximum}, and has {found.replicas}",
+        False,
+    )
+    if found.too_wide:
+        yield (
+            f"{name}: {_some(found.too_wide)}. With maxReplicas {settings.maximum} it never starts here, and it keeps the"
+            " autoscaler at its maximum. Raise maxReplicas, or cancel the job",
+            True,
+        )
+
+
+def _some(jobs: Sequence[Job]) -> str:
+    widest = max(jobs, key=lambda job: job.least)
+    more = f", as {counted(len(jobs) - 1, 'other job')} does" if len(jobs) > 1 else ""
+    return f"job {widest.label} of {widest.user_name or 'unknown'} waits for {widest.least} nodes{more}"

@@ -1,0 +1,115 @@
+"""Autoscalers of NodeSets: KEDA's ScaledObjects and the HorizontalPodAutoscalers that act for them.
+
+Sources: KEDA 2.17 ``apis/keda/v1alpha1``, Kubernetes autoscaling/v2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from slinky_iac.kube.client import KubeClient, label_of
+from slinky_iac.kube.objects import Condition, Wire, WrittenMeta
+from slinky_iac.kube.resources import ScaleTarget
+from slinky_iac.names import GROUP, KEDA_PAUSED
+
+
+class ScaledObjectSpec(Wire, frozen=True):
+    """What is asked of KEDA."""
+
+    scale_target_ref: ScaleTarget
+    max_replica_count: int | None = None
+
+
+class Health(Wire, frozen=True):
+    """How a metric was answered lately."""
+
+    number_of_failures: int = 0
+
+
+class ScaledObjectStatus(Wire, frozen=True):
+    """What KEDA says."""
+
+    conditions: tuple[Condition, ...] = ()
+    health: dict[str, Health] = {}
+
+
+class ScaledObject(Wire, frozen=True):
+    """A ScaledObject (keda.sh/v1alpha1)."""
+
+    metadata: WrittenMeta
+    spec: ScaledObjectSpec
+    status: ScaledObjectStatus = ScaledObjectStatus()
+
+    @property
+    def paused(self) -> bool:
+        """Whether KEDA is asked to do nothing; any value but false asks so."""
+        return self.metadata.annotations.get(KEDA_PAUSED, "false") != "false"
+
+    def says(self, condition: str) -> bool:
+        """Whether a condition holds."""
+        return any(each.type == condition and each.status == "True" for each in self.status.conditions)
+
+
+class AutoscalerSpec(Wire, frozen=True):
+    """What is asked of a HorizontalPodAutoscaler."""
+
+    scale_target_ref: ScaleTarget
+
+
+class AutoscalerStatus(Wire, frozen=True):
+    """What Kubernetes says of it."""
+
+    conditions: tuple[Condition, ...] = ()
+
+
+class Autoscaler(Wire, frozen=True):
+    """A HorizontalPodAutoscaler (autoscaling/v2)."""
+
+    spec: AutoscalerSpec
+    status: AutoscalerStatus = AutoscalerStatus()
+
+    @property
+    def trouble(self) -> str:
+        """Why it can't act, in Kubernetes' words: its metric gave no answer; ``""`` where it can."""
+        failed = (each for each in self.status.conditions if each.type == "ScalingActive" and each.status == "False")
+        return next((each.message for each in failed), "")
+
+
+class AutoscalerList(Wire, frozen=True):
+    """All of a namespace."""
+
+    items: tuple[Autoscaler, ...]
+
+
+def scaled_object(kube: KubeClient, namespace: str, name: str) -> ScaledObject:
+    """A ScaledObject. :raises KubeNotFound: it isn't there, or KEDA isn't."""
+    return kube.asked(_path(namespace, name), ScaledObject, f"ScaledObject {namespace}/{name}")
+
+
+def autoscalers(kube: KubeClient, namespace: str, nodeset: str) -> tuple[Autoscaler, ...]:
+    """HorizontalPodAutoscalers that write a NodeSet's replicas."""
+    path = f"/apis/autoscaling/v2/namespaces/{label_of(namespace)}/horizontalpodautoscalers"
+    found = kube.asked(path, AutoscalerList, f"HorizontalPodAutoscalers of {namespace}").items
+    targets = ((each, each.spec.scale_target_ref) for each in found)
+    return tuple(each for each, to in targets if (to.kind, to.name) == ("NodeSet", nodeset) and GROUP in to.api_version)
+
+
+def write(
+    kube: KubeClient,
+    namespace: str,
+    state: ScaledObject,
+    annotations: Mapping[str, str | None],
+    maximum: int | None = None,
+) -> None:
+    """Set (or with None remove) annotations on exactly the ScaledObject that was looked at, and its maximum.
+
+    :raises KubeConflict: it was changed or replaced since: look again.
+    """
+    spec = {} if maximum is None else {"spec": {"maxReplicaCount": maximum}}
+    name = state.metadata.name
+    what = f"ScaledObject {namespace}/{name}"
+    kube.patch(_path(namespace, name), state.metadata, {"metadata": {"annotations": dict(annotations)}, **spec}, what)
+
+
+def _path(namespace: str, name: str) -> str:
+    return f"/apis/keda.sh/v1alpha1/namespaces/{label_of(namespace)}/scaledobjects/{label_of(name)}"

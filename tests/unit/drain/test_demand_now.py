@@ -1,0 +1,50 @@
+"""Today's demand in a preview: what is busy, what waits, and the job that never starts."""
+
+from __future__ import annotations
+
+from slinky_iac.drain.demand_now import in_words, today
+from tests.unit.drain.made import job, node, pod, seen
+from tests.unit.drain.test_drive import settings
+
+AUTOSCALED = settings(0, scaler="autoscaler", maximum=4, autoscaler="hpc-worker-gpu", step=4, least=0)
+
+
+def look(pods=2, nodes=(), jobs=(), **more):
+    return seen([pod(n) for n in range(pods)], list(nodes), list(jobs), **more)
+
+
+def waiting(number, least=1, partition="gpu"):
+    return job(number, state="PENDING", partition=partition, least=least)
+
+
+def said(found):
+    return [text for text, _ in in_words(found, AUTOSCALED)]
+
+
+def test_the_line_says_what_is_busy_what_waits_and_what_is_asked() -> None:
+    nodes = [node(0, "ALLOCATED", alloc_cpus=2), node(1)]
+    found = today(look(2, nodes, [job(1, 0), waiting(2), waiting(3, 2), waiting(4, 9, "cpu")]), AUTOSCALED)
+    assert said(found) == [
+        "gpu: 1 node busy, 2 jobs wait, the widest for 2 nodes: the autoscaler asks for 3 of at most 4, and has 2"
+    ]
+
+
+def test_a_job_wider_than_the_maximum_is_a_warning() -> None:
+    found = today(look(0, [], [waiting(7, 9)]), AUTOSCALED)
+    (_, plain), (text, warns) = in_words(found, AUTOSCALED)
+    assert (plain, warns) == (False, True)
+    assert "waits for 9 nodes" in text
+    assert "maxReplicas 4" in text
+
+
+def test_a_wide_job_that_another_partition_may_take_is_none() -> None:
+    assert today(look(0, [], [waiting(7, 9, "gpu,metal")]), AUTOSCALED).too_wide == ()
+
+
+def test_a_suspended_job_keeps_every_node() -> None:
+    found = today(look(2, [node(0), node(1)], [job(1, 0, state="SUSPENDED")]), AUTOSCALED)
+    assert found.demand.busy == 2
+
+
+def test_no_answer_is_no_demand() -> None:
+    assert today(look(2, problem="asleep", cluster=None), AUTOSCALED) is None

@@ -1,0 +1,194 @@
+"""The pause of the autoscaler: KEDA stands still while nodes are drained, and goes on after every end that a run sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from slinky_iac.drain import scale, scaler
+from slinky_iac.drain.actions import Done, PauseScaler, ResumeScaler, SetReplicas, Wait
+from slinky_iac.drain.scaler import ScalerView, pause_step, resume_step, standing_still
+from slinky_iac.errors import DrainBlocked, DrainDeadline
+from tests.unit.drain.made import OWNER
+from tests.unit.drain.model import world
+from tests.unit.drain.test_drive import ModelSession, job_ends, nothing, with_job
+from tests.unit.drain.test_drive import settings as gate
+
+AT_WORK = ScalerView(paused=False, mark="", stopped=False, maximum=8)
+PAUSED = ScalerView(paused=True, mark="dev/gpu r1", stopped=True, maximum=8)
+VIEWS = st.builds(
+    ScalerView,
+    paused=st.booleans(),
+    mark=st.sampled_from(["", "dev/gpu r1", "dev/gpu r0", "prod/gpu r1", "dev/gpu-2 r1"]),
+    stopped=st.booleans(),
+    maximum=st.sampled_from([None, 2, 8]),
+)
+
+
+@given(VIEWS)
+def test_nothing_is_drained_before_keda_stands_still(seen: ScalerView) -> None:
+    if isinstance(pause_step(seen, OWNER, "r1"), Done):
+        assert seen.paused
+        assert seen.stopped
+
+
+@given(VIEWS, st.sampled_from(["r1", ""]))
+def test_only_a_pause_of_this_gate_is_taken_back(seen: ScalerView, run: str) -> None:
+    if isinstance(resume_step(seen, OWNER, run, 2), ResumeScaler):
+        assert seen.mark in ({"dev/gpu r1"} if run else {"dev/gpu r1", "dev/gpu r0"})
+
+
+def test_a_pause_of_a_run_that_died_is_taken_over() -> None:
+    died = ScalerView(paused=True, mark="dev/gpu r0", stopped=True, maximum=8)
+    assert pause_step(died, OWNER, "r1") == PauseScaler("dev/gpu r1")
+    assert resume_step(died, OWNER, "r1", 2) == Done()
+    assert resume_step(PAUSED, OWNER, "r1", 2) == ResumeScaler(2)
+
+
+def test_a_person_s_pause_stays() -> None:
+    persons = ScalerView(paused=True, mark="", stopped=True, maximum=8)
+    assert pause_step(persons, OWNER, "r1") == Done()
+    assert resume_step(persons, OWNER, "r1", 2) == Done()
+
+
+def test_without_an_autoscaler_nothing_is_paused() -> None:
+    assert pause_step(None, OWNER, "r1") == resume_step(None, OWNER, "r1", 2) == Done()
+
+
+def test_the_pause_is_awaited() -> None:
+    assert isinstance(pause_step(ScalerView(True, "dev/gpu r1", False, 8), OWNER, "r1"), Wait)
+
+
+@dataclass
+class Keda:
+    """KEDA as the gate meets it: it stops its HorizontalPodAutoscaler at the pause after the one that asked."""
+
+    maximum: int = 8
+    mark: str = ""
+    paused: bool = False
+    works: bool = True
+    hpa: bool = True
+
+    def reconcile(self) -> None:
+        if self.works:
+            self.hpa = not self.paused
+
+    @property
+    def view(self) -> ScalerView:
+        return ScalerView(self.paused, self.mark, not self.hpa, self.maximum)
+
+
+class Scaled(ModelSession):
+    """The model of operator and Slurm, with KEDA."""
+
+    def __init__(self, w, keda, meanwhile=(), run="r1"):
+        super().__init__(w, meanwhile, run)
+        self.keda = keda
+        self.written_while_scaled = []
+
+    def scaler(self, _settings):
+        return self.keda.view
+
+    def pause(self, seconds):
+        self.keda.reconcile()
+        return super().pause(seconds)
+
+    def act(self, step, owner):
+        match step:
+            case PauseScaler(mark):
+                self.keda.paused, self.keda.mark = True, mark
+            case ResumeScaler(maximum):
+                self.keda.paused, self.keda.mark = False, ""
+                self.keda.maximum = self.keda.maximum if maximum is None else maximum
+            case _:
+                if self.keda.hpa:
+                    self.written_while_scaled.append(step)
+                super().act(step, owner)
+
+
+def autoscaled(maximum):
+    return gate(0, scaler="autoscaler", maximum=maximum, autoscaler="hpc-worker-gpu")
+
+
+def test_lowering_the_maximum_pauses_drains_writes_and_resumes():
+    session = Scaled(with_job(pods=3), Keda(), [nothing, nothing, job_ends(1)])
+    scale.settle(session, autoscaled(0))
+    assert (session.w.replicas, session.w.lost) == (0, [])
+    assert 1 not in session.w.jobs, "its end was awaited"
+    assert session.written_while_scaled == []
+    assert (session.keda.paused, session.keda.mark, session.keda.maximum) == (False, "", 0)
+
+
+def test_a_number_within_the_maximum_is_not_paused():
+    session = Scaled(world("1.1.0", 2), Keda())
+    scale.settle(session, autoscaled(4))
+    assert (session.keda.maximum, session.w.replicas, session.keda.hpa) == (8, 2, True)
+
+
+def test_a_keda_that_doesn_t_stop_drains_nothing_and_is_given_back():
+    keda = Keda(works=False)
+    session = Scaled(world("1.1.0", 3), keda)
+    with pytest.raises(DrainDeadline, match="nothing was drained"):
+        scale.settle(session, autoscaled(1))
+    assert session.written_while_scaled == []
+    assert (keda.paused, keda.mark, keda.maximum, session.w.replicas) == (False, "", 8, 3)
+
+
+def test_a_deadline_gives_the_autoscaler_back_with_its_old_maximum():
+    session = Scaled(with_job(pods=3, end=None), Keda())
+    with pytest.raises(DrainDeadline):
+        scale.settle(session, autoscaled(0))
+    assert (session.keda.paused, session.keda.maximum, session.w.replicas) == (False, 8, 3)
+    assert 1 in session.w.jobs
+
+
+def test_a_removal_pauses_and_leaves_it():
+    session = Scaled(world("1.1.0", 2), Keda())
+    scaler.stop_for_removal(session, autoscaled(4))
+    assert session.keda.paused
+    assert not session.keda.hpa
+
+
+def test_a_cancel_gives_back_a_dead_run_s_pause():
+    session = Scaled(world("1.1.0", 2), Keda(mark="dev/gpu r0", paused=True, hpa=False))
+    assert scaler.give_back(session, autoscaled(4)) == 1
+    assert (session.keda.paused, session.keda.mark, session.keda.maximum) == (False, "", 8)
+    assert scaler.give_back(session, autoscaled(4)) == 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(pods=st.integers(1, 5), maximum=st.integers(0, 5), cut=st.integers(0, 12), dies=st.booleans())
+def test_whatever_ends_a_run_the_next_one_ends_with_an_autoscaler_that_works(pods, maximum, cut, dies):
+    """A run is cut off at any pause: interrupted, which it sees, or killed with its engine, which it doesn't outlive."""
+    keda = Keda()
+    first = Scaled(world("1.1.0", pods), keda, run="r0")
+    first.interrupted_at = cut
+    first.alive = not dies
+    try:
+        scale.settle(first, autoscaled(maximum))
+        ended = True
+    except DrainBlocked:
+        ended = not dies
+    assert not (ended and keda.paused)
+    second = Scaled(first.w, keda)
+    scale.settle(second, autoscaled(maximum))
+    assert not keda.paused
+    assert first.w.replicas <= max(maximum, 0) or first.w.replicas == 0
+    assert [step for step in second.written_while_scaled if isinstance(step, SetReplicas)] == []
+
+
+def superseded(session):
+    """A run that ends because a later one has taken the pause over."""
+    with standing_still(session, autoscaled(1), 3):
+        session.keda.mark = "dev/gpu r9"
+        raise DrainBlocked("another run began after this one")
+
+
+def test_two_runs_the_earlier_one_leaves_the_later_one_s_pause():
+    session = Scaled(world("1.1.0", 3), Keda())
+    with pytest.raises(DrainBlocked, match="after this one"):
+        superseded(session)
+    assert session.keda.paused
