@@ -13,6 +13,7 @@ from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota
 
 from slinky_iac import names, taken
 from slinky_iac.config.findings import Finding, Level, acknowledged
+from slinky_iac.config.job_scripts import scripts_of
 from slinky_iac.config.reader import StackRefused, StackSettings
 from slinky_iac.config.rules import require_sound
 from slinky_iac.config.stack import StackConfig
@@ -40,6 +41,7 @@ from .operator import Operator, OperatorArgs
 from .resources import child, metadata, token
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import QueueGate, queue_props
+from .slurm_job import SlurmJob, job_props
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,6 +85,7 @@ class HybridCluster(pulumi.ComponentResource):
         super().__init__(token("HybridCluster"), name, None, opts)
         settings, config = args.settings, args.settings.config
         _require_effect(config)
+        scripts = _scripts(config)
         self._say(settings.findings)
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
@@ -117,7 +120,8 @@ class HybridCluster(pulumi.ComponentResource):
         restapi = RestApi(
             f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), child(self, *first, controller, provider=kube)
         )
-        self._workers(name, config, kube, (*first, controller, restapi))
+        workers = self._workers(name, config, kube, (*first, controller, restapi))
+        self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, kube, keys.client_file(settings.keys), (controller,))
         self._outputs(config, keys, controller, restapi, settings)
 
@@ -178,7 +182,9 @@ class HybridCluster(pulumi.ComponentResource):
         args = AccountingArgs(config=settings.config, database_password=password, token_set=public)
         return Accounting(f"{name}-accounting", args, child(self, *after, provider=kube))
 
-    def _workers(self, name: str, config: StackConfig, kube: Provider, after: tuple[pulumi.Resource | None, ...]) -> None:
+    def _workers(
+        self, name: str, config: StackConfig, kube: Provider, after: tuple[pulumi.Resource | None, ...]
+    ) -> list[pulumi.Resource]:
         self.nodeset_components = {
             nodeset: NodeSet(
                 f"{name}-{nodeset}",
@@ -194,13 +200,28 @@ class HybridCluster(pulumi.ComponentResource):
             jobs.append(OutsideHosts(hosts_name, props, child(self, *after)))
         if config.controller.external is None:
             queue_name = f"{name}-queue"
-            QueueGate(queue_name, queue_props(config, child_urn(self, QueueGate, queue_name)), child(self, *after, *jobs))
+            queue = queue_props(config, child_urn(self, QueueGate, queue_name))
+            jobs.append(QueueGate(queue_name, queue, child(self, *after, *jobs)))
         for login, settings in config.logins.items():
             LoginSet(
                 f"{name}-login-{login}",
                 LoginSetArgs(cluster=config, name=login, settings=settings),
                 child(self, *after, provider=kube),
             )
+
+        return jobs
+
+    def _jobs(
+        self, name: str, config: StackConfig, scripts: Mapping[str, str], after: tuple[pulumi.Resource | None, ...]
+    ) -> None:
+        """Jobs of the stack, after all that runs them; so a destroy ends them first."""
+        made: dict[str, pulumi.Output[Any]] = {}
+        for job, settings in config.jobs.items():
+            logical = f"{name}-job-{job}"
+            props = job_props(config, job, settings, scripts[job], child_urn(self, SlurmJob, logical))
+            made[job] = SlurmJob(logical, props, child(self, *after)).result
+        if made:
+            pulumi.export("jobs", _by_name(made))
 
     def _clients(
         self,
@@ -284,6 +305,14 @@ def _require_effect(config: StackConfig) -> None:
     """Before anything is made: what this release of the operator would drop is an error, never passed over."""
     try:
         require_sound(dropped(config))
+    except ConfigError as error:
+        raise StackRefused(str(error)) from None
+
+
+def _scripts(config: StackConfig) -> Mapping[str, str]:
+    """Before anything is made: a script that can't be read is an error."""
+    try:
+        return scripts_of(config.jobs)
     except ConfigError as error:
         raise StackRefused(str(error)) from None
 

@@ -21,6 +21,7 @@ SlinkyError
 │   ├── KubeNotFound
 │   ├── KubeConflict
 │   └── KubeForbidden
+├── JobError                a job of the stack failed, or could not be submitted or followed
 └── DrainError              a drain did not end with free nodes
     ├── DrainBlocked        it stopped before its end; the message says what stays as it is now
     ├── DrainLost           slurmdbd says that a job was lost with a node that a gate drained
@@ -138,6 +139,10 @@ class KubeConflict(KubeError):
 
 class KubeForbidden(KubeError):
     """The API server refuses this user the call (401 or 403)."""
+
+
+class JobError(SlinkyError):
+    """A job of the stack failed, or could not be submitted or followed. The message says what became of it."""
 
 
 class DrainError(SlinkyError):

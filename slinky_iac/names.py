@@ -295,6 +295,11 @@ def owns_reason(reason: str, stack: str, nodeset: str) -> bool:
     return reason == owner or reason.startswith(f"{owner}:")
 
 
+def job_tags(stack: str, job: str, nonce: str = "") -> str:
+    """How the tags begin that jobs of a stack carry: of one job's runs, or without ``nonce`` of all its lives' runs."""
+    return f"{REASON_PREFIX}{stack}/{job}#{nonce}" + ("." if nonce else "")
+
+
 def permit_to_scale(replicas: int, generation: int) -> str:
     """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` be lowered to ``replicas``."""
     return f"{PERMIT_SCALE}{replicas}{PERMIT_AT}{generation}"

@@ -63,6 +63,8 @@ class Recording(mocks.Mocks):
     def new_resource(self, args: mocks.MockResourceArgs) -> tuple[str | None, dict[str, Any]]:
         if args.typ == "random:index/randomPassword:RandomPassword":
             return "none", {**args.inputs, "result": {_SIGNATURE: _SECRET, "value": GENERATED}}
+        if args.typ == "pulumi-python:dynamic/slurm:JobLife":
+            return "6e6f6e636531", {**args.inputs, "nonce": "6e6f6e636531"}
         if args.typ.removeprefix("pulumi-python:dynamic/slurm:") in {"NodeSetScale", "OutsideHosts", "SlurmConfGate"}:
             # The gates' own check fills the plan in; here it only has to be there.
             return f"{args.name}-id", {**args.inputs, "plan": {}}

@@ -153,6 +153,19 @@ class Connection:
             self._is_admin = True
         return self._slurm
 
+    def slurm_as(self, user: str) -> SlurmrestClient:
+        """A client of its own whose tokens name ``user``: what it submits is that user's. Close it, or use ``with``."""
+        return SlurmrestClient(
+            endpoint(self.reach),
+            self._signing_keys(),
+            again=self._signing_keys,
+            user=user,
+            clock=self._clock,
+            retry=self._retry,
+            budget_s=self._budget_s,
+            connect=self._way.lead,
+        )
+
     def slurm_with(self, keys: Sequence[SigningKey]) -> SlurmrestClient:
         """A client of its own that signs with these keys only: to tell which one is taken. Close it, or use ``with``."""
         return SlurmrestClient(

@@ -13,6 +13,7 @@ from slinky_iac import names
 from slinky_iac.config import (
     rules_autoscale,
     rules_clients,
+    rules_jobs,
     rules_kubernetes,
     rules_munge,
     rules_namespace,
@@ -345,6 +346,7 @@ RULES: tuple[Rule, ...] = (
     *rules_secrets.RULES,
     *rules_autoscale.RULES,
     *rules_clients.RULES,
+    *rules_jobs.RULES,
 )
 
 

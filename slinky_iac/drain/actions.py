@@ -199,6 +199,16 @@ class Done:
 
 
 @dataclass(frozen=True)
+class OwnStep:
+    """A step that its task alone knows."""
+
+    @property
+    def words(self) -> str:
+        """What is done now, for the progress line."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True)
 class Stop:
     """End without having come to the goal."""
 
@@ -231,5 +241,6 @@ Step = (
     | Signal
     | Cancel
     | Done
+    | OwnStep
     | Stop
 )

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
-from slinky_iac.drain.actions import NEXT_STEP, Done, SetReplicas, Signal, Step, Stop, Wait
+from slinky_iac.drain.actions import NEXT_STEP, Done, OwnStep, SetReplicas, Signal, Step, Stop, Wait
 from slinky_iac.drain.policy import DrainPolicy
 from slinky_iac.drain.progress import Pace
 from slinky_iac.drain.settings import Owner
@@ -227,6 +227,8 @@ def _untimed(step: Step) -> Step:
 
 def in_words(step: Step) -> str:
     """What is done now, for the progress line."""
+    if isinstance(step, OwnStep):
+        return step.words
     if isinstance(step, SetReplicas):
         return f"writing replicas: {step.replicas}"
     words = {

@@ -22,11 +22,12 @@ from slinky_iac.slurmrest.lists import JobRows, JobsAnswer, NodeRows, NodesAnswe
 from slinky_iac.slurmrest.objects import Node
 from slinky_iac.slurmrest.session import LONG
 from slinky_iac.slurmrest.shared import FRESH_S
+from slinky_iac.slurmrest.submitted import SubmittingSession
 
 _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 
 
-class SlurmrestClient(DaemonsSession):
+class SlurmrestClient(DaemonsSession, SubmittingSession):
     """One user of one slurmrestd; opens nothing until the first call. Close it, or use ``with``. Not for two threads."""
 
     def ping(self, *, budget_s: float | None = None) -> controller.Pings:

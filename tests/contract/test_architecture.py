@@ -46,6 +46,7 @@ EXTRA = {
     "slinky_iac/commands/plan/render_html.py": {"jinja2", "markupsafe"},
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/conf_gates.py": {"pulumi"},
+    "slinky_iac/jobs/gates.py": {"pulumi"},
     "slinky_iac/drain/plugin_process.py": {"google", "grpc", "pulumi"},
     "slinky_iac/drain/policy.py": {"msgspec"},
 }
@@ -71,6 +72,7 @@ _PARTS = {
     "fence": "cluster errors kube",
     "identity": "cluster config errors kube names",
     "reach": "cluster config keys names",
+    "jobs": "cluster drain errors names slurmrest",
     "external_keys": "cluster drain errors keys kube names",
     "operator_change": "config drain errors names reach",
     "preflight": "closing cluster config demand errors keys kube names reach releases slurmrest specs",

@@ -73,12 +73,23 @@ PROVIDERS = {
         {"key", "namespace", "secret", "entry", "otherSecret", "otherEntry", "madeBy", "waitS", "newline", "accepted"}
         | {"kubeconfig", "context", "urn"},  # salt, mark and since are its own
     ),
+    "pulumi-python:dynamic/slurm:JobLife": ("slinky_iac.jobs.gates", "JobLifeProvider", {"job"}),
+    "pulumi-python:dynamic/slurm:SlurmJob": (
+        "slinky_iac.jobs.gates",
+        "SlurmJobProvider",
+        REACH
+        | {"schema", "stack", "job", "user", "script", "partition", "ownPartition", "account", "qos", "nodes", "timeLimitS"}
+        | {"environment", "workingDirectory", "output", "waitFor", "runs", "onDestroy", "timeoutS", "accounting", "urn"}
+        | {"nonce"},  # run, digest, last and result are its own
+    ),
 }
 STORE: dict[str, Any] = {
     "keys": {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b"},
     "cluster": {"createNamespace": False},
 }
 """Settings with which keys are somebody else's."""
+JOBS: dict[str, Any] = {"jobs": {"hello": {"user": "alice", "command": ["hostname"], "workingDirectory": "/tmp"}}}
+"""Settings with which the stack runs a job."""
 OUTPUTS = [
     "slurmrestdUrl",
     "slurmrestdCa",
@@ -105,7 +116,7 @@ INSIDE = {"slurm:QueueGate"}
 
 def dynamic(kind: str) -> list[Registered]:
     inside = kind.removeprefix("pulumi-python:dynamic/") in INSIDE
-    over = STORE if kind.endswith(":ExternalKey") else {}
+    over = STORE if kind.endswith(":ExternalKey") else JOBS if kind.endswith((":SlurmJob", ":JobLife")) else {}
     found = recorded("all-in-kubernetes" if inside else "dev", **over).of(kind)
     assert found
     return found
@@ -121,7 +132,9 @@ def test_every_dynamic_resource_is_known() -> None:
     stacks = ("dev", "all-in-kubernetes")
     seen = [{r.type for r in recorded(name).resources if r.type.startswith("pulumi-python:")} for name in stacks]
     store = {r.type for r in recorded("dev", **STORE).resources if r.type.startswith("pulumi-python:")}
-    assert seen[0] | seen[1] | store == set(PROVIDERS)
+    jobs = {r.type for r in recorded("dev", **JOBS).resources if r.type.startswith("pulumi-python:")}
+    assert seen[0] | seen[1] | store | jobs == set(PROVIDERS)
+    assert jobs - seen[0] == {f"pulumi-python:dynamic/slurm:{kind}" for kind in ("SlurmJob", "JobLife")}
     assert store - seen[0] == {"pulumi-python:dynamic/slurm:ExternalKey"}
     assert seen[1] - seen[0] == {f"pulumi-python:dynamic/{kind}" for kind in INSIDE}
 
@@ -141,7 +154,10 @@ def test_a_provider_is_stored_by_name_so_that_todays_code_destroys_an_old_state(
 def test_the_props_of_each_provider_are_pinned(kind: str) -> None:
     _, _, props = PROVIDERS[kind]
     for resource in dynamic(kind):
-        assert set(resource.inputs) - {"__provider", "plan"} == props
+        assert (
+            set(resource.inputs) - {"__provider", "plan", "result"} - ({"nonce"} if kind.endswith("JobLife") else set())
+            == props
+        )
 
 
 @every_provider
@@ -167,6 +183,6 @@ def test_names_of_stack_outputs_are_pinned() -> None:
 
 def test_a_gates_urn_is_the_one_that_the_engine_gives_it() -> None:
     """Progress is shown on the resource's own line, which the engine finds by URN."""
-    for kind in ("slurm:NodeSetScale", "slurm:OutsideHosts", "slurm:SlurmConfGate", *sorted(INSIDE)):
+    for kind in ("slurm:NodeSetScale", "slurm:OutsideHosts", "slurm:SlurmConfGate", "slurm:SlurmJob", *sorted(INSIDE)):
         for resource in dynamic(kind):
             assert resource.inputs["urn"] == resource.urn

@@ -5,6 +5,7 @@ from __future__ import annotations
 import http.client
 import threading
 import time
+from collections.abc import Callable
 from enum import StrEnum
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Self
@@ -54,6 +55,10 @@ class FaultProxy:
         self.mode = Mode.PASS
         self.next_token: str | None = None
         """Put in place of the token of the next request, once."""
+        self.before: Callable[[str, str], bool] | None = None
+        """Called with method and path of each request; where it says so, the request is not sent on and nothing answered."""
+        self.after: Callable[[str, str], bool] | None = None
+        """The same once slurmrestd has answered; where it says so, the answer is lost."""
         self.refusals = 0
         """Tokens that slurmctld has refused."""
         proxy = self
@@ -111,10 +116,17 @@ class FaultProxy:
         if self.next_token is not None and HEADER.lower() in (name.lower() for name in headers):
             headers = {name: value for name, value in headers.items() if name.lower() != HEADER.lower()}
             headers[HEADER], self.next_token = self.next_token, None
+        if self.before is not None and self.before(handler.command, handler.path):
+            handler.close_connection = True
+            return
         try:
             connection.request(handler.command, handler.path, body or None, headers)
             real = connection.getresponse()
             self.refusals += real.status == 511
+            if self.after is not None and self.after(handler.command, handler.path):
+                real.read()
+                handler.close_connection = True
+                return
             _send(handler, real.status, real.headers.get("content-type", "text/plain"), real.read())
         except (OSError, http.client.HTTPException):  # slurmrestd is gone, or whoever asked
             handler.close_connection = True

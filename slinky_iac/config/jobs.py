@@ -1,0 +1,94 @@
+"""Slurm jobs that a stack runs through slurmrestd."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from slinky_iac.config.base import Section
+from slinky_iac.config.fields import DnsLabel, FilePath, Seconds, SlurmName, SlurmUser
+from slinky_iac.config.shown import name_of
+
+Folder = Annotated[str, Field(pattern=r"^/[^\x00-\x1f\x7f]*$", max_length=1024)]
+"""An absolute path on the nodes where a job runs."""
+Output = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f]+$", max_length=1024)]
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,127}")
+
+
+def _variables(value: dict[str, str]) -> dict[str, str]:
+    for name, text in value.items():
+        if _VARIABLE.fullmatch(name) is None:
+            raise ValueError(f"got the name {name_of(name)}; a variable's name is letters, digits and '_'")
+        if not set(text).isdisjoint("\0\n\r"):
+            raise ValueError(f"{name}: the value must be one line")
+    return value
+
+
+Word = Annotated[str, Field(pattern=r"^[^\x00\n\r]*$", max_length=4096)]
+Variables = Annotated[dict[str, str], AfterValidator(_variables)]
+
+
+class JobScript(Section):
+    """A batch script, here or in a file."""
+
+    text: str | None = Field(default=None, max_length=1 << 20)
+    """The script itself. It begins with `#!`. slurmrestd reads no #SBATCH lines."""
+    file: FilePath | None = None
+    """Path of a file with it, absolute or relative to Pulumi.yaml. Its text is part of the job: another text is another
+    run."""
+
+    @model_validator(mode="after")
+    def _one(self) -> JobScript:
+        if (self.text is None) == (self.file is None):
+            raise ValueError("give either text or file")
+        return self
+
+
+class Job(Section):
+    """A batch job that `pulumi up` submits, exactly once, as its own user."""
+
+    user: SlurmUser
+    """Who runs it: a user whom slurmctld's host knows. root and SlurmUser are refused."""
+    script: JobScript | None = None
+    """Its batch script."""
+    command: tuple[Word, ...] = ()
+    """A program and its arguments, in place of a script: no shell reads them."""
+    partition: SlurmName | None = None
+    """Partition; by default slurmctld's default partition."""
+    account: SlurmName | None = None
+    """Account that it is charged to; by default the user's default account."""
+    qos: SlurmName | None = None
+    """Quality of service."""
+    nodes: int = Field(default=1, ge=1, le=65533)
+    """Number of nodes."""
+    time_limit: Seconds | None = None
+    """Time limit, in seconds or as 30m; Slurm counts whole minutes. By default the partition's."""
+    environment: Variables = Field(default_factory=dict)
+    """Its environment, PATH included. Nothing of the environment of `pulumi up` goes to it. No secrets: previews and the
+    state show it."""
+    working_directory: Folder
+    """Where it begins, on the nodes where it runs."""
+    output: Output | None = None
+    """File of its output, with sbatch's patterns such as %j; by default slurm-%j.out in the working directory."""
+    wait_for: Literal["completed", "submitted"] = "completed"
+    """completed: `pulumi up` waits for its end, and fails where the job fails. submitted: it goes on once the job is in the
+    queue."""
+    runs: Literal["on-change", "on-every-update"] = "on-change"
+    """on-change: it runs once, and again when what it is has changed or its last run failed. on-every-update: each `pulumi
+    up` runs it, and each preview shows that."""
+    on_destroy: Literal["cancel", "wait"] = "cancel"
+    """What becomes of a run that is not over when the job is removed, or when another run takes its place."""
+    timeout: Seconds = 3600
+    """How long one `pulumi up` waits for it, in seconds or as 2h. Then the update fails, the job stays as it is, and the
+    next `pulumi up` goes on waiting."""
+
+    @model_validator(mode="after")
+    def _one_script(self) -> Job:
+        if (self.script is None) == (not self.command):
+            raise ValueError("give either script or command")
+        return self
+
+
+Jobs = dict[DnsLabel, Job]

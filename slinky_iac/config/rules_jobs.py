@@ -1,0 +1,118 @@
+"""Rules about jobs of the stack: who may run them, where, how long, and what slurmrestd would not read.
+
+Sources: sbatch(1) (#SBATCH lines are sbatch's), slurm.conf(5) (MaxTime), slurmrestd's openapi/slurmctld ``jobs.c``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.jobs import Job
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.stack import StackConfig
+
+_TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
+
+
+def forbidden_users(config: StackConfig) -> frozenset[str]:
+    """Users in whose name the stack gives no token and submits no job: who is one of them rules the cluster."""
+    return frozenset({"root", names.SLURM_USER, config.slurmrest.user})
+
+
+def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Users, partitions, limits and scripts of all jobs."""
+    for name, job in config.jobs.items():
+        path = f"jobs.{name}"
+        if config.keys.auth == "auth/munge":
+            yield error(path, "needs slurmrestd, which a munge cluster's stack doesn't have; run `sbatch` there")
+            continue
+        yield from _user(config, path, job)
+        yield from _partition(config, path, job)
+        yield from _script(path, job)
+    if config.jobs and not config.accounting.enabled:
+        yield warning(
+            "accounting.enabled",
+            "is false, and slurmctld forgets a job some minutes after its end (MinJobAge): an update that was killed and is"
+            " repeated later than that runs its jobs again",
+            id="jobs-forgotten",
+        )
+
+
+def _user(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
+    if job.user in forbidden_users(config):
+        yield error(
+            f"{path}.user",
+            f"{job.user} rules the cluster, and a job of that user could do all that root can; name an ordinary user",
+        )
+    elif config.controller.external is None:
+        yield warning(
+            f"{path}.user",
+            f"{job.user} must be known where slurmctld runs, and slurmctld in Kubernetes knows the users of its image only:"
+            " slurmctld would refuse the job (error 6010). Let slurmctld's pod know the user, or use a slurmctld outside"
+            " Kubernetes",
+            id="job-user-unknown",
+        )
+
+
+def _partition(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
+    if job.partition is None:
+        return
+    own = own_partitions(config)
+    if job.partition not in own:
+        if config.controller.external is None:
+            yield error(
+                f"{path}.partition",
+                f"{name_of(job.partition)} is no partition of this stack, which has"
+                f" {', '.join(map(name_of, sorted(own))) or 'none'}",
+            )
+        return
+    most = minutes(own[job.partition].get("MaxTime", ""))
+    if most is not None and job.time_limit is not None and job.time_limit > most * 60:
+        yield error(
+            f"{path}.timeLimit",
+            f"{-(-job.time_limit // 60)} minutes are more than MaxTime of partition {name_of(job.partition)}, {most}"
+            " minutes: the job would be refused, or wait for good",
+        )
+
+
+def _script(path: str, job: Job) -> Iterator[Finding]:
+    if job.script is not None and job.script.text is not None:
+        yield from script(f"{path}.script.text", job.script.text)
+
+
+def script(path: str, text: str) -> Iterator[Finding]:
+    """What is wrong with a batch script, wherever it is read."""
+    if not text.startswith("#!"):
+        yield error(path, "doesn't begin with #!, and Slurm takes no such script; begin with #!/bin/sh")
+    if "\n#SBATCH" in text:
+        yield error(
+            path,
+            "has #SBATCH lines, which sbatch reads and slurmrestd doesn't: they would have no effect. Use the settings of"
+            " the job, such as nodes and timeLimit, and remove the lines",
+        )
+
+
+def own_partitions(config: StackConfig) -> dict[str, dict[str, str]]:
+    """Partitions that the stack makes, or gives the lines of, with their parameters."""
+    found = {name: dict(each.partition.config) for name, each in config.nodesets.items() if each.partition.enabled}
+    return found | {name: dict(each.config) for name, each in config.partitions.items()}
+
+
+def minutes(text: str) -> int | None:
+    """Minutes of a time as slurm.conf has it; None where there is no limit, or none that can be read."""
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return None
+    days, first, second, third = match.groups()
+    if days is not None:
+        return int(days) * 1440 + int(first) * 60 + int(second or 0) + (1 if int(third or 0) else 0)
+    if third is not None:
+        return int(first) * 60 + int(second or 0) + (1 if int(third) else 0)
+    return int(first) + (1 if int(second or 0) else 0)
+
+
+RULES = (jobs,)

@@ -1,0 +1,126 @@
+"""The dynamic provider of a Slurm job.
+
+Wire format: this module's path, the class name and the props' names are in users' state files. Instances have no
+attributes; see :mod:`slinky_iac.drain.gates` for why the methods import what they work with.
+"""
+
+# ruff: noqa: PLC0415
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
+
+from slinky_iac.drain.gates import Gate, Props, is_unknown, own_inputs
+from slinky_iac.drain.plugin_process import prepare
+
+if TYPE_CHECKING:
+    from slinky_iac.jobs.settings import JobSettings
+    from slinky_iac.slurmrest.submitted import SubmittedJob
+
+
+LAST_RUN: Final = ("run", "digest", "last", "result")
+"""Outputs that say what became of the last run."""
+
+
+class JobLifeProvider(Gate):
+    """Makes the nonce that all runs of a job's resource carry: it is in the state before the first of them is submitted."""
+
+    def create(self, props: Props) -> CreateResult:
+        """A nonce. No secret: it stands in the job's comment."""
+        import secrets
+
+        nonce = secrets.token_hex(6)
+        return CreateResult(nonce, {**own_inputs(props), "nonce": nonce})
+
+
+class SlurmJobProvider(Gate):
+    """Submits one job, exactly once for each change of it or each update, and follows it."""
+
+    def check(self, _olds: Props, news: Props) -> CheckResult:
+        """Ask slurmctld whether it has the partition and allows the time limit; changes nothing."""
+        from slinky_iac.jobs import preview
+        from slinky_iac.jobs.settings import JobSettings
+
+        prepare()
+        plain = {**news, "nonce": ""}
+        if is_unknown(plain):
+            return CheckResult(news, [])
+        try:
+            settings = JobSettings.from_props(plain)
+        except ValueError as fault:
+            return CheckResult(news, [CheckFailure("schema", str(fault))])
+        return CheckResult(news, [CheckFailure(where, text) for where, text in preview.faults(settings)])
+
+    def diff(self, _id: str, olds: Props, news: Props) -> DiffResult:
+        """A run that is due, or another way of following it."""
+        from slinky_iac.jobs.settings import JobSettings
+
+        if is_unknown(news):
+            return DiffResult(changes=True)
+        due = JobSettings.from_props(news, olds).due
+        return DiffResult(changes=True) if due else super().diff(_id, olds, news)
+
+    def create(self, props: Props) -> CreateResult:
+        """The first run. Where it fails the resource is in the state all the same: only it ends what it has submitted."""
+        from slinky_iac.jobs.settings import JobSettings
+
+        settings = JobSettings.from_props(props, {})
+        return CreateResult(_identity(settings), _perform(settings, props))
+
+    def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
+        """A run where one is due; where only the ways of it have changed, the new ones are noted."""
+        from slinky_iac.jobs.settings import JobSettings
+
+        settings = JobSettings.from_props(_news, _olds)
+        if settings.due:
+            return UpdateResult(_perform(settings, _news))
+        kept: Props = {name: _olds[name] for name in LAST_RUN if name in _olds}
+        return UpdateResult({**own_inputs(_news), **kept})
+
+    def read(self, id_: str, props: Props) -> ReadResult:
+        """The state, with what Slurm says of the last run now."""
+        from slinky_iac.jobs import run
+        from slinky_iac.jobs.settings import JobSettings
+
+        prepare()
+        settings = JobSettings.from_props(props)
+        found = run.look_again(settings) if settings.run else None
+        own = own_inputs(props)
+        return ReadResult(id_, own if found is None else {**own, **_told(settings, settings.run, found)})
+
+    def delete(self, _id: str, _props: Props) -> None:
+        """Cancel what still runs, or wait for it; no program runs now, so all comes from the state."""
+        from slinky_iac.jobs import run
+        from slinky_iac.jobs.settings import JobSettings
+
+        run.end(JobSettings.from_props(_props))
+
+
+def _perform(settings: JobSettings, props: Props) -> Props:
+    """The outputs of a run that went well. Where it didn't, the engine keeps them, and the error is raised."""
+    from slinky_iac.drain.plugin_process import keep_made
+    from slinky_iac.jobs import run
+
+    number = settings.next_run
+    outs = {**own_inputs(props), "run": number, "digest": settings.digest, "last": "open", "result": {}}
+    try:
+        found = run.perform(settings, number)
+        outs |= _told(settings, number, found)
+        run.require_good(settings, found)
+    except Exception:
+        keep_made(_identity(settings), outs, props)
+        raise
+    return outs
+
+
+def _told(settings: JobSettings, number: int, job: SubmittedJob) -> Props:
+    from slinky_iac.jobs import run
+
+    digest = job.admin_comment.rpartition(".")[2]
+    return {"run": number, "digest": digest or settings.digest, "last": run.last(job), "result": run.result(job)}
+
+
+def _identity(settings: JobSettings) -> str:
+    return f"{settings.stack}/jobs/{settings.job}"

@@ -1,0 +1,185 @@
+"""One run of one job, started exactly once whatever answers are lost: the next step by one look, and nothing else.
+
+The protocol. A job is submitted held, as its user, with the run's tag in ``comment``. Only where the answer came, and so the
+id is known, the tag is written into ``admin_comment`` too, which no user can write: then it is marked. Only a marked job is
+released. So a submission whose answer was lost, or whose sender was killed before the mark, is held for good; the next look
+finds it by its comment and cancels it. It has never started, and a new submission takes its place.
+
+Of two that are marked (a mark that arrived late) the lowest id stays and the other is cancelled before any is released. What
+was marked and has once started is the run, however it ended: nothing is submitted for its tag any more.
+
+What a user writes into ``comment`` can only get held jobs of the user cancelled whose name the resource has. A mark needs no
+such check: only an administrator writes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from slinky_iac.drain.actions import Done, OwnStep, Step, Stop, Wait
+from slinky_iac.slurmrest.submitted import SubmittedJob
+
+
+@dataclass(frozen=True)
+class JobsSeen:
+    """All jobs of the resource, of all its runs, at one moment."""
+
+    jobs: tuple[SubmittedJob, ...]
+    now: int
+    only_accounted: frozenset[int] = frozenset()
+    """Ids that slurmctld doesn't know any more."""
+
+
+@dataclass(frozen=True)
+class RunGoal:
+    """What one call of the provider is to bring about."""
+
+    user: str
+    prefix: str
+    tag: str
+    """Of the run that is to start; ``""``: all runs are to end."""
+    await_end: bool
+    wait_for_others: bool
+    """Runs that are in the way are waited for, not cancelled."""
+    deadline_at: int
+    answered: frozenset[int] = frozenset()
+    """Ids that slurmrestd has answered this very call with."""
+    released: frozenset[int] = frozenset()
+    """Ids that this very call has released."""
+
+
+@dataclass(frozen=True)
+class Submit(OwnStep):
+    """Submit the run, held."""
+
+    @property
+    def words(self) -> str:
+        return "submitting the job, held"
+
+
+@dataclass(frozen=True)
+class Mark(OwnStep):
+    """Mark a held job as the run."""
+
+    job: int
+
+    @property
+    def words(self) -> str:
+        return f"marking job {self.job} as this run"
+
+
+@dataclass(frozen=True)
+class Release(OwnStep):
+    """Let the marked job start."""
+
+    job: int
+
+    @property
+    def words(self) -> str:
+        return f"releasing job {self.job}"
+
+
+@dataclass(frozen=True)
+class CancelJobs(OwnStep):
+    """Cancel jobs."""
+
+    jobs: tuple[int, ...]
+    why: str = field(compare=False, default="")
+
+    @property
+    def words(self) -> str:
+        return f"cancelling {self.why}: {', '.join(map(str, self.jobs))}"
+
+
+def strays(seen: JobsSeen, goal: RunGoal) -> tuple[int, ...]:
+    """Held jobs that no run ever marked, and whose id is not known from an answer of this very call."""
+    found = (job for job in seen.jobs if _unmarked(job, goal) and job.never_started and job.hold)
+    return tuple(sorted(job.job_id for job in found if not (job.job_id in goal.answered and job.comment == goal.tag)))
+
+
+def chosen(seen: JobsSeen, goal: RunGoal) -> SubmittedJob | None:
+    """The job that is the run: one that has run before one that waits before one that was cancelled, the lowest id first."""
+    own = [job for job in seen.jobs if goal.tag and job.admin_comment == goal.tag]
+
+    def rank(job: SubmittedJob) -> tuple[int, int]:
+        return (0 if job.ran else 1 if not job.over else 2), job.job_id
+
+    return min(own, key=rank, default=None)
+
+
+def decide(seen: JobsSeen, goal: RunGoal) -> Step:
+    """The next step."""
+    if lost := strays(seen, goal):
+        return CancelJobs(lost, "submissions without a mark, which never started")
+    run = chosen(seen, goal)
+    others = [job for job in seen.jobs if _marked(job, goal) and not job.over and job is not run]
+    if others:
+        return _others(seen, goal, others)
+    if not goal.tag:
+        return Done()
+    return _begin(seen, goal) if run is None else _follow(seen, goal, run)
+
+
+def _begin(seen: JobsSeen, goal: RunGoal) -> Step:
+    held = [job for job in seen.jobs if job.job_id in goal.answered and job.never_started]
+    known = [job for job in held if not job.admin_comment and job.comment == goal.tag]
+    return Mark(min(job.job_id for job in known)) if known else Submit()
+
+
+def _follow(seen: JobsSeen, goal: RunGoal, run: SubmittedJob) -> Step:
+    if run.never_started and run.hold and run.job_id not in goal.released:
+        return Release(run.job_id)
+    if run.over or not goal.await_end:
+        return Done()
+    return _wait(seen, goal, run)
+
+
+def _others(seen: JobsSeen, goal: RunGoal, others: list[SubmittedJob]) -> Step:
+    """Runs that are in the way: what never started is cancelled always."""
+    idle = tuple(sorted(job.job_id for job in others if job.never_started))
+    if idle:
+        return CancelJobs(idle, "jobs of other runs, which never started")
+    ids = tuple(sorted(job.job_id for job in others))
+    gone = seen.only_accounted.intersection(ids)
+    to_cancel = tuple(each for each in ids if each not in gone)
+    completing = all("COMPLETING" in job.job_state for job in others if job.job_id in to_cancel)
+    if to_cancel and not goal.wait_for_others and not completing:
+        return CancelJobs(to_cancel, "jobs of earlier runs")
+    return _wait(seen, goal, min(others, key=lambda job: job.job_id))
+
+
+def _wait(seen: JobsSeen, goal: RunGoal, job: SubmittedJob) -> Step:
+    said = in_words(job)
+    if job.job_id in seen.only_accounted:
+        said += ", by slurmdbd alone: slurmctld doesn't know it (`sacctmgr show runawayjobs`)"
+    if seen.now >= goal.deadline_at:
+        return Stop(
+            f"the timeout is over, and {said}. The job was left as it is; `pulumi up` again goes on waiting for it, and"
+            f" `scancel {job.job_id}` ends it",
+            "deadline",
+        )
+    return Wait(said)
+
+
+def in_words(job: SubmittedJob) -> str:
+    """What a job is at, in one clause."""
+    if job.waits:
+        held = "; its user or an administrator holds it" if job.hold else ""
+        return f"job {job.job_id} is pending ({job.state_reason or 'no reason yet'}{held})"
+    return f"job {job.job_id} is {job.state}" + (f" on {job.nodes}" if job.nodes else "")
+
+
+def _marked(job: SubmittedJob, goal: RunGoal) -> bool:
+    return job.admin_comment.startswith(goal.prefix)
+
+
+def _unmarked(job: SubmittedJob, goal: RunGoal) -> bool:
+    return job.user_name == goal.user and not job.admin_comment and job.comment.startswith(goal.prefix)
+
+
+def merged(live: Iterable[SubmittedJob], accounted: Iterable[SubmittedJob], now: int) -> JobsSeen:
+    """What both daemons say; slurmctld's word counts where both know a job."""
+    known = {job.job_id: job for job in live}
+    rest = {job.job_id: job for job in accounted if job.job_id not in known}
+    return JobsSeen((*known.values(), *rest.values()), now, frozenset(rest))

@@ -1,0 +1,286 @@
+"""Jobs that a stack submits: their rows in slurmctld and in slurmdbd, and the calls that make, mark and release them.
+
+A job is submitted as its own user, so that slurmctld takes that user's groups, associations and limits: a job that
+SlurmUser submits for a user runs with SlurmUser's group (26.05.5, run). The mark is ``admin_comment``: slurmctld takes it
+from administrators only (job_mgr.c, validate_job_create_req and _update_job), and slurmdbd keeps it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any
+
+import msgspec
+from msgspec import Meta
+
+from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused
+from slinky_iac.kube.wire import quote
+from slinky_iac.slurmrest.accounts import AccountsSession
+from slinky_iac.slurmrest.answers import NO_SUCH_JOB, UNREADABLE, Envelope, legible, read
+from slinky_iac.slurmrest.controller import RowlessJobs
+from slinky_iac.slurmrest.objects import UNSET, Number, States, Wire, may_hold_nodes, only_waits
+from slinky_iac.slurmrest.rows import RowSieve
+from slinky_iac.slurmrest.session import LONG
+
+OF_OLD = "1"
+"""Begin of the time in which slurmdbd looks; without one it is the last midnight."""
+
+
+class _Signal(Wire, frozen=True):
+    id: Number = UNSET
+    name: str = ""
+
+
+class ExitCode(Wire, frozen=True):
+    """How a script ended."""
+
+    status: tuple[str, ...] = ()
+    return_code: Number = UNSET
+    signal: _Signal = _Signal()
+
+    @property
+    def code(self) -> int:
+        """What a shell would call its exit code: 128 and the signal where one ended it."""
+        return 128 + self.signal.id.number if self.signal.id.value else self.return_code.number
+
+
+class SubmittedJob(Wire, frozen=True, kw_only=True):
+    """One job of a stack, from either daemon."""
+
+    job_id: Annotated[int, Meta(gt=0)]
+    job_state: States
+    user_name: str
+    admin_comment: str
+    comment: str
+    hold: bool = False
+    state_reason: str = ""
+    nodes: str = ""
+    partition: str = ""
+    exit_code: ExitCode = ExitCode()
+    derived_exit_code: ExitCode = ExitCode()
+    start_time: Number = UNSET
+    end_time: Number = UNSET
+    standard_output: str = ""
+    stdout_expanded: str = ""
+    restart_cnt: int = 0
+
+    @property
+    def waits(self) -> bool:
+        """It is pending and holds no node."""
+        return only_waits(self.job_state)
+
+    @property
+    def over(self) -> bool:
+        """It has ended, its epilog too."""
+        return not may_hold_nodes(self.job_state) and not self.waits
+
+    @property
+    def never_started(self) -> bool:
+        """No process of it ever ran, and none does now."""
+        return self.waits and not self.restart_cnt
+
+    @property
+    def ran(self) -> bool:
+        """It has, or once had, a node."""
+        return not self.waits if not self.over else bool(self.nodes) and self.nodes != "None assigned"
+
+    @property
+    def state(self) -> str:
+        """Its states for a message, the base state first as far as Slurm sorts them so."""
+        return "+".join(sorted(self.job_state))
+
+
+class _Comments(Wire, frozen=True):
+    administrator: str = ""
+    job: str = ""
+
+
+class _State(Wire, frozen=True):
+    current: States
+    reason: str = ""
+
+
+class _Time(Wire, frozen=True):
+    start: int = 0
+    end: int = 0
+    submission: int = 0
+
+
+class _Row(Wire, frozen=True, kw_only=True):
+    job_id: Annotated[int, Meta(gt=0)]
+    user: str
+    comment: _Comments
+    state: _State
+    time: _Time
+    nodes: str = ""
+    partition: str = ""
+    exit_code: ExitCode = ExitCode()
+    derived_exit_code: ExitCode = ExitCode()
+    stdout: str = ""
+    stdout_expanded: str = ""
+
+    def job(self) -> SubmittedJob:
+        return SubmittedJob(
+            job_id=self.job_id,
+            job_state=self.state.current,
+            user_name=self.user,
+            admin_comment=self.comment.administrator,
+            comment=self.comment.job,
+            state_reason=self.state.reason,
+            nodes="" if self.nodes == "None assigned" else self.nodes,
+            partition=self.partition,
+            exit_code=self.exit_code,
+            derived_exit_code=self.derived_exit_code,
+            start_time=_moment(self.time.start),
+            end_time=_moment(self.time.end),
+            standard_output=self.stdout,
+            stdout_expanded=self.stdout_expanded,
+        )
+
+
+class _Rows(Envelope, frozen=True, kw_only=True):
+    jobs: tuple[_Row, ...]
+
+
+class _One(Envelope, frozen=True, kw_only=True):
+    jobs: tuple[SubmittedJob, ...]
+
+
+class _Answer(Envelope, frozen=True, kw_only=True):
+    job_id: Annotated[int, Meta(gt=0)]
+
+
+class _Maximums(Wire, frozen=True):
+    time: Number = UNSET
+
+
+class PartitionLimits(Wire, frozen=True):
+    """A partition and the longest time limit in it, in minutes."""
+
+    name: str
+    maximums: _Maximums = _Maximums()
+
+    @property
+    def most_minutes(self) -> int | None:
+        """None where it has none."""
+        return self.maximums.time.value
+
+
+class _Limits(Envelope, frozen=True, kw_only=True):
+    partitions: tuple[PartitionLimits, ...]
+
+
+class _Texts(Wire, frozen=True):
+    admin_comment: Any = ""
+    comment: Any = ""
+
+
+class _Tagged:
+    """Rows of GET jobs/ whose tag begins as ours do; no other is kept."""
+
+    def __init__(self, prefix: str, hide: Callable[[bytes], bytes] = bytes) -> None:
+        self.found: list[SubmittedJob] = []
+        self._prefix = prefix.encode()
+        self._sieve = RowSieve("jobs", self._take, hide)
+
+    def feed(self, chunk: bytes) -> None:
+        """The next piece of the answer."""
+        self._sieve.feed(chunk)
+
+    def rest(self) -> bytes:
+        """The answer without its rows."""
+        return self._sieve.rest()
+
+    def _take(self, row: bytes, *, certain: bool) -> bool:
+        row = legible(row)
+        try:
+            texts = msgspec.json.decode(row, type=_Texts)
+            own = any(isinstance(each, str) and each.encode().startswith(self._prefix) for each in _both(texts))
+            if own:
+                self.found.append(msgspec.json.decode(row, type=SubmittedJob))
+        except UNREADABLE as fault:
+            if not certain:
+                return False
+            if self._prefix in row:
+                raise SlurmrestGarbage(
+                    f"jobs: a row that may be of a job of this stack can't be read ({quote(str(fault))}). Nothing was"
+                    " concluded from the list"
+                ) from None
+        return True
+
+
+class SubmittingSession(AccountsSession):
+    """The calls about jobs of a stack; :class:`slinky_iac.slurmrest.client.SlurmrestClient` has all."""
+
+    def submit_job(self, script: str, job: Mapping[str, Any], *, budget_s: float | None = None) -> int:
+        """Submit a batch job as this client's user; its id. After any error but a refusal it may be there all the same."""
+        left = self._left(budget_s)
+        body = {"script": script, "job": dict(job)}
+        path = self._path("job/submit", left())
+        return read(self._send("POST", path, "submit a job", left(), json=body), _Answer, "submit a job").job_id
+
+    def mark_job(self, job_id: int, text: str, *, budget_s: float | None = None) -> None:
+        """Write ``admin_comment``, which slurmctld takes from administrators only."""
+        self._update_job(job_id, {"admin_comment": text}, f"mark job {job_id}", budget_s)
+
+    def release_job(self, job_id: int, *, budget_s: float | None = None) -> None:
+        """Let a held job start."""
+        self._update_job(job_id, {"hold": False}, f"release job {job_id}", budget_s)
+
+    def _update_job(self, job_id: int, body: Mapping[str, Any], what: str, budget_s: float | None) -> None:
+        left = self._left(budget_s)
+        read(self._send("POST", self._path(f"job/{job_id:d}", left()), what, left(), json=body), Envelope, what)
+
+    def tagged_jobs(self, prefix: str, *, budget_s: float | None = None) -> tuple[SubmittedJob, ...]:
+        """Jobs that slurmctld remembers and whose ``admin_comment`` or ``comment`` begins with ``prefix``."""
+        left = self._left(self._lists_s if budget_s is None else budget_s)
+        path = self._path("jobs/", left())
+        sieves: list[_Tagged] = []
+
+        def sieve(hide: Callable[[bytes], bytes]) -> _Tagged:
+            sieves.append(partial(_Tagged, prefix)(hide))
+            return sieves[-1]
+
+        response = self._send("GET", path, "jobs", left(), rows=sieve)
+        read(response, RowlessJobs, "jobs")
+        return tuple(sieves[-1].found)
+
+    def submitted_job(self, job_id: int, *, budget_s: float | None = None) -> SubmittedJob | None:
+        """One job as slurmctld has it; None where it doesn't know it (any more)."""
+        left = self._left(budget_s)
+        response = self._send("GET", self._path(f"job/{job_id:d}", left()), "job", left(), most=LONG)
+        try:
+            found = read(response, _One, f"job {job_id}").jobs
+        except SlurmrestRefused as refused:
+            if refused.error_number != NO_SUCH_JOB:
+                raise
+            return None
+        return next((each for each in found if each.job_id == job_id), None)
+
+    def accounted_jobs(self, name: str, *, budget_s: float | None = None) -> tuple[SubmittedJob, ...]:
+        """Jobs of that name that slurmdbd remembers, the last run of each. Not by user as well: slurmrestd looks a user's
+        name up on its own host, and its pod knows none (error 2166, run)."""
+        left = self._left(budget_s)
+        path = self._path("jobs/", left(), "slurmdb")
+        asked: dict[str, str | list[str]] = {
+            "skip_steps": "true", "show_duplicates": "true", "job_name": name, "start_time": OF_OLD
+        }  # fmt: skip
+        rows = read(self._send("GET", path, "jobs of slurmdbd", left(), params=asked, most=LONG), _Rows, "jobs of slurmdbd")
+        last: dict[int, _Row] = {}
+        for row in sorted(rows.jobs, key=lambda each: (each.time.submission, each.time.start)):
+            last[row.job_id] = row
+        return tuple(row.job() for row in last.values())
+
+    def partition_limits(self, *, budget_s: float | None = None) -> dict[str, PartitionLimits]:
+        """All partitions with the longest time limit of each."""
+        found = self._get("partitions/", _Limits, budget_s, most=LONG).partitions
+        return {each.name: each for each in found}
+
+
+def _moment(seconds: int) -> Number:
+    return Number(set=True, number=seconds)
+
+
+def _both(texts: _Texts) -> tuple[Any, Any]:
+    return texts.admin_comment, texts.comment

@@ -1,0 +1,81 @@
+"""Jobs of a stack, submitted by `pulumi up` through slurmrestd, on an operator's pod and on bare metal."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.e2e.gated import STACK, Gated
+from tests.e2e.running import fresh, hello, results, script, starts, waiting
+from tests.e2e.slurm import Slurm, await_true
+
+STANDS_ON = STACK
+
+
+@pytest.fixture(autouse=True)
+def none_left(gated: Gated) -> None:
+    """Each test begins with a stack that the settings say."""
+    gated.reset()
+
+
+def test_a_job_runs_once_on_a_pod_and_once_on_metal_and_its_end_is_a_stack_output(gated: Gated, slurm: Slurm) -> None:
+    pod, metal = fresh("pod"), fresh("metal")
+    gated.up(3, jobs={pod: hello(partition="gpu"), metal: hello(timeLimit="5m", environment={"GREETING": "hello"})})
+    found = results(gated.stack)
+    shown = {name: (each["state"], each["exitCode"]) for name, each in found.items()}
+    assert shown == {pod: ("COMPLETED", 0), metal: ("COMPLETED", 0)}
+    assert found[pod]["nodes"].startswith("gpu-")
+    assert found[metal]["nodes"].startswith("metal-")
+    assert found[metal]["output"] == f"/tmp/slurm-{found[metal]['id']}.out"
+    assert {name: len(starts(slurm, name)) for name in found} == {pod: 1, metal: 1}
+    assert slurm.jobs()[found[metal]["id"]]["user_name"] == "alice"
+    assert slurm.jobs()[found[metal]["id"]]["group_name"] == "alice", "not SlurmUser's group"
+    assert gated.changes() == [], "a run that went well is not repeated"
+
+
+def test_a_job_that_fails_fails_the_update_and_the_next_update_runs_it_again(gated: Gated, slurm: Slurm) -> None:
+    name = fresh("fails")
+    gated.write(3, jobs={name: script("exit 3")})
+    failed = gated.try_up()
+    assert failed.returncode != 0
+    (first,) = starts(slurm, name)
+    for words in (
+        f"job {first} of alice ended FAILED on metal-",
+        "exit code 3",
+        "NonZeroExitCode",
+        f"/tmp/slurm-{first}.out",
+    ):
+        assert words in failed.stdout, failed.stdout
+    assert gated.try_up().returncode != 0
+    assert len(starts(slurm, name)) == 2
+    gated.up(3, jobs={name: script("exit 0")})
+    assert results(gated.stack)[name]["state"] == "COMPLETED"
+    assert len(starts(slurm, name)) == 3
+
+
+def test_a_job_that_is_removed_is_cancelled_and_one_that_is_replaced_too(gated: Gated, slurm: Slurm) -> None:
+    name = fresh("long")
+    gated.up(3, jobs={name: script("sleep 600", waitFor="submitted")})
+    (first,) = waiting(slurm, name)
+    slurm.await_running(int(first))
+    gated.up(3, jobs={name: script("sleep 601", waitFor="submitted")})
+    (second,) = waiting(slurm, name)
+    assert second != first
+    assert slurm.job_state(int(first)) == {"CANCELLED"}
+    gated.up(3)
+    await_true("no job is left", lambda: not waiting(slurm, name), 30)
+    assert slurm.job_state(int(second)) == {"CANCELLED"}
+
+
+def test_nothing_is_made_for_a_job_that_cannot_run(gated: Gated, slurm: Slurm) -> None:
+    bad = {
+        "root": (hello(user="root"), "jobs.root.user"),
+        "nowhere": (hello(partition="nope"), "jobs.nowhere.partition"),
+        "unread": ({**hello(), "command": [], "script": {"file": "no-such-file.sh"}}, "jobs.unread.script.file"),
+        "stranger": (hello(user="zoe"), "zoe"),
+    }
+    for name, (job, words) in bad.items():
+        gated.write(3, jobs={name: job})
+        refused = gated.try_up()
+        assert refused.returncode != 0
+        assert words in refused.stdout, refused.stdout
+        assert waiting(slurm, name) == starts(slurm, name) == []

@@ -1,0 +1,108 @@
+"""Cases for the rules about jobs of a stack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.stacks import SECRETS, minimal
+from tests.unit.config.rule_cases import KEYS, Case
+
+HELLO = {"user": "alice", "command": ["hostname"], "workingDirectory": "/home/alice"}
+
+
+def running(job: dict[str, Any], **over: Any) -> dict[str, Any]:
+    """A stack with an outside slurmctld that runs this job."""
+    sections = {"keys": KEYS, "controller": {"external": {"host": "ctl.example.org"}}, **over}
+    return minimal(jobs={"bench": HELLO | job}, **sections)
+
+
+def inside(job: dict[str, Any], **over: Any) -> dict[str, Any]:
+    return minimal(jobs={"bench": HELLO | job}, nodesets={"gpu": {"replicas": 1}}, **over)
+
+
+JOBS = [
+    Case(
+        "a job of root",
+        running({"user": "root"}),
+        "error",
+        "jobs.bench.user",
+        ("root", "ordinary user"),
+        {"jobs": {"bench": {"user": "alice"}}},
+    ),
+    Case(
+        "a job of SlurmUser",
+        running({"user": "slurm"}),
+        "error",
+        "jobs.bench.user",
+        ("slurm", "ordinary user"),
+        {"jobs": {"bench": {"user": "alice"}}},
+    ),
+    Case(
+        "a job of the user that the gates' tokens name",
+        running({"user": "pulumi-drain"}, slurmrest={"user": "pulumi-drain"}),
+        "error",
+        "jobs.bench.user",
+        ("pulumi-drain",),
+        {"jobs": {"bench": {"user": "alice"}}},
+    ),
+    Case(
+        "a partition that the stack doesn't make, with slurmctld in Kubernetes",
+        inside({"partition": "big"}),
+        "error",
+        "jobs.bench.partition",
+        ("big", "gpu"),
+        {"jobs": {"bench": {"partition": "gpu"}}},
+    ),
+    Case(
+        "a time limit beyond the partition's",
+        inside({"partition": "gpu", "timeLimit": "2h"}, partitions={})
+        | {"nodesets": {"gpu": {"replicas": 1, "partition": {"config": {"MaxTime": "01:00:00"}}}}},
+        "error",
+        "jobs.bench.timeLimit",
+        ("120 minutes", "60"),
+        {"jobs": {"bench": {"timeLimit": "1h"}}},
+    ),
+    Case(
+        "a script that Slurm would refuse",
+        running({"command": [], "script": {"text": "echo hello\n"}}),
+        "error",
+        "jobs.bench.script.text",
+        ("#!",),
+        {"jobs": {"bench": {"script": {"text": "#!/bin/sh\necho hello\n"}}}},
+    ),
+    Case(
+        "a script with lines that slurmrestd doesn't read",
+        running({"command": [], "script": {"text": "#!/bin/sh\n#SBATCH --nodes=2\nhostname\n"}}),
+        "error",
+        "jobs.bench.script.text",
+        ("#SBATCH", "slurmrestd"),
+        {"jobs": {"bench": {"script": {"text": "#!/bin/sh\nhostname\n"}}}},
+    ),
+    Case(
+        "a job on a munge cluster",
+        minimal(keys={"auth": "auth/munge"}, jobs={"bench": HELLO}),
+        "error",
+        "jobs.bench",
+        ("slurmrestd",),
+        {"keys": {"auth": "auth/slurm"}},
+    ),
+]
+JOBS_TOLD = [
+    Case(
+        "a user whom slurmctld in Kubernetes doesn't know",
+        inside({}),
+        "warning",
+        "jobs.bench.user",
+        ("alice", "6010"),
+        {"keys": KEYS, "controller": {"external": {"host": "ctl.example.org"}}},
+    ),
+    Case(
+        "jobs without accounting",
+        running({}, accounting={"enabled": False}),
+        "warning",
+        "accounting.enabled",
+        ("MinJobAge",),
+        {"accounting": {"enabled": True, "external": {"host": "dbd.example.org"}}},
+        SECRETS,
+    ),
+]
