@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 
+from slinky_iac.config import slurm_refusals, slurm_words
 from slinky_iac.config.findings import Finding, error, warning
 from slinky_iac.config.shown import name_of
+from slinky_iac.config.slurm_words import Words
 from slinky_iac.config.stack import StackConfig
 
 OWNED = {
@@ -107,4 +109,49 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_node_parameters, _partitions)
+def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Names and values that slurmctld can't read: it refuses its whole file, and ends where it is just starting."""
+    older = config.slurm_release < slurm_words.NEWER
+    conf = slurm_words.SLURM_CONF.without(slurm_words.NEW) if older else slurm_words.SLURM_CONF
+    part = slurm_words.PARTITION.without(slurm_words.NEW_OF_PARTITIONS) if older else slurm_words.PARTITION
+    node = slurm_words.NODE.without(slurm_words.NEW_OF_NODES) if older else slurm_words.NODE
+    lines: list[tuple[str, Mapping[str, str], Words]] = [("controller.extraConf", config.controller.extra_conf, conf)]
+    for name, nodeset in config.nodesets.items():
+        lines.append((f"nodesets.{name}.partition.config", nodeset.partition.config, part))
+        lines.append((f"nodesets.{name}.extraConf", nodeset.extra_conf, node))
+    lines += [(f"partitions.{name}.config", each.config, part) for name, each in config.partitions.items()]
+    lines += [(f"external.slurmdHosts.{n}.config", h.config, node) for n, h in enumerate(config.external.slurmd_hosts)]
+    for path, parameters, words in lines:
+        for key, value in parameters.items():
+            if key not in words:
+                yield error(
+                    f"{path}.{key}",
+                    f"is no parameter that Slurm {config.slurm_release} reads in this place, and slurmctld refuses its whole"
+                    " file over one such name. Correct the name (slurm.conf(5)); for one that a newer Slurm has, set"
+                    " cluster.slurmVersion",
+                )
+            elif fault := words.fault(key, value):
+                yield error(
+                    f"{path}.{key}", f"is {name_of(value)}; slurmctld takes {fault}, and refuses its whole file over another"
+                )
+
+
+def _refused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Values that slurmctld refuses, alone, or beside what the operator and this program write."""
+    written = {} if config.operator_version.prunes_slurm_conf else slurm_refusals.WRITTEN_TO_1_1
+    for key, why in slurm_refusals.refused(written, config.controller.extra_conf):
+        yield error(f"controller.extraConf.{key}", why)
+    for path, parameters in (
+        *((f"nodesets.{name}.partition", nodeset.partition.config) for name, nodeset in config.nodesets.items()),
+        *((f"partitions.{name}", each.config) for name, each in config.partitions.items()),
+    ):
+        for key, why in slurm_refusals.refused_of_partition(parameters):
+            yield error(f"{path}.config.{key}", why)
+
+
+RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (
+    _node_parameters,
+    _partitions,
+    _words,
+    _refused,
+)

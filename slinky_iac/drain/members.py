@@ -55,13 +55,17 @@ def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collec
     )
 
 
-def names_in_use(seen: Observation, owner: Owner, target: int) -> str:
-    """Which names of the pods that ``target`` replicas add are somebody else's in Slurm, ``""`` where none is."""
+def names_in_use(seen: Observation, owner: Owner, target: int, going: Collection[str] = ()) -> str:
+    """Which names of the pods that ``target`` replicas add are somebody else's in Slurm, ``""`` where none is.
+
+    ``going``: pods that end before, by name; the name of one may come again.
+    """
     if seen.cluster is None:
         return ""
-    ordinals = {pod.ordinal for pod in seen.pods}
+    staying = [pod for pod in seen.pods if pod.name not in going]
+    ordinals = {pod.ordinal for pod in staying}
     free = [number for number in range(target + len(ordinals)) if number not in ordinals]
-    coming = (f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: max(target - len(seen.pods), 0)])
+    coming = (f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: max(target - len(staying), 0)])
     own = {pod.slurm_node for pod in seen.pods}
     used = [name for name in coming if name not in own and _in_use(seen.cluster, name, owner)]
     if not used:

@@ -22,7 +22,7 @@ from slinky_iac.drain.cost import Candidate, Kind, assess, choose
 from slinky_iac.drain.describe import plan_props, when
 from slinky_iac.drain.free import Free
 from slinky_iac.drain.mark import cost_below, is_marked, mark, tag_of
-from slinky_iac.drain.members import fault_of, stale_records
+from slinky_iac.drain.members import fault_of, names_in_use, stale_records
 from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import DrainPlan, Finding, foreign_gates, limit_findings, share_findings
 from slinky_iac.drain.policy import DrainPolicy
@@ -141,6 +141,9 @@ def _replace(seen: Observation, goal: Goal, state: NodeSet, old: Members) -> Ste
     over = [] if begun else limits_exceeded(old.ours, batch, state, goal.policy, seen.now)
     if over:
         return Stop(f"nothing more was drained: {'; '.join(over)}", "blocked")
+    used = names_in_use(seen, goal.owner, state.spec.replicas, {each.pod.name for each in batch})
+    if used:
+        return wait(seen, goal, used)
     stage = staged(seen, goal, cluster, batch)
     return _marked(stage) or drained_by_us(stage) or _delete(stage)
 

@@ -33,6 +33,9 @@ def busy(gated: Gated, slurm: Slurm) -> Iterator[list[int]]:
     if LAB.hosts.run(HOST, ["test", "-e", SAVED], check=False).returncode == 0:
         give_back()
     start_operator(gated.world)
+    slurm.cancel_all()
+    gated.world.kubectl("delete", "pod", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=slurmd")  # they register again
+    gated.up(3)
 
 
 def lose_state() -> None:
@@ -53,14 +56,13 @@ def start_operator(world: World) -> None:
     world.kubectl("rollout", "status", *OPERATOR, "--timeout=120s")
 
 
-def test_pods_stay_while_jobs_run_there_by_slurmdbd(gated: Gated, slurm: Slurm, busy: list[int]) -> None:
+def test_jobs_live_through_a_lost_state_while_the_operator_is_stopped(gated: Gated, slurm: Slurm, busy: list[int]) -> None:
     gated.world.kubectl("scale", *OPERATOR, "--replicas=0")
     gated.world.kubectl("wait", "--for=delete", "pod", "-n", "slinky", "-l", "app.kubernetes.io/name=slurm-operator")
     lose_state()
     gated.write(1, {"deadline": "150s"})  # a pod that was ready a moment ago may still register, for two minutes
     done = gated.try_up()
     assert done.returncode != 0
-    assert SAID in done.stdout + done.stderr
     assert gated.pods() == list(NODES)
     give_back()
     await_true("the jobs are known again", lambda: all("RUNNING" in slurm.job_state(job) for job in busy), 60)
@@ -75,15 +77,11 @@ def test_pods_stay_while_jobs_run_there_by_slurmdbd(gated: Gated, slurm: Slurm, 
 
 
 def test_an_update_that_ends_well_has_written_its_number(gated: Gated, slurm: Slurm, busy: list[int]) -> None:
-    """With slurm-operator 1.0 the gate keeps the pods and fails; a newer one has deleted them before the gate ends."""
+    """With slurm-operator 1.0 the gate keeps the pods, by slurmdbd, and fails; a newer one deletes them before it ends."""
     lose_state()
     gated.write(1, {"deadline": "150s"})
     done = gated.try_up()
-    assert SAID in done.stdout + done.stderr
     where = ("nodesets.slinky.slurm.net", "-n", NAMESPACE, RESOURCE)
     number = gated.world.kubectl("get", *where, "-o", "jsonpath={.spec.replicas}").stdout
-    assert (done.returncode, number) in {(0, "1"), (done.returncode or 1, "3")}, done.stdout
-    give_back()
-    slurm.cancel_all()
-    gated.world.kubectl("delete", "pod", "-n", NAMESPACE, "-l", "app.kubernetes.io/name=slurmd")  # they register again
-    gated.up(3)
+    assert (done.returncode == 0) == (number == "1"), done.stdout
+    assert done.returncode == 0 or (SAID in done.stdout + done.stderr and gated.pods() == list(NODES)), done.stdout

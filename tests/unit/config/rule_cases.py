@@ -215,6 +215,22 @@ DAEMONS = [
         {"accounting": {"external": {"host": "dbd"}}},
     ),
     Case(
+        "a parameter that slurmctld does not read",
+        minimal(controller={"extraConf": {"SlurmctldTimeOuts": 30}}),
+        "error",
+        "controller.extraConf.SlurmctldTimeOuts",
+        ("refuses its whole file", "slurm.conf(5)"),
+        {"controller": {"extraConf": {"SlurmctldTimeOuts": None, "SlurmctldTimeout": 30}}},
+    ),
+    Case(
+        "a plugin that does not go with MaxNodeCount",
+        minimal(controller={"extraConf": {"SelectType": "select/linear"}}),
+        "error",
+        "controller.extraConf.SelectType",
+        ("MaxNodeCount", "select/cons_tres", "refuses its whole file"),
+        {"controller": {"extraConf": {"SelectType": "select/cons_tres"}}},
+    ),
+    Case(
         "a slurm.conf line that is the operator's",
         minimal(controller={"extraConf": {"ClusterName": "x"}}),
         "error",

@@ -55,6 +55,18 @@ def nodes(count):
 # -- the ordinary course ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("begun", [False, True])
+def test_no_pod_is_replaced_by_one_that_takes_a_name_in_use(begun):
+    """The operator names the successor by the lowest free number, which another cluster's node has in Slurm."""
+    pods = [new(0), drained(2) if begun else old(2)]
+    records = [node(0), node(1), retained_drained(2) if begun else node(2)]
+    found = step(look(pods, records, [job(7, 1)]))
+    assert isinstance(found, Wait)
+    assert "gpu-1 is in use in Slurm" in found.why
+    free = step(look(pods, [record for record in records if record.name != "gpu-1"]))
+    assert isinstance(free, DeletePod if begun else SetCosts)
+
+
 def test_pods_of_the_newest_template_are_left_alone():
     assert step(look([new(0), new(1)], nodes(2))) == Done()
 

@@ -1,0 +1,165 @@
+"""Lines of slurm.conf that slurmctld 26.05.5 takes, and lines over which it refuses its file: run, one by one.
+
+tests/unit/config holds the rules to them, tests/faults/test_slurm_words.py slurmctld itself.
+"""
+
+from __future__ import annotations
+
+CONF = """
++ SelectType=select/cons_tres
+- SelectType=select/linear
+- SelectType=select/cons_res
+- SelectType=select/Cons_tres
++ SelectTypeParameters=CR_Core_Memory
++ SelectTypeParameters=cr_core
++ SelectTypeParameters=CR_LLN
++ SelectTypeParameters=CR_Core,CR_ONE_TASK_PER_CORE
+- SelectTypeParameters=CR_CPU,CR_ONE_TASK_PER_CORE
+- SelectTypeParameters=CR_Core,CR_Socket
+- SelectTypeParameters=CR_Gpu
+- SelectTypeParameters=NONE
++ PreemptMode=OFF
++ PreemptMode=GANG
++ PreemptMode=CLUSTER
+- PreemptMode=SUSPEND
+- PreemptMode=SUSPEND,GANG
+- PreemptMode=REQUEUE
+- PreemptMode=REQUEUE PreemptType=preempt/none
+- PreemptMode=Requeu PreemptType=preempt/qos
+- PreemptMode=REQUEUE,CANCEL PreemptType=preempt/qos
+- PreemptMode=GANG,WITHIN PreemptType=preempt/qos
++ PreemptMode=REQUEUE,WITHIN PreemptType=preempt/qos
++ PreemptMode=REQUEUE PreemptType=preempt/qos
++ PreemptMode=SUSPEND,GANG PreemptType=preempt/partition_prio
++ PreemptMode=CANCEL PreemptType=preempt/partition_prio
+- PreemptMode=GANG PreemptType=preempt/partition_prio
+- PreemptType=preempt/qos
++ PrologFlags=Contain
++ PrologFlags=NoHold
++ PrologFlags=Alloc,NoHold
++ PrologFlags=RunInJob,Serial
+- PrologFlags=Contains
+- PrologFlags=Contain,NoHold
+- PrologFlags=RunInJob,NoHold
+- PrologFlags=X11,NoHold
++ PrologFlags=X11 ProctrackType=proctrack/cgroup
+- PrologFlags=X11 ProctrackType=proctrack/linuxproc
++ NamespaceType=namespace/none
++ NamespaceType=namespace/tmpfs PrologFlags=Contain
+- NamespaceType=namespace/tmpfs PrologFlags=Alloc
++ JobContainerType=job_container/none
++ JobContainerType=job_container/tmpfs PrologFlags=Contain
+- JobContainerType=job_container/tmpfs PrologFlags=Alloc
++ HealthCheckNodeState=START_ONLY
++ HealthCheckNodeState=IDLE,CYCLE
+- HealthCheckNodeState=START_ONLY,IDLE
+- HealthCheckNodeState=REBOOT_ONLY,IDLE
++ LaunchParameters=enable_nss_slurm
+- LaunchParameters=enable_nss_slurm,disable_send_gids
++ JobAcctGatherParams=UsePSS
+- JobAcctGatherParams=UsePSS,NoShared
++ CommunicationParameters=block_null_hash
++ CommunicationParameters=DisableIPv4,EnableIPv6
+- CommunicationParameters=DisableIPv4
+- MCSParameters=ondemand
++ MCSParameters=ondemand MCSPlugin=mcs/none
++ MCSPlugin=mcs/user
+- MCSPlugin=mcs/group
++ MCSPlugin=mcs/group MCSParameters=ondemand,ondemandselect:alice
++ TaskPluginParam=Cores
++ TaskPluginParam=autobind=threads
++ TaskPluginParam=OOMKillStep TaskPlugin=task/cgroup
++ TaskPluginParam=SlurmdSpecOverride TaskPlugin=task/cgroup
+- TaskPluginParam=OOMKillStep TaskPlugin=task/affinity
+- TaskPluginParam=Core
+- TaskPluginParam=Cores,Threads
+- TaskPluginParam=autobind=gpus
+- TaskPluginParam=SlurmdSpecOverride,SlurmdOffSpec TaskPlugin=task/cgroup
++ FastSchedule=1
+- FastSchedule=2
+- AccountingStoreJobComment=YES
+- SallocDefaultCommand=x
+- FirstJobId=0
++ FirstJobId=100
+- FirstJobId=100 MaxJobId=50
+- MaxJobCount=0
++ MaxJobCount=INFINITE
+- MaxJobCount=5000000000
+- MaxStepCount=0
+- MaxDBDMsgs=500
++ MaxDBDMsgs=20000
+- PriorityDecayHalfLife=0
++ PriorityDecayHalfLife=0 PriorityUsageResetPeriod=MONTHLY
++ PriorityDecayHalfLife=0 PriorityUsageResetPeriod=none
+- PriorityUsageResetPeriod=OFTEN
++ SlurmctldDebug=info
++ SlurmctldDebug=3
+- SlurmctldDebug=chatty
+- SlurmdDebug=chatty
+- SlurmctldSyslogDebug=chatty
+- SlurmdSyslogDebug=chatty
++ EnforcePartLimits=ALL
++ EnforcePartLimits=YES
+- EnforcePartLimits=MOST
+- PropagatePrioProcess=3
++ KillWait=UNLIMITED
++ KillWait=0x10
++ KillWait=030
+- KillWait=-1
+- KillWait=5s
+- KillWait=70000
+- MinJobAge=-1
++ JobRequeue=1
+- JobRequeue=YES
++ DefMemPerCPU=4096
+- DefMemPerCPU=4G
++ UsePAM=YES
++ UsePAM=True
+- UsePAM=on
+- PriorityWeightAge=abc
++ HealthCheckTimeout=5
++ ExtSensorsType=x
+- SelectTypo=x
+- SlurmctldTimeOuts=30
+"""
+PARTITION = """
++ State=up
+- State=OPEN
+- Sate=UP
++ MaxTime=60
++ MaxTime=24:00
++ MaxTime=1-0
++ MaxTime=1-00:00:00
++ MaxTime=UNLIMITED
+- MaxTime=7d
+- MaxTime=soon
+- DefaultTime=NONE
++ OverSubscribe=FORCE:4
++ OverSubscribe=EXCLUSIVE
+- OverSubscribe=MAYBE
++ SelectTypeParameters=CR_Core
+- SelectTypeParameters=CR_CPU
++ Default=1
+- Default=maybe
++ MaxNodes=UNLIMITED
+- MaxNodes=2-4
+- PriorityTier=high
+- PriorityTier=70000
+- DefMemPerCPU=4G
++ Exclusive=NODE
++ QOS=none
+"""
+NODE = """
++ CPUs=2
+- CPU=2
++ CPUs=UNLIMITED
++ RealMemory=4000
+- RealMemory=4G
+- Weight=x
+"""
+
+
+def cases(text: str) -> list[tuple[dict[str, str], bool]]:
+    """Parameters, and whether slurmctld takes them."""
+    rows = [line.split() for line in text.strip().splitlines()]
+    return [(dict(each.split("=", 1) for each in words), sign == "+") for sign, *words in rows]

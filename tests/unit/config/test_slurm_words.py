@@ -1,0 +1,94 @@
+"""Names and values of slurm.conf over which slurmctld refuses its whole file are errors; those that it takes are none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.config import slurm_refusals, slurm_words
+from tests import slurm_conf_cases
+from tests.stacks import SECRETS, minimal
+from tests.unit.config.test_rules import found
+
+METAL = "external.slurmdHosts.0.config"
+
+
+def of_conf(parameters: dict[str, str]) -> dict[str, Any]:
+    return minimal(
+        cluster={"name": "c", "slurmVersion": "26.05"}, operator={"version": "1.2.1"}, controller={"extraConf": parameters}
+    )
+
+
+def of_partition(parameters: dict[str, str]) -> dict[str, Any]:
+    partition = {"nodesets": ["gpu"], "config": parameters}
+    return minimal(cluster={"name": "c", "slurmVersion": "26.05"}, partitions={"train": partition})
+
+
+def of_node(parameters: dict[str, str]) -> dict[str, Any]:
+    return minimal(external={"slurmdHosts": [{"name": "metal-1", "config": parameters}]})
+
+
+def errors(data: dict[str, Any], path: str) -> list[str]:
+    return [message for level, where, message in found(data, SECRETS) if level == "error" and where.startswith(path)]
+
+
+@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.CONF), ids=str)
+def test_what_slurmctld_refuses_is_an_error_and_nothing_else_is(parameters: dict[str, str], taken: bool) -> None:
+    said = errors(of_conf(parameters), "controller.extraConf")
+    assert (not said) == taken, said
+    assert all("refuses its whole file" in each for each in said)
+
+
+@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.PARTITION), ids=str)
+def test_the_same_of_a_partitions_line(parameters: dict[str, str], taken: bool) -> None:
+    assert (not errors(of_partition(parameters), "partitions.train.config")) == taken
+    own = minimal(
+        nodesets={"gpu": {"replicas": 1, "partition": {"config": parameters}}},
+        cluster={"name": "c", "slurmVersion": "26.05"},
+    )
+    assert (not errors(own, "nodesets.gpu.partition.config")) == taken
+
+
+@pytest.mark.parametrize(("parameters", "taken"), slurm_conf_cases.cases(slurm_conf_cases.NODE), ids=str)
+def test_the_same_of_a_nodes_line(parameters: dict[str, str], taken: bool) -> None:
+    assert (not errors(of_node(parameters), METAL)) == taken
+    assert (
+        not errors(minimal(nodesets={"gpu": {"replicas": 1, "extraConf": parameters}}), "nodesets.gpu.extraConf")
+    ) == taken
+
+
+@pytest.mark.parametrize(
+    ("version", "parameters", "taken"),
+    [
+        ("1.0.1", {"NamespaceType": "namespace/tmpfs"}, True),
+        ("1.2.1", {"NamespaceType": "namespace/tmpfs"}, False),
+        ("1.0.1", {"TaskPluginParam": "OOMKillStep"}, True),
+        ("1.2.1", {"TaskPluginParam": "OOMKillStep"}, False),
+        ("1.0.1", {"prologflags": "NoHold"}, True),
+    ],
+)
+def test_what_the_operators_release_writes_counts(version: str, parameters: dict[str, str], taken: bool) -> None:
+    data = minimal(operator={"version": version}, controller={"extraConf": parameters})
+    assert (not errors(data, "controller.extraConf")) == taken
+
+
+def test_a_name_of_a_newer_slurm_is_an_error_until_the_stack_says_that_it_has_that_slurm() -> None:
+    data = minimal(operator={"version": "1.0.1"}, controller={"extraConf": {"HealthCheckTimeout": 5}})
+    assert "cluster.slurmVersion" in errors(data, "controller.extraConf.HealthCheckTimeout")[0]
+    data["cluster"]["slurmVersion"] = "26.05"
+    assert errors(data, "controller.extraConf") == []
+
+
+KEYS = st.sampled_from(sorted({row.key for row in slurm_refusals.REFUSED})) | st.text(max_size=12)
+VALUES = st.text(max_size=20) | st.lists(st.sampled_from(["none", "GANG", "suspend", "CR_CPU", "0", "x11"])).map(",".join)
+
+
+@given(st.dictionaries(KEYS, VALUES, max_size=6))
+def test_any_text_is_judged_and_only_what_is_given_is_named(given_: dict[str, str]) -> None:
+    assert {key for key, _ in slurm_refusals.refused({}, given_)} <= given_.keys()
+    assert {key for key, _ in slurm_refusals.refused_of_partition(given_)} <= given_.keys()
+    for key, value in given_.items():
+        slurm_words.SLURM_CONF.fault(key, value)
