@@ -12,9 +12,11 @@ from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from .fence import Fence, FenceArgs
 from .hybrid_cluster import HybridCluster, HybridClusterArgs
 from .login_set import LoginSet, LoginSetArgs
+from .monitoring import Monitoring, MonitoringArgs
 from .munge_clients import MungeClients, MungeClientsArgs
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
+from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
 from .rest_api import RestApi, RestApiArgs
 
@@ -35,12 +37,16 @@ __all__ = [
     "HybridClusterArgs",
     "LoginSet",
     "LoginSetArgs",
+    "Monitoring",
+    "MonitoringArgs",
     "MungeClients",
     "MungeClientsArgs",
     "NetworkPolicies",
     "NetworkPoliciesArgs",
     "NodeSet",
     "NodeSetArgs",
+    "NodeTable",
+    "NodeTableArgs",
     "Operator",
     "OperatorArgs",
     "RestApi",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import pulumi
@@ -30,28 +31,28 @@ class ExternalEndpoints(pulumi.ComponentResource):
         super().__init__(token("ExternalEndpoints"), name, None, opts)
         found = [e for e in (slurmdbd_endpoint(args.config), slurmctld_endpoint(args.config)) if e is not None]
         for endpoint in found:
-            self._serve(name, args.config, endpoint)
+            serve(self, name, args.config, endpoint)
         self.service_names = pulumi.Output.from_input([endpoint.name for endpoint in found])
         self.register_outputs({"service_names": self.service_names})
 
-    def _serve(self, name: str, config: ClusterConfig, endpoint: Endpoint) -> None:
-        # Without endpoints of its own at first, an awaited Service would never become ready.
-        unawaited = {"pulumi.com/skipAwait": "true"}
-        service = Service(
-            f"{name}-{endpoint.name}",
-            metadata=metadata(config, endpoint.name, unawaited),
-            spec=endpoint.service,
-            opts=child(self),
-        )
-        if endpoint.slice is None:
-            return
-        meta = metadata(config, f"{endpoint.name}-outside")
-        meta["labels"] = {**meta["labels"], "kubernetes.io/service-name": endpoint.name}
-        EndpointSlice(
-            f"{name}-{endpoint.name}-outside",
-            metadata=meta,
-            address_type=endpoint.slice["addressType"],
-            endpoints=endpoint.slice["endpoints"],
-            ports=endpoint.slice["ports"],
-            opts=child(self, service),
-        )
+
+def serve(
+    parent: pulumi.Resource, name: str, config: ClusterConfig, endpoint: Endpoint, more: Mapping[str, str] | None = None
+) -> None:
+    """The Service, and its EndpointSlice where it has one. ``more``: labels of the Service."""
+    # Without endpoints of its own at first, an awaited Service would never become ready.
+    meta = metadata(config, endpoint.name, {"pulumi.com/skipAwait": "true"})
+    meta["labels"] = {**meta["labels"], **(more or {})}
+    service = Service(f"{name}-{endpoint.name}", metadata=meta, spec=endpoint.service, opts=child(parent))
+    if endpoint.slice is None:
+        return
+    meta = metadata(config, f"{endpoint.name}-outside")
+    meta["labels"] = {**meta["labels"], "kubernetes.io/service-name": endpoint.name}
+    EndpointSlice(
+        f"{name}-{endpoint.name}-outside",
+        metadata=meta,
+        address_type=endpoint.slice["addressType"],
+        endpoints=endpoint.slice["endpoints"],
+        ports=endpoint.slice["ports"],
+        opts=child(parent, service),
+    )

@@ -34,9 +34,11 @@ from .fence import Fence, FenceArgs
 from .first_look import Lost, first_look, none_lost
 from .gates import OutsideHosts, child_urn, outside_props
 from .login_set import LoginSet, LoginSetArgs
+from .monitoring import Monitoring, MonitoringArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
 from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
+from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
 from .resources import child, metadata, token
 from .rest_api import RestApi, RestApiArgs
@@ -120,7 +122,12 @@ class HybridCluster(pulumi.ComponentResource):
         restapi = RestApi(
             f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), child(self, *first, controller, provider=kube)
         )
-        workers = self._workers(name, config, kube, (*first, controller, restapi))
+        if _is_monitored(config):
+            Monitoring(f"{name}-monitoring", MonitoringArgs(config=config), child(self, *first, provider=kube))
+        table = None
+        if config.nodes.table:
+            table = NodeTable(f"{name}-nodes", NodeTableArgs(config=config), child(self, provider=kube))
+        workers = self._workers(name, config, kube, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, kube, keys.client_file(settings.keys), (controller,))
         self._outputs(config, keys, controller, restapi, settings)
@@ -315,6 +322,12 @@ def _scripts(config: StackConfig) -> Mapping[str, str]:
         return scripts_of(config.jobs)
     except ConfigError as error:
         raise StackRefused(str(error)) from None
+
+
+def _is_monitored(config: StackConfig) -> bool:
+    asked = config.monitoring
+    outside = asked.slurmctld and config.controller.external is not None
+    return outside or asked.rules or asked.dashboard or asked.status is not None
 
 
 def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:

@@ -37,6 +37,11 @@ def ensure_ansible(*, say: Say = print) -> Path:
     return _made([paths.REPO / "tests" / "requirements-ansible.lock"], say) / "bin"
 
 
+def ensure_dashboard(*, say: Say = print) -> Path:
+    """The Python that has Grafana's SDK, for lab/dashboard.py."""
+    return _made([paths.REPO / "tests" / "requirements-dashboard.lock"], say) / "bin" / "python"
+
+
 def key(requirements: Sequence[Path], version: tuple[int, int]) -> str:
     """Twelve hex digits of the locks and the Python they are for."""
     digest = hashlib.sha256(repr(version).encode())

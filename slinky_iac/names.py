@@ -60,6 +60,9 @@ ANNOTATION_PAUSED_BY = "slinky-iac/paused-by"
 KEDA_PAUSED = "autoscaling.keda.sh/paused"
 """Annotation of KEDA: while it is ``true``, KEDA scales nothing and removes the HorizontalPodAutoscaler that it made."""
 
+ANNOTATION_TOPOLOGY = f"topology.{GROUP}/spec"
+"""Set by us on Kubernetes nodes: their place in Slurm's topology, which slurm-operator (1.1.0 on) gives to slurmctld."""
+
 ANNOTATION_TEMPLATE = "slinky-iac/template"
 """Set by us on a NodeSet: digest of what its pods are made from, so that a preview can tell that an update changes it."""
 
@@ -191,6 +194,16 @@ def accounting_service(accounting: str) -> str:
 def slurmctld_shim_service(controller: str) -> str:
     """Service that leads 6817 to an external slurmctld on another port (the operator writes 6817 always)."""
     return shorten(f"{controller}-slurmctld-shim")
+
+
+def slurmctld_metrics_service(controller: str) -> str:
+    """Service that leads to the metrics of an outside slurmctld."""
+    return shorten(f"{controller}-slurmctld-metrics")
+
+
+def monitoring(cluster: str, part: str) -> str:
+    """An object for Prometheus or Grafana."""
+    return shorten(f"{cluster}-{part}")
 
 
 def slurm_key_secret(cluster: str) -> str:

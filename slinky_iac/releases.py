@@ -79,6 +79,11 @@ class OperatorVersion:
         return self.minor >= 1
 
     @property
+    def has_topology(self) -> bool:
+        """Whether it reads the topology annotation of Kubernetes nodes (1.1.0 on)."""
+        return self.minor >= 1
+
+    @property
     def drops_empty_values(self) -> bool:
         """Whether false, 0 and empty texts are left out of pods without a word (1.1.0 on, ``structutils/kube.go``)."""
         return self.minor >= 1

@@ -14,7 +14,16 @@ from collections.abc import Callable, Sequence
 from typing import Final, NoReturn, Protocol
 
 from slinky_iac import __version__
-from slinky_iac.commands import client, command_page, drain, new, policies, shell_completion, verify_state
+from slinky_iac.commands import (
+    client,
+    command_page,
+    drain,
+    monitoring,
+    new,
+    policies,
+    shell_completion,
+    verify_state,
+)
 from slinky_iac.commands.check import cli as check
 from slinky_iac.commands.diagram import cli as diagram
 from slinky_iac.commands.drift import cli as drift
@@ -66,6 +75,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "handoff": handoff,
     "client": client,
     "status": status,
+    "monitoring": monitoring,
     "rights": rights,
     "policies": policies,
     "diagram": diagram,

@@ -15,6 +15,7 @@ from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart_words import Advice, advice, switched
 from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.nodes import applied
 from slinky_iac.config.shown import LONGEST, Refused, hidden, name_of, shown
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import ConfigError
@@ -75,7 +76,7 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
     )
     rest = {str(k): v for k, v in data.items() if k not in SECRET_KEYS}
     try:
-        return StackConfig.model_validate(rest, by_alias=True, by_name=False), misplaced
+        return applied(StackConfig.model_validate(rest, by_alias=True, by_name=False)), misplaced
     except ValidationError as invalid:
         found = tuple(dict.fromkeys(_fault(e) for e in invalid.errors(include_url=False)))
         return None, misplaced + found

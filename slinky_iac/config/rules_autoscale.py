@@ -18,7 +18,9 @@ def asks_slurmctld(autoscale: Autoscale) -> bool:
 
 
 def slurmctld_has_metrics(config: StackConfig) -> bool:
-    """Whether a NodeSet's autoscaler needs the metrics of this stack's slurmctld."""
+    """Whether a NodeSet's autoscaler, or Prometheus, needs the metrics of this stack's slurmctld."""
+    if config.monitoring.slurmctld:
+        return True
     found = (nodeset.autoscale for nodeset in config.nodesets.values())
     return any(autoscale is not None and autoscale.by == "keda" for autoscale in found)
 
@@ -99,11 +101,11 @@ def _private(config: StackConfig) -> Iterator[Finding]:
         if key.lower() == "privatedata":
             yield error(
                 f"controller.extraConf.{key}",
-                "switches slurmctld's metrics off, whatever its value (Slurm's metrics guide), and the autoscaler goes by"
-                " them. Remove it, or remove autoscale from the NodeSets",
+                "switches slurmctld's metrics off, whatever its value (Slurm's metrics guide), and the autoscaler or"
+                " Prometheus goes by them. Remove it, or remove autoscale from the NodeSets and monitoring.slurmctld",
             )
         if key.lower() == "metricstype" and value != METRICS_TYPE:
-            yield error(f"controller.extraConf.{key}", f"must be {METRICS_TYPE} for the autoscaler; remove it")
+            yield error(f"controller.extraConf.{key}", f"must be {METRICS_TYPE}, which is read here; remove it")
 
 
 RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_autoscalers,)

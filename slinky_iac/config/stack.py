@@ -11,7 +11,9 @@ from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import FilePath, FindingId, Reason, SlurmUser, Url
 from slinky_iac.config.jobs import Jobs
+from slinky_iac.config.monitoring import Monitoring
 from slinky_iac.config.networks import NetworkPolicies
+from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSet, NodeSets, Partitions
@@ -124,6 +126,10 @@ class StackConfig(ClusterConfig):
     """Who may connect to the stack's pods."""
     jobs: Jobs = Field(default_factory=dict)
     """Slurm jobs that `pulumi up` submits through slurmrestd, by name."""
+    monitoring: Monitoring = Monitoring()
+    """What Prometheus and Grafana are given."""
+    nodes: Nodes = Nodes()
+    """One table of nodes for Kubernetes and Slurm."""
     acknowledged: dict[FindingId, Reason] = Field(default_factory=dict)
     """Findings that are so on purpose: the id of each, as docs/findings.md lists them, and the reason. A preview no longer
     warns of them and names their ids in one line; `slinky check` shows them with their reasons."""

@@ -96,6 +96,12 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
     reason_changed_at: Number = UNSET
     slurmd_start_time: Number = UNSET
     version: str = ""
+    effective_cpus: int = 0
+    """CPUs that jobs may have, those of the system left out; 0 where Slurm doesn't say."""
+    real_memory: int = 0
+    """MiB."""
+    specialized_memory: int = 0
+    """MiB of it that jobs may not have (MemSpecLimit)."""
     unreadable: str = ""
     """Why this row can't be read (no field of Slurm's); then ``state`` is :data:`UNREADABLE` alone, and nothing else is
     known but the name."""

@@ -11,6 +11,7 @@ from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.database_tls import database_tls_parameters, database_tls_volumes
 from slinky_iac.specs.endpoints import slurmctld_target
+from slinky_iac.specs.monitoring import inside_service_monitor
 from slinky_iac.specs.restapi_tls import tls_annotations, tls_pod
 from slinky_iac.specs.shared import (
     Spec,
@@ -59,7 +60,7 @@ def _inside_controller(config: StackConfig) -> Spec:
         if files:
             spec[field] = [{"name": name} | _namespace(config)]
     if controller.metrics or slurmctld_has_metrics(config):
-        spec["metrics"] = {"enabled": True, "serviceMonitor": {"enabled": False}}
+        spec["metrics"] = {"enabled": True, "serviceMonitor": inside_service_monitor(config)}
     return spec
 
 

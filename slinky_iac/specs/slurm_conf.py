@@ -194,9 +194,9 @@ REQUIRED: Final = (
     Parameter(
         "MetricsType",
         lambda config: METRICS_TYPE if slurmctld_has_metrics(config) else "",
-        "the autoscaler gets no metrics and changes nothing",
+        "the autoscaler and Prometheus get no metrics",
         restart=False,
-        comment="the autoscaler goes by these; they are off while PrivateData is set",
+        comment="the autoscaler and Prometheus go by these; they are off while PrivateData is set",
     ),
     Parameter("GresTypes", lambda config: ",".join(gres_types(config)), "nodes with it can't register", Compared.LIST),
     Parameter("AccountingStorageType", _accounting(lambda _: "accounting_storage/slurmdbd"), "jobs are not accounted"),

@@ -49,6 +49,8 @@ EXTRA = {
     "slinky_iac/jobs/gates.py": {"pulumi"},
     "slinky_iac/drain/plugin_process.py": {"google", "grpc", "pulumi"},
     "slinky_iac/drain/policy.py": {"msgspec"},
+    "slinky_iac/commands/monitoring.py": {"yaml"},
+    "lab/dashboard.py": {"grafana_foundation_sdk"},
 }
 """The few modules that stand on the border to the engine."""
 _PARTS = {
@@ -64,10 +66,11 @@ _PARTS = {
     "hostlist": "errors",
     "keys": "errors names",
     "kube": "errors names safe_yaml text",
-    "config": "demand errors keys names releases safe_yaml",
+    "config": "demand errors hostlist keys names releases safe_yaml",
     "slurmrest": "errors hostlist keys kube names text",
     "cluster": "errors kube names slurmrest",
-    "specs": "config demand keys names releases",
+    "monitoring": "",
+    "specs": "config demand keys monitoring names releases",
     "drain": "actor closing cluster demand errors kube names releases slurmrest text",
     "fence": "cluster errors kube",
     "identity": "cluster config errors kube names",
@@ -89,6 +92,7 @@ _PARTS = {
     "commands.shell_completion": "",
     "commands.new": "errors",
     "commands.policies": "errors",
+    "commands.monitoring": "monitoring specs",
     "commands.check": "commands.output config errors",
     "commands.plan": "cluster commands.output config errors names text",
     "commands.stack_config": "cluster commands.check config errors keys",
@@ -108,7 +112,7 @@ _PARTS = {
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
         "cluster commands.output commands.rotation commands.stack_config commands.watching config drain errors "
-        "external_keys fence keys kube names releases slurmrest text"
+        "external_keys fence keys kube monitoring names releases slurmrest text"
     ),
     "commands.verify_state": "cluster commands.output commands.state_code",
     "commands.drift": (
@@ -121,7 +125,8 @@ _PARTS = {
     ),
     "commands.cli": (
         "commands.check commands.client commands.command_page commands.diagram commands.drain commands.drift "
-        "commands.handoff commands.init commands.keys commands.new commands.output commands.plan commands.policies "
+        "commands.handoff commands.init commands.keys commands.monitoring commands.new commands.output commands.plan "
+        "commands.policies "
         "commands.preflight "
         "commands.rights commands.shell_completion commands.status commands.verify_state config errors text"
     ),

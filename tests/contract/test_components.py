@@ -27,8 +27,10 @@ TOKENS = {
     "HybridCluster": "slinky:slurm:HybridCluster",
     "LoginSet": "slinky:slurm:LoginSet",
     "MungeClients": "slinky:slurm:MungeClients",
+    "Monitoring": "slinky:slurm:Monitoring",
     "NetworkPolicies": "slinky:slurm:NetworkPolicies",
     "NodeSet": "slinky:slurm:NodeSet",
+    "NodeTable": "slinky:slurm:NodeTable",
     "Operator": "slinky:slurm:Operator",
     "RestApi": "slinky:slurm:RestApi",
 }
@@ -45,6 +47,9 @@ CLIENTS = {"jupyter": {"namespace": "notebooks", "image": "client:1"} | PEOPLE}
 
 def whole(stack: str) -> Recording:
     over: dict[str, Any] = {} if stack == MUNGE else {"logins": LOGINS, "cluster": {"fence": True}, **networks(stack)}
+    if stack != MUNGE:
+        over["monitoring"] = {"rules": True, "dashboard": True}
+        over["nodes"] = {"table": [{"names": ["worker-1"], "features": ["ib"]}]}
     return recorded(stack, clients=CLIENTS, **over)
 
 

@@ -13,6 +13,7 @@ from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
+from slinky_iac.commands.drift.resources import Promised, promised
 from slinky_iac.commands.status.facts import cluster_name, reach_of
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
@@ -65,8 +66,16 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         hosts=states,
         partitions=tuple(sorted(set(_partitions(state, gates)))),
         required=_required(state),
+        promised=_promised(state, gates),
         token_set=_written_set(state),
     )
+
+
+def _promised(state: State, gates: Mapping[str, GateSettings]) -> Mapping[str, Promised]:
+    """What the last update's specs give each NodeSet's pods."""
+    by_resource = {settings.resource: name for name, settings in gates.items()}
+    found = ((each.object_name, each.spec) for each in state.all(custom("NodeSet")))
+    return {by_resource[name]: promised(spec) for name, spec in found if name in by_resource}
 
 
 def _required(state: State) -> Mapping[str, str]:

@@ -15,6 +15,7 @@ from typing import Final, Literal
 from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.cluster.snapshot import Workers, pods_by_node
+from slinky_iac.commands.drift.resources import Promised, differences
 from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
 from slinky_iac.kube.objects import Pod
@@ -34,6 +35,8 @@ Kind = Literal[
     "version",
     "fence",
     "token-set",
+    "node-features",
+    "more-than-pod",
 ]
 _JUDGED_ELSEWHERE: Final = frozenset({"ClusterName", "AccountingStorageHost"})
 """The cluster's name has a kind of its own, and slurmctld may know slurmdbd's host by another name."""
@@ -58,6 +61,8 @@ class Expected:
     """The public set (jwks.json) of the stack's token keys; None where it has none."""
     required: Mapping[str, str] = field(default_factory=dict)
     """Parameters of an external slurm.conf, as the last update wrote them out."""
+    promised: Mapping[str, Promised] = field(default_factory=dict)
+    """What each NodeSet's spec gives its pods."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,7 @@ def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
         *_missing_nodes(expected, seen),
         *_left_records(expected, seen),
         *_left_drains(expected, seen),
+        *_resources(expected, seen),
         *_hosts_not_held(expected, seen),
         *_token_set(expected, seen),
         *_slurm_conf(expected, seen),
@@ -246,6 +252,17 @@ def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:
     if tag is None or tag.owner != f"{expected.stack}/{owner}":
         return "its pod has no mark of a scale-in"
     return ""
+
+
+def _resources(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    for name, workers in seen.workers.items():
+        wanted = expected.promised.get(name)
+        for pod in workers.pods if wanted is not None else ():
+            record = seen.nodes.get(pod.slurm_node)
+            if wanted is None or record is None or record.trouble or not pod.ready or pod.terminating:
+                continue
+            for kind, text in differences(record, wanted):
+                yield Finding(kind, record.name, text)
 
 
 def _hosts_not_held(expected: Expected, seen: Seen) -> Iterable[Finding]:

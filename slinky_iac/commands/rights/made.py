@@ -14,11 +14,13 @@ from slinky_iac.specs.clients import client_files, client_secret
 from slinky_iac.specs.daemons import database_secret, script_maps
 from slinky_iac.specs.endpoints import slurmctld_endpoint, slurmdbd_endpoint
 from slinky_iac.specs.fence import fence
+from slinky_iac.specs.monitoring import metrics_endpoint
 from slinky_iac.specs.networks import network_policies
 from slinky_iac.specs.restapi_tls import tls_secret
 
 CORE: Final = ""
 ADMISSION: Final = "admissionregistration.k8s.io"
+MONITORING: Final = "monitoring.coreos.com"
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,7 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     yield names.GROUP, "controllers", base
     if config.controller.external is None:
         yield from ((CORE, "configmaps", name) for _, name, files in script_maps(config) if files)
+    yield from _monitoring(config)
     yield names.GROUP, "restapis", base
     yield from _tls(config, base)
     yield from ((names.GROUP, "nodesets", names.nodeset_resource(base, each)) for each in config.nodesets)
@@ -99,6 +102,21 @@ def _autoscalers(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     yield from (
         (each.api_version.partition("/")[0], f"{each.kind.lower()}s", each.name) for each in found if each is not None
     )
+
+
+def _monitoring(config: StackConfig) -> Iterator[tuple[str, str, str]]:
+    asked, base = config.monitoring, config.cluster.resource_name
+    endpoint = metrics_endpoint(config)
+    if endpoint is not None:
+        yield CORE, "services", endpoint.name
+        yield "discovery.k8s.io", "endpointslices", f"{endpoint.name}-outside"
+        yield MONITORING, "servicemonitors", names.monitoring(base, "slurmctld")
+    if asked.rules:
+        yield MONITORING, "prometheusrules", names.monitoring(base, "rules")
+    if asked.dashboard:
+        yield CORE, "configmaps", names.monitoring(base, "dashboard")
+    if asked.status is not None:
+        yield "batch", "cronjobs", names.monitoring(base, "status")
 
 
 def _keys(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:

@@ -19,6 +19,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.conf_held import place
 from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS
 from slinky_iac.reach import reach
+from slinky_iac.specs.nodes import node_patches
 from slinky_iac.specs.operator import service_monitor_stub
 
 
@@ -84,6 +85,8 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
                 why = "keys: whether its pods have the slurm.jwks that they should"
                 found.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
                 found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), config.cluster.namespace, seldom=True))
+        if patched := tuple(node_patches(config)):
+            found.append(Right(CORE, "nodes", ("get", "patch"), "labels and annotations of the node table", patched))
         found += [*_making(config), *_clients(config), *_fence(config), *_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
         found.append(

@@ -9,7 +9,7 @@ import sys
 
 from slinky_iac.commands import watching
 from slinky_iac.commands.output import PARTLY_UNKNOWN, seen_width, wants_colour
-from slinky_iac.commands.status import ask
+from slinky_iac.commands.status import ask, prometheus
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
 
 HELP = "one screen: endpoints, versions, nodes, drains and whose they are, keys' fingerprints, the last `up`"
@@ -25,6 +25,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--stack", help="stack; by default the selected one")
     shape = parser.add_mutually_exclusive_group()
     shape.add_argument("--json", action="store_true", help="print JSON")
+    shape.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
     shape.add_argument("--watch", action="store_true", help="show the screen again and again, until Ctrl-C")
     parser.add_argument(
         "--every", type=int, default=None, metavar="SECONDS", help="with --watch, the pause between two looks"
@@ -42,7 +43,9 @@ def run(arguments: argparse.Namespace) -> int:
         )
         return 0
     found = ask.look(arguments.stack)
-    if arguments.json:
+    if arguments.prometheus:
+        sys.stdout.write(prometheus.text(found))
+    elif arguments.json:
         print(as_json(found))
     else:
         tty = sys.stdout.isatty()

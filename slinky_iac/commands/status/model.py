@@ -61,6 +61,12 @@ class Group:
     states: Mapping[str, int] | None = None
     """Nodes by the word of their state; None where slurmctld couldn't be asked."""
     text: str = ""
+    registered: int | None = None
+    """Pods to stay whose nodes slurmctld knows and that answer; None where it couldn't be asked."""
+    invalid: int | None = None
+    """Nodes that slurmctld refuses, for they registered with other resources; None where it couldn't be asked."""
+    deadline_s: int | None = None
+    """How long a run of its gate waits for jobs."""
 
 
 @dataclass(frozen=True)
@@ -76,6 +82,8 @@ class Drained:
     returns: str = ""
     """When slurmctld returns it by itself, ISO 8601, or empty."""
     jobs: tuple[str, ...] = ()
+    since: int | None = None
+    """When the drain was set, by slurmctld's clock."""
 
 
 @dataclass(frozen=True)

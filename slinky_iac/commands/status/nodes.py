@@ -15,6 +15,7 @@ from slinky_iac.drain.describe import NodeStatus, status_of
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
+from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Job, Node
 
 METAL: Final = "metal"
@@ -61,11 +62,29 @@ def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
     if hosts:
         states = None if known is None else _counted(hosts, known)
         held = found.hosts.held if found.hosts is not None else ()
-        made.append(Group(METAL, "metal", len(hosts), states=states, text=f"held: {', '.join(held)}" if held else ""))
+        text = f"held: {', '.join(held)}" if held else ""
+        made.append(Group(METAL, "metal", len(hosts), states=states, text=text, invalid=_invalid(hosts, known)))
     others = {name: node for name, node in left.items() if name not in hosts}
     if others:
-        made.append(Group(OTHERS, "other", states=_counted(others, others), text="not of this stack"))
+        made.append(
+            Group(
+                OTHERS, "other", states=_counted(others, others), text="not of this stack", invalid=_invalid(others, others)
+            )
+        )
     return tuple(made)
+
+
+def _invalid(wanted: Iterable[str], known: Mapping[str, Node] | None) -> int | None:
+    """Nodes that registered with other resources than slurmctld expects."""
+    return None if known is None else sum(1 for name in wanted if name in known and "INVALID_REG" in known[name].state)
+
+
+def _registered(pods: Iterable[Pod], known: Mapping[str, Node] | None) -> int | None:
+    """Pods that are nodes in service or drained, as far as a slurmd answers."""
+    if known is None:
+        return None
+    states = [known[pod.slurm_node].state for pod in pods if pod.slurm_node in known]
+    return sum(1 for state in states if not state & {"DOWN", "NOT_RESPONDING", "UNKNOWN", "FUTURE"})
 
 
 def _counted(wanted: Iterable[str], known: Mapping[str, Node]) -> dict[str, int]:
@@ -89,7 +108,18 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
     if settings.scaler == "autoscaler":
         notes.append(f"an autoscaler's, up to {settings.maximum}")
     ready = sum(pod.ready for pod in pods)
-    return Group(name, "nodeset", seen.nodeset.spec.replicas, len(pods), ready, states, "; ".join(notes))
+    return Group(
+        name,
+        "nodeset",
+        seen.nodeset.spec.replicas,
+        len(pods),
+        ready,
+        states,
+        "; ".join(notes),
+        registered=_registered(pods, known),
+        invalid=_invalid((pod.slurm_node for pod in pods), known),
+        deadline_s=settings.policy.deadline_s,
+    )
 
 
 def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
@@ -120,7 +150,8 @@ def _row(row: NodeStatus, node: Node | None, stack: str) -> Drained:
     owner = whose(node.reason, node.reason_set_by_user, stack) if drained and node is not None else ""
     said = word(node) if node is not None else UNREGISTERED
     reason = row.reason or ("marked by a scale-in" if row.marked else "")
-    return Drained(row.node, row.nodeset, said, owner, reason, row.returns, row.jobs)
+    since = node.reason_changed_at.value if drained and node is not None else None
+    return Drained(row.node, row.nodeset, said, owner, reason, row.returns, row.jobs, since)
 
 
 def _other(node: Node, jobs: tuple[Job, ...], cluster: ClusterView, found: Facts) -> Drained:
@@ -129,4 +160,4 @@ def _other(node: Node, jobs: tuple[Job, ...], cluster: ClusterView, found: Facts
     returns = iso(node.resume_after.value) if node.resume_after.value else ""
     owner = whose(node.reason, node.reason_set_by_user, found.stack)
     group = METAL if node.name in hosts else OTHERS
-    return Drained(node.name, group, word(node), owner, node.reason, returns, here)
+    return Drained(node.name, group, word(node), owner, node.reason, returns, here, node.reason_changed_at.value)

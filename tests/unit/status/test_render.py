@@ -94,7 +94,7 @@ def test_json_has_a_number_and_everything() -> None:
     found = json.loads(as_json(example()))
     assert found["schema"] == 1
     assert {"endpoints", "versions", "groups", "drains", "keys", "last", "unknown", "taken_at"} <= set(found)
-    assert found["drains"][0].keys() == {"node", "group", "state", "owner", "reason", "returns", "jobs"}
+    assert found["drains"][0].keys() == {"node", "group", "state", "owner", "reason", "returns", "jobs", "since"}
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,70 @@
+"""Objects for Prometheus and Grafana: what scrapes slurmctld, alert rules, the dashboard, the job that writes a status."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import pulumi
+from pulumi_kubernetes.apiextensions import CustomResource
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.specs import monitoring
+from slinky_iac.specs.shared import Spec
+
+from .external_endpoints import serve
+from .resources import child, metadata, token
+
+
+@dataclass(frozen=True, kw_only=True)
+class MonitoringArgs:
+    """``config``: what is scraped, and how Prometheus finds it."""
+
+    config: StackConfig
+
+
+class Monitoring(pulumi.ComponentResource):
+    """Where slurmctld is in Kubernetes, the operator makes its ServiceMonitor, and this makes the rest."""
+
+    def __init__(self, name: str, args: MonitoringArgs, opts: pulumi.ResourceOptions | None = None) -> None:
+        super().__init__(token("Monitoring"), name, None, opts)
+        config = args.config
+        self._outside(name, config)
+        if config.monitoring.rules:
+            self._custom(name, "PrometheusRule", "rules", config, monitoring.prometheus_rule(config))
+        if config.monitoring.dashboard:
+            self._dashboard(name, config)
+        if config.monitoring.status is not None:
+            from pulumi_kubernetes.batch.v1 import CronJob  # noqa: PLC0415 - imports that few stacks need
+
+            own = names.monitoring(config.cluster.resource_name, "status")
+            spec = monitoring.status_job(config, config.monitoring.status, pulumi.get_stack())
+            CronJob(f"{name}-status", metadata=metadata(config, own), spec=spec, opts=child(self))
+        self.register_outputs({})
+
+    def _outside(self, name: str, config: StackConfig) -> None:
+        endpoint = monitoring.metrics_endpoint(config)
+        if endpoint is None:
+            return
+        serve(self, name, config, endpoint, monitoring.metrics_labels(config))
+        self._custom(name, "ServiceMonitor", "slurmctld", config, monitoring.service_monitor(config))
+
+    def _custom(self, name: str, kind: str, part: str, config: StackConfig, spec: Spec) -> None:
+        meta = metadata(config, names.monitoring(config.cluster.resource_name, part))
+        meta["labels"] = {**meta["labels"], **config.monitoring.labels}
+        CustomResource(
+            f"{name}-{kind.lower()}",
+            api_version=monitoring.MONITORING_API,
+            kind=kind,
+            metadata=meta,
+            spec=spec,
+            opts=child(self),
+        )
+
+    def _dashboard(self, name: str, config: StackConfig) -> None:
+        from pulumi_kubernetes.core.v1 import ConfigMap  # noqa: PLC0415 - imports that few stacks need
+
+        meta = metadata(config, names.monitoring(config.cluster.resource_name, "dashboard"))
+        meta["labels"] = {**meta["labels"], **config.monitoring.dashboard_labels}
+        data = {monitoring.DASHBOARD: monitoring.dashboard()}
+        ConfigMap(f"{name}-dashboard", metadata=meta, data=data, opts=child(self))

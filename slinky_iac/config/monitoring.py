@@ -1,0 +1,52 @@
+"""The section monitoring: what Prometheus and Grafana are given."""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from slinky_iac.config.base import Section
+from slinky_iac.config.fields import DnsLabel, FilePath, Host, Image, Seconds
+
+
+class StatusJob(Section):
+    """A CronJob that writes `slinky status --prometheus` into a folder that node_exporter reads."""
+
+    image: Image
+    """Image with this program and pulumi, at the releases that the stack is deployed with."""
+    environment_secret: DnsLabel
+    """Secret in the cluster's namespace with what `pulumi` needs to read the state: PULUMI_BACKEND_URL and
+    PULUMI_ACCESS_TOKEN, or the backend's own credentials. Its entries become the environment of the pod."""
+    service_account: DnsLabel
+    """ServiceAccount in the cluster's namespace with the rights that `slinky rights --for review` prints."""
+    project: DnsLabel
+    """ConfigMap in the cluster's namespace with Pulumi.yaml and the stack's file, the folder in which it runs."""
+    folder: FilePath
+    """Folder of the Kubernetes node for node_exporter's textfile collector, e.g. /var/lib/node_exporter/textfile."""
+    schedule: str = Field(default="*/5 * * * *", pattern=r"^\S+( \S+){4}$")
+    """When, as cron writes it. The alerts take a status older than half an hour for missing."""
+    node_selector: dict[str, str] = Field(default_factory=dict)
+    """Labels of the Kubernetes node whose node_exporter reads the folder."""
+
+
+class Monitoring(Section):
+    """What Prometheus and Grafana are given. ServiceMonitors and PrometheusRules need the CRDs of Prometheus' operator."""
+
+    slurmctld: bool = False
+    """A ServiceMonitor for slurmctld's metrics: slurm-operator's own where slurmctld is in Kubernetes, which
+    then serves metrics; else a Service, an EndpointSlice and a ServiceMonitor for the host in controller.external."""
+    slurmctld_address: Host | None = None
+    """IP address of the host in controller.external where that has a name: an EndpointSlice takes no name."""
+    interval: Seconds = 30
+    """Between two scrapes of slurmctld, which takes them from the same threads as everything else."""
+    rules: bool = False
+    """A PrometheusRule with the alerts of docs/monitoring.md."""
+    labels: dict[str, str] = Field(default_factory=dict)
+    """Labels by which your Prometheus selects ServiceMonitors and PrometheusRules, e.g. {release: kube-prometheus-stack}."""
+    key_age: Seconds = 365 * 86_400
+    """Age from which an alert says that a key is old, in seconds or as 365d."""
+    dashboard: bool = False
+    """A ConfigMap with the dashboard, for a Grafana that loads those with `dashboardLabels`."""
+    dashboard_labels: dict[str, str] = Field(default_factory=lambda: {"grafana_dashboard": "1"})
+    """Labels by which your Grafana's sidecar finds dashboards."""
+    status: StatusJob | None = None
+    """A CronJob that writes the metrics of `slinky status --prometheus`."""

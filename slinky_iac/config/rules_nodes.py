@@ -1,0 +1,70 @@
+"""Rules of the node table: rows that meet nothing, or say two things of one node."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.nodes import NodeRow, fault, labels_of, members
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.stack import StackConfig
+
+
+def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    hosts = {host.name for host in config.external.slurmd_hosts}
+    for number, row in enumerate(config.nodes.table):
+        path = f"nodes.table.{number}"
+        if not (row.names or row.nodesets or row.hosts):
+            yield error(path, "names no node: give names, nodesets or hosts")
+        for text in row.names:
+            if why := fault(text):
+                yield error(f"{path}.names", f"is no hostlist: {why}")
+        for name in row.nodesets:
+            if name not in config.nodesets:
+                yield error(f"{path}.nodesets", f"has {name_of(name)}, which is no NodeSet of this stack")
+        for name in row.hosts:
+            if name not in hosts:
+                yield error(f"{path}.hosts", f"has {name_of(name)}, which external.slurmdHosts lacks")
+        yield from _sides(config, row, path)
+
+
+def _sides(config: StackConfig, row: NodeRow, path: str) -> Iterator[Finding]:
+    if row.nodesets and row.names and not labels_of(config.nodes, row):
+        yield error(
+            f"{path}.nodesets",
+            "needs features or labels in the row: by these the NodeSet's pods are kept to the row's nodes",
+        )
+    if row.topology is not None and not config.operator_version.has_topology:
+        yield error(
+            f"{path}.topology",
+            f"slurm-operator {config.operator.version} reads no topology of nodes, so it has no effect. Use 1.1 or newer",
+        )
+    if row.topology is not None and not row.names:
+        yield error(f"{path}.topology", "is an annotation of Kubernetes nodes, and the row has no names")
+
+
+def _once(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """One value for each label and topology of a node, and one row for each NodeSet."""
+    said: dict[tuple[str, str], str] = {}
+    homes: dict[str, int] = {}
+    for number, row in enumerate(config.nodes.table):
+        if any(fault(text) for text in row.names):
+            continue
+        own = labels_of(config.nodes, row) | ({"topology": row.topology} if row.topology else {})
+        for node in members(row):
+            for key, value in own.items():
+                if said.setdefault((node, key), value) != value:
+                    yield error(
+                        f"nodes.table.{number}",
+                        f"gives {name_of(node)} another {name_of(key)} than a row before it. Leave it out of one",
+                    )
+        for name in row.nodesets:
+            if homes.setdefault(name, number) != number:
+                yield error(
+                    f"nodes.table.{number}.nodesets",
+                    f"has {name_of(name)}, which row {homes[name]} has too: its pods could be on nodes of either, with the"
+                    " words of both. Make it two NodeSets, or one row",
+                )
+
+
+RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_rows, _once)

@@ -1,0 +1,1 @@
+"""What Prometheus and Grafana are given: metrics of ours, alert rules and a dashboard. Pure."""

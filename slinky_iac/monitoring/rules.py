@@ -1,0 +1,130 @@
+"""Alert rules, as Prometheus and its operator's PrometheusRule take them. Each says what is so and what to do."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+STALE_S: Final = 1800
+"""Age of a status from which on all that rests on it is unknown: six runs of a CronJob every five minutes."""
+KEY_AGE_S: Final = 365 * 86_400
+
+
+@dataclass(frozen=True)
+class Alert:
+    """One alert. ``wait``: how long it must hold before it is sent."""
+
+    name: str
+    expr: str
+    wait: str
+    severity: str
+    summary: str
+    what_to_do: str
+    page: str
+    """Page of docs/ that says more."""
+
+
+def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert, ...]:
+    """All alerts. ``slurmctld``: whether Prometheus scrapes slurmctld's own metrics."""
+    found = [
+        Alert(
+            "SlinkyDrainPastDeadline",
+            'slinky_drain_age_seconds{owner="this stack"} > on (stack, group) group_left slinky_drain_deadline_seconds',
+            "1m",
+            "warning",
+            "Nodes of {{ $labels.group }} have been drained by stack {{ $labels.stack }} for longer than its deadline.",
+            "`slinky drain status` names the jobs; `pulumi up` goes on, `slinky drain cancel` returns the nodes.",
+            "on-call.md",
+        ),
+        Alert(
+            "SlinkyNodeSetShort",
+            "slinky_nodeset_registered < slinky_nodeset_wanted",
+            "10m",
+            "warning",
+            "NodeSet {{ $labels.nodeset }} of stack {{ $labels.stack }} has fewer registered nodes than it asks for.",
+            "`slinky status` names pods that don't run and nodes that don't answer.",
+            "troubleshooting.md",
+        ),
+        Alert(
+            "SlinkySlurmrestdDown",
+            'slinky_endpoint_up{endpoint="slurmrestd"} == 0',
+            "5m",
+            "critical",
+            "slurmrestd of stack {{ $labels.stack }} doesn't answer: gates wait, and slurm-operator sees no jobs.",
+            "Delete and scale no NodeSet by hand. `kubectl get pods` shows why it doesn't run.",
+            "on-call.md",
+        ),
+        Alert(
+            "SlinkyNodeInvalid",
+            "slinky_nodes_invalid > 0",
+            "5m",
+            "warning",
+            "Nodes of {{ $labels.group }} registered with other CPUs, memory or GRES than slurmctld expects.",
+            "`scontrol show node` has the reason; correct the resources of the NodeSet or the NodeName= line.",
+            "troubleshooting.md",
+        ),
+        Alert(
+            "SlinkyKeyOld",
+            f"slinky_key_age_seconds > {key_age_s}",
+            "1h",
+            "info",
+            "{{ $labels.key }} of stack {{ $labels.stack }} is {{ $value | humanizeDuration }} old.",
+            "`slinky keys rotate` replaces it while jobs run.",
+            "keys.md",
+        ),
+        Alert(
+            "SlinkyScalerPaused",
+            "slinky_scaler_paused == 1",
+            "1h",
+            "warning",
+            "The autoscaler of {{ $labels.nodeset }} in stack {{ $labels.stack }} has been paused for an hour.",
+            "An update that ended early leaves it so. `pulumi up` goes on and resumes it.",
+            "on-call.md",
+        ),
+        Alert(
+            "SlinkyStatusAway",
+            f"time() - slinky_status_time_seconds > {STALE_S}",
+            "5m",
+            "warning",
+            "The status of stack {{ $labels.stack }} is older than half an hour: no other alert of it can be trusted.",
+            "Run `slinky status --prometheus` by hand, where the job runs that writes it.",
+            "monitoring.md",
+        ),
+        Alert(
+            "SlinkyStatusAbsent",
+            "absent(slinky_status_time_seconds)",
+            "30m",
+            "warning",
+            "Prometheus has no status of any stack.",
+            "See that `slinky status --prometheus` runs, and that Prometheus reads what it writes.",
+            "monitoring.md",
+        ),
+    ]
+    if slurmctld:
+        found.append(
+            Alert(
+                "SlurmMetricsAway",
+                "absent(slurm_nodes)",
+                "10m",
+                "warning",
+                "Prometheus gets no metrics of slurmctld.",
+                "slurmctld may be down, MetricsType may be missing from slurm.conf, or PrivateData is set, which ends them.",
+                "monitoring.md",
+            )
+        )
+    return tuple(found)
+
+
+def groups(found: tuple[Alert, ...]) -> dict[str, Any]:
+    """The document: a file of rules for Prometheus, and the spec of a PrometheusRule."""
+    return {"groups": [{"name": "slinky-iac", "rules": [_rule(each) for each in found]}]}
+
+
+def _rule(each: Alert) -> dict[str, Any]:
+    return {
+        "alert": each.name,
+        "expr": each.expr,
+        "for": each.wait,
+        "labels": {"severity": each.severity},
+        "annotations": {"summary": each.summary, "description": each.what_to_do, "page": f"docs/{each.page}"},
+    }

@@ -1,0 +1,121 @@
+"""What Prometheus' operator, Grafana's sidecar and a CronJob are given.
+
+Sources: prometheus-operator ``pkg/apis/monitoring/v1`` (ServiceMonitor, PrometheusRule), slurm-operator
+``controllerbuilder/controller_servicemonitor.go`` (paths of slurmctld's metrics), node_exporter's textfile collector.
+"""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.monitoring import StatusJob
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.monitoring.rules import alerts, groups
+from slinky_iac.specs.endpoints import Endpoint, Target, endpoint
+from slinky_iac.specs.shared import Spec, labels
+
+PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
+"""What slurmctld answers on its own port. ``jobs-users-accts`` has a series for each user, so it is left out."""
+PORT: Final = "metrics"
+FILE: Final = "slinky-iac.prom"
+DASHBOARD: Final = "slinky-iac.json"
+MONITORING_API: Final = "monitoring.coreos.com/v1"
+
+
+def inside_service_monitor(config: StackConfig) -> Spec:
+    """``metrics.serviceMonitor`` of a Controller in Kubernetes: the operator makes the ServiceMonitor."""
+    settings = config.monitoring
+    if not settings.slurmctld:
+        return {"enabled": False}
+    spec: Spec = {"enabled": True, "interval": f"{settings.interval}s", "endpoints": [{"path": path} for path in PATHS]}
+    return spec | ({"labels": dict(settings.labels)} if settings.labels else {})
+
+
+def metrics_endpoint(config: StackConfig) -> Endpoint | None:
+    """Service and EndpointSlice for the metrics of an outside slurmctld; None where there is none to scrape."""
+    outside = config.controller.external
+    if outside is None or not config.monitoring.slurmctld:
+        return None
+    name = names.slurmctld_metrics_service(config.cluster.resource_name)
+    host = config.monitoring.slurmctld_address or outside.host
+    return endpoint(name, PORT, outside.port, Target(host, outside.port))
+
+
+def metrics_labels(config: StackConfig) -> dict[str, str]:
+    """Labels of that Service, by which the ServiceMonitor finds it, and it alone."""
+    return labels(config) | {names.LABEL_NAME: "slurmctld-metrics"}
+
+
+def service_monitor(config: StackConfig) -> Spec:
+    """Spec of the ServiceMonitor for an outside slurmctld."""
+    wait = max(config.monitoring.interval * 5 // 6, 1)
+    scrape = {"port": PORT, "scheme": "http", "interval": f"{config.monitoring.interval}s", "scrapeTimeout": f"{wait}s"}
+    return {
+        "selector": {"matchLabels": metrics_labels(config)},
+        "namespaceSelector": {"matchNames": [config.cluster.namespace]},
+        "endpoints": [scrape | {"path": path} for path in PATHS],
+    }
+
+
+def prometheus_rule(config: StackConfig) -> Spec:
+    """Spec of the PrometheusRule."""
+    return groups(alerts(config.monitoring.key_age, slurmctld=config.monitoring.slurmctld))
+
+
+def dashboard() -> str:
+    """The dashboard's JSON, as `lab/dashboard.py` builds it by Grafana's SDK."""
+    return files("slinky_iac.monitoring").joinpath("dashboard.json").read_text()
+
+
+def status_job(config: StackConfig, job: StatusJob, stack: str) -> Spec:
+    """Spec of the CronJob: written beside the file and then moved, so that node_exporter never reads half of it."""
+    script = (
+        f"set -eu; cp -RL /project/. /tmp/project; cd /tmp/project;"
+        f" slinky status --stack {stack} --prometheus > /textfile/{FILE}.new || [ $? = 4 ];"
+        f" mv /textfile/{FILE}.new /textfile/{FILE}"
+    )
+    container: Spec = {
+        "name": "status",
+        "image": job.image,
+        "command": ["/bin/sh", "-c", script],
+        "envFrom": [{"secretRef": {"name": job.environment_secret}}],
+        "env": [{"name": "HOME", "value": "/tmp"}],
+        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "512Mi"}},
+        "securityContext": {
+            "allowPrivilegeEscalation": False,
+            "readOnlyRootFilesystem": True,
+            "capabilities": {"drop": ["ALL"]},
+        },
+        "volumeMounts": [
+            {"name": "textfile", "mountPath": "/textfile"},
+            {"name": "project", "mountPath": "/project", "readOnly": True},
+            {"name": "tmp", "mountPath": "/tmp"},
+        ],
+    }
+    pod: Spec = {
+        "serviceAccountName": job.service_account,
+        "restartPolicy": "Never",
+        "containers": [container],
+        "volumes": [
+            {"name": "textfile", "hostPath": {"path": job.folder, "type": "Directory"}},
+            {"name": "project", "configMap": {"name": job.project}},
+            {"name": "tmp", "emptyDir": {}},
+        ],
+    }
+    if job.node_selector:
+        pod["nodeSelector"] = dict(job.node_selector)
+    return {
+        "schedule": job.schedule,
+        "concurrencyPolicy": "Forbid",
+        "successfulJobsHistoryLimit": 1,
+        "failedJobsHistoryLimit": 1,
+        "jobTemplate": {
+            "spec": {
+                "activeDeadlineSeconds": 240,
+                "backoffLimit": 0,
+                "template": {"metadata": {"labels": labels(config)}, "spec": pod},
+            }
+        },
+    }

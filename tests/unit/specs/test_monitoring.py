@@ -1,0 +1,94 @@
+"""What a stack makes for Prometheus and Grafana: each object whole."""
+
+import json
+
+from slinky_iac.config.load import load
+from slinky_iac.monitoring.metrics import METRICS
+from slinky_iac.monitoring.rules import alerts, groups
+from slinky_iac.specs.daemons import controller_spec
+from slinky_iac.specs.monitoring import PATHS, dashboard, metrics_endpoint, prometheus_rule, service_monitor, status_job
+from slinky_iac.specs.slurm_conf import outside_slurm_conf
+from tests.stacks import minimal, outside
+
+STATUS = {"image": "r.example.org/slinky:1", "environmentSecret": "pulumi", "serviceAccount": "review", "project": "stack",
+          "folder": "/var/lib/node_exporter"}  # fmt: skip
+
+
+def inside(**monitoring):
+    return load(minimal(monitoring=monitoring))
+
+
+def out(**monitoring):
+    found = outside()
+    return load(found | {"monitoring": monitoring})
+
+
+def test_a_stack_that_asks_for_nothing_has_the_spec_of_before():
+    assert "metrics" not in controller_spec(load(minimal()))
+    plain = controller_spec(load(minimal(controller={"metrics": True})))
+    assert plain["metrics"] == {"enabled": True, "serviceMonitor": {"enabled": False}}
+    assert metrics_endpoint(load(outside())) is None
+    assert "MetricsType" not in outside_slurm_conf(load(outside()))
+
+
+def test_slurmctld_in_kubernetes_serves_metrics_and_the_operator_makes_its_service_monitor():
+    assert controller_spec(inside(slurmctld=True, interval="1m", labels={"release": "kps"}))["metrics"] == {
+        "enabled": True,
+        "serviceMonitor": {
+            "enabled": True,
+            "interval": "60s",
+            "endpoints": [{"path": path} for path in PATHS],
+            "labels": {"release": "kps"},
+        },
+    }
+
+
+def test_an_outside_slurmctld_is_scraped_at_its_own_address_and_port():
+    config = out(slurmctld=True, slurmctldAddress="192.0.2.10")
+    found = metrics_endpoint(config)
+    port = config.controller.external.port
+    assert found.slice["endpoints"] == [{"addresses": ["192.0.2.10"], "conditions": {"ready": True}}]
+    assert found.slice["ports"] == [{"name": "metrics", "port": port, "protocol": "TCP"}]
+    assert found.service["ports"][0]["name"] == "metrics"
+    spec = service_monitor(config)
+    assert {each["path"] for each in spec["endpoints"]} == set(PATHS)
+    assert {(each["port"], each["interval"], each["scrapeTimeout"]) for each in spec["endpoints"]} == {
+        ("metrics", "30s", "25s")
+    }
+    assert spec["namespaceSelector"] == {"matchNames": [config.cluster.namespace]}
+    assert "MetricsType=metrics/openmetrics" in outside_slurm_conf(config)
+
+
+def test_alerts_rest_on_metrics_that_are_there_and_say_what_to_do():
+    own = set(METRICS)
+    for each in alerts():
+        used = {word for word in own if word in each.expr} or {"slurm_nodes"}
+        assert used
+        assert each.summary.endswith(".")
+        assert each.what_to_do.endswith(".")
+    assert [each.name for each in alerts(slurmctld=False)] == [each.name for each in alerts()][:-1]
+    assert prometheus_rule(inside(rules=True, keyAge="10d")) == groups(alerts(10 * 86_400, slurmctld=False))
+
+
+def test_every_panel_asks_for_metrics_that_are_there():
+    found = json.loads(dashboard())
+    panels = [panel for panel in found["panels"] if panel["type"] != "row"]
+    assert len(panels) == 12
+    for panel in panels:
+        for target in panel["targets"]:
+            assert any(name in target["expr"] for name in METRICS) or "slurm_" in target["expr"], panel["title"]
+        assert panel["description"], panel["title"]
+
+
+def test_the_status_job_never_leaves_half_a_file_and_mounts_no_key():
+    config = inside(status=STATUS)
+    spec = status_job(config, config.monitoring.status, "prod")
+    pod = spec["jobTemplate"]["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    script = container["command"][-1]
+    assert "slinky status --stack prod --prometheus > /textfile/slinky-iac.prom.new" in script
+    assert script.endswith("mv /textfile/slinky-iac.prom.new /textfile/slinky-iac.prom")
+    assert spec["concurrencyPolicy"] == "Forbid"
+    assert pod["serviceAccountName"] == "review"
+    assert {next(iter(each.keys() - {"name"})) for each in pod["volumes"]} == {"hostPath", "configMap", "emptyDir"}
+    assert container["securityContext"]["readOnlyRootFilesystem"] is True

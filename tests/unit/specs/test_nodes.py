@@ -1,0 +1,61 @@
+"""The node table: the same word on both sides, and nothing where there is none."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from slinky_iac.config.load import load
+from slinky_iac.config.nodes import FEATURE, labels_of, members
+from slinky_iac.specs.nodes import node_patches
+from slinky_iac.specs.slurm_conf import host_lines
+from slinky_iac.specs.workers import nodeset_spec
+from tests.stacks import minimal
+
+IB = {"names": ["worker-[1-2]"], "nodesets": ["gpu"], "hosts": ["metal-1"], "features": ["ib"], "gres": ["gpu:2"]}
+
+
+def stack(*rows, config=None, **gpu):
+    hosts = [{"name": "metal-1", "config": config or {"CPUs": 64}}, {"name": "metal-2"}]
+    nodes = {"prefix": "slurm.example.org", "table": list(rows)}
+    return load(minimal(nodesets={"gpu": {"replicas": 2, **gpu}}, external={"slurmdHosts": hosts}, nodes=nodes))
+
+
+def test_a_word_is_a_label_of_the_node_a_feature_of_its_pods_and_a_feature_of_the_host():
+    config = stack(IB | {"labels": {"cuda": "12.6"}, "topology": "topo-switch:s1"})
+    labels = {"slurm.example.org/ib": "true", "slurm.example.org/cuda": "12.6"}
+    assert node_patches(config) == {
+        name: {"labels": labels, "annotations": {"topology.slinky.slurm.net/spec": "topo-switch:s1"}}
+        for name in ("worker-1", "worker-2")
+    }
+    spec = nodeset_spec(config, "gpu", config.nodesets["gpu"])
+    assert spec["extraConf"] == "Features=ib Gres=gpu:2"
+    assert spec["template"]["spec"]["nodeSelector"] == labels if "spec" in spec["template"] else True
+    assert config.nodesets["gpu"].pod.node_selector == labels
+    assert host_lines(config) == {
+        "metal-1": "NodeName=metal-1 CPUs=64 Features=ib Gres=gpu:2",
+        "metal-2": "NodeName=metal-2",
+    }
+
+
+def test_words_of_the_table_follow_those_that_are_there():
+    config = stack(IB, config={"Feature": "old,ib", "CPUs": 2}, features=["fast"])
+    assert config.nodesets["gpu"].features == ("fast", "ib")
+    assert host_lines(config)["metal-1"] == "NodeName=metal-1 Feature=old,ib CPUs=2 Gres=gpu:2"
+
+
+def test_a_stack_without_a_table_is_as_before():
+    assert node_patches(stack()) == {}
+    assert stack().nodesets == load(minimal(nodesets={"gpu": {"replicas": 2}})).nodesets
+
+
+def test_a_nodeset_without_named_nodes_gets_the_words_and_no_selector():
+    config = stack({"nodesets": ["gpu"], "features": ["ib"]})
+    assert config.nodesets["gpu"].pod.node_selector == {}
+    assert config.nodesets["gpu"].features == ("ib",)
+
+
+@given(st.lists(st.sampled_from(["ib", "nvme", "big"]), unique=True), st.integers(1, 9))
+def test_every_feature_of_a_row_is_on_every_node_of_it_and_on_no_other(words, number):
+    config = stack({"names": [f"worker-[1-{number}]"], "features": words})
+    (row,) = config.nodes.table
+    assert set(labels_of(config.nodes, row).values()) <= {FEATURE}
+    assert set(node_patches(config)) == set(members(row)) == {f"worker-{at}" for at in range(1, number + 1)}
