@@ -12,9 +12,11 @@ import pytest
 
 from lab.slurm import cluster
 from tests.e2e.gated import NODES, Gated, bring_up
+from tests.e2e.own_hosts import own, own_cluster
 from tests.e2e.slurm import Slurm
 from tests.e2e.world import World, lab_environment
 
+__all__ = ["gated", "ground", "own", "own_cluster", "slurm", "world"]
 RIGHTS = "SLINKY_E2E_RIGHTS"
 """`least`: stacks of every module go to Kubernetes with the rights that `python -m slinky_iac rights` prints for them."""
 LEAST = {

@@ -24,14 +24,29 @@ from slinky_iac.drain.free import Verdict, verdict
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.errors import SlurmrestRefused
 from slinky_iac.kube.wire import Retry, Timeouts
+from slinky_iac.names import SLURM_USER
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
-from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
 from tests.e2e.slurm import Slurm
 
 METAL = ("metal-1", "metal-2")
 NETWORK = Network("slabr-out", "sr-", IPv4Network("10.97.0.0/24"), None)
+
+
+@pytest.fixture(scope="module")
+def own_cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """A set of hosts of the module's own."""
+    with hosts_up(tmp_path_factory.mktemp("site")) as made:
+        yield made
+
+
+@pytest.fixture
+def own(own_cluster: Cluster) -> Iterator[Slurm]:
+    """Slurm's own commands on those hosts; every test begins and ends with nothing drained and no job."""
+    slurm = Slurm(own_cluster.hosts)
+    yield slurm
+    make_whole(own_cluster, slurm)
 
 
 @contextmanager
@@ -61,21 +76,18 @@ def key_of(cluster: Cluster) -> bytes:
     return (cluster.site.keys / "jwt_hs256.key").read_bytes()
 
 
-def client_of(cluster: Cluster, *keys: bytes, tries: int = 2, read_s: float = 30.0) -> SlurmrestClient:
+def client_of(
+    cluster: Cluster, *keys: bytes, user: str = SLURM_USER, tries: int = 2, read_s: float = 30.0
+) -> SlurmrestClient:
     url = f"http://{cluster.site.network.address(12)}:{6820}"
+    bounds = Timeouts(read_s=read_s)
     return SlurmrestClient(
-        Direct(url), keys or (key_of(cluster),), retry=Retry(tries=tries), timeouts=Timeouts(read_s=read_s), budget_s=90
+        Direct(url), keys or (key_of(cluster),), user=user, retry=Retry(tries=tries), timeouts=bounds, budget_s=90
     )
 
 
-def looked_at(client: SlurmrestClient) -> NodesAnswer:
-    answer = client.nodes()
-    assert answer is not None
-    return answer
-
-
 def node(client: SlurmrestClient, name: str) -> Node:
-    return looked_at(client).by_name()[name]
+    return client.nodes().by_name()[name]
 
 
 def job(client: SlurmrestClient, job_id: int) -> Job:

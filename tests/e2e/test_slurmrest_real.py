@@ -31,11 +31,8 @@ from tests.e2e.own_hosts import (
     METAL,
     NETWORK,
     client_of,
-    hosts_up,
     job,
     key_of,
-    looked_at,
-    make_whole,
     metal,
     node,
     refusal_of,
@@ -48,56 +45,41 @@ from tests.e2e.world import World
 OURS = names.drain_reason("e2e", "metal", "the client's own test")
 
 
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    """A set of hosts of these tests' own."""
-    with hosts_up(tmp_path_factory.mktemp("site")) as made:
+@pytest.fixture
+def client(own_cluster: Cluster, own: Slurm) -> Iterator[SlurmrestClient]:
+    with client_of(own_cluster) as made:
         yield made
 
 
-@pytest.fixture
-def own(cluster: Cluster) -> Iterator[Slurm]:
-    """Slurm's own commands on those hosts; every test begins and ends with nothing drained and no job."""
-    slurm = Slurm(cluster.hosts)
-    yield slurm
-    make_whole(cluster, slurm)
-
-
-@pytest.fixture
-def client(cluster: Cluster, own: Slurm) -> Iterator[SlurmrestClient]:
-    with client_of(cluster) as made:
-        yield made
-
-
-def test_the_newest_version_and_the_proof_of_the_key(cluster: Cluster, client: SlurmrestClient) -> None:
+def test_the_newest_version_and_the_proof_of_the_key(own_cluster: Cluster, client: SlurmrestClient) -> None:
     assert client.version() == "v0.0.45"
     assert client.ping().pings[0].responding
     assert client.diag().meta.slurm.cluster == "lab"
     (known,) = client.clusters()
     assert (known.name, known.controller.port) == ("lab", 6817)
     assert known.rpc_version >= 11520
-    with client_of(cluster, b"not the key of this cluster, but long enough") as stranger:
+    with client_of(own_cluster, b"not the key of this cluster, but long enough") as stranger:
         assert not stranger.ping().pings[0].responding
         with pytest.raises(SlurmrestAuthError, match=r"jwt_hs256\.key"):
             stranger.nodes()
-    with client_of(cluster, b"the next key, not known yet", key_of(cluster)) as rotating:
+    with client_of(own_cluster, b"the next key, not known yet", key_of(own_cluster)) as rotating:
         assert rotating.diag().meta.slurm.cluster == "lab"
 
 
 def test_an_unchanged_list_is_a_304_and_a_change_is_seen(client: SlurmrestClient, own: Slurm) -> None:
-    await_true("a quiet second", lambda: client.nodes_since(looked_at(client).last_update) is None, 20, every=1.0)
-    first = looked_at(client)
+    await_true("a quiet second", lambda: client.nodes_since(client.nodes().last_update) is None, 20, every=1.0)
+    first = client.nodes()
     own.admin("scontrol", "update", "nodename=metal-1", "state=drain", "reason=somebody's")
     assert client.nodes_again(first).by_name()["metal-1"].reason == "somebody's"
 
 
-def test_partitions_are_the_same_while_slurmdbd_is_down(cluster: Cluster, client: SlurmrestClient) -> None:
+def test_partitions_are_the_same_while_slurmdbd_is_down(own_cluster: Cluster, client: SlurmrestClient) -> None:
     before = client.partitions()
-    cluster.stop("dbd", "slurmdbd")
+    own_cluster.stop("dbd", "slurmdbd")
     try:
         assert client.partitions() == before
     finally:
-        cluster.start("dbd", "slurmdbd")
+        own_cluster.start("dbd", "slurmdbd")
     assert {"gpu", "metal"} <= {each.name for each in before}
 
 
@@ -235,7 +217,7 @@ def test_a_task_of_an_array_is_requeued_and_cancelled_by_its_own_name_and_the_ot
     assert list(found.values()) == [running] * 2
 
 
-def test_a_signal_reaches_the_batch_script_itself(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
+def test_a_signal_reaches_the_batch_script_itself(own_cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
     """Without FULL_JOB a signal goes to the steps only, and a plain batch script would never hear of its end."""
     mark = f"/tmp/trap-{time.monotonic_ns()}"
     options = ("--parsable", "-p", "metal", "-w", "metal-1", "-D", "/tmp", "-o", "/dev/null")
@@ -243,7 +225,7 @@ def test_a_signal_reaches_the_batch_script_itself(cluster: Cluster, client: Slur
     trapped = int(own.user("sbatch", *options, script))
     kept = metal(own, "-w", "metal-1")
     own.await_running(trapped, kept)
-    await_true("the trap is set", lambda: exists(cluster, mark), 30)
+    await_true("the trap is set", lambda: exists(own_cluster, mark), 30)
     (word,) = client.cancel_jobs([trapped], "SIGUSR1")
     assert word.done
     (row,) = own.await_completed(trapped)
@@ -251,8 +233,8 @@ def test_a_signal_reaches_the_batch_script_itself(cluster: Cluster, client: Slur
     assert job(client, kept).job_state == {"RUNNING"}
 
 
-def exists(cluster: Cluster, path: str) -> bool:
-    return cluster.hosts.run("metal-1", ["test", "-e", path], check=False).returncode == 0
+def exists(own_cluster: Cluster, path: str) -> bool:
+    return own_cluster.hosts.run("metal-1", ["test", "-e", path], check=False).returncode == 0
 
 
 def test_down_requeues_what_may_be_and_ends_the_rest_and_slurmdbd_tells(client: SlurmrestClient, own: Slurm) -> None:
@@ -281,7 +263,7 @@ def test_down_requeues_what_may_be_and_ends_the_rest_and_slurmdbd_tells(client: 
 
 def test_one_bad_name_fails_the_call_and_each_node_is_told_as_it_is(client: SlurmrestClient, own: Slurm) -> None:
     """Whether the other nodes of the call are done differs between releases of Slurm, so only the look counts."""
-    look = looked_at(client)
+    look = client.nodes()
     ghost = structs.replace(look.by_name()["metal-1"], name="ghost-1")
     result = client.drain(["metal-1", "ghost-1", "metal-2"], OURS, seen=replace(look, nodes=(*look.nodes, ghost)))
     assert [e.error_number for e in result.errors if isinstance(e, SlurmrestRefused)] == [2018]
@@ -292,79 +274,81 @@ def test_one_bad_name_fails_the_call_and_each_node_is_told_as_it_is(client: Slur
 
 
 def test_a_frozen_slurmctld_leaves_an_update_unknown_and_it_may_land_later(
-    cluster: Cluster, client: SlurmrestClient, own: Slurm
+    own_cluster: Cluster, client: SlurmrestClient, own: Slurm
 ) -> None:
-    look = looked_at(client)
-    with client_of(cluster, tries=1, read_s=3.0) as impatient:
+    look = client.nodes()
+    with client_of(own_cluster, tries=1, read_s=3.0) as impatient:
         impatient.version()
-        cluster.pause("ctl", "slurmctld")
+        own_cluster.pause("ctl", "slurmctld")
         start = time.monotonic()
         result = impatient.drain(METAL, OURS, seen=look, budget_s=10)
     assert time.monotonic() - start < 20
     assert result.names(Outcome.UNKNOWN) == METAL
-    cluster.resume("ctl", "slurmctld")
+    own_cluster.resume("ctl", "slurmctld")
     await_true("what was called unknown was carried out", lambda: node(client, "metal-1").reason == OURS, 60)
     assert client.undrain(METAL).complete
 
 
 def test_without_slurmctld_nothing_is_concluded_and_it_is_said_who_is_missing(
-    cluster: Cluster, client: SlurmrestClient, own: Slurm
+    own_cluster: Cluster, client: SlurmrestClient, own: Slurm
 ) -> None:
-    with client_of(cluster, tries=1) as once:
+    with client_of(own_cluster, tries=1) as once:
         once.version()
-        cluster.stop("ctl", "slurmctld")
+        own_cluster.stop("ctl", "slurmctld")
         assert not once.ping().pings[0].responding
         for call in (once.nodes, once.jobs):
             with pytest.raises(SlurmrestUnreachable, match="can't reach slurmctld"):
                 call()
-    cluster.start("ctl", "slurmctld")
+    own_cluster.start("ctl", "slurmctld")
     await_true("slurmctld answers again", lambda: client.ping().pings[0].responding, 60)
     own.await_registered(*METAL)
 
 
-def test_a_drain_outlives_slurmctld_once_it_is_saved(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
+def test_a_drain_outlives_slurmctld_once_it_is_saved(own_cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
     """slurmctld writes its nodes a few seconds after the change (3 s seen)."""
     assert client.drain(METAL, OURS, 900).complete
-    saved = cluster.site.state_save / "node_state"
+    saved = own_cluster.site.state_save / "node_state"
     await_true("the drain is saved", lambda: saved.exists() and saved.read_bytes().count(OURS.encode()) >= len(METAL), 30)
-    crash(cluster, client)
+    crash(own_cluster, client)
     assert all(node(client, name).reason == OURS for name in METAL)
     assert all(isinstance(v, Free | Unknown) for v in verdicts(client).values())
 
 
-def test_a_drain_that_a_crash_undid_is_seen_to_be_gone(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
+def test_a_drain_that_a_crash_undid_is_seen_to_be_gone(own_cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
     """Accepted is not saved: killed at once, slurmctld comes back without the drain, and no node passes for free."""
     assert client.drain(METAL, OURS, 900).complete
-    crash(cluster, client)
+    crash(own_cluster, client)
     for name, judged in verdicts(client).items():
         kept = node(client, name).drained_or_draining
         assert isinstance(judged, Free | Unknown if kept else NotHeld | Unknown)
 
 
-def crash(cluster: Cluster, client: SlurmrestClient) -> None:
-    cluster.kill("ctl", "slurmctld")
-    cluster.start("ctl", "slurmctld")
+def crash(own_cluster: Cluster, client: SlurmrestClient) -> None:
+    own_cluster.kill("ctl", "slurmctld")
+    own_cluster.start("ctl", "slurmctld")
     await_true("slurmctld answers again", lambda: client.ping().pings[0].responding, 60)
 
 
-def test_without_slurmrestd_it_is_unreachable_and_comes_back(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
-    look = looked_at(client)
-    cluster.stop("rest", "slurmrestd")
+def test_without_slurmrestd_it_is_unreachable_and_comes_back(
+    own_cluster: Cluster, client: SlurmrestClient, own: Slurm
+) -> None:
+    look = client.nodes()
+    own_cluster.stop("rest", "slurmrestd")
     with pytest.raises(SlurmrestUnreachable, match="refused"):
         client.nodes()
     assert client.drain(METAL, OURS, seen=look).names(Outcome.UNKNOWN) == METAL
-    cluster.start("rest", "slurmrestd")
+    own_cluster.start("rest", "slurmrestd")
     assert client.drain(METAL, OURS).complete
 
 
-def test_six_hundred_nodes_are_drained_in_two_calls(cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
+def test_six_hundred_nodes_are_drained_in_two_calls(own_cluster: Cluster, client: SlurmrestClient, own: Slurm) -> None:
     made = own.admin("scontrol", "create", "NodeName=f[0001-0600]", "CPUs=1", "State=CLOUD", "NodeAddr=127.0.0.1")
     assert made == ""
     fakes = [f"f{i:04d}" for i in range(1, 601)]
     start = time.monotonic()
     assert client.drain(fakes, OURS, 600).complete
     took = time.monotonic() - start
-    drained = {n.name for n in looked_at(client).nodes if n.reason == OURS}
+    drained = {n.name for n in client.nodes().nodes if n.reason == OURS}
     assert drained == set(fakes)
     assert client.undrain(fakes).complete
     assert took < 10
@@ -381,22 +365,22 @@ def test_the_dead_mans_switch_undrains_when_nobody_renews(client: SlurmrestClien
 
 
 @pytest.fixture
-def proxied(world: World, cluster: Cluster) -> Iterator[SlurmrestClient]:
+def proxied(world: World, own_cluster: Cluster) -> Iterator[SlurmrestClient]:
     """A client that has nothing but the lab's kubeconfig; slurmrestd stands in a pod of the lab's Kubernetes."""
     namespace = f"slurmrest-{time.monotonic_ns()}"
     world.kubectl("create", "namespace", namespace)
     try:
-        world.kubectl("apply", "-n", namespace, "-f", "-", stdin=slurmrestd_in_kubernetes(cluster))
+        world.kubectl("apply", "-n", namespace, "-f", "-", stdin=slurmrestd_in_kubernetes(own_cluster))
         world.kubectl("wait", "-n", namespace, "--for=condition=Ready", "pod/slurmrestd", "--timeout=60s")
         endpoint = KubeProxy(KubeSource(path=Path(world.env["KUBECONFIG"])), namespace=namespace)
-        with SlurmrestClient(endpoint, [key_of(cluster)], retry=Retry(tries=6)) as made:
+        with SlurmrestClient(endpoint, [key_of(own_cluster)], retry=Retry(tries=6)) as made:
             yield made
     finally:
         world.kubectl("delete", "namespace", namespace, "--wait=false")
 
 
 def test_all_of_it_works_through_the_api_servers_service_proxy(
-    proxied: SlurmrestClient, cluster: Cluster, own: Slurm
+    proxied: SlurmrestClient, own_cluster: Cluster, own: Slurm
 ) -> None:
     assert proxied.diag().meta.slurm.cluster == "lab"
     running = metal(own, "-w", "metal-1", "-t5")
@@ -407,10 +391,10 @@ def test_all_of_it_works_through_the_api_servers_service_proxy(
     await_true("metal-1 is free", lambda: isinstance(verdicts(proxied)["metal-1"], Free), 60)
     assert proxied.undrain(METAL).complete
     assert not proxied.delete_node("never-there")
-    cluster.stop("ctl", "slurmctld")
+    own_cluster.stop("ctl", "slurmctld")
     with pytest.raises(SlurmrestUnreachable, match="can't reach slurmctld"):
         proxied.jobs(budget_s=20)
-    cluster.start("ctl", "slurmctld")
+    own_cluster.start("ctl", "slurmctld")
 
 
 def test_a_service_that_is_not_there_is_not_taken_for_slurms_word(world: World) -> None:

@@ -5,7 +5,7 @@ The table in docs/security.md is :data:`MAY`.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
 
@@ -13,12 +13,10 @@ from lab.slurm.cluster import Cluster
 from slinky_iac import names
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestRefused
-from slinky_iac.kube.wire import Retry
 from slinky_iac.slurmrest.client import SlurmrestClient
-from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.level import require_admin
 from tests.e2e.gated import Gated
-from tests.e2e.own_hosts import hosts_up, key_of, make_whole, metal
+from tests.e2e.own_hosts import client_of, make_whole, metal
 from tests.e2e.slurm import Slurm, await_true
 
 OURS = names.drain_reason("level", "metal", "what a level may do")
@@ -36,24 +34,6 @@ MAY = {
     "slurmdbd's jobs": {"drainadm", "drainop", "bob"},
     SEES: {"drainadm", "drainop"},
 }
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
-    with hosts_up(tmp_path_factory.mktemp("site")) as made:
-        yield made
-
-
-@pytest.fixture
-def own(cluster: Cluster) -> Iterator[Slurm]:
-    slurm = Slurm(cluster.hosts)
-    yield slurm
-    make_whole(cluster, slurm)
-
-
-def client_of(cluster: Cluster, user: str) -> SlurmrestClient:
-    url = f"http://{cluster.site.network.address(12)}:6820"
-    return SlurmrestClient(Direct(url), (key_of(cluster),), user=user, retry=Retry(tries=2), budget_s=60)
 
 
 def allowed(act: Callable[[], bool]) -> bool:
@@ -106,30 +86,30 @@ def acts(client: SlurmrestClient, job: int) -> dict[str, Callable[[], bool]]:
     }
 
 
-def test_admin_is_the_least_level_that_does_all_of_it(cluster: Cluster, own: Slurm) -> None:
-    usual = cluster.site.nodesets.read_text()
-    cluster.set_nodesets_conf(f"{usual}PrivateData=jobs\n")
-    cluster.reconfigure()
+def test_admin_is_the_least_level_that_does_all_of_it(own_cluster: Cluster, own: Slurm) -> None:
+    usual = own_cluster.site.nodesets.read_text()
+    own_cluster.set_nodesets_conf(f"{usual}PrivateData=jobs\n")
+    own_cluster.reconfigure()
     try:
         did: dict[str, set[str]] = {what: set() for what in MAY}
         for user in USERS:
             job = metal(own, "-w", "metal-1", "--requeue")
             own.await_running(job)
             await_true("slurmdbd has the job", lambda job=job: own.accounted(job), 30)
-            with client_of(cluster, user) as client:
+            with client_of(own_cluster, user=user) as client:
                 for what, act in acts(client, job).items():
                     if allowed(act):
                         did[what].add(user)
-            make_whole(cluster, own)
+            make_whole(own_cluster, own)
         assert did == MAY
     finally:
-        cluster.set_nodesets_conf(usual)
-        cluster.reconfigure()
+        own_cluster.set_nodesets_conf(usual)
+        own_cluster.reconfigure()
 
 
-def test_each_level_is_read_as_slurmdbd_has_it(cluster: Cluster, own: Slurm) -> None:
+def test_each_level_is_read_as_slurmdbd_has_it(own_cluster: Cluster, own: Slurm) -> None:
     for user, level in USERS.items():
-        with client_of(cluster, user) as client:
+        with client_of(own_cluster, user=user) as client:
             assert client.admin_level(user) == level
             assert client.slurm_user() == "slurm"
             if level == "Administrator":
@@ -138,7 +118,7 @@ def test_each_level_is_read_as_slurmdbd_has_it(cluster: Cluster, own: Slurm) -> 
             else:
                 with pytest.raises(SlurmrestAuthError, match=f"{user} has AdminLevel={level}"):
                     require_admin(client, user)
-    with client_of(cluster, "alice") as client:
+    with client_of(own_cluster, "alice") as client:
         assert client.admin_level("stranger") == ""
 
 

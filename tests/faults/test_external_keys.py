@@ -11,7 +11,7 @@ import json
 import re
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -27,6 +27,7 @@ from tests.e2e.world import Settings, World, dev_settings
 from tests.integration import leaks
 from tests.raw_keys import raw_key
 
+Place = tuple[str, str]
 JWT, SLURM_KEY = ("store-jwt", "token"), ("store-slurm", "cluster")
 NEW = raw_key("a new key of the store", 256)
 MAKER = "the store of this test"
@@ -90,17 +91,19 @@ def test_an_up_without_the_secrets_ends_with_who_makes_them(stack: Stack, store:
     assert store.world.objects("nodesets.slinky.slurm.net", NAMESPACE) == []
 
 
-def test_the_first_up_waits_for_a_store_that_is_late(stack: Stack, store: Store, slurm: Slurm) -> None:
+def waits_for_a_late_store(
+    stack: Stack, slurm: Slurm, begin: Callable[[], None], put: Callable[[Place, bytes], None]
+) -> None:
+    """The first `up`: the store begins after 5 seconds, and has the keys after 5 more."""
     stack.pulumi("config", "set", "--path", "slinky-iac:keys.wait", "2m")
     keys, began = imported_keys(), time.monotonic()
 
     def late() -> None:
         time.sleep(5)  # the store's own delay: nothing here could be waited for
-        for place in (SLURM_KEY, JWT):
-            store.put(place, None)
+        begin()
         time.sleep(5)
-        store.put(SLURM_KEY, keys["slurmKey"])
-        store.put(JWT, keys["jwtKey"])
+        put(SLURM_KEY, keys["slurmKey"])
+        put(JWT, keys["jwtKey"])
 
     making = threading.Thread(target=late)
     making.start()
@@ -113,6 +116,14 @@ def test_the_first_up_waits_for_a_store_that_is_late(stack: Stack, store: Store,
     stack.pulumi("preview", "--expect-no-changes")
     since = stack.outputs()["keysSince"]
     assert {name: bool(text) for name, text in since.items()} == {"slurmKey": True, "jwtKey": True}
+
+
+def test_the_first_up_waits_for_a_store_that_is_late(stack: Stack, store: Store, slurm: Slurm) -> None:
+    def begin() -> None:
+        for place in (SLURM_KEY, JWT):
+            store.put(place, None)
+
+    waits_for_a_late_store(stack, slurm, begin, store.put)
 
 
 def test_neither_state_nor_settings_nor_history_hold_a_key(stack: Stack, tmp_path: Path) -> None:

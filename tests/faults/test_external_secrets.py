@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -18,14 +16,12 @@ import pytest
 import yaml
 
 from lab import paths
-from lab import slurm as outside
 from lab import store as external_secrets
-from lab.demo import nodeset_lines
 from lab.stacks import Stack, imported_keys
 from tests.e2e.rotating import NAMESPACE, VIA, joins, lab_has
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
-from tests.faults.test_external_keys import JWT, SLURM_KEY, settings
+from tests.faults.test_external_keys import JWT, SLURM_KEY, settings, waits_for_a_late_store
 from tests.raw_keys import raw_key
 
 NEW = raw_key("a new key of the store", 256)
@@ -105,27 +101,7 @@ def stack(world: World, store: Store) -> Stack:
 
 
 def test_the_first_up_waits_for_a_store_that_is_late(stack: Stack, store: Store, slurm: Slurm) -> None:
-    stack.pulumi("config", "set", "--path", "slinky-iac:keys.wait", "2m")
-    keys, began = imported_keys(), time.monotonic()
-
-    def late() -> None:
-        time.sleep(5)  # the store's own delay: nothing here could be waited for
-        store.ask(SLURM_KEY, JWT)
-        time.sleep(5)
-        store.put(SLURM_KEY, keys["slurmKey"])
-        store.put(JWT, keys["jwtKey"])
-
-    making = threading.Thread(target=late)
-    making.start()
-    stack.up()
-    making.join()
-    assert time.monotonic() - began > 10
-    outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))
-    outside.reconfigure()
-    slurm.await_registered("gpu-0")
-    stack.pulumi("preview", "--expect-no-changes")
-    since = stack.outputs()["keysSince"]
-    assert {name: bool(text) for name, text in since.items()} == {"slurmKey": True, "jwtKey": True}
+    waits_for_a_late_store(stack, slurm, lambda: store.ask(SLURM_KEY, JWT), store.put)
 
 
 def running(slurm: Slurm) -> int:
