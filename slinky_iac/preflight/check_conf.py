@@ -206,7 +206,7 @@ def _cgroups(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             at="in cgroup.conf on slurmctld's host (`grep -i IgnoreSystemd /etc/slurm/cgroup.conf` shows it)",
         )
     else:
-        yield fine(f"is of no account: {conf.ProctrackType}, no task/cgroup")
+        yield fine(f"is not used: {conf.ProctrackType}, no task/cgroup")
 
 
 _SHORT: Final = Run.WHOLE | Run.PREVIEW
