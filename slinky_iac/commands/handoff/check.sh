@@ -5,10 +5,12 @@ wrong=0
 only_missing=
 [ "${1:-}" = --missing ] && only_missing=1
 
-tell() { # KIND WHAT: one finding
+tell() { # KIND WHAT...: one finding
+    local kind=$1
+    shift
     # shellcheck disable=SC2034 # the script that this is put into ends with it
-    [ "$1" != bad ] && [ "$1" != missing ] || wrong=1
-    if [ -z "$only_missing" ]; then printf '%-8s %s\n' "$1" "$2"; fi
+    [ "$kind" != bad ] && [ "$kind" != missing ] || wrong=1
+    if [ -z "$only_missing" ]; then printf '%-8s %s\n' "$kind" "${*//[[:cntrl:]]/?}"; fi # others' text moves no cursor
 }
 missing() { # LINE FILE: a line to add
     if [ -n "$only_missing" ]; then printf '%s\n' "$1"; fi
@@ -122,12 +124,21 @@ check_unit() { # SERVICE WORDS: what systemd would start
     fi
 }
 
+users_of() { # SERVICE: uids that its daemon may have. Any user can call a program so, and fake its command line
+    local found=0 user other=
+    if [ "$1" = slurmrestd ]; then other=nobody; fi
+    for user in slurm $other "$(systemd_runs && systemctl show -p User --value "$1" 2>/dev/null)"; do
+        if [ -n "$user" ] && user=$(id -u -- "$user" 2>/dev/null); then found=$found,$user; fi
+    done
+    printf '%s' "$found"
+}
+
 check_running() { # NAME [WORDS]: the daemon runs, by its absolute path, and with WORDS in its command line
     local pid first
     if [ -n "$root" ]; then
         tell unknown "whether $1 runs: only files are looked at"
         return
-    elif ! pid=$(pgrep -o -x --ns $$ --nslist pid "$1"); then # not one of a container on this host
+    elif ! pid=$(pgrep -o -x --ns $$ --nslist pid -u "$(users_of "$1")" "$1"); then # not a container's, nor any user's
         tell bad "$1 does not run here"
         return
     elif [ -n "${2:-}" ] && ! tr '\0' ' ' <"/proc/$pid/cmdline" | grep -qF -- " $2 "; then
@@ -177,15 +188,16 @@ check_clock() {
     fi
 }
 
-conf_read() { # FILE: without comments, continued lines joined, with what it includes
-    local file=$root$1 line name
-    [ -r "$file" ] || return 0
+conf_read() { # FILE [DEPTH]: without comments, continued lines joined, with what it includes
+    local file=$root$1 line name depth=${2:-0}
+    if [ ! -f "$file" ] || [ ! -r "$file" ] || [ "$depth" -gt 8 ]; then return 0; fi # one that includes itself never ends
     sed -e ':a' -e '/\\$/N; s/\\\n/ /; ta' -e 's/#.*//' -e 's/[[:space:]]*$//' "$file" | while IFS= read -r line || [ -n "$line" ]; do
         case ${line,,} in
             '') ;;
             include[[:space:]]*)
                 name=${line##*[[:space:]]}
-                case $name in /*) conf_read "$name" ;; *) conf_read "${1%/*}/$name" ;; esac
+                case $name in /*) ;; *) name=${1%/*}/$name ;; esac
+                conf_read "$name" $((depth + 1))
                 ;;
             *) printf '%s\n' "$line" ;;
         esac
@@ -271,8 +283,9 @@ check_jwks() { # FILE SET DIGEST KID...: AuthAltParameters names the set of publ
         esac
     done
     others=$(grep -o '"n"[[:space:]]*:' <<<"$got" | wc -l)
-    tell bad "$set is not the stack's file: it holds $others keys, the stack's are $#. The holder of any other can be any user of
-         Slurm: place the hand-off's file, then scontrol reconfigure. After a rotation of the token key make the hand-off again"
+    others="$others keys, the stack's are $#. The holder of any other can be any user of Slurm"
+    tell bad "$set is not the stack's file: it holds $others: place the hand-off's file, then scontrol reconfigure. After a" \
+        "rotation of the token key make the hand-off again"
 }
 
 check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with at least these words

@@ -2,15 +2,33 @@
 # Make this host a @role of the Slurm cluster @cluster. Run it as root; it says what it does, and can be repeated.
 # Made by `python -m slinky_iac handoff`.
 set -euf
-cd "$(dirname "$0")"
+umask 022 # folders that are made on the way are root's alone to change, and all may look into them
+case $0 in */*) CDPATH='' cd -- "${0%/*}/" ;; esac
 lacking=0
 changed=0
+unfinished=@unfinished # there from the first changed file to the daemon's restart; empty: this starts none
+
+if [ ! -w /etc/ ]; then
+    echo "run this as root: it places files in /etc. Nothing was placed and nothing started" >&2
+    exit 1
+fi
+if open=$(find . ! -type l -perm -002 -print -quit) && [ -n "$open" ]; then
+    printf 'anybody may change %q in %q, and root would place it. Copy the hand-off to a folder that is root'"'"'s alone to change.
+Nothing was placed and nothing started\n' "$open" "$PWD" >&2
+    exit 1
+fi
 
 @trusted
 new=
 trap 'rm -f "$new"' EXIT
 fresh() { # TARGET: a new file beside it, whose name nobody could lay a link under
     new=$(mktemp "${1%/*}/.${1##*/}.XXXXXX")
+}
+begin() { # the mark that something changes; made and never followed, for it may be a link of an earlier time
+    if [ -n "$unfinished" ]; then
+        rm -f "$unfinished"
+        (set -C && : >"$unfinished")
+    fi
 }
 put() { # FILE MODE OWNER: a file of files/ goes to its place
     place "files/$1" "/$1" "$3" "$2"
@@ -21,6 +39,7 @@ place() { # SOURCE TARGET OWNER MODE
         return
     fi
     mkdir -p "${2%/*}"
+    begin
     fresh "$2"
     install -T -o "$3" -g "$3" -m "$4" "$1" "$new"
     mv -fT "$new" "$2"
@@ -49,11 +68,14 @@ hosts_line() { # ADDRESS NAMES: in /etc/hosts, once
 start() { # SERVICE: start it, or restart it where a file changed
     if [ ! -d /run/systemd/system ]; then
         echo "systemd does not run here: start $1 yourself, as ExecStart= of its unit says"
+        rm -f "$unfinished"
         exit 0
     fi
     systemctl daemon-reload
     systemctl enable "$1"
-    if [ "$changed" = 1 ]; then systemctl restart "$1"; else systemctl start "$1"; fi
+    # A run that was cut short may have placed files and not restarted: to this one they are unchanged.
+    if [ "$changed" = 1 ] || [ -e "$unfinished" ]; then systemctl restart "$1"; else systemctl start "$1"; fi
+    rm -f "$unfinished"
     for _ in 1 2 3 4 5 6 7 8 9 10; do # slurmctld hears of it within seconds
         if @check >/dev/null; then break; fi
         sleep 2
