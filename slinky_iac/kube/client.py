@@ -37,6 +37,10 @@ from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
 
 PAGE = 500
 """Pods a page, as kubectl asks."""
+LIST_TIMES = 4
+"""A list of pods may take so many times what one call may, all its pages together."""
+MAX_LIST = 1 << 30
+"""Bytes of all pages of a list: 10,000 pods are 200 MB."""
 PASSING = frozenset({429, 500, 502, 503, 504})
 FIELD_MANAGER = "slinky-iac"
 """Owner of what this program writes into objects that Pulumi applies (metadata.managedFields)."""
@@ -131,17 +135,23 @@ class KubeClient:
         what = f"pods of NodeSet {namespace}/{nodeset.name}"
         selector = nodeset.status.selector or f"app.kubernetes.io/name=slurmd,{LABEL_INSTANCE}={nodeset.name}"
         pods: list[Pod] = []
-        proceed = ""
+        proceed, size = "", 0
+        ends = self._sender.clock.monotonic() + LIST_TIMES * self._budget_s
         while True:
+            if size > MAX_LIST or self._sender.clock.monotonic() > ends:  # pages that name a next one without end
+                over = f"over {MAX_LIST} bytes" if size > MAX_LIST else f"not whole after {LIST_TIMES * self._budget_s:g} s"
+                raise KubeUnreachable(f"{what}: the list from {self._access.server} is {over}. Look again later")
             params = {"labelSelector": selector, "limit": str(PAGE)} | ({"continue": proceed} if proceed else {})
             try:
-                page = self._get(path, PodList, what, params)
+                answer = self._answer("GET", path, what, params=params)
+                page = read(answer.content, PodList, what)
             except KubeError as error:
                 # 410: etcd has compacted the snapshot that the pages came from; begin again with a new one.
                 if error.status != 410 or not proceed:
                     raise
                 pods, proceed = [], ""
                 continue
+            size += len(answer.content)
             pods.extend(pod for pod in page.items if _controlled(pod, nodeset.metadata.uid))
             proceed = page.metadata.continue_
             if not proceed:
