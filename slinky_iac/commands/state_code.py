@@ -4,7 +4,8 @@ Providers of dynamic resources stand in the state as pickles. `refresh`, `destro
 the program's (pulumi/dynamic/__main__.py), so who can write to the backend could run code as the next person or runner.
 Providers of this project have no attributes and are pickled by reference: the value names a class and holds nothing else.
 Other ways from a state to code: a resource of a package that the program doesn't use, whose plugin the engine would fetch;
-a plugin's own address; a kubeconfig that starts a program.
+a plugin's own address; a kubeconfig that starts a program, or the path of one that somebody else has laid there: a
+`destroy` or `refresh` takes the state's, not the settings'.
 
 The pickle is read by its opcodes and never loaded.
 """
@@ -15,7 +16,8 @@ import base64
 import binascii
 import json
 import pickletools
-from collections.abc import Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import ModuleType
 from typing import Any, Final
 
@@ -32,6 +34,9 @@ _PLUGIN: Final = frozenset({"pluginDownloadURL", "parameterization", "name", "en
 """Properties by which a state says which plugin the engine fetches, and from where (pkg/resource/deploy/providers)."""
 _STARTS: Final = ("exec", "auth-provider")
 """Keys of a kubeconfig that name a program to start; another spelling of them is an escape or a tag."""
+_DYNAMIC: Final = "pulumi-python:dynamic"
+_TEXT: Final = re.compile(r"[\n{]|: ")
+"""What a kubeconfig's text has, and no path that the settings take."""
 _LABELS: Final = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 """Opcodes that frame and number, and make nothing."""
 _TEXTS: Final = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "UNICODE"})
@@ -54,13 +59,38 @@ def _classes(module: ModuleType) -> Iterable[str]:
             yield f"{module.__name__}.{name}"
 
 
-def foreign(resources: Sequence[Json], classes: frozenset[str], packages: frozenset[str] = PACKAGES) -> tuple[str, ...]:
+def foreign(
+    resources: Sequence[Json],
+    classes: frozenset[str],
+    packages: frozenset[str] = PACKAGES,
+    known: Callable[[], frozenset[str]] = frozenset,
+) -> tuple[str, ...]:
     """One sentence for each place of a state that would run code which isn't the program's; no value is quoted.
 
-    ``resources`` as `pulumi stack export` has them. Encrypted values pass: only who has the stack's secrets could have made
+    ``resources`` as `pulumi stack export` has them. ``known``: texts that the stack's settings hold, asked for where the
+    state names a kubeconfig's path. Encrypted values pass: only who has the stack's secrets could have made
     them. With --show-secrets they are decrypted, and compared.
     """
-    return tuple(f"{_name(each)}: {fault}" for each in resources for fault in _faults(each, classes, packages))
+    found = [f"{_name(each)}: {fault}" for each in resources for fault in _faults(each, classes, packages)]
+    paths = [(each, path) for each in resources for path in _kubeconfig_paths(each)]
+    settled = known() if paths else frozenset()
+    for each, path in paths:
+        if path not in settled:
+            shown = plain(path, 80)
+            found.append(
+                f"{_name(each)}: its kubeconfig is {shown!r}, which the settings don't name; --allow {shown} if it is yours"
+            )
+    return tuple(found)
+
+
+def _kubeconfig_paths(resource: Json) -> Iterable[str]:
+    """Paths that a plugin or a gate would read a kubeconfig from; its text is judged by what is in it."""
+    kind = str(resource.get("type", ""))
+    if not kind.startswith((_PROVIDERS, _DYNAMIC)):
+        return
+    sides = [props for side in ("inputs", "outputs") if isinstance(props := resource.get(side), Mapping)]
+    values = [_decrypted(props.get("kubeconfig")) for props in sides]
+    yield from dict.fromkeys(each for each in values if isinstance(each, str) and each and not _TEXT.search(each))
 
 
 def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str]) -> Iterable[str]:

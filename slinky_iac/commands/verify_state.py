@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import json
 
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
+from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands import state_code
 from slinky_iac.commands.output import FOUND, as_json
 
@@ -13,7 +14,7 @@ HELP = "does the stack's state hold code that isn't this program's? Ask before a
 NEXT = (
     "Somebody who can write to the backend may have put it there, to run it with your rights. Don't run `pulumi` on this"
     " stack. Compare with an earlier version of the state in the backend, import a good one (`pulumi stack import`), and"
-    " find out who can write there. Where it is your own program's: --allow PACKAGE or --allow MODULE.CLASS"
+    " find out who can write there. Where it is your own program's: --allow PACKAGE, MODULE.CLASS or PATH"
 )
 
 
@@ -22,7 +23,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "exit codes: 0 none; 1 the state could not be read; 2 wrong arguments; 6 foreign code, or what may be"
     parser.add_argument("--stack", help="stack; by default the selected one")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    allow = "package, or dotted name of a dynamic provider, that your own program uses; may be repeated"
+    allow = "package, dotted name of a dynamic provider, or kubeconfig's path, that your own program uses; may be repeated"
     parser.add_argument("--allow", action="append", default=[], metavar="NAME", help=allow)
     encrypted = "decrypt nothing: needs no passphrase, and trusts what is encrypted, with whichever key"
     parser.add_argument("--encrypted", action="store_true", help=encrypted)
@@ -44,4 +45,19 @@ def look(
     """What :func:`slinky_iac.commands.state_code.foreign` finds in a stack's state. Raises StateError."""
     more = frozenset(allow or ())
     resources = pulumi_state.everything(stack, pulumi, decrypted=decrypted)
-    return state_code.foreign(resources, state_code.project_classes() | more, state_code.PACKAGES | more)
+
+    def known() -> frozenset[str]:
+        return more | answer(pulumi, ["config", "--json"], stack, _texts, wanted="a stack's settings")
+
+    return state_code.foreign(resources, state_code.project_classes() | more, state_code.PACKAGES | more, known)
+
+
+def _texts(settings: object) -> frozenset[str]:
+    """Every text that a stack's settings hold in the clear; structured ones are JSON in a text. Raises ValueError."""
+    if isinstance(settings, str):
+        found = {settings}
+        if settings[:1] in ("{", "["):
+            found |= _texts(json.loads(settings))
+        return frozenset(found)
+    parts = settings.values() if isinstance(settings, dict) else settings if isinstance(settings, list) else ()
+    return frozenset().union(*map(_texts, parts))

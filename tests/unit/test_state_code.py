@@ -147,10 +147,48 @@ def test_the_other_ways_from_a_state_to_code_are_found(way: str) -> None:
 
 def test_a_state_of_this_project_passes() -> None:
     release = resource("kubernetes:helm.sh/v3:Release", "operator", chart="slurm-operator")
-    plugin = resource(KUBERNETES, "here", kubeconfig="~/.kube/config", version="4.25.0", __internal={"pluginChecksums": {}})
+    plugin = resource(KUBERNETES, "here", version="4.25.0", __internal={"pluginChecksums": {}})
     stack = resource("pulumi:pulumi:Stack", "p-prod")
     made = resource("random:index/randomPassword:RandomPassword", "key", length=64)
     assert found(release, plugin, stack, made, resource("slinky:slurm:HybridCluster", "c"), resource(__provider=OURS)) == ()
+
+
+def test_a_planted_path_of_a_kubeconfig_is_found_unless_the_settings_name_it(capsys: pytest.CaptureFixture[str]) -> None:
+    """A destroy reads the state's: a file that somebody has laid there, with a program in it or of another cluster."""
+    settings = {
+        "slinky-iac:kubernetes": {
+            "value": '{"kubeconfig": "~/.kube/config"}',
+            "objectValue": {"kubeconfig": "~/.kube/config"},
+        },
+        "slinky-iac:slurmKey": {"secret": True},
+    }
+
+    def judged(kind: str, path: str, *more: str) -> int:
+        def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+            said = settings if arguments[0] == "config" else state(resource(kind, "x", kubeconfig=path))
+            return subprocess.CompletedProcess(arguments, 0, json.dumps(said), "")
+
+        return verify_state.run(cli.parser().parse_args(["verify-state", *more]), run)
+
+    for kind in (KUBERNETES, GATE):
+        for planted in ("/tmp/evil/config", "evil.yaml", "~/.kube/config/../evil", "\x1b[2J/x"):
+            assert judged(kind, planted) == 6
+            said = capsys.readouterr().out
+            assert "which the settings don't name" in said
+            assert said.replace("\n", "").isprintable()
+            assert judged(kind, planted, "--allow", planted) == 0
+        assert judged(kind, "~/.kube/config") == 0
+        assert judged(kind, "") == 0
+    assert judged("kubernetes:core/v1:ConfigMap", "/tmp/evil") == 0
+
+
+def test_settings_that_can_not_be_read_are_no_answer() -> None:
+    def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        text = json.dumps(state(resource(KUBERNETES, "x", kubeconfig="/a"))) if arguments[0] == "stack" else '{"a": "{"}'
+        return subprocess.CompletedProcess(arguments, 0, text, "")
+
+    with pytest.raises(StateError, match="settings"):
+        verify_state.run(cli.parser().parse_args(["verify-state"]), run)
 
 
 def test_what_an_own_program_uses_can_be_allowed() -> None:
