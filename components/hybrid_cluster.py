@@ -16,6 +16,7 @@ from slinky_iac.config.findings import Finding, Level, acknowledged
 from slinky_iac.config.job_scripts import scripts_of
 from slinky_iac.config.reader import StackRefused, StackSettings
 from slinky_iac.config.rules import require_sound
+from slinky_iac.config.rules_jobs import smoke_jobs
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import MUNGE
@@ -226,6 +227,11 @@ class HybridCluster(pulumi.ComponentResource):
         for job, settings in config.jobs.items():
             logical = f"{name}-job-{job}"
             props = job_props(config, job, settings, scripts[job], child_urn(self, SlurmJob, logical))
+            made[job] = SlurmJob(logical, props, child(self, *after)).result
+        for job, settings in smoke_jobs(config).items():
+            logical = f"{name}-{job}"
+            script = scripts_of({job: settings})[job]
+            props = job_props(config, job, settings, script, child_urn(self, SlurmJob, logical), row=True)
             made[job] = SlurmJob(logical, props, child(self, *after)).result
         if made:
             pulumi.export("jobs", _by_name(made))

@@ -39,7 +39,9 @@ class SlurmJob(Resource, module="slurm", name="SlurmJob"):
         super().__init__(SlurmJobProvider(), name, {**props, "nonce": life.nonce, "result": None}, opts)
 
 
-def job_props(config: StackConfig, name: str, job: Job, script: str, urn: pulumi.Input[str]) -> dict[str, Any]:
+def job_props(
+    config: StackConfig, name: str, job: Job, script: str, urn: pulumi.Input[str], *, row: bool = False
+) -> dict[str, Any]:
     """Props of a job (:class:`slinky_iac.jobs.settings.JobSettings` reads them back)."""
     return {
         "schema": SCHEMA,
@@ -61,6 +63,7 @@ def job_props(config: StackConfig, name: str, job: Job, script: str, urn: pulumi
         "onDestroy": job.on_destroy,
         "timeoutS": job.timeout,
         "accounting": config.accounting.enabled,
+        "awaitRow": row and config.accounting.enabled,
         "urn": urn,
         **reach_props(reach(config)),
     }

@@ -313,6 +313,12 @@ def job_tags(stack: str, job: str, nonce: str = "") -> str:
     return f"{REASON_PREFIX}{stack}/{job}#{nonce}" + ("." if nonce else "")
 
 
+def stack_job(tag: str) -> str:
+    """``jobs.bench of stack dev`` where a job's tag is a stack's; else ``""``."""
+    found = re.fullmatch(rf"{REASON_PREFIX}([^/#]+)/([^/#]+)#[0-9a-z.]+", tag)
+    return f"jobs.{found[2]} of stack {found[1]}" if found else ""
+
+
 def permit_to_scale(replicas: int, generation: int) -> str:
     """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` be lowered to ``replicas``."""
     return f"{PERMIT_SCALE}{replicas}{PERMIT_AT}{generation}"

@@ -137,8 +137,8 @@ class Connection:
         if self._slurm is None:
             client = SlurmrestClient(
                 endpoint(self.reach),
-                self._signing_keys(),
-                again=self._signing_keys,
+                self.signing_keys(),
+                again=self.signing_keys,
                 user=self.reach.user,
                 clock=self._clock,
                 retry=self._retry,
@@ -157,8 +157,8 @@ class Connection:
         """A client of its own whose tokens name ``user``: what it submits is that user's. Close it, or use ``with``."""
         return SlurmrestClient(
             endpoint(self.reach),
-            self._signing_keys(),
-            again=self._signing_keys,
+            self.signing_keys(),
+            again=self.signing_keys,
             user=user,
             clock=self._clock,
             retry=self._retry,
@@ -178,7 +178,7 @@ class Connection:
             connect=self._way.lead,
         )
 
-    def _signing_keys(self) -> list[SigningKey]:
+    def signing_keys(self) -> list[SigningKey]:
         """The keys that the Secret holds now."""
         reach = self.reach
         return held(self.kube, reach.namespace, reach.jwt_secret, reach.jwt_entry, reach.tokens)

@@ -22,6 +22,7 @@ from slinky_iac.commands import (
     new,
     policies,
     shell_completion,
+    token,
     verify_state,
 )
 from slinky_iac.commands.check import cli as check
@@ -72,6 +73,7 @@ COMMANDS: Final[dict[str, Command]] = {
     "drift": drift,
     "drain": drain,
     "keys": keys,
+    "token": token,
     "handoff": handoff,
     "client": client,
     "status": status,

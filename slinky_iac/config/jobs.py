@@ -91,4 +91,18 @@ class Job(Section):
         return self
 
 
+class Smoke(Section):
+    """A short job in each partition at the end of each `pulumi up`, and its row in slurmdbd."""
+
+    enabled: bool = False
+    """Run them. Each preview then shows one job a partition."""
+    user: SlurmUser | None = None
+    """Who runs them: an ordinary user whom slurmctld's host knows."""
+    partitions: tuple[SlurmName, ...] = ()
+    """Partitions; by default those of the stack that have a NodeSet with replicas, or an outside host."""
+    timeout: Seconds = 120
+    """How long each may take, from its submission to its row in slurmdbd. Then the update fails, and says which partition it
+    was."""
+
+
 Jobs = dict[DnsLabel, Job]

@@ -33,6 +33,7 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _user(config, path, job)
         yield from _partition(config, path, job)
         yield from _script(path, job)
+    yield from _smoke(config)
     if config.jobs and not config.accounting.enabled:
         yield warning(
             "accounting.enabled",
@@ -94,6 +95,48 @@ def script(path: str, text: str) -> Iterator[Finding]:
             "has #SBATCH lines, which sbatch reads and slurmrestd doesn't: they would have no effect. Use the settings of"
             " the job, such as nodes and timeLimit, and remove the lines",
         )
+
+
+def _smoke(config: StackConfig) -> Iterator[Finding]:
+    smoke = config.smoke
+    if not smoke.enabled:
+        return
+    if smoke.user is None:
+        yield error("smoke.user", "is missing: name an ordinary user whom slurmctld's host knows")
+    if config.keys.auth == "auth/munge":
+        yield error("smoke.enabled", "needs slurmrestd, which a munge cluster's stack doesn't have")
+    elif smoke.user is not None:
+        for name, job in smoke_jobs(config).items():
+            yield from _user(config, "smoke", job)
+            yield from _partition(config, f"smoke.{name}", job)
+
+
+def smoke_jobs(config: StackConfig) -> dict[str, Job]:
+    """The short jobs, each by the name that its resource has."""
+    smoke = config.smoke
+    if not smoke.enabled or smoke.user is None:
+        return {}
+    running = {name for name, each in config.nodesets.items() if each.replicas and each.owner == "stack"}
+    running |= {host.name for host in config.external.slurmd_hosts if host.state == "active"}
+    own = [name for name in config.nodesets if name in running and config.nodesets[name].partition.enabled]
+    own += [
+        name
+        for name, each in config.partitions.items()
+        if running & {*each.nodesets} or (running and "ALL" in each.nodesets)
+    ]
+    return {
+        f"smoke-{partition}": Job(
+            user=smoke.user,
+            command=("true",),
+            partition=partition,
+            time_limit=max(smoke.timeout, 60),
+            working_directory="/tmp",
+            output="/dev/null",
+            runs="on-every-update",
+            timeout=smoke.timeout,
+        )
+        for partition in smoke.partitions or own
+    }
 
 
 def own_partitions(config: StackConfig) -> dict[str, dict[str, str]]:

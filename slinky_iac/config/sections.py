@@ -172,6 +172,9 @@ class Keys(Section):
     """What signs the tokens of gates and commands. hs256: the JWT key. rs256: an RSA key of their own (secret tokenKey), of
     which slurmctld and slurmdbd know the public half only, and which is replaced without a refused moment. prepared: the
     daemons get the public half and the JWT key still signs, so that a running cluster changes over without one, too."""
+    max_token_lifespan: Seconds = Field(default=86400, ge=60)
+    """Longest lifespan of a token that `slinky token` makes for a user, in seconds or as 12h: one that leaks can't be taken
+    back."""
     jwks: bool = False
     """Give slurmd's pods slurm.key as slurm.jwks, in a Secret that is changed in place: then `keys rotate slurm` replaces
     the key under running jobs, and no pod is restarted. Switching it replaces the pods of every NodeSet once, drained."""

@@ -10,7 +10,7 @@ from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import FilePath, FindingId, Reason, SlurmUser, Url
-from slinky_iac.config.jobs import Jobs
+from slinky_iac.config.jobs import Jobs, Smoke
 from slinky_iac.config.monitoring import Monitoring
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.nodes import Nodes
@@ -130,6 +130,8 @@ class StackConfig(ClusterConfig):
     """What Prometheus and Grafana are given."""
     nodes: Nodes = Nodes()
     """One table of nodes for Kubernetes and Slurm."""
+    smoke: Smoke = Smoke()
+    """Short jobs that show, after each `pulumi up`, that every partition runs jobs."""
     acknowledged: dict[FindingId, Reason] = Field(default_factory=dict)
     """Findings that are so on purpose: the id of each, as docs/findings.md lists them, and the reason. A preview no longer
     warns of them and names their ids in one line; `slinky check` shows them with their reasons."""

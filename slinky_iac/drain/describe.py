@@ -68,6 +68,7 @@ def job_props(job: Job) -> dict[str, Any]:
         "nodes": len(job.node_names),
         "started": iso(job.start_time.value),
         "ends_by": iso(job.expected_end),
+        **({"stack_job": job.of_stack} if job.of_stack else {}),
     }
 
 
@@ -75,11 +76,15 @@ def lines(plan: DrainPlan) -> tuple[str, ...]:
     """One line a node that is selected, for people."""
     shown = []
     for each in plan.selected:
-        jobs = ", ".join(f"{job.label} of {job.user_name or 'unknown'}" for job in each.jobs[:4]) or "no job"
+        jobs = ", ".join(_of(job) for job in each.jobs[:4]) or "no job"
         known = f"until {iso(each.end)}" if each.jobs else "free now"
         until = "of no known end" if each.unforeseen else known
         shown.append(f"{each.pod.slurm_node} ({each.kind.name.lower()}): {jobs}, {until}")
     return tuple(shown)
+
+
+def _of(job: Job) -> str:
+    return f"{job.label} of {job.user_name or 'unknown'}" + (f", {job.of_stack}" if job.of_stack else "")
 
 
 @dataclass(frozen=True)

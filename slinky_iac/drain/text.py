@@ -50,4 +50,5 @@ def _job_in_words(job: Job) -> str:
     if job.trouble:
         return job.trouble
     kept_by = next((state for state in ("COMPLETING", "SUSPENDED", "STOPPED") if state in job.job_state), "")
-    return f"{job.label} of {job.user_name or 'unknown'}" + (f", {kept_by.lower()}" if kept_by else "")
+    own = f", {job.of_stack}" if job.of_stack else ""
+    return f"{job.label} of {job.user_name or 'unknown'}{own}" + (f", {kept_by.lower()}" if kept_by else "")

@@ -46,6 +46,7 @@ class RunTask(Task[JobsSeen]):
             await_end=self.settings.await_end,
             wait_for_others=self.settings.wait_on_destroy,
             deadline_at=self.deadline_at,
+            await_row=self.settings.await_row,
             answered=self._answered,
             released=self._released,
         )
@@ -69,7 +70,7 @@ class RunTask(Task[JobsSeen]):
         """The next step."""
         step = decide(seen, self.goal)
         run = chosen(seen, self.goal)
-        self._waits_for = run.job_id if isinstance(step, Wait) and run is not None else None
+        self._waits_for = run.job_id if isinstance(step, Wait) and run is not None and not run.over else None
         return step
 
     def act(self, step: Step) -> None:

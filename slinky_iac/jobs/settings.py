@@ -41,6 +41,8 @@ class JobSettings:
     every_update: bool
     wait_on_destroy: bool
     timeout_s: int
+    await_row: bool
+    """The run is at its end only when slurmdbd has its row."""
     accounting: bool
     """slurmdbd remembers jobs that slurmctld has forgotten, and must be asked."""
     reach: Reach
@@ -98,6 +100,7 @@ class JobSettings:
             every_update=props["runs"] == "on-every-update",
             wait_on_destroy=props["onDestroy"] == "wait",
             timeout_s=int(props["timeoutS"]),
+            await_row=props.get("awaitRow") is True,
             accounting=props.get("accounting") is True,
             reach=reach_from(props),
             urn=str(props.get("urn", "")),

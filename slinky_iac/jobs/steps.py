@@ -29,6 +29,8 @@ class JobsSeen:
     now: int
     only_accounted: frozenset[int] = frozenset()
     """Ids that slurmctld doesn't know any more."""
+    ended_rows: frozenset[int] = frozenset()
+    """Ids that slurmdbd knows, with their end."""
 
 
 @dataclass(frozen=True)
@@ -43,6 +45,8 @@ class RunGoal:
     wait_for_others: bool
     """Runs that are in the way are waited for, not cancelled."""
     deadline_at: int
+    await_row: bool = False
+    """The run is done only when slurmdbd has its row."""
     answered: frozenset[int] = frozenset()
     """Ids that slurmrestd has answered this very call with."""
     released: frozenset[int] = frozenset()
@@ -130,6 +134,8 @@ def _begin(seen: JobsSeen, goal: RunGoal) -> Step:
 def _follow(seen: JobsSeen, goal: RunGoal, run: SubmittedJob) -> Step:
     if run.never_started and run.hold and run.job_id not in goal.released:
         return Release(run.job_id)
+    if run.over and goal.await_row and run.job_id not in seen.ended_rows:
+        return _await_row(seen, goal, run)
     if run.over or not goal.await_end:
         return Done()
     return _wait(seen, goal, run)
@@ -162,6 +168,17 @@ def _wait(seen: JobsSeen, goal: RunGoal, job: SubmittedJob) -> Step:
     return Wait(said)
 
 
+def _await_row(seen: JobsSeen, goal: RunGoal, run: SubmittedJob) -> Step:
+    if seen.now >= goal.deadline_at:
+        return Stop(
+            f"job {run.job_id} ended {run.state}, and slurmdbd has no row of its end. Look whether slurmctld reaches"
+            " slurmdbd: `sacctmgr show cluster` names the host of each, `sdiag` counts the messages that wait (DBD"
+            " Agent queue size)",
+            "deadline",
+        )
+    return Wait(f"slurmdbd has no row yet of the end of job {run.job_id}")
+
+
 def in_words(job: SubmittedJob) -> str:
     """What a job is at, in one clause."""
     if job.waits:
@@ -180,6 +197,8 @@ def _unmarked(job: SubmittedJob, goal: RunGoal) -> bool:
 
 def merged(live: Iterable[SubmittedJob], accounted: Iterable[SubmittedJob], now: int) -> JobsSeen:
     """What both daemons say; slurmctld's word counts where both know a job."""
+    accounted = tuple(accounted)
+    ended = frozenset(job.job_id for job in accounted if job.over)
     known = {job.job_id: job for job in live}
     rest = {job.job_id: job for job in accounted if job.job_id not in known}
-    return JobsSeen((*known.values(), *rest.values()), now, frozenset(rest))
+    return JobsSeen((*known.values(), *rest.values()), now, frozenset(rest), ended)

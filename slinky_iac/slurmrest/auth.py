@@ -114,5 +114,10 @@ class SlurmJwtAuth(httpx.Auth):
         return held[1]
 
     def _mint(self, key: SigningKey, now: int) -> str:
-        claims = {"iat": now, "exp": now + self._life_s, "sun": self._user}
-        return self._signer.sign(json.dumps(claims).encode(), key)
+        return user_token(key, self._user, now, self._life_s, self._signer)
+
+
+def user_token(key: SigningKey, user: str, now: int, life_s: int, signer: Signer | None = None) -> str:
+    """A token that is good from ``now`` for so many seconds."""
+    claims = {"iat": now, "exp": now + life_s, "sun": user}
+    return (signer or Signer()).sign(json.dumps(claims).encode(), key)

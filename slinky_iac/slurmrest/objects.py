@@ -19,7 +19,7 @@ from msgspec.structs import force_setattr, replace
 
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
-from slinky_iac.names import OPERATOR_REASON_PREFIX
+from slinky_iac.names import OPERATOR_REASON_PREFIX, stack_job
 from slinky_iac.text import one_line
 
 UNREADABLE: Final = "UNREADABLE"
@@ -206,6 +206,8 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     """Its work is a script that slurmd runs; otherwise it ends with the srun, or the shell of the salloc, that asked."""
     allocating_node: str = ""
     """Name of the host where it was asked for."""
+    admin_comment: str = ""
+    """What an administrator wrote of it; no user can."""
     node_names: tuple[str, ...] = ()
     """Names of the nodes that it holds, from :attr:`nodes` (no field of Slurm's); none where they can't be read."""
     unreadable: str = ""
@@ -243,6 +245,11 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     def of(self, user_name: str) -> Job:
         """The job under another user's name."""
         return replace(self, user_name=user_name)
+
+    @property
+    def of_stack(self) -> str:
+        """``jobs.bench of stack dev`` for a job that a stack has submitted."""
+        return stack_job(self.admin_comment)
 
     @property
     def trouble(self) -> str:

@@ -107,6 +107,7 @@ _PARTS = {
         "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
         "reach slurmrest"
     ),
+    "commands.token": "cluster commands.stack_config config errors reach slurmrest",
     "commands.state_code": "drain external_keys identity text",
     "commands.init": "commands.check commands.children commands.rotation config errors keys kube releases safe_yaml text",
     "commands.keys": "commands.output commands.rotation config errors keys names",
@@ -128,7 +129,7 @@ _PARTS = {
         "commands.handoff commands.init commands.keys commands.monitoring commands.new commands.output commands.plan "
         "commands.policies "
         "commands.preflight "
-        "commands.rights commands.shell_completion commands.status commands.verify_state config errors text"
+        "commands.rights commands.shell_completion commands.status commands.token commands.verify_state config errors text"
     ),
 }
 PARTS = {part: set(below.split()) for part, below in _PARTS.items()}

@@ -79,7 +79,18 @@ PROVIDERS = {
         "SlurmJobProvider",
         REACH
         | {"schema", "stack", "job", "user", "script", "partition", "ownPartition", "account", "qos", "nodes", "timeLimitS"}
-        | {"environment", "workingDirectory", "output", "waitFor", "runs", "onDestroy", "timeoutS", "accounting", "urn"}
+        | {
+            "environment",
+            "workingDirectory",
+            "output",
+            "waitFor",
+            "runs",
+            "onDestroy",
+            "timeoutS",
+            "accounting",
+            "awaitRow",
+            "urn",
+        }
         | {"nonce"},  # run, digest, last and result are its own
     ),
 }

@@ -192,7 +192,7 @@ def _node(raw: Json, now: int) -> Node:
 def _job(raw: Json, now: int) -> Job:
     return Job(
         label=str(raw.get("job") or ""),
-        user=str(raw.get("user") or "") or "unknown",
+        user=_whose(raw),
         partition=str(raw.get("partition") or ""),
         state=str(raw.get("state") or ""),
         started=moment(raw.get("started"), now),
@@ -211,3 +211,10 @@ def _ceiling(props: Json) -> int:
 
 def _name(props: Json) -> str:
     return str(props.get("nodeset") or "")
+
+
+def _whose(raw: Json) -> str:
+    """A job's user, and the stack's job that it is, where it is one."""
+    user = str(raw.get("user") or "") or "unknown"
+    own = str(raw.get("stack_job") or "")
+    return f"{user} ({own})" if own else user

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.drain.actions import Done, Stop, Wait
-from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, decide
+from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, decide, merged
 from tests.unit.jobs.model import NOW, PREFIX, TAG, Daemons, Killed, Run, goal, job
 
 FATES = ("ok", "lost", "late", "dropped", "killed")
@@ -102,6 +102,15 @@ def test_what_slurmctld_has_forgotten_and_slurmdbd_thinks_running_is_no_end() ->
     assert isinstance(step, Wait)
     assert "runawayjobs" in step.why
     assert isinstance(decide(seen(open_, gone=frozenset({7})), goal(tag="")), Wait), "it can't be cancelled"
+
+
+def test_a_smoke_job_is_done_only_when_slurmdbd_has_its_row() -> None:
+    ended = job(7, "COMPLETED", tag=TAG, nodes="metal-1")
+    assert isinstance(decide(seen(ended), goal(await_row=True)), Wait)
+    late = decide(seen(ended), goal(await_row=True, deadline_at=NOW))
+    assert isinstance(late, Stop)
+    assert "slurmdbd has no row" in late.why
+    assert decide(merged([ended], [ended], NOW), goal(await_row=True)) == Done()
 
 
 @pytest.mark.parametrize("states", [("PENDING",), ("RUNNING",)])
