@@ -62,6 +62,10 @@ class Slurm:
         """Run a command as a user on the login host."""
         return self._hosts.run("login-1", list(argv), user=user, timeout=timeout, check=check).stdout
 
+    def on(self, host: str, *argv: str) -> str:
+        """Run a command as root on one of the outside hosts."""
+        return self._hosts.run(host, list(argv), timeout=60).stdout
+
     def submit(self, *options: str, seconds: int | None = None, user: str = "alice") -> int:
         """Submit a batch job that sleeps, or without ``seconds`` runs until :meth:`finish`; returns its id."""
         script = f"sleep {seconds}" if seconds is not None else "sleep infinity & trap 'kill $!; exit 0' USR1; wait"

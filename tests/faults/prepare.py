@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from lab import enforcer, keda, later_operator, store
-from lab.slurm import jupyter, munge, nginx, older
+from lab.slurm import jupyter, munge, nginx, older, python3
 
 if __name__ == "__main__":
     munge.image()
     jupyter.image()
     nginx.image()
+    python3.image()
     later_operator.image()
     enforcer.program()
     store.program()
