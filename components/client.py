@@ -4,6 +4,7 @@ uses both, and a pod where one is asked for."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -14,6 +15,7 @@ from slinky_iac import names, taken
 from slinky_iac.config import clients
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.clients import client_files, client_pod, client_secret, deployment_spec
+from slinky_iac.specs.jupyterhub import ACCOUNT, chart, hub_binding, hub_role_rules, hub_values
 from slinky_iac.specs.shared import labels
 
 from .first_look import first_look
@@ -59,6 +61,8 @@ class Client(pulumi.ComponentResource):
         if spec := deployment_spec(config, args.name, settings):
             # After no Secret: a planned stop removes the Secret with all that depends on it, and pods wait for it anyway.
             Deployment(f"{name}-deployment", metadata=meta, spec=spec, opts=child(self, space))
+        if settings.jupyterhub is not None:
+            self._hub(name, args, settings.jupyterhub, space)
         self.pod = pulumi.Output.from_input(client_pod(config, args.name, settings))
         self.register_outputs({"pod": self.pod})
 
@@ -74,3 +78,30 @@ class Client(pulumi.ComponentResource):
         setting = f"clients.{args.name}.createNamespace"
         hooks = first_look(f"client-{args.name}", args.cluster, taken.namespace(space, stack, setting))
         return Namespace(f"{name}-namespace", metadata=meta, opts=child(self, hooks=hooks))
+
+    def _hub(self, name: str, args: ClientArgs, hub: clients.JupyterHub, space: Namespace | None) -> None:
+        # Only stacks with a hub pay for these imports.
+        from pulumi_kubernetes.core.v1 import ServiceAccount  # noqa: PLC0415
+        from pulumi_kubernetes.helm.v3 import Release, RepositoryOptsArgs  # noqa: PLC0415
+        from pulumi_kubernetes.rbac.v1 import Role, RoleBinding  # noqa: PLC0415
+
+        settings = args.settings
+        meta = {"name": ACCOUNT, "namespace": settings.namespace, "labels": labels(args.cluster)}
+        account = ServiceAccount(f"{name}-hub-account", metadata=meta, opts=child(self, space))
+        role = Role(f"{name}-hub-role", metadata=meta, rules=hub_role_rules(), opts=child(self, space))
+        binding = RoleBinding(f"{name}-hub-binding", metadata=meta, **hub_binding(settings), opts=child(self, account, role))
+        reference, repo, version = chart(hub.chart)
+        release = f"{names.client(args.cluster.cluster.resource_name, args.name)}-hub"
+        hooks = first_look(f"hub-{args.name}", args.cluster, taken.release(settings.namespace, release))
+        # After no Secret of the key: a planned stop would remove the hub with it, and its database.
+        Release(
+            f"{name}-hub",
+            name=release,
+            chart=str(Path(reference).resolve()) if hub.chart.path is not None else reference,
+            repository_opts=None if repo is None else RepositoryOptsArgs(repo=repo),
+            version=version,
+            namespace=settings.namespace,
+            values=hub_values(args.cluster, args.name, settings, hub),
+            timeout=hub.timeout,
+            opts=child(self, account, binding, hooks=hooks),
+        )

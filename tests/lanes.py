@@ -29,6 +29,7 @@ ON_ONE_STACK = (
     "test_drain_policy.py",
     "test_status.py",
     "test_drift.py",
+    "test_clients.py",
     "test_drain_teardown.py",
 )
 """They find the stack up that the one before left, if one lane has them all; the last of them destroys it."""

@@ -7,6 +7,7 @@ from fnmatch import fnmatch
 from math import log2
 from zlib import compress
 
+from slurm_rules.client_keys import is_copy
 from slurm_rules.cluster import entry, is_external, jwt_field, key_secret
 from slurm_rules.key_material import keys_of
 from slurm_rules.model import Hidden, HiddenValueError, Resource, Stack
@@ -210,14 +211,15 @@ def key_secrets_immutable(secret: Resource, _: Stack, options: Options) -> Itera
     Source: helm/slurm/templates/secrets (immutable: true); the operator's webhook refuses a changed reference
     (internal/webhook/controller_webhook.go).
 
-    Do: set immutable: true (level remediate does it); replace a key by `keys rotate`, or in a planned stop.
+    Do: set immutable: true (level remediate does it); replace a key by `keys rotate`, or in a planned stop. The copies that
+    slinky-iac makes for clients aren't judged: their sidecars follow a change (client-keys-in-sidecar).
 
     Level: mandatory, since an edit by hand loses jobs.
     """
     named = any(fnmatch(secret.in_cluster_name, pattern) for pattern in options["secretNames"])
     data = [secret.peek(field) for field in ("data", "stringData")]
     holds = any(key in options["entries"] for part in data if isinstance(part, Mapping) for key in part)
-    if (named or holds) and secret.get("immutable") is not True:
+    if (named or holds) and not is_copy(secret) and secret.get("immutable") is not True:
         yield f"{secret.label} holds a key and can be edited in place; set immutable: true"
 
 

@@ -22,6 +22,8 @@ RELEASE: Final = "kubernetes:helm.sh/v3:Release"
 PROVIDER: Final = "pulumi:providers:kubernetes"
 OF_KEYS: Final = f"{names.TYPE_PREFIX}:AuthKeys$"
 """Part of the URN of all that a stack's keys are made of."""
+OF_CLIENTS: Final = f"{names.TYPE_PREFIX}:Client$"
+"""Part of the URN of what is made for clients in other namespaces; its Secrets are copies of slurm.key."""
 
 
 @contextmanager

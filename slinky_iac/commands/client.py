@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import shlex
 import sys
 from pathlib import Path
 from typing import Any, Final
@@ -32,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     stack_config.add_source(parser)
     parser.add_argument("--person", metavar="NAME", help="print a whole pod of this person, for `kubectl apply -f -`")
     parser.add_argument("--image", help="image of the person's container; by default the client's image")
-    parser.add_argument("--run", nargs="+", metavar="WORD", help="what the person's container runs; by default it sleeps")
+    parser.add_argument("--run", metavar="COMMAND", help="what the person's container runs; by default it sleeps")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -49,7 +50,7 @@ def run(arguments: argparse.Namespace) -> int:
         known = ", ".join(client.people) or "nobody"
         where = f"clients.{arguments.name}.people"
         raise ConfigError((f"{where}: {arguments.person[:32]!r} is not among them ({known}): the pod would have no uid",))
-    words = tuple(arguments.run or ("sleep", "infinity"))
+    words = tuple(shlex.split(arguments.run or "sleep infinity"))
     spec = person_pod(config, arguments.name, client, arguments.person, image=arguments.image, command=words)
     meta = {"name": f"{arguments.name}-{arguments.person}".lower().replace("_", "-"), "namespace": client.namespace}
     sys.stdout.write(_yaml({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from slinky_iac.config.clients import Client
+from slinky_iac.config.clients import Client, JupyterHub
 from slinky_iac.config.findings import Finding, error, warning
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
@@ -19,6 +19,8 @@ def clients(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _key(config, client, path)
         yield from _people(config, client, path)
         yield from _deployment(client, path)
+        if client.jupyterhub is not None:
+            yield from _hub(config, client, client.jupyterhub, f"{path}.jupyterhub")
 
 
 def _namespace(config: StackConfig, client: Client, path: str, made: dict[str, str]) -> Iterator[Finding]:
@@ -74,14 +76,14 @@ def _people(config: StackConfig, client: Client, path: str) -> Iterator[Finding]
         if person in ("root", client.slurm_user) or each.uid == client.slurm_uid:
             yield error(
                 where,
-                f"is no person: {name_of(client.slurm_user)} and root rule Slurm, and whoever is in the pod would too."
+                f"is no person: {name_of(client.slurm_user)} and root rule Slurm, and anyone in the pod would too."
                 " Name people with numbers of their own",
             )
         if client.group in (each.uid, each.gid):
             yield error(
                 where,
                 f"has the number {client.group}, which is the sidecar's group: this person could read the key. Set"
-                f" {path}.group to a number that nobody on the cluster has",
+                f" {path}.group to a number that no user and no group of the cluster has",
             )
         if each.uid in numbers:
             yield error(where, f"has the uid of {name_of(numbers[each.uid])} ({each.uid}); Slurm knows people by it")
@@ -103,6 +105,41 @@ def _deployment(client: Client, path: str) -> Iterator[Finding]:
             f"{name_of(made.person)} is not in {path}.people, so the pod would have no uid of the cluster. Add the person"
             " with uid and gid",
         )
+
+
+def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Iterator[Finding]:
+    if not client.people:
+        yield error(
+            path,
+            "has no people: the hub gives each notebook the uid and gid of its person, and would start none. Name them in"
+            f" {path.removesuffix('.jupyterhub')}.people",
+        )
+    if hub.image is None:
+        yield error(f"{path}.image", "is needed: an image with Jupyter and Slurm's commands of the cluster's release")
+    if hub.chart.path is None and hub.chart.version is None:
+        yield error(f"{path}.chart.version", "is needed: without it each update could deploy another release of the chart")
+    if hub.spawn == "slurm" and config.keys.auth == "auth/munge":
+        yield error(f"{path}.spawn", "slurm needs auth/slurm: on a munge cluster notebooks run as pods. Set spawn: pod")
+    if hub.spawn == "pod" and (hub.partition is not None or hub.options):
+        yield warning(f"{path}.partition", "is ignored: with spawn: pod no notebook is a job", id="setting-ignored")
+    if _set(hub.values, "hub", "config", "JupyterHub", "authenticator_class") in (None, "dummy") and not _set(
+        hub.values, "hub", "config", "DummyAuthenticator", "password"
+    ):
+        yield error(
+            f"{path}.values",
+            "has no hub.config.JupyterHub.authenticator_class: the chart's default lets anyone in under any name, who would"
+            " then be that person to Slurm. Set the class of your site, and its settings",
+        )
+    hubs = [other for other in config.clients.values() if other.jupyterhub and other.namespace == client.namespace]
+    if hubs[0] is not client:
+        yield error(path, f"is the second hub of namespace {name_of(client.namespace)}; give it a namespace of its own")
+
+
+def _set(values: object, *path: str) -> object:
+    """What stands in Helm values at a path; None where nothing does."""
+    for part in path:
+        values = values.get(part) if isinstance(values, dict) else None
+    return values
 
 
 RULES = (clients,)

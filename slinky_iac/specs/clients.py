@@ -29,16 +29,22 @@ RUN_FOLDER: Final = "/run/slurm"
 KEY_FOLDER: Final = "/slurm-key"
 OWN_FOLDER: Final = "/sackd-own"
 ENVIRONMENT: Final = {"SBATCH_EXPORT": "SRUN_EXPORT_ENV", "SRUN_EXPORT_ENV": "ALL"}
-"""Jobs get their owner's login environment, neither HOME nor tokens of the pod; a job's steps get the job's."""
+"""Jobs get their owner's login environment, neither HOME nor tokens of the pod; a job's steps get the job's. slurmd asks its
+host for that environment, and where the host doesn't know the person, the job is requeued and held (26.05)."""
+NOTHING: Final = {"SBATCH_EXPORT": "NIL"}
+"""Jobs get nothing of the pod's environment, and their host is asked for none. PATH isn't exported then, so a script that
+calls srun begins with `#!/bin/bash -l`."""
 _SCRIPT: Final = """\
 umask 022
-seen() { sha256sum < @FROM@; }
-take() {
-  ( umask 077
-    cp -f @FROM@ @OWN@.new
-    chmod 0400 @OWN@.new
-    mv -f @OWN@.new @OWN@ )
-}
+seen() (
+  sha256sum < @FROM@
+)
+take() (
+  umask 077
+  cp -f @FROM@ @OWN@.new
+  chmod 0400 @OWN@.new
+  mv -f @OWN@.new @OWN@
+)
 has=$(seen)
 take
 rm -f @RUN@/sack.socket
@@ -50,16 +56,20 @@ while kill -0 "$child" 2>/dev/null; do
   sleep 2 &
   wait "$!"
   now=$(seen) || continue
-  [ "$now" = "$has" ] || { take; has=$now; kill -HUP "$child"; }
+  if [ "$now" != "$has" ]; then
+    take
+    has=$now
+    kill -HUP "$child"
+  fi
 done
 wait "$child"
 """
+"""Without braces: KubeSpawner takes those in a container's texts for names of its own (``str.format``)."""
 _READY: Final = f"""\
-[ -S {RUN_FOLDER}/sack.socket ] || {{
-  echo 'sackd has no configuration from slurmctld. See its log: "Protocol authentication error" means that its slurm.key' \\
-    "isn't the cluster's, anything else that slurmctld can't be reached from this pod"
-  exit 1
-}}
+[ -S {RUN_FOLDER}/sack.socket ] && exit 0
+echo 'sackd has no configuration from slurmctld. See its log: "Protocol authentication error" means that its slurm.key' \\
+  "isn't the cluster's, anything else that slurmctld can't be reached from this pod"
+exit 1
 """
 
 
@@ -97,7 +107,7 @@ def client_files(config: StackConfig, client: Client) -> dict[str, str]:
     for name, each in sorted(client.people.items()):
         groups.setdefault(each.gid, name if each.gid == each.uid else f"gid-{each.gid}")
     group = [f"{name}:x:{gid}:" for gid, name in groups.items()]
-    return files | {"passwd": "\n".join((*passwd, "")), "group": "\n".join((*group, ""))}
+    return files | {"users": "\n".join((*passwd, "")), "groups": "\n".join((*group, ""))}
 
 
 def client_pod(config: StackConfig, name: str, client: Client) -> Spec:
@@ -113,7 +123,15 @@ def client_pod(config: StackConfig, name: str, client: Client) -> Spec:
     if client.people:
         pod["volumes"].append({"name": "slurm-people", "configMap": {"name": files}})
         pod["volumeMounts"] += _people()
-    return pod | {"env": [{"name": each, "value": value} for each, value in ENVIRONMENT.items()]}
+    given = environment(config, client)
+    return pod | {"env": [{"name": each, "value": value} for each, value in given.items()]}
+
+
+def environment(config: StackConfig, client: Client, *, hub: bool = False) -> dict[str, str]:
+    """What decides which environment jobs get. In a hub's notebooks there are tokens, so never theirs."""
+    if client.login_environment or _munge(config):
+        return dict(ENVIRONMENT)
+    return dict(NOTHING) if hub else {}
 
 
 def person_pod(
@@ -173,7 +191,7 @@ def _login_image(config: StackConfig) -> str:
 
 
 def _people() -> list[Spec]:
-    mounted = (("passwd", "/etc/passwd"), ("group", "/etc/group"))
+    mounted = (("users", "/etc/passwd"), ("groups", "/etc/group"))
     return [{"name": "slurm-people", "mountPath": path, "subPath": entry, "readOnly": True} for entry, path in mounted]
 
 

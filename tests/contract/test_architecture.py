@@ -105,7 +105,7 @@ _PARTS = {
     "commands.rights": "cluster commands.output commands.stack_config config drain errors keys names reach specs",
     "commands.rotation": (
         "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
-        "reach slurmrest"
+        "reach slurmrest specs"
     ),
     "commands.token": "cluster commands.stack_config config errors reach slurmrest",
     "commands.state_code": "drain external_keys identity text",
@@ -170,6 +170,7 @@ NARROW = {
         "names",
         "reach",
         "slurmrest",
+        "specs",
     },
     "slinky_iac/commands/rotation/engine.py": {"cluster", "errors", "keys", "names"},
     "slinky_iac/commands/rotation/host_scripts.py": {"commands.host_shell", "keys"},

@@ -230,7 +230,8 @@ class Person:
 
     def start(self) -> None:
         """Start the notebook and wait until it answers."""
-        self.ask("POST", f"/hub/api/users/{self.name}/server").raise_for_status()
+        answer = self.ask("POST", f"/hub/api/users/{self.name}/server")
+        assert answer.is_success, f"{answer.status_code}; the hub's log ends: {self.hub.logs('hub', 'hub')[-3000:]}"
         await_true(f"{self.name}'s notebook is ready", self._answers, 300)
 
     def _answers(self) -> bool:

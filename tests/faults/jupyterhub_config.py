@@ -31,24 +31,33 @@ c.Spawner.cmd = "jupyterhub-singleuser"
 
 user = values.pop("singleuser")
 user.pop("networkPolicy")  # an object of the chart's own; the lab's network enforces none
-image, storage = user.pop("image"), user.pop("storage")
-c.KubeSpawner.image = f"{image['name']}:{image['tag']}"
-c.KubeSpawner.fs_gid = user.pop("fsGid")
-c.KubeSpawner.allow_privilege_escalation = user.pop("allowPrivilegeEscalation")
-c.KubeSpawner.init_containers = user.pop("initContainers")
-c.KubeSpawner.environment = user.pop("extraEnv")
-c.KubeSpawner.node_selector = user.pop("nodeSelector")
-files = user.pop("extraFiles")
+image, storage = user.pop("image"), user.pop("storage", {})
+image.pop("pullPolicy", None)
+c.KubeSpawner.image = f"{image.pop('name')}:{image.pop('tag')}"
+for value, setting in (
+    ("fsGid", "fs_gid"),
+    ("allowPrivilegeEscalation", "allow_privilege_escalation"),
+    ("initContainers", "init_containers"),
+    ("extraEnv", "environment"),
+    ("nodeSelector", "node_selector"),
+):
+    if value in user:
+        setattr(c.KubeSpawner, setting, user.pop(value))
+files = user.pop("extraFiles", {})
 given = {"name": "files", "secret": {"secretName": "singleuser", "items": [{"key": key, "path": key} for key in files]}}
 mounts = [{"name": "files", "mountPath": file["mountPath"], "subPath": key} for key, file in files.items()]
-mounts += storage.pop("extraVolumeMounts")
-c.KubeSpawner.volumes = {volume["name"]: volume for volume in (given, *storage.pop("extraVolumes"))}
+mounts += storage.pop("extraVolumeMounts", [])
+volumes = (*([given] if files else []), *storage.pop("extraVolumes", []))
+c.KubeSpawner.volumes = {volume["name"]: volume for volume in volumes}
 c.KubeSpawner.volume_mounts = {f"{number}-{mount['name']}": mount for number, mount in enumerate(mounts)}
 
 hub = values.pop("hub")
 for section, settings in hub.pop("config").items():
     c[section].update(settings)
-if left := [*values, *user, *storage, *(set(hub) - {"extraConfig", "extraFiles"})]:
+OF_THE_POD = {"serviceAccount", "image", "podSecurityContext", "containerSecurityContext", "initContainers"}
+OF_THE_POD |= {"extraVolumes", "extraVolumeMounts"}  # the hub's own pod, which the chart makes of them
+values.pop("rbac", None)
+if left := [*values, *user, *storage, *image, *(set(hub) - {"extraConfig", "extraFiles"} - OF_THE_POD)]:
     raise ValueError(
         f"values that tests/faults/jupyterhub_config.py hands to nothing: {left}; see what the chart does with them"
     )

@@ -85,9 +85,13 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
                 why = "keys: whether its pods have the slurm.jwks that they should"
                 found.append(Right(CORE, "pods", ("get",), why, (), config.cluster.namespace, seldom=True))
                 found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), config.cluster.namespace, seldom=True))
+                for space in sorted({client.namespace for client in config.clients.values()}):
+                    found.append(Right(CORE, "pods", ("get", "list", "patch"), why, (), space, seldom=True))
+                    found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), space, seldom=True))
         if patched := tuple(node_patches(config)):
             found.append(Right(CORE, "nodes", ("get", "patch"), "labels and annotations of the node table", patched))
-        found += [*_making(config), *_clients(config), *_fence(config), *_draining(config), *_operator(config)]
+        found += [*_making(config), *_clients(config), *_hubs(config), *_fence(config)]
+        found += [*_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:
         found.append(
             Right(
@@ -213,6 +217,23 @@ def _clients(config: StackConfig) -> Iterator[Right]:
         yield Right("apps", "replicasets", ("list", "watch"), why, (), space)
         for kind in ("pods", "events", "persistentvolumeclaims"):
             yield Right(CORE, kind, ("list", "watch"), why, (), space)
+
+
+def _hubs(config: StackConfig) -> Iterator[Right]:
+    """What the chart of JupyterHub is made of, and its account's Role, for which the writer needs all that it grants."""
+    every = ("create", "get", "list", "watch", "update", "patch", "delete")
+    kinds = (
+        (CORE, ("configmaps", "persistentvolumeclaims", "pods", "secrets", "serviceaccounts", "services", "events")),
+        ("apps", ("daemonsets", "deployments", "replicasets", "statefulsets")),
+        ("batch", ("jobs",)),
+        ("networking.k8s.io", ("ingresses", "networkpolicies")),
+        ("policy", ("poddisruptionbudgets",)),
+        (_RBAC, ("roles", "rolebindings")),
+    )
+    for space in sorted({client.namespace for client in config.clients.values() if client.jupyterhub is not None}):
+        for group, resources in kinds:
+            for resource in resources:
+                yield Right(group, resource, every, "the chart of JupyterHub", (), space)
 
 
 def _fence(config: StackConfig) -> Iterator[Right]:

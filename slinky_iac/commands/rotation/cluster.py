@@ -20,10 +20,12 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeConflict, KubeNotFound, RotationError, SlurmrestAuthError, SlurmrestError
 from slinky_iac.keys.catalogue import SLURM
 from slinky_iac.kube.connection import for_children
+from slinky_iac.kube.mounts import pods_with_secret
 from slinky_iac.kube.objects import Pod
 from slinky_iac.reach import reach
 from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES, Node
 from slinky_iac.slurmrest.signing import SigningKey
+from slinky_iac.specs.clients import SIDECAR, client_secret, own_copy
 
 FILE: Final = f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"
 ASK_S: Final = 25.0
@@ -89,15 +91,23 @@ class Cluster:
         return tuple(sorted(node.name for node in nodes if node.name not in own and not node.state & _SILENT))
 
     def pod_files(self) -> dict[str, str | None]:
-        """SHA-256 of slurm.jwks in each slurmd pod, by pod; None where it isn't there or the pod can't be asked."""
-        return {pod.name: self._digest(pod.name) for pod in self._slurmd_pods()}
+        """SHA-256 of slurm.jwks in each slurmd pod, and in each client pod (``namespace/pod``) of what its sackd reads; None
+        where it isn't there or the pod can't be asked."""
+        own = self.config.cluster.namespace
+        found = {pod.name: self._digest(own, pod.name, "slurmd", FILE) for pod in self._slurmd_pods()}
+        read = own_copy(self.config)
+        clients = ((space, pod.name) for space, pod in self._client_pods())
+        return found | {f"{space}/{name}": self._digest(space, name, SIDECAR, read) for space, name in clients}
 
     def trigger_sync(self, files: Mapping[str, str | None], wanted: str) -> None:
         """Change an annotation of the pods that don't have the file yet, so that kubelet looks at once."""
-        for pod in self._slurmd_pods():
-            if files.get(pod.name) != wanted and pod.metadata.annotations.get(SLURM.annotation) != wanted[:16]:
+        own = self.config.cluster.namespace
+        pods: list[tuple[str, str, Pod]] = [(pod.name, own, pod) for pod in self._slurmd_pods()]
+        pods += [(f"{space}/{pod.name}", space, pod) for space, pod in self._client_pods()]
+        for name, space, pod in pods:
+            if files.get(name) != wanted and pod.metadata.annotations.get(SLURM.annotation) != wanted[:16]:
                 try:
-                    self.session.kube.annotate_pod(self.config.cluster.namespace, pod, {SLURM.annotation: wanted[:16]})
+                    self.session.kube.annotate_pod(space, pod, {SLURM.annotation: wanted[:16]})
                 except (KubeConflict, KubeNotFound):
                     continue  # changed or gone since we looked: the next look tells
 
@@ -110,10 +120,20 @@ class Cluster:
         """Running pods of all NodeSets; one that starts now begins with the Secret as it is now."""
         return tuple(pod for pod in self._pods_of_nodesets() if pod.status.phase == "Running" and not pod.terminating)
 
-    def _digest(self, pod: str) -> str | None:
-        command = [*kubectl(self.config), "exec", "-n", self.config.cluster.namespace, pod, "-c", "slurmd"]
+    def _client_pods(self) -> Iterator[tuple[str, Pod]]:
+        """Running pods that hold a client's Secret, whoever made them, with their namespace."""
+        if self.config.keys.of_others or not self.config.keys.jwks:
+            return
+        for name, client in self.config.clients.items():
+            secret = client_secret(self.config, name, client).name
+            for pod in pods_with_secret(self.session.kube, client.namespace, secret):
+                if pod.status.phase == "Running" and not pod.terminating:
+                    yield client.namespace, pod
+
+    def _digest(self, namespace: str, pod: str, container: str, file: str) -> str | None:
+        command = [*kubectl(self.config), "exec", "-n", namespace, pod, "-c", container]
         try:
-            done = kubectl_run(self.run, [*command, "--", "sha256sum", FILE], timeout=30)
+            done = kubectl_run(self.run, [*command, "--", "sha256sum", file], timeout=30)
         except OSError as error:
             raise RotationError(
                 f"kubectl can't be run ({type(error).__name__}): without it nothing tells whether a pod has the new"

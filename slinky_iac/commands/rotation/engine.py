@@ -10,7 +10,18 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac.cluster.pulumi_command import printed
-from slinky_iac.cluster.pulumi_state import CONFIG_MAP, OF_KEYS, SECRET, STACK, State, custom, export, name_of, type_of
+from slinky_iac.cluster.pulumi_state import (
+    CONFIG_MAP,
+    OF_CLIENTS,
+    OF_KEYS,
+    SECRET,
+    STACK,
+    State,
+    custom,
+    export,
+    name_of,
+    type_of,
+)
 from slinky_iac.errors import RotationError, StateError
 from slinky_iac.keys.catalogue import JWT, TOKENS
 
@@ -133,4 +144,4 @@ def _without_notes(state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _of_keys(urn: str) -> bool:
-    return type_of(urn) in _MADE and OF_KEYS in urn
+    return (type_of(urn) in _MADE and OF_KEYS in urn) or (type_of(urn) == SECRET and OF_CLIENTS in urn)

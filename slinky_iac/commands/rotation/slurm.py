@@ -75,7 +75,8 @@ def _steps(hosts: tuple[Host, ...]) -> tuple[Step, ...]:
             LEARN_PODS,
             Turn.OURS,
             "`pulumi up`: slurm.jwks of the pods names the new key besides the old one",
-            "read by slurmd at the reconfiguration of the next step; every pod's file is awaited first",
+            "read by slurmd at the reconfiguration of the next step, by sackd of client pods at once; every pod's file is"
+            " awaited first",
         ),
         Step(
             LEARN_HOSTS,

@@ -115,7 +115,85 @@ CLIENTS = [
         frozenset({"mungeKey"}),
     ),
 ]
+HUB: dict[str, Any] = {
+    "image": "jupyter:1",
+    "chart": {"version": "4.4.0"},
+    "values": {"hub": {"config": {"JupyterHub": {"authenticator_class": "github"}}}},
+}
+
+
+def hub(**over: Any) -> dict[str, Any]:
+    return client(jupyterhub=merged(HUB, over))
+
+
+def cured(**over: Any) -> dict[str, Any]:
+    return {"clients": {"nb": {"jupyterhub": over}}}
+
+
+CLIENTS += [
+    Case(
+        "a hub without people",
+        merged(hub(), {"clients": {"nb": {"people": {"alice": None}}}}),
+        "error",
+        "clients.nb.jupyterhub",
+        ("no people", "clients.nb.people"),
+        {"clients": {"nb": {"people": ALICE}}},
+    ),
+    Case(
+        "a hub without an image for its notebooks",
+        hub(image=None),
+        "error",
+        "clients.nb.jupyterhub.image",
+        ("is needed", "Slurm's commands"),
+        cured(image="jupyter:1"),
+    ),
+    Case(
+        "a hub of whichever release",
+        hub(chart={"version": None}),
+        "error",
+        "clients.nb.jupyterhub.chart.version",
+        ("is needed",),
+        cured(chart={"version": "4.4.0"}),
+    ),
+    Case(
+        "a hub that lets anyone in as anyone",
+        hub(values=None),
+        "error",
+        "clients.nb.jupyterhub.values",
+        ("authenticator_class", "anyone", "Slurm"),
+        cured(values=HUB["values"]),
+    ),
+    Case(
+        "two hubs in one namespace",
+        merged(hub(), {"clients": {"ci": GOOD | {"createNamespace": False, "jupyterhub": HUB}}}),
+        "error",
+        "clients.ci.jupyterhub",
+        ("second hub", "namespace"),
+        {"clients": {"ci": {"namespace": "other", "createNamespace": True}}},
+    ),
+    Case(
+        "notebooks as jobs of a munge cluster",
+        minimal(
+            keys={"auth": "auth/munge", "source": "imported"},
+            controller={"external": {"host": "ctl.example.org"}},
+            clients={"nb": GOOD | {"image": "munge:1", "jupyterhub": HUB | {"spawn": "slurm"}}},
+        ),
+        "error",
+        "clients.nb.jupyterhub.spawn",
+        ("auth/slurm", "spawn: pod"),
+        cured(spawn="pod"),
+        frozenset({"mungeKey"}),
+    ),
+]
 CLIENTS_TOLD = [
+    Case(
+        "a partition for notebooks that are no jobs",
+        hub(partition="gpu"),
+        "warning",
+        "clients.nb.jupyterhub.partition",
+        ("ignored", "no notebook is a job"),
+        cured(spawn="slurm"),
+    ),
     Case(
         "nobody whom sackd knows",
         client(people={"alice": None}),

@@ -26,6 +26,7 @@ from tests.raw_keys import text_key
 KEY, NEXT, JWT = (text_key(word) for word in ("key", "next", "jwt"))
 HEAD = "urn:pulumi:prod::slinky-iac::"
 KEYS = "slinky:slurm:HybridCluster$slinky:slurm:AuthKeys$kubernetes:core/v1:Secret::lab-keys-jwt-key-secret"
+CLIENT_KEY = "slinky:slurm:HybridCluster$slinky:slurm:Client$kubernetes:core/v1:Secret::lab-client-nb-key"
 CONTROLLER = "slinky:slurm:HybridCluster$kubernetes:slinky.slurm.net/v1beta1:Controller::slurm-slurm-controller"
 NODESET = "slinky:slurm:HybridCluster$slinky:slurm:NodeSet$kubernetes:slinky.slurm.net/v1beta1:NodeSet::gpu"
 DATABASE = "slinky:slurm:HybridCluster$slinky:slurm:Accounting$kubernetes:core/v1:Secret::lab-accounting-database"
@@ -82,6 +83,7 @@ def test_a_key_goes_by_standard_input_and_never_as_an_argument() -> None:
 def test_an_update_of_keys_alone_is_applied() -> None:
     steps = preview(("replace", KEYS), ("update", CONTROLLER), ("same", NODESET), ("read", DATABASE))
     assert others_that_change(steps) == []
+    assert others_that_change(preview(("update", CLIENT_KEY))) == []
 
 
 @pytest.mark.parametrize("other", [NODESET, DATABASE])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 from slinky_iac.commands.rotation.cluster import Cluster
 from slinky_iac.config.load import load
 from slinky_iac.errors import KubeNotFound, SlurmrestUnreachable
+from slinky_iac.kube import objects
 from tests.stacks import merged
 from tests.unit import builders
 from tests.unit.rotation.world import CONFIG
@@ -64,3 +66,33 @@ def test_kubectl_in_a_pod_gets_no_passphrase(monkeypatch: pytest.MonkeyPatch) ->
     world = SimpleNamespace(kube=SimpleNamespace(nodeset=lambda *_: object(), pods_of=lambda *_: (pod,)))
     assert Cluster(STACK, world, run).pod_files() == {"gpu-0": "abc"}  # type: ignore[arg-type]
     assert not any(name.startswith("PULUMI_") for env in seen for name in env)
+
+
+def client_pod(name: str, secret: str, phase: str = "Running") -> dict[str, Any]:
+    meta = {"name": name, "uid": name, "resourceVersion": "1", "creationTimestamp": "2026-01-01T00:00:00Z"}
+    return {"metadata": meta, "spec": {"volumes": [{"secret": {"secretName": secret}}, {}]}, "status": {"phase": phase}}
+
+
+def test_a_rotation_awaits_the_sackd_of_every_pod_that_mounts_a_clients_secret() -> None:
+    """Hubs, charts and people make them, so nothing but the Secret tells which they are."""
+    stack = load(merged(CONFIG, {"clients": {"nb": {"namespace": "notebooks"}}}))
+    own, other = client_pod("jupyter-alice", "slurm-client-nb"), client_pod("portal", "its-own")
+    listed = {"items": [own, other, client_pod("ended", "slurm-client-nb", "Succeeded")]}
+    annotated: list[tuple[str, str]] = []
+    kube = SimpleNamespace(
+        nodeset=lambda *_: None,
+        pods_of=lambda *_: (),
+        asked=lambda _path, model, what, *_: objects.read(json.dumps(listed).encode(), model, what),
+        annotate_pod=lambda space, pod, _: annotated.append((space, pod.name)),
+    )
+    ran: list[list[str]] = []
+
+    def run(command: list[str], **_: Any) -> subprocess.CompletedProcess[str]:
+        ran.append(command)
+        return subprocess.CompletedProcess(command, 0, "abc  /sackd-own/slurm.jwks", "")
+
+    cluster = Cluster(stack, SimpleNamespace(kube=kube), run)  # type: ignore[arg-type]
+    assert cluster.pod_files() == {"notebooks/jupyter-alice": "abc"}
+    assert ran[0][-8:] == ["-n", "notebooks", "jupyter-alice", "-c", "sackd", "--", "sha256sum", "/sackd-own/slurm.jwks"]
+    cluster.trigger_sync({"notebooks/jupyter-alice": "abc"}, "def")
+    assert annotated == [("notebooks", "jupyter-alice")]

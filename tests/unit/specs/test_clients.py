@@ -75,6 +75,19 @@ def test_sackd_fetches_its_configuration_where_slurmctld_is() -> None:
     assert f"--conf-server slurm-controller.{namespace}:6817 " in text, "a Service of another namespace needs its full name"
 
 
+def test_no_text_of_the_pieces_has_braces() -> None:
+    """KubeSpawner formats every text of a container (`str.format`), and a brace ends the spawn of every notebook."""
+    assert not {"{", "}"} & set("".join(texts(pod())))
+
+
+def texts(value: Any) -> list[str]:
+    if isinstance(value, dict):
+        return [text for each in value.values() for text in texts(each)]
+    if isinstance(value, list):
+        return [text for each in value for text in texts(each)]
+    return [value] if isinstance(value, str) else []
+
+
 def test_with_slurm_jwks_the_pods_get_that_file_and_no_other() -> None:
     found = pod(keys={"jwks": True}, logins=None)
     assert "--jwks-file /sackd-own/slurm.jwks" in script(found)
@@ -86,13 +99,13 @@ def test_with_slurm_jwks_the_pods_get_that_file_and_no_other() -> None:
 def test_sackd_and_the_notebook_know_the_same_people() -> None:
     found = config()
     files = client_files(found, found.clients["nb"])
-    assert files["passwd"].splitlines() == [
+    assert files["users"].splitlines() == [
         "root:x:0:0:root:/root:/bin/sh",
         "slurm:x:401:401:SlurmUser:/:/usr/sbin/nologin",
         "alice:x:20001:20000::/home/alice:/bin/sh",
         "bob:x:2002:2002::/:/bin/sh",
     ]
-    assert files["group"].splitlines() == ["root:x:0:", "slurm:x:401:", "gid-20000:x:20000:", "bob:x:2002:"]
+    assert files["groups"].splitlines() == ["root:x:0:", "slurm:x:401:", "gid-20000:x:20000:", "bob:x:2002:"]
     pieces = client_pod(found, "nb", found.clients["nb"])
     (sidecar,) = pieces["initContainers"]
     people = [
@@ -120,11 +133,15 @@ def test_a_pod_of_this_stack_runs_as_its_person_without_a_way_to_others() -> Non
     assert security["runAsNonRoot"] is True
     assert security["allowPrivilegeEscalation"] is False
     assert pod["automountServiceAccountToken"] is False
-    assert {each["name"]: each["value"] for each in container["env"]} == {
-        "SBATCH_EXPORT": "SRUN_EXPORT_ENV",
-        "SRUN_EXPORT_ENV": "ALL",
-    }
+    assert container["env"] == [], "as on any login host"
     assert spec["selector"]["matchLabels"].items() <= spec["template"]["metadata"]["labels"].items()
+
+
+def test_jobs_get_the_login_environment_only_where_nodes_know_the_people() -> None:
+    """slurmd asks its host for it, and a job of a person whom the host doesn't know is requeued and held."""
+    given = {each["name"]: each["value"] for each in pod(client={"loginEnvironment": True})["env"]}
+    assert given == {"SBATCH_EXPORT": "SRUN_EXPORT_ENV", "SRUN_EXPORT_ENV": "ALL"}
+    assert pod()["env"] == []
 
 
 def test_a_stack_makes_the_key_in_the_clients_namespace_changeable_and_hidden() -> None:
@@ -170,7 +187,7 @@ def test_a_munge_cluster_has_clients_by_the_same_settings() -> None:
     (secret,) = made.of("kubernetes:core/v1:Secret")
     assert secret.inputs["metadata"]["name"] == "slurm-client-nb"
     (files,) = made.of("kubernetes:core/v1:ConfigMap")
-    assert set(files.inputs["data"]) == {"slurm.conf", "passwd", "group"}
+    assert set(files.inputs["data"]) == {"slurm.conf", "users", "groups"}
     (cluster,) = made.of("slinky:slurm:HybridCluster")
     pieces = made.outputs[cluster.urn]["client_pods"]["nb"]
     (sidecar,) = pieces["initContainers"]
@@ -209,11 +226,11 @@ def test_the_command_prints_the_pieces_of_the_output(tmp_path: Path, capsys: pyt
 
 
 def test_the_command_prints_a_whole_pod_of_a_person(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    code, out, _ = printed(tmp_path, capsys, "--person", "alice", "--image", "jupyter:1", "--run", "jupyter", "lab")
+    code, out, _ = printed(tmp_path, capsys, "--person", "alice", "--image", "jupyter:1", "--run", "jupyter lab --ip=::")
     found = yaml.safe_load(out)
     assert (code, found["kind"], found["metadata"]) == (0, "Pod", {"name": "nb-alice", "namespace": "notebooks"})
     (container,) = found["spec"]["containers"]
-    assert (container["image"], container["command"]) == ("jupyter:1", ["jupyter", "lab"])
+    assert (container["image"], container["command"]) == ("jupyter:1", ["jupyter", "lab", "--ip=::"])
     assert container["securityContext"]["runAsUser"] == 20001
 
 

@@ -1,0 +1,89 @@
+"""Notebooks that are Slurm jobs (batchspawner): the hub is deployed by `pulumi up`, and drains wait for its notebooks.
+
+The NodeSet's pods run the image of the notebooks; the hub submits as each person, whom no node knows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from lab import images
+from lab.kubernetes import layout
+from lab.kubernetes.cluster import LAB as KUBERNETES
+from lab.slurm import jupyter
+from tests.e2e.gated import NODES, STACK, Gated
+from tests.e2e.slurm import Slurm, await_true
+from tests.faults.jupyter_hub import Hub, Person
+from tests.faults.test_jupyter_slurm import UIDS, clients
+
+STANDS_ON = STACK
+
+
+@dataclass(frozen=True)
+class Ground:
+    """The stack, its hub, and alice with a notebook."""
+
+    gated: Gated
+    hub: Hub
+    alice: Person
+    more: dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def ground_with_hub(gated: Gated) -> Iterator[Ground]:
+    """All of it, up; the notebook is a job."""
+    for node in layout.NODES:
+        images.import_into(KUBERNETES.home.socket(node), jupyter.image())
+    hub = Hub(gated.world)
+    section: dict[str, Any] = clients(hub.password)
+    section["nb"]["jupyterhub"] |= {"spawn": "slurm", "partition": "gpu"}
+    section["nb"]["jupyterhub"]["values"].pop("singleuser")
+    more = {"nodeset": {"image": jupyter.NAME}, "clients": section}
+    gated.up(3, **more)
+    gated.slurm.await_registered(*NODES)
+    try:
+        alice = hub.login("alice")
+        alice.start()
+        yield Ground(gated, hub, alice, more)
+    finally:
+        gated.slurm.admin("scancel", "--name=jupyter", check=False)
+        gated.reset()
+
+
+def notebook(slurm: Slurm) -> dict[str, Any]:
+    """The one job that is a notebook, as slurmctld has it."""
+    (found,) = [job for job in slurm.jobs().values() if job["name"] == "jupyter" and "RUNNING" in job["job_state"]]
+    return found
+
+
+def test_a_notebook_is_a_job_of_its_person_on_an_operators_pod(ground_with_hub: Ground, slurm: Slurm) -> None:
+    job = notebook(slurm)
+    assert (job["user_id"], job["group_id"]) == (UIDS["alice"], UIDS["alice"])
+    assert job["nodes"] in NODES
+    said = ground_with_hub.alice.shell(["sh", "-c", "id -u; hostname"]).stdout.split()
+    assert said == [str(UIDS["alice"]), job["nodes"]]
+
+
+def test_a_scale_in_leaves_the_node_on_which_a_notebook_runs(ground_with_hub: Ground, slurm: Slurm) -> None:
+    gated, node = ground_with_hub.gated, notebook(slurm)["nodes"]
+    gated.write(1, **ground_with_hub.more)
+    assert node not in gated.planned_nodes(), "idle nodes are selected first"
+    gated.stack.up()
+    gated.await_pods(node)
+    assert ground_with_hub.alice.shell(["hostname"]).stdout.strip() == node, "the notebook goes on"
+
+
+def test_a_removal_waits_for_a_notebook_until_its_person_stops_it(ground_with_hub: Ground, slurm: Slurm) -> None:
+    gated, job = ground_with_hub.gated, notebook(slurm)
+    gated.write(0, **ground_with_hub.more)
+    run = gated.start_up()
+    await_true("its node is drained by us", lambda: gated.drained(job["nodes"]), 120)
+    assert ground_with_hub.alice.shell(["hostname"]).stdout.strip() == job["nodes"], "the notebook goes on meanwhile"
+    assert run.poll() is None, "it waits for the notebook"
+    ground_with_hub.alice.stop()
+    out, _ = run.communicate(timeout=300)
+    assert run.returncode == 0, out
