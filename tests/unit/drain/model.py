@@ -6,6 +6,7 @@ The hands check, whatever decided a step, that it touches nothing of a person's,
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import (
@@ -36,6 +37,10 @@ __all__ = ["OPERATOR", "OURS", "PERSON", "Job", "Node", "Pod", "World", "world"]
 
 OURS = "slinky-iac:dev/gpu"
 PERSON = "root:"
+_node, _job, _pod, _nodeset = (
+    lru_cache(maxsize=1 << 13)(make) for make in (builders.node, builders.job, builders.pod, builders.nodeset)
+)
+"""Most of what a walk sees is as it was at the last look: a frozen value that looks the same is made once."""
 
 
 @dataclass
@@ -50,14 +55,14 @@ class World(Machinery):
         cluster = None
         if self.rest_up:
             nodes = [
-                builders.node(
-                    each.name, "+".join(self.states(each)), reason=each.reason, user=each.user,
+                _node(
+                    each.name, "+".join(sorted(self.states(each))), reason=each.reason, user=each.user,
                     reason_changed_at=each.reason_at, resume_after=each.resume_after,
                 )
                 for each in self.nodes.values()
             ]  # fmt: skip
             jobs = [
-                builders.job(
+                _job(
                     each.job_id, ",".join(each.nodes), _state(each), start_time=each.start, end_time=each.end,
                     limit=None if each.end is None else 10, requeue=each.requeueable, partition="",
                 )
@@ -68,7 +73,7 @@ class World(Machinery):
             now=self.now,
             version=self.version,
             pods=tuple(self._view(each) for each in self.pods.values()),
-            nodeset=builders.nodeset(
+            nodeset=_nodeset(
                 "hpc-worker-gpu",
                 self.replicas,
                 generation=self.generation,
@@ -83,7 +88,7 @@ class World(Machinery):
         )
 
     def _view(self, each: Pod) -> kube.Pod:
-        return builders.pod(
+        return _pod(
             each.name,
             ordinal=each.ordinal,
             slurm_node=each.node,
@@ -97,7 +102,7 @@ class World(Machinery):
             gate=each.annotations.get("gate", ""),
             ready_changed=each.ready_changed,
             created=each.created,
-            slurm_states=each.conditions,
+            slurm_states=frozenset(each.conditions),
             slurm_reason=each.condition_reason,
             revision=f"v{each.template}",
         )

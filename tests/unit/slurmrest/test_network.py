@@ -229,7 +229,7 @@ def test_what_slurm_said_is_told_although_it_fell_silent_later(server: Server) -
             server.released.wait(10)
 
     server.reply = reply
-    with client_of(server.url) as client, pytest.raises(SlurmrestUnreachable, match="can't reach slurmctld"):
+    with client_of(server.url, budget_s=2) as client, pytest.raises(SlurmrestUnreachable, match="can't reach slurmctld"):
         client.nodes()
     server.released.set()
 
