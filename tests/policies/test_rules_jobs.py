@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 from slurm_rules import (
+    autoscaling,
     compute,
     exposure,
     gates,
@@ -16,9 +17,13 @@ from slurm_rules import (
 from slurm_rules.gate_shape import NODESET_SCALE
 from slurm_rules.model import REDACTED, UNKNOWN, HiddenValueError, Resource, Stack
 
+from slinky_iac.config.load import load
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.specs.autoscale import scaler
 from tests.policies.in_memory import in_memory, one
 from tests.policies.judging import Change, judged, messages, spec, with_hidden
 from tests.policies.pack import plain_stack
+from tests.stacks import minimal
 
 
 @pytest.mark.parametrize("hidden", [UNKNOWN, REDACTED], ids=["unknown", "redacted"])
@@ -104,6 +109,37 @@ def test_an_autoscaler_within_the_gates_maximum_is_allowed() -> None:
 def test_an_autoscaler_may_not_ask_for_more_than_the_gate_counts_with() -> None:
     verdict = judged(gates.one_owner_of_replicas, spec("scaler", maxReplicas=9), base="outside")
     assert "may ask for 9 pods" in messages(verdict)
+
+
+def scaled_object(config: StackConfig) -> Resource:
+    found = scaler(config, "gpu", config.nodesets["gpu"])
+    assert found is not None
+    return Resource("kubernetes:keda.sh/v1alpha1:ScaledObject", "gpu", "urn:gpu", {"kind": found.kind, "spec": found.spec})
+
+
+@pytest.mark.parametrize("source", ["slurmctld", "http://prometheus:9090"])
+def test_our_own_autoscaler_counts_busy_nodes(source: str) -> None:
+    autoscale = {"owner": "autoscaler", "maxReplicas": 4, "autoscale": {"source": source}}
+    config = load(minimal(nodesets={"gpu": {"replicas": 0, **autoscale}}))
+    assert one(autoscaling.autoscaler_counts_busy_nodes, Stack((scaled_object(config),))).violations == ()
+
+
+def test_an_autoscaler_that_takes_silence_for_none_is_refused() -> None:
+    source = {"source": "http://prometheus:9090"}
+    config = load(minimal(nodesets={"gpu": {"replicas": 0, "owner": "autoscaler", "maxReplicas": 4, "autoscale": source}}))
+    found = scaled_object(config)
+    found.props["spec"]["fallback"]["replicas"] = 0
+    found.props["spec"]["triggers"][3]["metadata"]["ignoreNullValues"] = "true"
+    said = messages(one(autoscaling.autoscaler_counts_busy_nodes, Stack((found,))))
+    assert "fallback.replicas 0" in said
+    assert "missing series for zero" in said
+
+
+def test_a_metric_of_the_site_is_taken_where_the_site_names_it() -> None:
+    metric = {"type": "External", "external": {"metric": {"name": "gpu_nodes"}}}
+    rule, change = autoscaling.autoscaler_counts_busy_nodes, spec("scaler", metrics=[metric])
+    assert "doesn't count busy nodes" in messages(judged(rule, change, base="outside"))
+    assert judged(rule, change, {"metrics": ["gpu_nodes"]}, base="outside").violations == ()
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,53 @@
+"""Autoscalers of NodeSets: what they go by, and what they take a missing answer for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from slurm_rules.model import Resource, Stack, texts
+from slurm_rules.rule import Options, rule, words
+
+BUSY = ("slurm_partition_nodes_alloc", "slurm_partition_nodes_mixed", "slurm_partition_nodes_cg")
+"""Metrics of slurmctld that together count the nodes with a job on them."""
+
+
+def _of_nodesets(resource: Resource) -> bool:
+    kinds = ("ScaledObject", "HorizontalPodAutoscaler")
+    return resource.kind in kinds and resource.text("spec", "scaleTargetRef", "kind") == "NodeSet"
+
+
+@rule(
+    "autoscaler-counts-busy-nodes",
+    _of_nodesets,
+    scope="resource",
+    options={"metrics": words(("slurm_nodes_wanted",), "Metrics of the site that count busy nodes, and what waits.")},
+)
+def autoscaler_counts_busy_nodes(scaler: Resource, _: Stack, options: Options) -> Iterator[str]:
+    """An autoscaler of a NodeSet counts the nodes that work, and changes nothing where its metrics are missing.
+
+    Why: one that goes by pending jobs asks for no node as soon as they have started, and the operator drains the nodes under
+    them: they take no further job, and a suspended job is lost with its pod. KEDA goes to zero without an answer where
+    fallback.replicas is 0, and takes a series that Prometheus lacks for zero unless ignoreNullValues is false.
+
+    Source: KEDA 2.17 pkg/scaling/executor/scale_scaledobjects.go, pkg/scalers/prometheus_scaler.go; docs/autoscaling.md.
+
+    Do: set autoscale in the NodeSet, which makes an autoscaler that does; or name the metric of your own that counts busy
+    nodes in this rule's setting metrics.
+
+    Level: mandatory, since nodes are drained under running jobs.
+    """
+    said = " ".join(text for field in ("triggers", "metrics") for _, text in texts(scaler.get("spec", field)))
+    own = any(name in said for name in options["metrics"])
+    missing = [name for name in BUSY if name not in said]
+    if missing and not own:
+        yield f"{scaler.label} doesn't count busy nodes: it lacks {', '.join(missing)}, and a metric of {options['metrics']}"
+    if scaler.kind == "ScaledObject":
+        yield from _without_an_answer(scaler)
+
+
+def _without_an_answer(scaler: Resource) -> Iterator[str]:
+    if scaler.number("spec", "fallback", "replicas") == 0:
+        yield f"{scaler.label} has fallback.replicas 0: without metrics KEDA scales to zero after the cool-down"
+    for trigger in scaler.get("spec", "triggers") or []:
+        if trigger.get("type") == "prometheus" and trigger.get("metadata", {}).get("ignoreNullValues") != "false":
+            yield f"{scaler.label} takes a missing series for zero; set ignoreNullValues: 'false' in its trigger"
