@@ -6,11 +6,13 @@ Sources: KEDA 2.17 ``apis/keda/v1alpha1``, Kubernetes autoscaling/v2.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
+from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.client import KubeClient, label_of
 from slinky_iac.kube.objects import Condition, Wire, WrittenMeta
 from slinky_iac.kube.resources import ScaleTarget
-from slinky_iac.names import GROUP, KEDA_PAUSED
+from slinky_iac.names import ANNOTATION_PAUSED_BY, GROUP, KEDA_PAUSED
 
 
 class ScaledObjectSpec(Wire, frozen=True):
@@ -92,6 +94,36 @@ def autoscalers(kube: KubeClient, namespace: str, nodeset: str) -> tuple[Autosca
     found = kube.asked(path, AutoscalerList, f"HorizontalPodAutoscalers of {namespace}").items
     targets = ((each, each.spec.scale_target_ref) for each in found)
     return tuple(each for each, to in targets if (to.kind, to.name) == ("NodeSet", nodeset) and GROUP in to.api_version)
+
+
+@dataclass(frozen=True)
+class Scaling:
+    """How an autoscaler of KEDA's is, for people."""
+
+    there: bool = True
+    paused: bool = False
+    paused_by: str = ""
+    """Our mark; ``""`` where a person has paused it."""
+    falls_back: bool = False
+    """A metric gave no answer several times, so the number stays as it is."""
+    trouble: str = ""
+    """Why the last look at its metrics failed, in Kubernetes' words."""
+
+
+def scaling(kube: KubeClient, namespace: str, name: str, nodeset: str) -> Scaling:
+    """How the ScaledObject of a NodeSet is."""
+    try:
+        found = scaled_object(kube, namespace, name)
+    except KubeNotFound:
+        return Scaling(there=False)
+    failed = any(health.number_of_failures for health in found.status.health.values())
+    troubles = (each.trouble for each in autoscalers(kube, namespace, nodeset))
+    return Scaling(
+        paused=found.paused,
+        paused_by=found.metadata.annotations.get(ANNOTATION_PAUSED_BY, ""),
+        falls_back=found.says("Fallback") or failed,
+        trouble=next((each for each in troubles if each), ""),
+    )
 
 
 def write(

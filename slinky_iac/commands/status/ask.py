@@ -29,6 +29,7 @@ from slinky_iac.keys.catalogue import NEXT_SUFFIX, ROTATING, TOKENS
 from slinky_iac.keys.jwks import of_slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
+from slinky_iac.kube.scalers import Scaling, scaling
 from slinky_iac.slurmrest.controller import Pings
 
 BUDGET_S: Final = 10.0
@@ -100,6 +101,7 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
         seen,
         kube=kube,
         workers={name: ask(partial(_workers, session, gate)) for name, gate in found.gates.items()},
+        scalers={name: ask(partial(_scaler, session, gate)) for name, gate in found.gates.items() if gate.autoscaler},
         operator=_operator(session, found),
         fence=_fence(session, found),
         keys={place.name: ask(partial(_key, session, place)) for place in found.keys},
@@ -156,6 +158,10 @@ def _slurm(session: Connection, found: Facts, seen: Seen) -> Seen:
 
 def _workers(session: Connection, settings: GateSettings) -> Workers:
     return Workers.look(session.kube, settings.reach.namespace, settings.resource)
+
+
+def _scaler(session: Connection, settings: GateSettings) -> Scaling:
+    return scaling(session.kube, settings.reach.namespace, settings.autoscaler, settings.resource)
 
 
 def _operator(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:

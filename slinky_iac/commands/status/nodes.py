@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.commands.status.facts import Facts
-from slinky_iac.commands.status.model import Drained, Group
+from slinky_iac.commands.status.model import Answer, Drained, Group
 from slinky_iac.commands.status.seen import Seen
 from slinky_iac.drain.describe import NodeStatus, status_of
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
 from slinky_iac.kube.objects import Pod
+from slinky_iac.kube.scalers import Scaling
 from slinky_iac.slurmrest.objects import Job, Node
 
 METAL: Final = "metal"
@@ -54,7 +56,8 @@ def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
     made: list[Group] = []
     for name, settings in found.gates.items():
         answer = seen.workers.get(name)
-        made.append(_nodeset(name, settings, answer.value if answer else None, known))
+        group = _nodeset(name, settings, answer.value if answer else None, known)
+        made.append(_with_autoscaler(group, seen.scalers.get(name)))
         for pod in answer.value.pods if answer and answer.value else ():
             left.pop(pod.slurm_node, None)
         left = {node: record for node, record in left.items() if not record.registered_by(name)}
@@ -120,6 +123,27 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
         invalid=_invalid((pod.slurm_node for pod in pods), known),
         deadline_s=settings.policy.deadline_s,
     )
+
+
+def _with_autoscaler(group: Group, answer: Answer[Scaling] | None) -> Group:
+    """The same, with how its autoscaler is, where the stack makes one."""
+    if answer is None or answer.value is None:
+        return group
+    said = "; ".join(autoscaler_in_words(answer.value))
+    return replace(group, text="; ".join(each for each in (group.text, said) if each))
+
+
+def autoscaler_in_words(found: Scaling) -> tuple[str, ...]:
+    """What to know of an autoscaler that doesn't do its work; none where it does."""
+    if not found.there:
+        return ("its ScaledObject is missing: `pulumi up --refresh` makes it again",)
+    if found.paused:
+        whose = f"gate {found.paused_by.partition(' ')[0]}" if found.paused_by else "a person"
+        return (f"KEDA is paused by {whose}",)
+    if found.trouble or found.falls_back:
+        why = f": {found.trouble}" if found.trouble else ""
+        return (f"KEDA gets no metric, so the number stays{why}",)
+    return ()
 
 
 def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:

@@ -9,6 +9,7 @@ from typing import Any, Final
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.status.model import Answer
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.kube.scalers import Scaling
 from slinky_iac.slurmrest.accounts import Cluster
 from slinky_iac.slurmrest.controller import Diag, Pings
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
@@ -65,6 +66,7 @@ class Seen:
     nodes: Answer[NodesAnswer] = field(default_factory=_nothing)
     jobs: Answer[JobsAnswer] = field(default_factory=_nothing)
     workers: Mapping[str, Answer[Workers]] = field(default_factory=dict)
+    scalers: Mapping[str, Answer[Scaling]] = field(default_factory=dict)
     operator: Answer[tuple[str, ...]] = field(default_factory=_nothing)
     fence: Answer[tuple[str, ...]] = field(default_factory=_nothing)
     """What is wrong with the fence; an empty answer: it stands."""
@@ -91,6 +93,7 @@ class Seen:
             ("slurm-operator", self.operator),
             ("fence", self.fence),
             *((f"NodeSet {name}", answer) for name, answer in self.workers.items()),
+            *((f"autoscaler of {name}", answer) for name, answer in self.scalers.items()),
             *((name, answer) for name, answer in self.keys.items()),
             ("configuration", self.configured),
             ("configuration", Answer(trouble=self.configured.value.fault if self.configured.value else "")),

@@ -1,0 +1,63 @@
+"""What `status` says of an autoscaler that doesn't do its work."""
+
+from __future__ import annotations
+
+import httpx
+import pytest
+
+from slinky_iac.commands.status.nodes import autoscaler_in_words
+from slinky_iac.kube.client import KubeClient
+from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
+from slinky_iac.kube.scalers import Scaling, scaling
+
+META = {
+    "name": "slurm-worker-gpu",
+    "uid": "u",
+    "resourceVersion": "1",
+    "creationTimestamp": "2026-01-01T00:00:00Z",
+}
+TARGET = {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet", "name": "slurm-worker-gpu"}
+TROUBLE = "unable to get external metric slurm/s0-composite: metric 'slurm_partition_nodes_alloc' not found"
+
+
+def answers(annotations=None, conditions=(), failures=0, trouble=""):
+    """A client of an API server with one ScaledObject and KEDA's HorizontalPodAutoscaler."""
+    keda = {
+        "metadata": META | {"annotations": annotations or {}},
+        "spec": {"scaleTargetRef": TARGET, "maxReplicaCount": 4},
+        "status": {
+            "conditions": [{"type": each, "status": "True"} for each in conditions],
+            "health": {"composite": {"numberOfFailures": failures, "status": "Failing"}},
+        },
+    }
+    active = {"type": "ScalingActive", "status": "False" if trouble else "True", "message": trouble}
+    hpas = {"items": [{"metadata": META, "spec": {"scaleTargetRef": TARGET}, "status": {"conditions": [active]}}]}
+
+    def answer(request: httpx.Request) -> httpx.Response:
+        return httpx.Response(200, json=keda if "keda.sh" in request.url.path else hpas)
+
+    access = KubeAccess("https://k", None, False, None, None, "default", KubeUser(), "the test")
+    return KubeClient(access, transport=httpx.MockTransport(answer))
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, ()),
+        (
+            {"annotations": {"autoscaling.keda.sh/paused": "true", "slinky-iac/paused-by": "dev/gpu 1a2b"}},
+            ("KEDA is paused by gate dev/gpu",),
+        ),
+        ({"annotations": {"autoscaling.keda.sh/paused": "true"}}, ("KEDA is paused by a person",)),
+        ({"annotations": {"autoscaling.keda.sh/paused": "false"}}, ()),
+        ({"failures": 2, "trouble": TROUBLE}, (f"KEDA gets no metric, so the number stays: {TROUBLE}",)),
+        ({"conditions": ("Fallback",)}, ("KEDA gets no metric, so the number stays",)),
+    ],
+)
+def test_a_pause_and_a_missing_metric_are_told(given, said):
+    with answers(**given) as kube:
+        assert autoscaler_in_words(scaling(kube, "slurm", "slurm-worker-gpu", "slurm-worker-gpu")) == said
+
+
+def test_a_missing_one_is_told():
+    assert autoscaler_in_words(Scaling(there=False))[0].startswith("its ScaledObject is missing")
