@@ -12,6 +12,7 @@ from slinky_iac.preflight import (
     check_encryption,
     check_keys,
     check_lines,
+    check_metrics,
     check_munge,
     check_reach,
     check_state,
@@ -23,6 +24,7 @@ from slinky_iac.preflight.facts import Facts
 
 EXPECTED: Final[tuple[Expect, ...]] = (
     *check_reach.EXPECTED,
+    *check_metrics.EXPECTED,
     *check_encryption.CERTIFICATES,
     *check_keys.EXPECTED,
     *check_tokens.EXPECTED,

@@ -77,6 +77,8 @@ class PodReport:
     """User id of the user ``slurm`` in that image; None where it has none."""
     slurmd: str = ""
     """Release of the slurmd in that image, as ``26.05.5``; empty where it has none."""
+    metrics: tuple[int, int] | None = None
+    """HTTP status of slurmctld's metrics, 0 where there was no answer, and the partitions in it; None: not asked."""
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,14 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
+from urllib.parse import urlsplit
 
 from slinky_iac import names
+from slinky_iac.config.rules_autoscale import asks_slurmctld
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.preflight.facts import Clock, Place, PodReport, Tried
+from slinky_iac.specs.autoscale import metrics_url
 from slinky_iac.specs.shared import labels, placement, slinky_image
 
 LABEL: Final = "slinky-iac/preflight"
@@ -37,11 +40,24 @@ try() {
     said=${said##*: }
     printf 'try %s %s %s %s\n' "$1" "$2" "$code" "${found:--} ${said%%$'\n'*}" >>"$out"
 }
+metrics() {
+    said=$(timeout "$LIMIT" bash -c '
+        exec 3<>"/dev/tcp/$0/$1" && printf "GET %s HTTP/1.1\r\nHost: %s\r\nConnection: close\r\n\r\n" "$2" "$0" >&3 || exit
+        read -r _ code _ <&3
+        found=0
+        while read -r line <&3; do
+            case $line in slurm_partition_nodes_alloc{*) found=$((found + 1)) ;; esac
+        done
+        echo "$code $found"
+    ' "$1" "$2" "$3" 2>/dev/null)
+    printf 'metrics %s\n' "${said:-0 0}" >>"$out"
+}
 {
     echo "date $(date +%s)"
     echo "uid $(id -u slurm 2>/dev/null)"
     echo "slurmd $(slurmd -V 2>/dev/null)"
 } >"$out"
+[ -z "$METRICS" ] || metrics $METRICS &
 while [ $# -gt 1 ]; do
     try "$1" "$2" &
     shift 2
@@ -50,6 +66,7 @@ wait
 """
 """Hosts and ports come as arguments, never as text of the script."""
 _TRY: Final = re.compile(r"try (\S+) (\d+) (\d+) (\S+) ?(.*)")
+_METRICS: Final = re.compile(r"(\d{1,3}) (\d{1,6})")
 _RELEASE: Final = re.compile(r"slurm(?:-wlm)? (\d+\.\d+(?:\.\d+)?)")
 
 
@@ -104,7 +121,7 @@ def pod_body(config: StackConfig, place: Placement, name: str, tried: Sequence[P
         "image": place.image,
         "imagePullPolicy": config.cluster.images.pull_policy,
         "command": ["bash", "-c", SCRIPT, "look", *arguments],
-        "env": [{"name": "LIMIT", "value": str(CONNECT_S)}],
+        "env": [{"name": "LIMIT", "value": str(CONNECT_S)}, *_metrics(config)],
         "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}},
         "securityContext": {
             "allowPrivilegeEscalation": False,
@@ -128,6 +145,15 @@ def pod_body(config: StackConfig, place: Placement, name: str, tried: Sequence[P
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name, "labels": own}, "spec": spec}
 
 
+def _metrics(config: StackConfig) -> list[dict[str, str]]:
+    """Host, port and path of slurmctld's metrics, where an autoscaler asks for them."""
+    autoscalers = (nodeset.autoscale for nodeset in config.nodesets.values())
+    if not any(each is not None and asks_slurmctld(each) for each in autoscalers):
+        return []
+    parts = urlsplit(metrics_url(config))
+    return [{"name": "METRICS", "value": f"{parts.hostname} {parts.port} {parts.path}"}]
+
+
 def report_of(
     message: str, place: Placement, tried: Sequence[Place], *, pod: str, node: str, before: float, after: float
 ) -> PodReport:
@@ -136,7 +162,7 @@ def report_of(
     A place that it wrote nothing about is one that nobody knows about, and says so.
     """
     said: dict[tuple[str, int], Tried] = {}
-    clock, uid, release = None, None, ""
+    clock, uid, release, metrics = None, None, "", None
     for line in message.splitlines():
         word, _, rest = line.partition(" ")
         if word == "date" and rest.isdecimal():
@@ -145,6 +171,8 @@ def report_of(
             uid = int(rest)
         elif word == "slurmd" and (version := _RELEASE.search(rest)):
             release = version[1]
+        elif word == "metrics" and (counted := _METRICS.fullmatch(rest)):
+            metrics = int(counted[1]), int(counted[2])
         elif found := _TRY.fullmatch(line):
             host, port, code, address, words = found.groups()
             for each in tried:
@@ -160,6 +188,7 @@ def report_of(
         clock=clock,
         slurm_uid=uid,
         slurmd=release,
+        metrics=metrics,
     )
 
 
