@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
 import time
+from collections.abc import Callable
 
-from tests.e2e.gated import NODES
-from tests.faults.autoscaled import COOLDOWN_S, Autoscaled, Witness, autoscaled, recipe
+import pytest
+
+from lab import keda
+from lab import slurm as outside
+from slinky_iac.names import ANNOTATION_PAUSED_BY, ANNOTATION_POD_DEADLINE, KEDA_PAUSED
+from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE
+from tests.e2e.slurm import await_true
+from tests.e2e.world import World
+from tests.faults.autoscaled import COOLDOWN_S, Autoscaled, Witness, autoscaled, nodeset, recipe
 
 __all__ = ["autoscaled"]
 
@@ -66,16 +76,153 @@ def test_the_known_recipe_drains_nodes_under_work_and_ours_drains_none(autoscale
         else:
             with recipe(autoscaled, COOLDOWN_S):
                 drained[name] = _three_jobs(autoscaled)
-                autoscaled.slurm.cancel_all()
+                autoscaled.empty()
+                _never_starts_a_wide_job(autoscaled)
     assert drained["ours"] == set()
     assert drained["recipe"] == set(NODES)
 
 
+def _never_starts_a_wide_job(found: Autoscaled) -> None:
+    """One job that waits is one node to the recipe, however many it needs."""
+    job = found.submit("-N3")
+    with Witness(found) as seen:
+        seen.await_looks(60)
+    assert found.slurm.job_state(job) == {"PENDING"}
+    assert found.replicas == 1
+    found.slurm.cancel_all()
+
+
 def _three_jobs(found: Autoscaled) -> set[str]:
+    began = time.monotonic()
     jobs = [found.submit("-N1") for _ in NODES]
     found.slurm.await_running(*jobs, timeout=240)
+    print(f"three jobs run {time.monotonic() - began:.0f} s after they were submitted to no node")
     with Witness(found) as seen:
         seen.await_looks(2 * COOLDOWN_S + 30)
     found.slurm.finish(*jobs)
     completed(found, *jobs)
     return seen.drained_under_work
+
+
+def _metrics_away(found: Autoscaled) -> None:
+    found.serve_metrics(serve=False)
+
+
+def _slurmctld_restarted(_found: Autoscaled) -> None:
+    outside.daemon_restart("ctl", "slurmctld")
+
+
+def _keda_killed(_found: Autoscaled) -> None:
+    keda.stop()
+
+
+@pytest.mark.parametrize("fault", [_metrics_away, _slurmctld_restarted, _keda_killed])
+def test_no_job_is_lost_and_no_node_goes_for_longer_than_the_cooldown(
+    autoscaled: Autoscaled, fault: Callable[[Autoscaled], None]
+) -> None:
+    jobs = [autoscaled.submit("-N1") for _ in range(2)]
+    autoscaled.slurm.await_running(*jobs, timeout=240)
+    before = autoscaled.replicas
+    with Witness(autoscaled) as seen:
+        try:
+            fault(autoscaled)
+            seen.await_looks(COOLDOWN_S + 30)
+            assert autoscaled.replicas <= before
+            assert all("RUNNING" in autoscaled.slurm.job_state(job) for job in jobs)
+        finally:
+            autoscaled.serve_metrics()
+            keda.start(keda.programs())
+        autoscaled.slurm.finish(*jobs)
+        completed(autoscaled, *jobs)
+    assert seen.drained_under_work == set()
+    assert min(seen.numbers) >= 2
+
+
+def test_missing_metrics_on_no_nodes_ask_for_none(autoscaled: Autoscaled) -> None:
+    autoscaled.empty()
+    autoscaled.serve_metrics(serve=False)
+    try:
+        with Witness(autoscaled) as seen:
+            seen.await_looks(COOLDOWN_S)
+    finally:
+        autoscaled.serve_metrics()
+    assert seen.numbers == [0]
+
+
+def test_an_operator_without_a_rest_client_takes_only_idle_nodes(autoscaled: Autoscaled, world: World) -> None:
+    """Without slurmrestd a restarted operator takes every node for drained. The number falls to the busy nodes and no lower,
+    and the operator's own mark of the busy pod outlives it."""
+    autoscaled.three_nodes()
+    job = autoscaled.submit("-N1", "-w", "gpu-1")
+    autoscaled.slurm.await_running(job)
+    await_true("the operator has marked the busy pod", lambda: _deadline(autoscaled, "gpu-1"), 60)
+    world.take_the_fence_away()
+    world.kubectl("delete", "restapi", "-n", NAMESPACE, "slurm")
+    world.kubectl("rollout", "restart", "deployment", "-n", "slinky", "slurm-operator")
+    autoscaled.await_pods_of("gpu-1")
+    assert "RUNNING" in autoscaled.slurm.job_state(job)
+    autoscaled.slurm.finish(job)
+    completed(autoscaled, job)
+    autoscaled.stack.pulumi("refresh", "--yes")
+    autoscaled.up(0, nodeset=nodeset())
+
+
+def _deadline(found: Autoscaled, node: str) -> str:
+    annotations = found.world.pods(NAMESPACE, NODESET)[node]["metadata"].get("annotations", {})
+    return str(annotations.get(ANNOTATION_POD_DEADLINE, ""))
+
+
+def test_the_maximum_is_lowered_under_load(autoscaled: Autoscaled) -> None:
+    jobs = [autoscaled.submit("-N1") for _ in NODES]
+    autoscaled.slurm.await_running(*jobs, timeout=240)
+    autoscaled.write(0, nodeset=nodeset(2))
+    run = autoscaled.start_up()
+    await_true("KEDA is paused by the gate", lambda: _paused_by(autoscaled).startswith("autoscaled/gpu "), 120)
+    await_true("one node is drained by us", lambda: len(_ours(autoscaled)) == 1, 120)
+    (node,) = _ours(autoscaled)
+    leaving, *staying = sorted(jobs, key=lambda job: autoscaled.nodes_of(job) != node)
+    assert autoscaled.replicas == 3, "its job is waited for"
+    autoscaled.slurm.finish(leaving)
+    out, _ = run.communicate(timeout=400)
+    assert run.returncode == 0, out
+    completed(autoscaled, leaving)
+    assert autoscaled.replicas == 2
+    scaler = autoscaled.scaler()
+    assert scaler["spec"]["maxReplicaCount"] == 2
+    assert KEDA_PAUSED not in scaler["metadata"].get("annotations", {})
+    assert all("RUNNING" in autoscaled.slurm.job_state(job) for job in staying)
+    assert autoscaled.changes() == []
+    autoscaled.slurm.finish(*staying)
+    completed(autoscaled, *staying)
+    autoscaled.up(0, nodeset=nodeset())
+    assert autoscaled.scaler()["spec"]["maxReplicaCount"] == 3
+
+
+def _paused_by(found: Autoscaled) -> str:
+    return str(found.scaler()["metadata"].get("annotations", {}).get(ANNOTATION_PAUSED_BY, ""))
+
+
+def _ours(found: Autoscaled) -> list[str]:
+    return [name for name, node in found.slurm.nodes().items() if "slinky-iac:" in node["reason"]]
+
+
+def test_an_eviction_of_a_busy_pod_is_refused_and_of_an_idle_one_is_not(autoscaled: Autoscaled, world: World) -> None:
+    """What Cluster Autoscaler, Karpenter and `kubectl drain` do to a machine that they want to take away."""
+    autoscaled.three_nodes()
+    job = autoscaled.submit("-N1", "-w", "gpu-1")
+    autoscaled.slurm.await_running(job)
+    await_true("the operator protects the busy pod", lambda: _evict(world, "gpu-1").returncode != 0, 60)
+    refused = _evict(world, "gpu-1")
+    assert "disruption budget" in refused.stdout + refused.stderr
+    assert _evict(world, "gpu-0").returncode == 0
+    autoscaled.slurm.finish(job)
+    completed(autoscaled, job)
+
+
+def _evict(world: World, node: str) -> subprocess.CompletedProcess[str]:
+    """Ask for an eviction, without carrying it out: the API server judges the budget all the same."""
+    name = f"{RESOURCE}-{node.rpartition('-')[2]}"
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name, "namespace": NAMESPACE}}
+    asked = body | {"deleteOptions": {"dryRun": ["All"]}}
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods/{name}/eviction"
+    return world.kubectl("create", "--raw", path, "-f", "-", stdin=json.dumps(asked), check=False)
