@@ -24,6 +24,7 @@ from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.endpoints import host_port
 from slinky_iac.specs.shared import namespace_labels, quota_spec
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
+from slinky_iac.specs.user_tokens import token_spec
 
 from .accounting import Accounting, AccountingArgs
 from .auth_keys import AuthKeys, AuthKeysArgs
@@ -41,7 +42,7 @@ from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
-from .resources import child, metadata, token
+from .resources import child, custom_resource, metadata, token
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import QueueGate, queue_props
 from .slurm_job import SlurmJob, job_props
@@ -131,6 +132,9 @@ class HybridCluster(pulumi.ComponentResource):
         workers = self._workers(name, config, kube, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, kube, keys.client_file(settings.keys), (controller,))
+        for each, found in config.tokens.items():
+            base = names.user_token(config.cluster.resource_name, each)
+            custom_resource("Token", base, config, token_spec(config, each, found), child(self, *first, provider=kube))
         self._outputs(config, keys, controller, restapi, settings)
 
     async def _look(self, notices: Callable[[], tuple[Finding, ...]], reasons: Mapping[str, str]) -> int:

@@ -308,6 +308,16 @@ def owns_reason(reason: str, stack: str, nodeset: str) -> bool:
     return reason == owner or reason.startswith(f"{owner}:")
 
 
+def user_token(cluster: str, token: str) -> str:
+    """Name of a Token custom resource."""
+    return shorten(f"{cluster}-{token}")
+
+
+def user_token_secret(cluster: str, token: str) -> str:
+    """Secret in which the operator keeps it."""
+    return shorten(f"{cluster}-{token}-token")
+
+
 def job_tags(stack: str, job: str, nonce: str = "") -> str:
     """How the tags begin that jobs of a stack carry: of one job's runs, or without ``nonce`` of all its lives' runs."""
     return f"{REASON_PREFIX}{stack}/{job}#{nonce}" + ("." if nonce else "")

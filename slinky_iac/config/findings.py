@@ -91,6 +91,8 @@ KINDS: Final[Mapping[str, str]] = {
     "short-host-name": "An outside daemon has a host name without a domain, and the cluster's DNS completes it to names of"
     " Services only. Give the full name. Acknowledge it where it is the name of a Service.",
     "token-keys-unused": "A token key is set, but `keys.tokens` doesn't use it. Run the `pulumi config rm` of the finding.",
+    "token-renewal-stops": "This release of slurm-operator can stop to renew a token of `tokens`. Acknowledge it where an"
+    " expired token is noticed and its Secret deleted.",
     "token-rotation": "The token key is being replaced. The finding goes with the rotation's last step.",
     "tokens-ignored": "`keys.tokens` has no effect with `keys.auth: auth/munge`. Remove it.",
     "tokens-outside-files": "Daemons outside Kubernetes must read jwks.json beside the JWT key. Acknowledge it once `slinky"

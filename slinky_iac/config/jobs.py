@@ -105,4 +105,20 @@ class Smoke(Section):
     was."""
 
 
+class UserToken(Section):
+    """A token of slurmrestd that slurm-operator makes, keeps in a Secret and renews, for a program in Kubernetes."""
+
+    user: SlurmUser
+    """Whom it is for: an ordinary user whom slurmctld's host knows. root and SlurmUser are refused."""
+    lifetime: Seconds = Field(default=3600, ge=300)
+    """How long each is good, in seconds or as 8h; at the most keys.maxTokenLifespan. The operator renews it at four fifths
+    of it."""
+    refresh: bool = True
+    """Renew it. With false the Secret is immutable, and its token expires for good."""
+    secret: DnsLabel | None = None
+    """Name of the Secret, whose entry is `token`; by default the token's own name and `-token`. Mount it as a file: an
+    environment variable would be inherited by jobs of sbatch."""
+
+
+UserTokens = dict[DnsLabel, UserToken]
 Jobs = dict[DnsLabel, Job]

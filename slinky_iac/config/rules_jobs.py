@@ -15,6 +15,8 @@ from slinky_iac.config.jobs import Job
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
+RENEWAL_STOPS: Final = (1, 2, 1)
+"""Last release that is known to have it; the fix is in no release yet (internal/controller/token, requeueAfter)."""
 _TIME: Final = re.compile(r"(?:(\d+)-)?(\d+)(?::(\d+))?(?::(\d+))?")
 
 
@@ -97,6 +99,34 @@ def script(path: str, text: str) -> Iterator[Finding]:
         )
 
 
+def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Users and lifetimes of tokens that the operator makes, and what its releases do about their renewal."""
+    for name, each in config.tokens.items():
+        path = f"tokens.{name}"
+        if config.keys.auth == "auth/munge":
+            yield error(path, "needs slurm-operator, which a munge cluster's stack doesn't have; use `scontrol token` there")
+            continue
+        if each.user in forbidden_users(config):
+            yield error(
+                f"{path}.user",
+                f"{each.user} rules the cluster, and a token that has leaked can't be taken back; name an ordinary user",
+            )
+        if each.lifetime > config.keys.max_token_lifespan:
+            most = config.keys.max_token_lifespan
+            yield error(f"{path}.lifetime", f"{each.lifetime} s are more than keys.maxTokenLifespan allows, {most} s")
+        if each.refresh and _numbers(config.operator.version) <= RENEWAL_STOPS:
+            yield warning(
+                f"{path}.refresh",
+                f"slurm-operator {config.operator.version} can stop to renew a token (its issue 240): the Secret then holds"
+                " one that has expired. Delete the Secret, and the operator makes it again",
+                id="token-renewal-stops",
+            )
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(part) for part in version.partition("-")[0].split("."))
+
+
 def _smoke(config: StackConfig) -> Iterator[Finding]:
     smoke = config.smoke
     if not smoke.enabled:
@@ -158,4 +188,4 @@ def minutes(text: str) -> int | None:
     return int(first) + (1 if int(second or 0) else 0)
 
 
-RULES = (jobs,)
+RULES = (jobs, tokens)

@@ -64,9 +64,11 @@ def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Pod specs, the state and previews show the environment, and each job inherits it."""
-    for nodeset, settings in config.nodesets.items():
-        for name, value in settings.env.items():
-            path = f"nodesets.{nodeset}.env.{name}"
+    found = {f"nodesets.{name}.env": each.env for name, each in config.nodesets.items()}
+    found |= {f"jobs.{name}.environment": each.environment for name, each in config.jobs.items()}
+    for place, variables in found.items():
+        for name, value in variables.items():
+            path = f"{place}.{name}"
             if not value or value.startswith("/"):
                 continue  # nothing, or where a file is
             if is_secret(name):

@@ -10,7 +10,7 @@ from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import FilePath, FindingId, Reason, SlurmUser, Url
-from slinky_iac.config.jobs import Jobs, Smoke
+from slinky_iac.config.jobs import Jobs, Smoke, UserTokens
 from slinky_iac.config.monitoring import Monitoring
 from slinky_iac.config.networks import NetworkPolicies
 from slinky_iac.config.nodes import Nodes
@@ -130,6 +130,8 @@ class StackConfig(ClusterConfig):
     """What Prometheus and Grafana are given."""
     nodes: Nodes = Nodes()
     """One table of nodes for Kubernetes and Slurm."""
+    tokens: UserTokens = Field(default_factory=dict)
+    """Tokens of slurmrestd for programs in Kubernetes, by name: slurm-operator makes and renews them."""
     smoke: Smoke = Smoke()
     """Short jobs that show, after each `pulumi up`, that every partition runs jobs."""
     acknowledged: dict[FindingId, Reason] = Field(default_factory=dict)

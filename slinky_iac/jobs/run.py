@@ -21,6 +21,8 @@ from slinky_iac.slurmrest.submitted import SubmittedJob
 FINISHED: Final = 2084
 """ESLURM_JOB_FINISHED: the job ended between the look and the call."""
 GOOD: Final = "COMPLETED"
+ENDED_S: Final = 120
+"""How long a removal looks for what an update that was killed may have left, where the state's last run has ended."""
 
 
 class RunTask(Task[JobsSeen]):
@@ -28,7 +30,8 @@ class RunTask(Task[JobsSeen]):
 
     def __init__(self, session: Session, settings: JobSettings, run: int | None) -> None:
         owner = Owner(settings.stack, f"jobs.{settings.job}")
-        super().__init__(session, owner, DrainPolicy(), settings.timeout_s)
+        ended = run is None and settings.last_state != "open"
+        super().__init__(session, owner, DrainPolicy(), min(settings.timeout_s, ENDED_S) if ended else settings.timeout_s)
         self.doing = "a run of the job" if run is not None else "the end of the job"
         self.settings = settings
         self.tag = "" if run is None else settings.tag(run)

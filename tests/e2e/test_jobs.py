@@ -9,8 +9,8 @@ import sys
 import pytest
 
 from tests.e2e.gated import STACK, Gated
-from tests.e2e.running import fresh, hello, results, script, starts, waiting
-from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.running import fresh, hello, results, starts
+from tests.e2e.slurm import Slurm
 from tests.stacks import ROOT
 
 STANDS_ON = STACK
@@ -36,55 +36,6 @@ def test_a_job_runs_once_on_a_pod_and_once_on_metal_and_its_end_is_a_stack_outpu
     assert slurm.jobs()[found[metal]["id"]]["user_name"] == "alice"
     assert slurm.jobs()[found[metal]["id"]]["group_name"] == "alice", "not SlurmUser's group"
     assert gated.changes() == [], "a run that went well is not repeated"
-
-
-def test_a_job_that_fails_fails_the_update_and_the_next_update_runs_it_again(gated: Gated, slurm: Slurm) -> None:
-    name = fresh("fails")
-    gated.write(3, jobs={name: script("exit 3")})
-    failed = gated.try_up()
-    assert failed.returncode != 0
-    (first,) = starts(slurm, name)
-    for words in (
-        f"job {first} of alice ended FAILED on metal-",
-        "exit code 3",
-        "NonZeroExitCode",
-        f"/tmp/slurm-{first}.out",
-    ):
-        assert words in failed.stdout, failed.stdout
-    assert gated.try_up().returncode != 0
-    assert len(starts(slurm, name)) == 2
-    gated.up(3, jobs={name: script("exit 0")})
-    assert results(gated.stack)[name]["state"] == "COMPLETED"
-    assert len(starts(slurm, name)) == 3
-
-
-def test_a_job_that_is_removed_is_cancelled_and_one_that_is_replaced_too(gated: Gated, slurm: Slurm) -> None:
-    name = fresh("long")
-    gated.up(3, jobs={name: script("sleep 600", waitFor="submitted")})
-    (first,) = waiting(slurm, name)
-    slurm.await_running(int(first))
-    gated.up(3, jobs={name: script("sleep 601", waitFor="submitted")})
-    (second,) = waiting(slurm, name)
-    assert second != first
-    assert slurm.job_state(int(first)) == {"CANCELLED"}
-    gated.up(3)
-    await_true("no job is left", lambda: not waiting(slurm, name), 30)
-    assert slurm.job_state(int(second)) == {"CANCELLED"}
-
-
-def test_nothing_is_made_for_a_job_that_cannot_run(gated: Gated, slurm: Slurm) -> None:
-    bad = {
-        "root": (hello(user="root"), "jobs.root.user"),
-        "nowhere": (hello(partition="nope"), "jobs.nowhere.partition"),
-        "unread": ({**hello(), "command": [], "script": {"file": "no-such-file.sh"}}, "jobs.unread.script.file"),
-        "stranger": (hello(user="zoe"), "zoe"),
-    }
-    for name, (job, words) in bad.items():
-        gated.write(3, jobs={name: job})
-        refused = gated.try_up()
-        assert refused.returncode != 0
-        assert words in refused.stdout, refused.stdout
-        assert waiting(slurm, name) == starts(slurm, name) == []
 
 
 @pytest.mark.parametrize("partition", ["gpu", "metal"])

@@ -13,7 +13,6 @@ import jwt
 import pytest
 
 from tests.e2e.gated import STACK, Gated
-from tests.e2e.running import hello, results
 from tests.e2e.slurm import Slurm
 from tests.stacks import ROOT
 
@@ -81,27 +80,3 @@ def test_no_token_where_none_is_allowed(gated: Gated, arguments: tuple[str, ...]
     refused = token(gated, *arguments)
     assert (refused.returncode, refused.stdout) == (1, "")
     assert "No token was made" in refused.stderr
-
-
-def test_a_smoke_job_ran_in_each_partition_and_has_its_row(gated: Gated, slurm: Slurm) -> None:
-    gated.up(3, smoke={"enabled": True, "user": "alice"})
-    shown = results(gated.stack)
-    assert {name: each["state"] for name, each in shown.items()} == {"smoke-gpu": "COMPLETED"}
-    (row,) = slurm.accounted(shown["smoke-gpu"]["id"])
-    assert row.state == "COMPLETED"
-    assert row.nodes.startswith("gpu-")
-    gated.up(3, smoke={"enabled": True, "user": "alice"})
-    again = results(gated.stack)["smoke-gpu"]["id"]
-    assert again != shown["smoke-gpu"]["id"], "each update runs it"
-    gated.up(3)
-    assert gated.changes() == [], "without smoke no preview shows a change"
-
-
-def test_a_scale_in_names_the_stacks_own_job(gated: Gated, slurm: Slurm) -> None:
-    job = hello(partition="gpu", nodes=3, waitFor="submitted") | {"command": ["sleep", "600"], "output": "/dev/null"}
-    gated.up(3, jobs={"own": job})
-    slurm.await_running(results(gated.stack)["own"]["id"])
-    gated.write(2, jobs={"own": job})
-    (found,) = gated.plan()["jobs"]
-    assert found["stack_job"] == f"jobs.own of stack {STACK}"
-    gated.up(3)

@@ -91,6 +91,7 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
         yield from ((CORE, "configmaps", name) for _, name, files in script_maps(config) if files)
     yield from _monitoring(config)
     yield names.GROUP, "restapis", base
+    yield from ((names.GROUP, "tokens", names.user_token(base, each)) for each in config.tokens)
     yield from _tls(config, base)
     yield from ((names.GROUP, "nodesets", names.nodeset_resource(base, each)) for each in config.nodesets)
     yield from _autoscalers(config)

@@ -79,6 +79,14 @@ JOBS = [
         {"jobs": {"bench": {"script": {"text": "#!/bin/sh\nhostname\n"}}}},
     ),
     Case(
+        "a secret in a job's environment",
+        running({"environment": {"DB_PASSWORD": "x"}}),
+        "error",
+        "jobs.bench.environment.DB_PASSWORD",
+        ("secret", "file"),
+        {"jobs": {"bench": {"environment": {"DB_PASSWORD": ""}}}},
+    ),
+    Case(
         "a job on a munge cluster",
         minimal(keys={"auth": "auth/munge"}, jobs={"bench": HELLO}),
         "error",
@@ -87,7 +95,33 @@ JOBS = [
         {"keys": {"auth": "auth/slurm"}},
     ),
 ]
+JOBS += [
+    Case(
+        "a token of root",
+        minimal(tokens={"ci": {"user": "root"}}),
+        "error",
+        "tokens.ci.user",
+        ("root", "ordinary user"),
+        {"tokens": {"ci": {"user": "alice"}}},
+    ),
+    Case(
+        "a token that lives longer than the stack allows",
+        minimal(tokens={"ci": {"user": "alice", "lifetime": "2d"}}),
+        "error",
+        "tokens.ci.lifetime",
+        ("keys.maxTokenLifespan", "86400"),
+        {"keys": {"maxTokenLifespan": "7d"}},
+    ),
+]
 JOBS_TOLD = [
+    Case(
+        "a token whose renewal may stop",
+        minimal(tokens={"ci": {"user": "alice"}}),
+        "warning",
+        "tokens.ci.refresh",
+        ("240", "Delete the Secret"),
+        {"tokens": {"ci": {"refresh": False}}},
+    ),
     Case(
         "a user whom slurmctld in Kubernetes doesn't know",
         inside({}),
