@@ -58,11 +58,11 @@ def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collec
 def names_in_use(seen: Observation, owner: Owner, target: int, going: Collection[str] = ()) -> str:
     """Which names of the pods that ``target`` replicas add are somebody else's in Slurm, ``""`` where none is.
 
-    ``going``: pods that end before, by name; the name of one may come again.
+    ``going``: pods that end before, by name. A name may come again, and a pod that is ending gives its place to another.
     """
     if seen.cluster is None:
         return ""
-    staying = [pod for pod in seen.pods if pod.name not in going]
+    staying = [pod for pod in seen.pods if pod.name not in going and not pod.terminating]
     ordinals = {pod.ordinal for pod in staying}
     free = [number for number in range(target + len(ordinals)) if number not in ordinals]
     coming = (f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: max(target - len(staying), 0)])

@@ -145,6 +145,9 @@ class World(Machinery):
 
     def _set_replicas(self, step, share):
         if share > 0:
+            added = self.names_coming(step.replicas) - self.names_coming(self.replicas)
+            used = {name for name in added if self.in_use(name)}
+            assert not used, f"raised over names in use: {used}"
             self.replicas, self.generation = step.replicas, self.generation + 1
 
     def _delete_nodeset(self, _step, share):
@@ -164,6 +167,8 @@ class World(Machinery):
         node = self.nodes.get(pod.node)
         assert node is None or not node.reason.startswith(PERSON), "a person's drain ended with its pod"
         if share > 0 and not pod.terminating:
+            used = {name for name in self.names_coming(self.replicas, pod.name) if self.in_use(name)}
+            assert not used, f"replaced by a pod with a name in use: {used}"
             self.delete(pod)
 
     def _resume(self, step, share):

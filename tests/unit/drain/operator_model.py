@@ -111,6 +111,12 @@ class Machinery:
     left_open: list[str] = field(default_factory=list)
     """Jobs killed in such a case."""
     deleted: list[str] = field(default_factory=list)
+    foreign: set[str] = field(default_factory=set)
+    """Nodes of another cluster, whose names pods of ours could get."""
+    hidden: dict[int, Job] = field(default_factory=dict)
+    """Jobs that run on and that slurmctld has lost with its state; slurmdbd has them."""
+    saved: dict[str, Node] | None = None
+    """Records that it has lost; None: it has its state."""
     coin: int = 0
     """Decides where the operator's comparison contradicts itself."""
 
@@ -142,6 +148,11 @@ class Machinery:
     def register(self, pod: Pod) -> None:
         """slurmd of the pod comes up: a new record, or the old one back in service (ReturnToService=2)."""
         pod.running, pod.scheduled = True, True
+        if pod.node in self.foreign:  # the name is the pod's now, and slurmctld ends what ran there
+            self.foreign.discard(pod.node)
+            for job in self.jobs_on(pod.node):
+                self.left_open.append(f"foreign job {job.job_id} on {pod.node} at {self.now}")
+                del self.jobs[job.job_id]
         record = self.nodes.setdefault(pod.node, Node(pod.node))
         if record.down:
             record.down = False
@@ -175,10 +186,28 @@ class Machinery:
         for pod in self.pods.values():
             if pod.scheduled:
                 self._sync_cordon(pod)
+        if self.client and self.version.minor >= 1:
+            self._sync_unregistered()
         self._scale()
         for pod in self.pods.values():
             states, reason = self.cache.get(pod.node, (frozenset(), "")) if self.client else (frozenset(), "")
             pod.conditions, pod.condition_reason = states, reason if "DRAIN" in states else ""
+
+    def _sync_unregistered(self) -> None:
+        """syncSlurmNodes, from 1.1 on: a healthy pod without a record goes, and its successor registers."""
+        for pod in self.pods.values():
+            if pod.ready and not pod.terminating and pod.node not in self.cache:
+                self.delete(pod, "unregistered")
+
+    def names_coming(self, replicas: int, going: str = "") -> set[str]:
+        """Names that new pods get: the lowest free numbers, also once those that end are gone."""
+        there = {pod.ordinal for pod in self.pods.values() if not pod.terminating and pod.name != going}
+        free = [number for number in range(replicas + len(there)) if number not in there]
+        return {f"gpu-{number}" for number in free[: max(replicas - len(there), 0)]}
+
+    def in_use(self, name: str) -> bool:
+        """Whether a daemon or a job of another cluster is behind a name."""
+        return name in self.foreign and (not self.nodes[name].down or bool(self.jobs_on(name)))
 
     def _ours(self, pod: Pod) -> bool:
         """IsNodeReasonOurs, from the operator's point of view."""
@@ -308,14 +337,19 @@ class Machinery:
         return (self.version.minor, self.version.patch) in {(0, 5), (1, 2), (2, 1)}
 
     # -- Kubernetes ----------------------------------------------------------------------------------------------------
-    def delete(self, pod: Pod) -> None:
-        """A pod is deleted: what runs there dies."""
+    def delete(self, pod: Pod, why: str = "") -> None:
+        """A pod is deleted: what runs there dies. ``why``: the operator's own reason, which no gate can foresee."""
         pod.terminating, pod.ready, pod.ready_changed = True, False, self.now
         self.deleted.append(pod.name)
         for job in self.jobs_on(pod.node):
-            case = self.open_case(pod, job)
+            case = why or self.open_case(pod, job)
             (self.left_open if case else self.lost).append(f"{case} job {job.job_id} on {pod.node} at {self.now}".strip())
             del self.jobs[job.job_id]
+        for job in [job for job in self.hidden.values() if pod.node in job.nodes]:
+            case = why or ("ended" if job.completing else self.open_case(pod, job))  # slurmdbd has heard of its end
+            said = f"{case} hidden job {job.job_id} on {pod.node} at {self.now}".strip()
+            (self.left_open if case else self.lost).append(said)
+            del self.hidden[job.job_id]
         record = self.nodes.get(pod.node)
         if record is not None:
             record.down, record.reason, record.reason_at = True, GRACE, self.now

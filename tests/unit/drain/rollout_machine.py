@@ -168,8 +168,9 @@ class Rollout(Everybody):
         w.jobs.clear()
         w.expire_holds()
         w.reap()
+        alive = {pod.node for pod in w.pods.values() if not pod.terminating}
         for node in w.nodes.values():
-            if node.down and not any(pod.node == node.name and pod.terminating for pod in w.pods.values()):
+            if node.down and node.name in alive:
                 node.down = False
                 node.reason = node.reason if node.drain else ""
         for pod in w.pods.values():

@@ -165,8 +165,8 @@ class ScaleIn(Everybody):
     def step(self, share):
         """Look, decide, act; a share under 1 is a kill in the middle of the act."""
         seen = self.w.observe()
-        step = next_step(seen, self.goal)
-        assert not self.asks_twice or next_step(seen, self.goal) == step, "the decider has a memory"
+        step = self.decided(seen)
+        assert not self.asks_twice or self.decided(seen) == step, "the decider has a memory"
         self.last = step
         match step:
             case Wait():
@@ -182,6 +182,10 @@ class ScaleIn(Everybody):
                 self.w.act(step, share)
                 if share < 1 or isinstance(step, DeleteNodeSet):
                     self.goal = None
+
+    def decided(self, seen) -> Step:
+        """The protocol's step."""
+        return next_step(seen, self.goal)
 
     def check_policy(self, step):
         if isinstance(step, Requeue | Cancel):

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 
 from slinky_iac.drain.actions import SetReplicas
 from tests.unit.drain.scale_in_machine import STRANGE, VERSIONS, ScaleIn
+from tests.unit.drain.wider_machine import Wider
 
 WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "4"))
 """Hundreds of random walks; raise it for a long hunt."""
@@ -18,7 +19,8 @@ WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "4"))
 def walk(seed: int) -> None:
     """A long random walk through the machine, weighted towards the ordinary course, where the narrow windows lie."""
     dice = random.Random(seed)
-    machine = ScaleIn()
+    machine = Wider()
+    wide = seed % 2 == 1
     machine.asks_twice = seed % 10 == 0  # it takes a third of a walk's time
     machine.start(
         version=dice.choice(VERSIONS),
@@ -42,6 +44,8 @@ def walk(seed: int) -> None:
             machine.fault(
                 dice.choice(["kill", "kill", "kill", "undo", "client lost", "client back", "operator", "slurmrestd"])
             )
+        if wide and dice.random() < 0.2:
+            _from_further_away(machine, dice)
         if dice.random() < 0.15:
             machine.pod(dice.randrange(10**6), dice.choice(["starts ready", "starts unready", "flips", "kubelet reaps"]))
         if dice.random() < 0.3:
@@ -56,6 +60,21 @@ def _users_turn(machine: ScaleIn, dice: random.Random) -> None:
         machine.job_starts(dice.randrange(10**6), dice.randrange(10**6), dice.random() < 0.3, dice.choice([None, 60, 600]))
     else:
         machine.job(dice.randrange(10**6), dice.choice(["ends", "ends", "completes", "is suspended", "is suspended"]))
+
+
+def _from_further_away(machine: Wider, dice: random.Random) -> None:
+    match dice.choice(["foreign comes", "foreign comes", "foreign goes", "lost", "back", "back", "second", "second"]):
+        case "foreign comes":
+            machine.foreign_comes(dice.randrange(10**6))
+        case "foreign goes":
+            machine.foreign_goes(dice.randrange(10**6))
+        case "lost":
+            machine.state_is_lost()
+        case "back":
+            machine.state_is_back()
+        case _:
+            if machine.goal is not None:
+                machine.second_run(dice.randint(0, 6))
 
 
 def _change_of_mind(machine: ScaleIn, dice: random.Random) -> None:
@@ -106,7 +125,7 @@ def _machines_turn(machine: ScaleIn, dice: random.Random, faulty: float) -> None
         machine.faults_end()
 
 
-TestScaleIn = ScaleIn.TestCase
+TestScaleIn = Wider.TestCase
 TestScaleIn.settings = settings(
     max_examples=int(os.environ.get("SLINKY_MODEL_EXAMPLES", "50")),
     stateful_step_count=70,

@@ -574,6 +574,14 @@ def test_a_name_that_is_in_use_in_slurm_is_not_taken_by_a_new_pod(pods):
     assert "gpu-2" in late.why
 
 
+def test_a_pod_that_is_ending_gives_its_place_to_the_next_free_number():
+    """The operator makes one pod for it, too, and that one gets gpu-2, which another cluster's node has."""
+    look = seen([pod(0), pod(5, terminating=True)], [node(0), node(2)])
+    says("gpu-2 is in use in Slurm", step(look, 2, 3))
+    free = seen([pod(0), pod(5, terminating=True)], [node(0), node(3)])
+    assert step(free, 2, 3) == SetReplicas(3)
+
+
 def test_the_reason_says_who_asked_where_there_is_room():
     assert goal(3, 1, run="r2", by="github mara run 17").reason == f"{OURS} (run r2) by github mara run 17"
     wide = replace(goal(3, 1, run="r2", by="mara"), owner=Owner("s" * 120, "n" * 110))
