@@ -28,6 +28,8 @@ moment between the last look and the operator's next one):
   its Slurm client (or the retained pod's job was suspended a moment ago): it then deletes that pod instead, undrained;
 * R3 a selected pod that had no Slurm record registers and takes a job, with the same two ends as R1.
 * R4 a person drains a node between our look and our DRAIN: their reason is overwritten.
+* R5 the first pods of a NodeSet, made after a wait without an answer from slurmrestd, get names that another cluster's nodes
+  have in that Slurm; slurmctld ends the jobs there.
 """
 
 from __future__ import annotations
