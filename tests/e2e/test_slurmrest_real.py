@@ -83,6 +83,18 @@ def test_partitions_are_the_same_while_slurmdbd_is_down(own_cluster: Cluster, cl
     assert {"gpu", "metal"} <= {each.name for each in before}
 
 
+def test_a_job_that_runs_goes_on_by_slurmdbd_whatever_end_it_shows(client: SlurmrestClient, own: Slurm) -> None:
+    """26.05.5 shows the moment of the question as the end of a job that runs: an end alone is no end."""
+    job = metal(own)
+    own.await_running(job)
+    await_true("slurmdbd has it", lambda: client.accounted([job]), 30, every=1.0)
+    (running,) = client.accounted([job])
+    assert running.goes_on
+    assert running.time.end == 0 or abs(running.time.end - time.time()) < 30
+    own.finish(job)
+    await_true("slurmdbd has its end", lambda: not client.accounted([job])[0].goes_on, 60, every=1.0)
+
+
 def test_drain_renew_and_undrain(client: SlurmrestClient, own: Slurm) -> None:
     assert client.drain(METAL, OURS, 600).complete
     first = node(client, "metal-1")

@@ -86,6 +86,20 @@ def test_a_restapi_that_somebody_deleted_is_said_at_once(empty: World) -> None:
     assert there(empty, "restapis.slinky.slurm.net", "slurm", "-n", NAMESPACE)
 
 
+@pytest.mark.parametrize("setting", ["install", "installCrds"])
+def test_the_crds_of_live_nodesets_are_not_deleted_with_the_operator(empty: World, setting: str) -> None:
+    settings: Settings = copy.deepcopy(dev_settings())
+    settings["slinky-iac:cluster"]["fence"] = False
+    settings["slinky-iac:operator"]["protectCrds"] = False
+    empty.stack(NAME, settings).up()
+    before = {item["metadata"]["uid"] for item in empty.objects("nodesets.slinky.slurm.net", NAMESPACE)}
+    settings["slinky-iac:operator"][setting] = False
+    for arguments in (["preview"], ["up", "--yes", "--skip-preview"]):
+        assert "can't change from true to false" in failed(empty.stack(NAME, settings), *arguments)
+    assert {item["metadata"]["uid"] for item in empty.objects("nodesets.slinky.slurm.net", NAMESPACE)} == before != set()
+    assert there(empty, "deployment", "slurm-operator", "-n", OPERATOR)
+
+
 @pytest.mark.parametrize("chart", ["slurm-operator-crds", "slurm-operator"])
 def test_an_update_cut_off_while_a_release_is_made_is_healed_by_the_one_command_that_is_said(
     empty: World, chart: str
