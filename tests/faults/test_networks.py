@@ -53,6 +53,8 @@ def test_without_policies_a_stranger_reaches_every_daemon(inside: Inside, strang
 def test_a_policy_for_a_running_cluster_shuts_strangers_out_and_restarts_no_pod(
     inside: Inside, strangers: tuple[Stranger, Stranger]
 ) -> None:
+    """A job with a step over all nodes runs through it: its connections are there before the policies."""
+    number = inside.submit("solo-[0-2]", "srun -N3 sh -c 'sleep 90; hostname' > /tmp/through", "-N3", "-n3", "-t5")
     before = inside.uids()
     inside.write(guarded())
     inside.stack.up()
@@ -64,6 +66,9 @@ def test_a_policy_for_a_running_cluster_shuts_strangers_out_and_restarts_no_pod(
             60,
         )
     assert inside.uids() == before
+    listed = ["sacct", "-n", "-P", "-j", number, "-o", "State"]
+    await_true("the job and its step have ended", lambda: "RUNNING" not in inside.slurm(*listed), 180)
+    assert set(inside.slurm(*listed).split()) == {"COMPLETED"}
 
 
 def test_preflight_sees_that_they_hold(inside: Inside) -> None:
