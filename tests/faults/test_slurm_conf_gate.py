@@ -2,8 +2,8 @@
 
 Slurm by itself ends such jobs with NODE_FAIL and doesn't requeue them (``Killing JobId=… on defunct partition``).
 
-From slurm-operator 1.2 on a changed slurm.conf restarts slurmctld's pod. Without a volume no update may do that under jobs, so
-slurmctld has a volume here with such a release, and what is said of a slurmctld without one is asked of 1.0.1 only.
+From slurm-operator 1.2 on a changed slurm.conf restarts slurmctld's pod. Without a volume no update may do that under jobs.
+So slurmctld has a volume here with such a release, and what is said of a slurmctld without one is asked of 1.0.1 only.
 """
 
 from __future__ import annotations
