@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +23,7 @@ def legend(target: Mapping[str, Any], metric: Mapping[str, str]) -> str:
     text = str(target["legendFormat"])
     for key, value in metric.items():
         text = text.replace(f"{{{{{key}}}}}", value)
-    return text
+    return re.sub(r"\{\{\w+\}\}", "none", text)
 
 
 def series(panel: Mapping[str, Any], ask: Ask) -> Iterator[tuple[str, list[tuple[float, float]]]]:

@@ -67,6 +67,8 @@ class Group:
     """Nodes that slurmctld refuses, for they registered with other resources; None where it couldn't be asked."""
     deadline_s: int | None = None
     """How long a run of its gate waits for jobs."""
+    paused: bool | None = None
+    """Whether its autoscaler is paused; None where the stack makes none, or it couldn't be asked."""
 
 
 @dataclass(frozen=True)

@@ -130,7 +130,7 @@ def _with_autoscaler(group: Group, answer: Answer[Scaling] | None) -> Group:
     if answer is None or answer.value is None:
         return group
     said = "; ".join(autoscaler_in_words(answer.value))
-    return replace(group, text="; ".join(each for each in (group.text, said) if each))
+    return replace(group, text="; ".join(each for each in (group.text, said) if each), paused=answer.value.paused)
 
 
 def autoscaler_in_words(found: Scaling) -> tuple[str, ...]:

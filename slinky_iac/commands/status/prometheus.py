@@ -53,6 +53,8 @@ def _nodes(status: Status) -> Iterator[Sample]:
             for name, value in numbers.items():
                 if value is not None:
                     yield sample(name, value, stack=stack, nodeset=group.name)
+            if group.paused is not None:
+                yield sample("slinky_scaler_paused", group.paused, stack=stack, nodeset=group.name)
             if group.deadline_s is not None:
                 yield sample("slinky_drain_deadline_seconds", group.deadline_s, stack=stack, group=group.name)
         for state, number in (group.states or {}).items():

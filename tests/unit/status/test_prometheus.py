@@ -9,8 +9,11 @@ from hypothesis import strategies as st
 from slinky_iac.commands.status.build import status
 from slinky_iac.commands.status.model import Answer
 from slinky_iac.commands.status.prometheus import samples, text
+from slinky_iac.kube.scalers import Scaling
 from slinky_iac.monitoring.metrics import METRICS, Sample, exposition, sample
 from tests.unit.status import made
+
+SILENT = Answer(trouble="connection refused")
 
 
 @pytest.fixture(name="whole")
@@ -39,6 +42,15 @@ def test_wanted_and_registered_stand_side_by_side(whole):
     assert wanted["cpu",] == 2
     pods = labelled(whole, "slinky_nodeset_pods", "nodeset")
     assert (here["cpu",], pods["cpu",]) == (2, 3), "one of its pods is not registered"
+
+
+@pytest.mark.parametrize(
+    ("answer", "number"), [(Answer(Scaling(paused=True)), {("gpu",): 1}), (Answer(Scaling()), {("gpu",): 0}), (SILENT, {})]
+)
+def test_a_paused_autoscaler_is_one_and_an_unknown_one_has_no_number(answer, number):
+    found = status(made.known_facts(), replace(made.answers(), scalers={"gpu": answer}))
+    assert labelled(found, "slinky_scaler_paused", "nodeset") == number
+    assert bool(found.unknown) == (not number)
 
 
 def test_a_key_has_its_age_and_never_its_fingerprint(whole):

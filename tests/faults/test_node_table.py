@@ -1,0 +1,95 @@
+"""One table for both sides: the same word means the same nodes to Slurm and to Kubernetes, and only ours goes again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.e2e.gated import NAMESPACE, NODESET, Gated
+from tests.e2e.slurm import Slurm, await_true
+
+STANDS_ON = "gated"
+PREFIX = "slurm.example.org"
+WORD = "ib"
+LABEL = f"{PREFIX}/{WORD}"
+OTHERS = "example.org/rack"
+
+
+def labelled(gated: Gated) -> set[str]:
+    """Kubernetes nodes with the word's label."""
+    return {
+        node["metadata"]["name"] for node in gated.world.objects("nodes", "default") if LABEL in node["metadata"]["labels"]
+    }
+
+
+def behind(gated: Gated, nodes: set[str]) -> set[str]:
+    """Kubernetes nodes behind these Slurm nodes."""
+    pods = gated.world.pods(NAMESPACE, NODESET)
+    return {pods[node]["spec"]["nodeName"] for node in nodes}
+
+
+def table(*rows: dict[str, object]) -> dict[str, object]:
+    return {"prefix": PREFIX, "table": list(rows)}
+
+
+@pytest.fixture
+def two(gated: Gated) -> Iterator[list[str]]:
+    """Two Kubernetes nodes that no row has, and one of which has a label of somebody else's."""
+    names = sorted(node["metadata"]["name"] for node in gated.world.objects("nodes", "default"))[:2]
+    gated.reset()
+    gated.world.kubectl("label", "node", names[0], f"{OTHERS}=r1")
+    yield names
+    gated.world.kubectl("label", "node", *names, f"{LABEL}-", f"{OTHERS}-", check=False)
+    gated.reset()
+
+
+def test_the_same_word_means_the_same_nodes_on_both_sides(gated: Gated, slurm: Slurm, two: list[str]) -> None:
+    row = {"names": two, "nodesets": [NODESET], "features": [WORD]}
+    gated.up(2, nodes=table(row))
+    assert labelled(gated) == set(two)
+    await_true("both nodes have the word", lambda: len(_with_word(slurm)) == 2, 90)
+    assert behind(gated, _with_word(slurm)) == set(two)
+
+    job = slurm.submit("-p", NODESET, "-C", WORD, "-N2", "-t", "5")
+    slurm.await_running(job)
+    ran = {node for node in _with_word(slurm) if "ALLOCATED" in slurm.states()[node] or "MIXED" in slurm.states()[node]}
+    assert behind(gated, ran) == set(two)
+    pod = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "word", "namespace": "default"},
+        "spec": {"nodeSelector": {LABEL: "true"}, "containers": [{"name": "c", "image": "slinky-lab/slurm:26.05"}]},
+    }
+    gated.world.kubectl("apply", "-f", "-", stdin=json.dumps(pod))
+    try:
+        found = gated.world.kubectl
+        path = ("get", "pod", "word", "-n", "default", "-o", "jsonpath={.spec.nodeName}")
+        await_true("the pod has a node", lambda: found(*path).stdout, 60)
+        assert found(*path).stdout in two
+    finally:
+        gated.world.kubectl("delete", "pod", "word", "-n", "default", "--now", check=False)
+    slurm.finish(job)
+    assert gated.changes() == [], "a preview after it is empty"
+
+    # what another manager sets is a conflict that is named, and never taken over
+    gated.world.kubectl("label", "node", two[0], f"{LABEL}=mine", "--overwrite")
+    gated.write(2, nodes=table(row | {"labels": {"cuda": "12"}}))
+    refused = gated.try_up()
+    assert refused.returncode != 0
+    assert "conflict" in (refused.stdout + refused.stderr).lower()
+    value = gated.world.kubectl("get", "node", two[0], "-o", "json").stdout
+    assert json.loads(value)["metadata"]["labels"][LABEL] == "mine"
+    gated.world.kubectl("label", "node", two[0], f"{LABEL}=true", "--overwrite")
+
+    # what is ours goes with the row, and nothing else does
+    gated.up(3)
+    left = json.loads(gated.world.kubectl("get", "node", two[1], "-o", "json").stdout)["metadata"]["labels"]
+    assert not {key for key in left if key.startswith(PREFIX)}
+    kept = json.loads(gated.world.kubectl("get", "node", two[0], "-o", "json").stdout)["metadata"]["labels"]
+    assert kept[OTHERS] == "r1"
+
+
+def _with_word(slurm: Slurm) -> set[str]:
+    return {name for name, record in slurm.nodes().items() if WORD in record.get("features", [])}
