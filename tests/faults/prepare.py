@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from lab import enforcer, keda, later_operator, store
+from lab import apt, enforcer, keda, later_operator, python_env, store
 from lab.slurm import jupyter, munge, nginx, older, python3
+
+PROMETHEUS = {"prometheus": "prometheus", "promtool": "prometheus"}
+"""Programs that scrape the lab, and Debian's package of them."""
 
 if __name__ == "__main__":
     munge.image()
@@ -15,3 +18,5 @@ if __name__ == "__main__":
     store.program()
     keda.programs()
     older.root()
+    apt.ensure(PROMETHEUS)
+    python_env.ensure_dashboard()

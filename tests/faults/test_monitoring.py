@@ -23,6 +23,7 @@ from tests.browser.chromium import browse
 from tests.e2e.gated import NODES, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.faults.panels import page
+from tests.faults.prepare import PROMETHEUS
 from tests.stacks import ROOT
 
 STANDS_ON = "gated"
@@ -103,7 +104,7 @@ class Prometheus:
 
 @pytest.fixture(scope="module")
 def prometheus(gated: Gated, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Prometheus]:
-    apt.ensure({"prometheus": "prometheus", "promtool": "prometheus"})
+    apt.ensure(PROMETHEUS)
     conf = cluster.LAB.hosts
     conf.run("ctl", ["sh", "-c", "echo MetricsType=metrics/openmetrics >> /etc/slurm/slurm.conf && scontrol reconfigure"])
     address = conf.run("ctl", ["hostname", "-I"]).stdout.split()[0]
@@ -275,7 +276,7 @@ LOUD = {
 
 @pytest.mark.parametrize("name", [each.name for each in alerts()])
 def test_promtool_says_that_an_alert_fires_after_its_wait_and_no_sooner(name: str, tmp_path: Path) -> None:
-    apt.ensure({"promtool": "prometheus"})
+    apt.ensure(PROMETHEUS)
     (tmp_path / "rules.yaml").write_text(yaml.safe_dump(groups(alerts())))
     tests = []
     for series, fires_late in ((QUIET[name], False), (LOUD[name], True)):
@@ -321,7 +322,7 @@ def _expected(name: str) -> dict[str, Any]:
 
 
 def test_promtool_reads_the_status_and_the_dashboard_is_what_the_sdk_builds(gated: Gated) -> None:
-    apt.ensure({"promtool": "prometheus"})
+    apt.ensure(PROMETHEUS)
     text = gated.cli("status", "--prometheus").stdout
     done = subprocess.run(["promtool", "check", "metrics"], input=text, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
