@@ -118,7 +118,7 @@ def _drain(each: DrainView, now: int, paint: Paint, width: int) -> Iterable[str]
     if last is not None:
         end = "no known end" if last.expected_end is None else f"by {until(last.expected_end, now)}"
         yield clipped(f"  {counted(len(jobs))}; the last is {plain(last.label)} of {plain(last.user_name)}, {end}", width)
-    rows = [("node", "state", "job", "user", "partition", "ends by"), *_rows(each.nodes, now)]
+    rows = [("NODE", "STATE", "JOB", "USER", "PARTITION", "ENDS BY"), *_rows(each.nodes, now)]
     yield from (line if colour_in(line) else clipped(line, width) for line in columns(rows, paint, {"free": "green"}))
 
 
