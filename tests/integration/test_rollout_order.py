@@ -11,36 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine import Project
-
-PROVIDERS = """
-    from pathlib import Path
-    import pulumi
-    from pulumi.dynamic import CheckResult, CreateResult, DiffResult, Resource, ResourceProvider, UpdateResult
-
-    def told(word):
-        with open("calls", "a") as file:
-            file.write(word + "\\n")
-
-    class Told(ResourceProvider):
-        def diff(self, id, olds, news):
-            return DiffResult(changes=olds.get("text") != news.get("text"))
-
-        def create(self, props):
-            told(f"create {props['what']} {props['text']}")
-            return CreateResult(props["what"], dict(props))
-
-        def update(self, id, olds, news):
-            if news["what"] == "gate" and Path("jobs").exists():
-                raise Exception("a job runs on a pod of the earlier template")
-            told(f"update {news['what']} {news['text']}")
-            return UpdateResult(dict(news))
-
-    class Thing(Resource, module="slurm", name="Thing"):
-        text: pulumi.Output[str]
-
-        def __init__(self, what, text, opts=None):
-            super().__init__(Told(), what, {"what": what, "text": text}, opts)
-"""
+from tests.integration.told import PROVIDERS, calls
 
 
 def main(operator: str, template: str) -> str:
@@ -73,14 +44,6 @@ def cluster(project: Project) -> Project:
     return project
 
 
-def calls(project: Project) -> list[str]:
-    """What was called since the last question."""
-    path = Path(project.folder) / "calls"
-    found = path.read_text().splitlines()
-    path.write_text("")
-    return found
-
-
 def test_a_new_operator_and_a_new_template_in_one_update_come_before_the_gate(cluster: Project) -> None:
     cluster.write(main=main("1.1", "b"), told=PROVIDERS)
     cluster.up()
@@ -92,7 +55,7 @@ def test_a_gate_that_failed_in_a_rollout_is_updated_again_though_nothing_else_di
     jobs = Path(cluster.folder) / "jobs"
     jobs.touch()
     cluster.write(main=main("1.0", "b"), told=PROVIDERS)
-    assert "a job runs on a pod" in cluster.up(ok=False).stdout
+    assert "a job is in the way" in cluster.up(ok=False).stdout
     assert "update nodeset b" in calls(cluster)
     jobs.unlink()
     cluster.up()

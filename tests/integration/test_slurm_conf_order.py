@@ -11,41 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.integration.engine import Project
-
-PROVIDERS = """
-    from pathlib import Path
-    import pulumi
-    from pulumi.dynamic import CreateResult, DiffResult, Resource, ResourceProvider, UpdateResult
-
-    def told(word):
-        with open("calls", "a") as file:
-            file.write(word + "\\n")
-
-    class Told(ResourceProvider):
-        def diff(self, id, olds, news):
-            return DiffResult(changes=olds.get("text") != news.get("text"))
-
-        def create(self, props):
-            told(f"create {props['what']} {props['text']}")
-            return CreateResult(props["what"], dict(props))
-
-        def update(self, id, olds, news):
-            if news["what"] == "gate" and Path("jobs").exists():
-                raise Exception("a job names what leaves")
-            told(f"update {news['what']} {news['text']}")
-            return UpdateResult(dict(news))
-
-        def delete(self, id, props):
-            if props["what"] == "queue" and Path("jobs").exists():
-                raise Exception("a job waits")
-            told(f"delete {props['what']}")
-
-    class Thing(Resource, module="slurm", name="Thing"):
-        text: pulumi.Output[str]
-
-        def __init__(self, what, text, opts=None):
-            super().__init__(Told(), what, {"what": what, "text": text}, opts)
-"""
+from tests.integration.told import PROVIDERS, calls
 
 
 def main(text: str) -> str:
@@ -68,19 +34,11 @@ def cluster(project: Project) -> Project:
     return project
 
 
-def calls(project: Project) -> list[str]:
-    """What was called since the last question."""
-    path = Path(project.folder) / "calls"
-    found = path.read_text().splitlines()
-    path.write_text("")
-    return found
-
-
 def test_the_controller_gets_its_text_only_after_the_gate_let_it_go(cluster: Project) -> None:
     jobs = Path(cluster.folder) / "jobs"
     jobs.touch()
     cluster.write(main=main("none"), told=PROVIDERS)
-    assert "a job names what leaves" in cluster.up(ok=False).stdout
+    assert "a job is in the way" in cluster.up(ok=False).stdout
     assert calls(cluster) == []
     jobs.unlink()
     cluster.up()
@@ -97,7 +55,7 @@ def test_a_targeted_update_of_the_controller_leaves_it_as_it_was(cluster: Projec
 def test_a_destroy_meets_the_queue_before_anything_goes(cluster: Project) -> None:
     jobs = Path(cluster.folder) / "jobs"
     jobs.touch()
-    assert "a job waits" in cluster.destroy(ok=False).stdout
+    assert "a job is in the way" in cluster.destroy(ok=False).stdout
     assert calls(cluster) == []
     jobs.unlink()
     cluster.destroy()
