@@ -270,7 +270,9 @@ def test_down_requeues_what_may_be_and_ends_the_rest_and_slurmdbd_tells(client: 
     assert {run.job_id for run in runs if "NODE_FAIL" in run.state.current} == {again, never}
     assert {run.job_id for run in runs if "PENDING" in run.state.current} == {again}, "a requeued job has a run more"
     assert client.accounted([never + 10_000]) == ()
-    own.admin("scontrol", "update", "nodename=metal-1", "state=resume")
+    # slurmd may have registered meanwhile (ReturnToService=2), and then there is nothing to resume.
+    own.admin("scontrol", "update", "nodename=metal-1", "state=resume", check=False)
+    own.await_registered("metal-1")
 
 
 def test_one_bad_name_fails_the_call_and_each_node_is_told_as_it_is(client: SlurmrestClient, own: Slurm) -> None:
