@@ -4,12 +4,13 @@ import argparse
 import signal
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
 from lab import commands, locks, paths
 from lab.errors import LabError
 
-READ_ONLY = ("status", "shell", "logs")
+READ_ONLY = ("status", "shell", "logs", "docs")
 """Commands that do not wait for another lab command to end."""
 
 
@@ -30,6 +31,10 @@ def parser() -> argparse.ArgumentParser:
     logs.add_argument("name", nargs="?", metavar="NAME")
     logs.add_argument("-f", "--follow", action="store_true", help="keep reading")
     add("env", help="shell text for eval: PATH, KUBECONFIG and Pulumi's offline settings")
+    docs = add("docs", help="build the pages as a site")
+    docs.add_argument(
+        "--out", type=Path, default=paths.CACHE / "docs", metavar="DIR", help="the site's folder, which it replaces"
+    )
     add("tools", help="only get or build the tools and the Python environments")
     _operator_source(add("demo", help="up, then `pulumi up` of Pulumi.dev.yaml, then a job on pods and on metal"))
     return top

@@ -13,6 +13,7 @@ from time import monotonic
 from lab import (
     apt,
     demo,
+    docs_site,
     engine,
     forwarding,
     given_operator,
@@ -50,6 +51,8 @@ def run(asked: argparse.Namespace) -> int:
         case "env":
             wanted = engine.environment(tools()["pulumi"], os.environ.get("PATH", ""))
             print(engine.exports(wanted | given_operator.exported()), end="")
+        case "docs":
+            print(docs_site.build(asked.out))
         case "tools":
             tools()
         case "demo":

@@ -87,7 +87,7 @@ class OwnNetwork:
             return Namespace(**json.loads(self.note.read_text()))
         except (ValueError, TypeError):
             raise LabError(
-                f"{self.note} isn't what `lab/lab up` writes, so nobody knows in which network namespace this lab is."
+                f"{self.note} isn't what `lab/lab up` writes, so the network namespace of this lab is unknown."
                 " Nothing was touched. If it is this one, remove the file"
             ) from None
 

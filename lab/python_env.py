@@ -42,6 +42,11 @@ def ensure_dashboard(*, say: Say = print) -> Path:
     return _made([paths.REPO / "tests" / "requirements-dashboard.lock"], say) / "bin" / "python"
 
 
+def ensure_docs(*, say: Say = print) -> Path:
+    """The folder of the programs that build the pages as a site: made when it is first needed, and linked nowhere."""
+    return _made([paths.REPO / "requirements-docs.lock"], say) / "bin"
+
+
 def key(requirements: Sequence[Path], version: tuple[int, int]) -> str:
     """Twelve hex digits of the locks and the Python they are for."""
     digest = hashlib.sha256(repr(version).encode())

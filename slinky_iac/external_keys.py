@@ -99,7 +99,7 @@ def refusal(olds: Props, news: Props, found: Found | None, running: str = "") ->
         f"{where} has another key since {found.since or 'the last update'}, and {what} can't change under a running cluster:"
         f" daemons read it when they start. {running or 'What runs'}, and every outside host, has the key from before; a pod"
         " that starts now has the new one, and can't talk to them. Nothing was changed. Either put the old key back"
-        f" ({made_by(news)}); or carry out a planned stop with the new one: `python -m slinky_iac keys rotate {news['key']}"
+        f" ({made_by(news)}); or carry out a planned stop with the new one: `slinky keys rotate {news['key']}"
         " --stop` (docs/keys.md)"
     )
     accept = f". Where all daemons have the new key already, by a stop of your own, set keys.acceptedChange: {found.since}"
@@ -117,7 +117,7 @@ def fault(props: Props, state: Secret | None, other: Secret | None) -> str:
         return str(error)
     if other is not None and other.data.get(str(props["otherEntry"])) == raw:
         return (
-            f"{place(props)} has the same key as Secret {props['otherSecret']}; whoever may sign tokens could be any daemon"
+            f"{place(props)} has the same key as Secret {props['otherSecret']}; a signer of tokens could act as any daemon"
         )
     return ""
 

@@ -113,8 +113,8 @@ def object_taken(found: ObjectMeta, kind: str, config: ClusterConfig) -> str | N
     by = found.labels.get(MANAGED_BY)
     return (
         f"{kind} {cluster.namespace}/{found.name} is there already, and this program did not make it"
-        f" ({MANAGED_BY}: {by or 'not set'}). Pulumi would take it up and change it under whoever made it, running jobs"
-        " included. It was left as it is. Give this cluster another cluster.resourceName or cluster.namespace, or remove the"
+        f" ({MANAGED_BY}: {by or 'not set'}). Pulumi would take it over and change it, with the jobs that run in it."
+        " It was left as it is. Give this cluster another cluster.resourceName or cluster.namespace, or remove the"
         " other one first"
     )
 

@@ -21,7 +21,7 @@ _SYSTEM = ("default", "kube-system", "kube-public", "kube-node-lease")
 def own_namespace(controller: Resource, stack: Stack, _: Options) -> Iterator[str]:
     """A Slurm cluster has a namespace of its own, apart from the operator's and from Kubernetes' own.
 
-    Why: on destroy one would take the other with it, and whoever may create pods in the namespace can mount slurm.key and
+    Why: on destroy one would take the other with it, and anyone who may create pods in the namespace can mount slurm.key and
     become any user of the cluster.
 
     Source: Kubernetes, "Good practices for Secrets" (pods of a namespace read its Secrets); slurm-operator

@@ -49,7 +49,7 @@ def _plain(resource: Resource) -> Mapping[str, Any]:
 def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
     """No token, private key, key file or password in an environment, command, ConfigMap, annotation, gate or Helm value.
 
-    Why: whoever may read pods or ConfigMaps, a pull request's preview or a CI log has it then, and a Slurm token or key
+    Why: anyone who may read pods or ConfigMaps, a pull request's preview or a CI log, has it then, and a Slurm token or key
     runs commands as any user. Forms are searched as they are, in base64, in hex, twice wrapped and across line breaks;
     names (pass, pwd, key, token, secret, jwt, cred) anywhere in the name of a variable, passwords' names in ConfigMaps and
     Helm values.
@@ -260,7 +260,7 @@ def _found(what: str, needles: list[Needle], places: list[Resource]) -> Iterator
     for place in places:
         for path, text in texts_and_names(_plain(place)):
             if any(needle.within(views(text)) for needle in needles):
-                yield f"{what} stands in plain text in {place.label}: {path}"
+                yield f"{what} is in plain text in {place.label}: {path}"
 
 
 def _no_flow(place: Resource, sources: frozenset[str] | None, stack: Stack) -> None:

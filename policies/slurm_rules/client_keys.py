@@ -26,9 +26,9 @@ def is_copy(resource: Resource) -> bool:
 def client_keys_in_sidecar(resource: Resource, stack: Stack, _: Options) -> Iterator[str]:
     """Clients have slurm.key in a namespace of their own, and only a locked sidecar mounts it.
 
-    Why: whoever can read slurm.key can be any user of the cluster, root too. In the cluster's own namespace, who may make a
-    client's pod may mount the JWT key as well. A container of a person that mounts the key hands it to that person, and so
-    does one that can become root beside it.
+    Why: anyone who can read slurm.key can act as any user of the cluster, root too. In the cluster's own namespace, who
+    may make a client's pod may mount the JWT key as well. A container of a person that mounts the key hands it to that
+    person, and so does one that can become root beside it.
 
     Source: slurm.schedmd.com/authentication.html (auth/slurm); Kubernetes, "Good practices for Secrets", "Pod Security
     Standards" (restricted); sackd(8).

@@ -61,7 +61,7 @@ def whole_cpus(nodeset: Resource, _: Stack, __: Options) -> Iterator[str]:
     """slurmd has whole CPUs where Slurm shares cores among jobs.
 
     Why: the kubelet pins cores for whole numbers only. With a fraction all jobs of the pod run in the shared pool, while
-    Slurm, which is told the next whole number, hands out a core that isn't there.
+    Slurm, which gets the next whole number, hands out a core that isn't there.
 
     Source: SchedMD, "Slurm Operator" (SLUG 2024), Restrictions; Kubernetes, "Control CPU Management Policies" (static).
 

@@ -36,7 +36,7 @@ def removal_by_gate(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str
     """Every NodeSet has a gate that depends on it.
 
     Why: the operator drains nothing when a NodeSet is deleted: its pods are garbage-collected and their jobs die. A gate
-    that depends on the NodeSet is removed before it, on destroy, removal and replacement, and drains in its own removal.
+    that depends on the NodeSet is removed before it, on destroy, removal and replacement, and drains when it is removed.
 
     Source: slurm-operator internal/controller/nodeset/nodeset_sync.go:82 (a deleted NodeSet isn't synced), issue 138.
 
@@ -70,7 +70,7 @@ def pod_marks_left_alone(nodeset: Resource, _: Stack, __: Options) -> Iterator[s
 def one_owner_of_replicas(nodeset: Resource, stack: Stack, _: Options) -> Iterator[str]:
     """Either this stack or an autoscaler sets a NodeSet's replicas, never both.
 
-    Why: an autoscaler that lowers replicas while a gate drains other pods makes the operator take pods that nobody has
+    Why: an autoscaler that lowers replicas while a gate drains other pods makes the operator delete pods that are not
     drained; and each update of the stack would set the number back under running jobs.
 
     Source: Slinky autoscaling guide (scale subresource); slurm-operator internal/controller/nodeset/utils/sort.go.

@@ -22,15 +22,15 @@ def key_age(secret: Resource, stack: Stack, options: Options) -> Iterator[str]:
     """No key is older than the site allows.
 
     Why: nothing says who has read a key since it was made: backups of etcd, images of disks, people who have left. Only a
-    new one ends that. The age is that of the immutable Secret (metadata.creationTimestamp), which each rotation makes anew;
-    for a Secret that is changed in place, and for a key that was imported after long use, nothing in a stack tells it. Of a
+    new one ends that. The age is that of the immutable Secret (metadata.creationTimestamp), which each rotation replaces.
+    For a Secret that is changed in place, and for a key that was imported after long use, the stack doesn't show it. Of a
     key that somebody else makes (keys.source: external) it is the time at which the key was written to its Secret.
 
     Source: NIST SP 800-57 part 1, section 5.3 (cryptoperiods); Kubernetes, ObjectMeta creationTimestamp.
 
-    Do: `python -m slinky_iac keys rotate`, or raise maxDays in the site file.
+    Do: `slinky keys rotate`, or raise maxDays in the site file.
 
-    Level: advisory, since an old key that nobody else has does no harm.
+    Level: advisory, since an old key that did not leak does no harm.
     """
     if secret.type == EXTERNAL_KEY:
         since = secret.peek("since")  # not known before the first update, when the key is of no age

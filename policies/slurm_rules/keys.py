@@ -85,8 +85,8 @@ def key_references(resource: Resource, stack: Stack, options: Options) -> Iterat
 def keys_differ(controller: Resource, stack: Stack, _: Options) -> Iterator[str]:
     """slurm.key and the JWT key of a cluster are two different keys.
 
-    Why: the JWT key goes to every program that hands out tokens; whoever has it could, were it slurm.key too, pose as any
-    daemon of the cluster, slurmctld included.
+    Why: the JWT key goes to every program that hands out tokens; if it were slurm.key too, anyone who has it could
+    act as any daemon of the cluster, slurmctld included.
 
     Source: slurm.schedmd.com/authentication.html (auth/slurm, auth/jwt); slurm.conf(5) AuthAltParameters.
 
@@ -132,7 +132,7 @@ def key_source(secret: Resource, stack: Stack, options: Options) -> Iterator[str
     """Keys come from RandomPassword or are imported, and are long enough and random enough.
 
     Why: the ID of RandomBytes and RandomId is the value itself, RandomString's result is no secret; IDs can't be encrypted,
-    so such a key stands in plain text in the state, in previews and in CI logs. Slurm takes a key of one byte, and one of a
+    so such a key is in plain text in the state, in previews and in CI logs. Slurm takes a key of one byte, and one of a
     thousand equal ones. munge.key is judged as well.
 
     Source: pulumi-random, random_bytes.go (computeRandomBytesID); RFC 7518 section 3.2 (32 bytes for HS256); Slinky's own

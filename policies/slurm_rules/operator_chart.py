@@ -80,7 +80,7 @@ def webhook_not_cluster_wide(release: Resource, stack: Stack, _: Options) -> Ite
     """slurm-operator 1.1.0 runs without its webhook.
 
     Why: that release's webhook stands before pods/binding of the whole Kubernetes cluster and fails closed. When its own pod
-    isn't scheduled no pod is any more, slurmctld's included, and nothing gets out of that by itself.
+    isn't scheduled no pod is any more, slurmctld's included, and this state doesn't end without you.
 
     Source: slurm-operator issue 189, fixed in 1.1.1 (pull requests 188, 192, 196, 197).
 

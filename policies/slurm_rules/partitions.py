@@ -86,7 +86,7 @@ def references_resolve(resource: Resource, stack: Stack, _: Options) -> Iterator
     """controllerRef and accountingRef name resources that exist, in the same namespace.
 
     Why: a reference to another namespace or to a name that isn't there is accepted by Kubernetes and matches nothing: slurmd
-    never gets a configuration, or slurmctld runs without accounting and nobody is told.
+    never gets a configuration, or slurmctld runs without accounting and no error shows it.
 
     Source: slurm-operator internal/utils/refresolver/refresolver.go; api/v1beta1/base_types.go (a namespace that is left
     out isn't filled in before 1.0.4 and 1.1.1, and is no field after).

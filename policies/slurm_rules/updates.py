@@ -59,7 +59,7 @@ def busy_pods_protected(resource: Resource, _: Stack, __: Options) -> Iterator[s
     """workloadDisruptionProtection isn't switched off, and no VerticalPodAutoscaler evicts pods of a cluster.
 
     Why: it is the PodDisruptionBudget over busy slurmd pods. Without it `kubectl drain`, the cluster autoscaler and node
-    upgrades evict pods with running jobs. A VerticalPodAutoscaler makes pods anew in another size, slurmctld's pod, too.
+    upgrades evict pods with running jobs. A VerticalPodAutoscaler replaces pods to change their size, slurmctld's pod, too.
 
     Source: slurm-operator api/v1beta1/nodeset_types.go (default true from 1.1 on); Kubernetes, "Disruptions";
     VerticalPodAutoscaler, updateMode (Auto by default, Off and Initial evict nothing).
@@ -73,7 +73,7 @@ def busy_pods_protected(resource: Resource, _: Stack, __: Options) -> Iterator[s
         group = resource.text("spec", "targetRef", "apiVersion").partition("/")[0]
         name = resource.text("spec", "targetRef", "name")
         if mode not in _LEAVES_ALONE and (group == API_GROUP or name.startswith("slurm-")):
-            yield f"{resource.label}: mode {mode} evicts pods of {name} to make them anew in another size; use mode Off"
+            yield f"{resource.label}: mode {mode} evicts pods of {name} to change their size; use mode Off"
         return
     value = resource.get("spec", "workloadDisruptionProtection")
     if value is not None and value is not True:

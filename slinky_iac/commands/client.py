@@ -47,7 +47,7 @@ def run(arguments: argparse.Namespace) -> int:
         sys.stdout.write(_HEAD.format(namespace=client.namespace) + _yaml(client_pod(config, arguments.name, client)))
         return 0
     if arguments.person not in client.people:
-        known = ", ".join(client.people) or "nobody"
+        known = ", ".join(client.people) or "none"
         where = f"clients.{arguments.name}.people"
         raise ConfigError((f"{where}: {arguments.person[:32]!r} is not among them ({known}): the pod would have no uid",))
     words = tuple(shlex.split(arguments.run or "sleep infinity"))

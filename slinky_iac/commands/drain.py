@@ -1,4 +1,4 @@
-"""``python -m slinky_iac drain status|plan|watch|cancel``: what our drains left behind, what a removal would wait for, how
+"""``slinky drain status|plan|watch|cancel``: what our drains left behind, what a removal would wait for, how
 far drains are, and giving it all back, without a `pulumi up`."""
 
 from __future__ import annotations
@@ -74,7 +74,7 @@ def _plan(arguments: argparse.Namespace) -> None:
         print(as_json({"plans": [plan_props(plan) for plan in found]}))
         return
     if not found:
-        print("no NodeSet of this stack is up, so a removal waits for nobody")
+        print("no NodeSet of this stack is up, so a removal waits for no job")
     for plan in found:
         print(f"{plan.nodeset}: {counted(plan.removes, 'node')}")
         for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):

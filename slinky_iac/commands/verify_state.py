@@ -1,4 +1,4 @@
-"""`python -m slinky_iac verify-state`: whether the stack's state holds code, before an engine is let near it."""
+"""`slinky verify-state`: whether the stack's state holds code, before an engine is let near it."""
 
 from __future__ import annotations
 

@@ -12,7 +12,10 @@ from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from typing import Final
 
+from slinky_iac.config.shown import shown
+
 _HOST: Final = re.compile(r"[a-z0-9][a-z0-9.-]{0,39}")
+_CLUSTER: Final = re.compile(r"[a-z0-9_]{1,40}")
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,8 @@ slinky-iac:keys:
   source: existing
   slurmKeySecret: NAME
   jwtKeySecret: NAME
+slinky-iac:cluster:
+  createNamespace: false # the Secrets are in it already
 """
 _CONTROLLER: Final = """\
 slinky-iac:controller:
@@ -160,6 +165,8 @@ def _typed(paste: str, word: str, typed: object) -> str:
             paste = re.sub(r"host: \S+", f"host: {host}", paste)
         if isinstance(port, int) and 0 < port < 65536:
             paste = re.sub(r"port: \d+", f"port: {port}", paste)
+    if word == "clusterName" and isinstance(typed, str) and _CLUSTER.fullmatch(typed) and shown(typed) == repr(typed):
+        paste = paste.replace("name: NAME", f"name: {typed}")
     return paste
 
 

@@ -141,7 +141,7 @@ def _reason(value: str) -> str:
     if not value.isprintable() or not 10 <= len(value.strip()) <= 300:
         raise ValueError("must be one line of 10 to 300 characters: why this is so on purpose, and who decided it")
     if any(shown(word) != repr(word) for word in value.split()):
-        raise ValueError("has a word that looks like a key (not shown); reasons stand in previews and outputs")
+        raise ValueError("has a word that looks like a key (not shown); reasons are shown in previews and outputs")
     return value.strip()
 
 
@@ -170,7 +170,7 @@ def _file(value: str) -> str:
     if not value.isprintable() or "{" in value or ": " in value or len(value) > 4096 or max(map(len, parts)) > 255:
         raise ValueError(
             "is no path: it must be one line, without '{' and ': '. The text of a file isn't taken here, since settings"
-            " stand in the state and in previews, and what stands there now may have leaked"
+            " are shown in the state and in previews, and what is there now may have leaked"
         )
     return value
 

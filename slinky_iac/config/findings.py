@@ -11,29 +11,29 @@ from slinky_iac.config.shown import place
 
 KINDS: Final[Mapping[str, str]] = {
     "autoscale-shared-partition": "An autoscaler counts jobs that wait in its NodeSet's own partition, and another partition"
-    " has the same nodes. Acknowledge it where users submit to the own one ([autoscaling.md](autoscaling.md)).",
+    " has the same nodes. Acknowledge it if users submit to the NodeSet's own partition ([autoscaling.md](autoscaling.md)).",
     "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",
     "client-without-people": "Client pods of a cluster with auth/slurm have no list of people. slurmctld holds jobs of a uid"
-    " that sackd in the pod can't name. Acknowledge it where the sidecar's image asks your directory (LDAP).",
+    " that sackd in the pod can't name. Acknowledge it if the sidecar's image asks your directory (LDAP).",
     "cluster-ip-outside-hosts": "Hosts outside Kubernetes use slurmctld by a ClusterIP. They reach it only where the pod"
-    " network is routed to them. Acknowledge it where it is; else set `controller.service.type`.",
+    " network is routed to them. Acknowledge it if it is; otherwise set `controller.service.type`.",
     "cluster-ip-outside-slurmdbd": "slurmdbd runs outside Kubernetes and sends changes of accounts to slurmctld by a"
-    " ClusterIP. Acknowledge it where the pod network is routed to slurmdbd's host; else set `controller.service.type`.",
+    " ClusterIP. Acknowledge it if the pod network is routed to slurmdbd's host; otherwise set `controller.service.type`.",
     "config-file-unread": "A file of `controller.configFiles` has a name that no Slurm daemon opens. Acknowledge it where"
     " another file includes it.",
-    "daemon-unreachable": "An outside daemon doesn't answer this machine. Acknowledge it where only pods and hosts have a"
+    "daemon-unreachable": "An outside daemon doesn't answer this machine. Acknowledge it if only pods and hosts have a"
     " way to it.",
     "drain-limits-replaced": "A NodeSet's own `drain` section replaces the stack's, so the stack's `drain.limits` don't hold"
-    " for this NodeSet. Acknowledge it where this is meant; else repeat the limits in the NodeSet.",
+    " for this NodeSet. Acknowledge it if this is meant; otherwise repeat the limits in the NodeSet.",
     "fence-not-served": "The API server doesn't serve ValidatingAdmissionPolicy, so the stack can't have its"
     " [fence](fence.md). Set `cluster.fence: false`, or use Kubernetes 1.30 or newer.",
-    "gres-without-devices": "A NodeSet names GRES, but its pods ask Kubernetes for no device. Acknowledge it where a device"
+    "gres-without-devices": "A NodeSet names GRES, but its pods ask Kubernetes for no device. Acknowledge it if a device"
     " gets into the pod in another way; else set `resources.extended`.",
     "host-network": "Pods on the host network share all ports of their Kubernetes node, one pod of a kind fits on a node,"
     " and node names must be short. Acknowledge it after you have checked the node names and the node's firewall.",
-    "host-network-unguarded": "NetworkPolicies don't hold for pods on the host network. Acknowledge it where the nodes'"
+    "host-network-unguarded": "NetworkPolicies don't hold for pods on the host network. Acknowledge it if the nodes'"
     " firewall does their work.",
     "ignored-with-munge": "With `keys.auth: auth/munge` the stack makes clients only, and this section has no effect."
     " Remove the section.",
@@ -54,20 +54,20 @@ KINDS: Final[Mapping[str, str]] = {
     "no-nodesets": "The stack has no NodeSet, so no pod runs slurmd. Acknowledge it for a stack of slurmctld, slurmdbd or"
     " logins only.",
     "node-folder-mounted": "A pod mounts a folder of its Kubernetes node by which root of the pod may become root of the"
-    " node. Acknowledge it where everybody who can be root in the pod may be root on the node.",
+    " node. Acknowledge it if everybody who can be root in the pod may be root on the node.",
     "network-policies-off": "The Kubernetes has a network plugin that can enforce NetworkPolicies, and the stack makes none."
-    " Acknowledge it where others make them; else set `networkPolicies.enabled` ([networks.md](networks.md)).",
+    " Acknowledge it if others make them; otherwise set `networkPolicies.enabled` ([networks.md](networks.md)).",
     "network-policies-unenforced": "The stack makes NetworkPolicies, and this Kubernetes has no network plugin that is known"
     " to enforce them. Acknowledge it once `slinky preflight` says that they hold.",
     "nothing-to-acknowledge": "The stack's file acknowledges a finding that is no longer there. Remove the line.",
     "operator-1-0-pods": "slurm-operator 1.0 made pods that a newer operator replaces ([releases.md](releases.md)).",
     "outside-slurm-conf": "slurmctld runs outside Kubernetes, so its slurm.conf must hold the lines of the stack output"
     " `outsideSlurmConf`. Acknowledge it once `slinky preflight` finds them there.",
-    "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with their tokens. Acknowledge it where that"
+    "plain-http": "Requests to slurmrestd go over the network in plain HTTP, with their tokens. Acknowledge it if that"
     " network is yours alone; else give slurmrestd TLS ([tls.md](tls.md)).",
     "plain-http-beside-tls": "slurmrestd has TLS, and its plain HTTP port is open beside it. Leave `restapi.service.type` at"
     " ClusterIP.",
-    "plain-http-open": "slurmrestd's plain HTTP port is open beyond the Kubernetes network. Acknowledge it where a firewall"
+    "plain-http-open": "slurmrestd's plain HTTP port is open beyond the Kubernetes network. Acknowledge it if a firewall"
     " guards it; else use ClusterIP or TLS.",
     "planned-stop": "A key is being replaced in a planned stop. The finding goes with the stop's last step.",
     "pod-security-ignored": "The namespace isn't the stack's, so the stack sets no labels on it. Remove"
@@ -76,20 +76,20 @@ KINDS: Final[Mapping[str, str]] = {
     " it for a trial cluster only.",
     "requeue-unsupported": "`drain.onDeadline` is requeue, and this release of slurmrestd can't requeue jobs. Use keep or"
     " cancel.",
-    "restapi-host-network": "slurmrestd's plain HTTP port is open on its Kubernetes node. Acknowledge it where the node's"
+    "restapi-host-network": "slurmrestd's plain HTTP port is open on its Kubernetes node. Acknowledge it if the node's"
     " firewall guards it.",
     "rolling-update": "slurm-operator replaces pods of an earlier template without a plan, a limit or a deadline. Use"
-    " `updateStrategy.type: Gated`. Acknowledge it where lost jobs are acceptable.",
+    " `updateStrategy.type: Gated`. Acknowledge it if lost jobs are acceptable.",
     "same-cluster-name": "Two clusters of this Kubernetes have one `cluster.resourceName`, and this operator takes both for"
     " one. Rename one of them.",
     "same-cluster-name-unknown": "Whether another cluster has this `cluster.resourceName` is unknown.",
     "secret-like-variable": "An environment variable is named like a secret. Pod specs, previews and the state show its"
-    " value, and jobs inherit it. Acknowledge it where the value is no secret.",
-    "setting-ignored": "A setting is given that has no effect beside another one. Remove it.",
-    "tls-plugin-missing": "A TLS plugin of Slurm is set that Slinky's images don't have. Acknowledge it where your own"
+    " value, and jobs inherit it. Acknowledge it if the value is no secret.",
+    "setting-ignored": "A setting has no effect because of another one. Remove it.",
+    "tls-plugin-missing": "A TLS plugin of Slurm is set that Slinky's images don't have. Acknowledge it if your own"
     " image has it.",
     "short-host-name": "An outside daemon has a host name without a domain, and the cluster's DNS completes it to names of"
-    " Services only. Give the full name. Acknowledge it where it is the name of a Service.",
+    " Services only. Give the full name. Acknowledge it if it is the name of a Service.",
     "token-keys-unused": "A token key is set, but `keys.tokens` doesn't use it. Run the `pulumi config rm` of the finding.",
     "token-renewal-stops": "This release of slurm-operator can stop to renew a token of `tokens`. Acknowledge it where an"
     " expired token is noticed and its Secret deleted.",

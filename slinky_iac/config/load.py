@@ -70,7 +70,7 @@ def load(data: Mapping[str, object]) -> StackConfig:
 def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Finding, ...]]:
     """The configuration, where its shape is right, and every fault of it as a finding with what to paste."""
     misplaced = tuple(
-        error(name, f"is a secret and must not stand in plain text; run `pulumi config set --secret {name}`")
+        error(name, f"is a secret and must not be in plain text; run `pulumi config set --secret {name}`")
         for name in SECRET_KEYS
         if name in data
     )

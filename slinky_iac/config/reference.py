@@ -18,8 +18,8 @@ _HEAD = f"""# Configuration reference
 
 <!-- Made by `python -m slinky_iac reference`; a test keeps it current. Change slinky_iac/config, not this page. -->
 
-A stack's settings stand in `Pulumi.<stack>.yaml` under `config:`, each section as `{PROJECT}:<section>`. Names are
-camelCase; unknown names are errors, and all faults are told at once, each with its path. Durations are seconds or texts
+A stack's settings are in `Pulumi.<stack>.yaml` under `config:`, each section as `{PROJECT}:<section>`. Names are
+camelCase; unknown names are errors, and all errors are listed at once, each with its path. Durations are seconds or texts
 such as `30m` and `2d12h`. Values of `extraConf` and of a partition's `config` may be texts, numbers or booleans (`true`
 becomes `YES`). For completion and checks while typing, point your editor at [stack.schema.json](stack.schema.json):
 `# yaml-language-server: $schema=docs/stack.schema.json`.

@@ -119,7 +119,7 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         elif name not in _CONFIG_FILES:
             yield warning(
                 f"controller.configFiles.{name}",
-                "is a file that Slurm doesn't read by itself; include it from another",
+                "is a file that Slurm reads only if another one includes it",
                 id="config-file-unread",
             )
     if not controller.persistence.enabled:
@@ -190,7 +190,7 @@ def _host_network(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.restapi.pod.host_network:
         yield warning(
             "restapi.pod.hostNetwork",
-            "slurmrestd speaks plain HTTP: whoever reaches the node's port 6820 sees tokens",
+            "slurmrestd speaks plain HTTP: anyone who reaches the node's port 6820 sees tokens",
             id="restapi-host-network",
         )
 
@@ -204,8 +204,8 @@ def _limits(config: StackConfig, nodeset: str) -> Iterator[Finding]:
     if left:
         yield warning(
             f"nodesets.{nodeset}.drain.limits",
-            f"has no {', '.join(sorted(left))}: a NodeSet's drain settings stand in the place of the stack's, all of it, so"
-            " drain.limits doesn't hold for this one. Repeat there what shall hold",
+            f"has no {', '.join(sorted(left))}: a NodeSet's `drain` replaces the stack's entirely, so"
+            " drain.limits doesn't apply here. Repeat the limits that you want",
             id="drain-limits-replaced",
         )
 

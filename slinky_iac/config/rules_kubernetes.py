@@ -200,8 +200,8 @@ def pod_marks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 if key in written:
                     yield error(
                         f"nodesets.{name}.pod.{field}",
-                        f"sets {key}, which only the operator or a gate may write: pods would go that nobody drained, or not"
-                        " be found. Remove it",
+                        f"sets {key}, which only the operator or a gate may write: pods could be deleted"
+                        " without a drain, or not be found. Remove it",
                     )
 
 

@@ -23,7 +23,7 @@ def rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if secrets.issuperset(SLURM.rotation_secrets):
         yield error(
             "keys",
-            "slurmKeyNext and slurmKeyPrevious are both set: a rotation has one of them at a time. See `python -m slinky_iac"
+            "slurmKeyNext and slurmKeyPrevious are both set: a rotation has one of them at a time. See `slinky"
             " keys rotate slurm --plan`, then remove the one that is left over by `pulumi config rm`",
         )
     if not keys.jwks:
@@ -61,7 +61,7 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
         mark = next((name for name in key.rotation_secrets if name in secrets), None)
         if mark is None:
             continue
-        command = f"`python -m slinky_iac keys rotate {key.name}"
+        command = f"`slinky keys rotate {key.name}"
         if stops:
             yield info(
                 "keys",

@@ -31,13 +31,13 @@ def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if TOKENS.config not in secrets:
         yield error(
             "keys.tokens",
-            f"{chosen}, but tokenKey is not set; run `python -m slinky_iac keys generate tokens --out token.pem`, then"
-            " `python -m slinky_iac keys import tokens --file token.pem`",
+            f"{chosen}, but tokenKey is not set; run `slinky keys generate tokens --out token.pem`, then"
+            " `slinky keys import tokens --file token.pem`",
         )
     if secrets.issuperset(TOKENS.rotation_secrets):
         yield error(
             "keys",
-            "tokenKeyNext and tokenKeyPrevious are both set: a rotation has one of them at a time. `python -m slinky_iac"
+            "tokenKeyNext and tokenKeyPrevious are both set: a rotation has one of them at a time. `slinky"
             " keys rotate tokens` goes on from here",
         )
     elif rotating := [name for name in given if name in TOKENS.rotation_secrets]:
@@ -65,11 +65,11 @@ def _daemons(config: StackConfig) -> Iterator[Finding]:
             " operator.version first, or leave keys.tokens: hs256",
         )
     elif inside and config.keys.tokens == "prepared":
-        pods = "their pods begin" if len(inside) > 1 else "its pod begins"
+        pods = "their pods restart" if len(inside) > 1 else "its pod restarts"
         yield info(
             "keys.tokens",
-            f"prepared: slurm-operator gives {' and '.join(inside)} the set, for which {pods} anew, once. Running jobs go on"
-            " (where slurmctld has a volume), a step that starts in that half minute may fail. Then `python -m slinky_iac"
+            f"prepared: slurm-operator gives {' and '.join(inside)} the set, and {pods} once. Running jobs go on"
+            " (where slurmctld has a volume), a step that starts in that half minute may fail. Then `slinky"
             " preflight` says when tokens of the key are taken",
             id="tokens-prepared",
         )
@@ -78,6 +78,6 @@ def _daemons(config: StackConfig) -> Iterator[Finding]:
         yield info(
             "keys.tokens",
             f"{config.keys.tokens}: {' and '.join(files)} outside must name jwks.json beside the JWT key, and the file be"
-            " there; `python -m slinky_iac handoff` makes both, `python -m slinky_iac preflight` says if they are taken",
+            " there; `slinky handoff` makes both, `slinky preflight` says if they are taken",
             id="tokens-outside-files",
         )

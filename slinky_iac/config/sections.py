@@ -202,7 +202,7 @@ class Munge(Section):
     image: Image | None = None
     """Image of the munged sidecar; needed. It has munged, munge, sh, cp and chmod: the pod's own image often does."""
     user: int = Field(default=65030, ge=1, le=2147483647)
-    """Numeric user and group that munged runs as, and a group of all of the pod: one that nobody on the cluster has, neither
+    """Numeric user and group that munged runs as, and a group of all of the pod: one that no one on the cluster has, neither
     as user nor as group. (64030 is slurm on Debian.)"""
     slurm_user: SlurmName = "slurm"
     """SlurmUser of the outside cluster. The pod's image must know this name, else every command ends at once; with the

@@ -81,7 +81,7 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
     material = decoded(own, _used(config), allow_trailing_newline=config.keys.allow_trailing_newline)
     if (jwt := material.of(JWT)) is not None and jwt == material.of(SLURM):
         raise ConfigError(
-            ("jwtKey: is the same key as slurmKey; whoever may sign tokens could then be any daemon. Make two keys",)
+            ("jwtKey: is the same key as slurmKey; anyone who may sign tokens could then act as any daemon. Make two keys",)
         )
     words = acknowledged(_words(material.raw), config.acknowledged)
     return Values(config, (*found, *words), material, rotating)
@@ -108,7 +108,7 @@ def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:
     return (
         warning(
             name,
-            "looks like words that a person chose, and its fingerprint stands in outputs, previews and handed-over files,"
+            "looks like words that a person chose, and its fingerprint is shown in outputs, previews and handed-over files,"
             " where words can be tried against it. Replace it by random bytes: docs/keys.md",
             id="key-looks-like-words",
         )

@@ -89,5 +89,5 @@ def _of_record(record: Node, now: int) -> Verdict:
     if not record.drained_or_draining or record.state & _MOVING:
         return NotHeld(f"its state is {state}: jobs may start on it")
     if record.resume_after.value is not None and record.resume_after.value < now + HOLD_MARGIN_S:
-        return NotHeld(f"its drain ends by itself at {iso(record.resume_after.value)}")
+        return NotHeld(f"its drain ends at {iso(record.resume_after.value)}")
     return Free("drained, and no job is on it")

@@ -135,7 +135,7 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
 
 def unknown_plan(nodeset: str, current: int, target: int, why: str) -> DrainPlan:
     """The plan where nothing could be asked."""
-    warning = Finding("unknown", f"nobody could be asked, so nothing is claimed: {why}")
+    warning = Finding("unknown", f"unknown, because there was no answer: {why}")
     return DrainPlan(nodeset, current, target, max(current - target, 0), warnings=(warning,), known=False)
 
 
@@ -182,7 +182,7 @@ def foreign_gates(pods: Sequence[Pod], owner: Owner) -> Iterable[Finding]:
         yield Finding(
             "foreign-gate",
             f"{_pods(foreign)} carry the tag of another gate ({foreign[0].gate[:80]!r}): end that scale-in or cancel it "
-            "with `python -m slinky_iac drain cancel` in its stack; if that stack is gone for good, remove the annotation "
+            "with `slinky drain cancel` in its stack; if that stack is gone for good, remove the annotation "
             f"{names.ANNOTATION_GATE} from the pods",
         )
 
@@ -248,7 +248,7 @@ def warnings_about(selected: Sequence[Candidate], retained: Sequence[Candidate])
     for candidate in selected:
         if candidate.endless:
             endless = [job for job in candidate.jobs if job.expected_end is None]
-            yield Finding("endless", f"{candidate.pod.slurm_node}: nobody can say when it is free: {jobs_in_words(endless)}")
+            yield Finding("endless", f"{candidate.pod.slurm_node}: unknown when it becomes free: {jobs_in_words(endless)}")
         if candidate.reservations:
             yield Finding(
                 "reservation", f"{candidate.pod.slurm_node} is counted on by reservation {', '.join(candidate.reservations)}"

@@ -266,7 +266,7 @@ def plan_rollout(
     over = limits_exceeded(found.ours, batch, state, settings.policy, seen.now)
     blocks = [*over, *(each.text for each in foreign_gates(seen.pods, settings.owner))]
     live = [name for name in names if name in seen.outdated]
-    due = f"{len(live)} pods of {state.name} are of an earlier template: {', '.join(sorted(live))}" if live else ""
+    due = f"{len(live)} pods of {state.name} have an earlier template: {', '.join(sorted(live))}" if live else ""
     return Rollout({**plan_props(plan), "blocks": blocks}, rolls, tuple(over), due)
 
 

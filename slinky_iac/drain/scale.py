@@ -206,7 +206,7 @@ class MembersTask(NodeSetTask):
             return None
         return DrainDeadline(
             f"{self.owner.text}: after {self.policy.register_deadline_s} s drains of ours, or records of earlier pods, are"
-            " still on nodes of the NodeSet. `python -m slinky_iac drain status` shows them; `pulumi up` goes on"
+            " still on nodes of the NodeSet. `slinky drain status` shows them; `pulumi up` goes on"
         )
 
 
@@ -245,7 +245,7 @@ class UndoTask(NodeSetTask):
         if self.session.now() < self.deadline_at:
             return None
         return DrainBlocked(
-            f"{self.owner.text}: after {UNDO_LOOKS} looks something of ours is still there; `python -m slinky_iac drain"
+            f"{self.owner.text}: after {UNDO_LOOKS} looks something of ours is still there; `slinky drain"
             " status` shows what, and the same command goes on"
         )
 

@@ -241,7 +241,7 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool)
         return Unknown(each.trouble)
     pod = each.pod
     if each.record is None and pod.healthy and now - (pod.ready_changed or 0) < REGISTER_GRACE_S:
-        return NotHeld("its pod is ready and may register with slurmctld any moment")
+        return NotHeld("its pod is ready and may register with slurmctld at any moment")
     if (
         teardown
         and each.record is None
@@ -249,7 +249,7 @@ def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool)
         and not pod.ready
         and now - pod.created < REGISTER_GRACE_S
     ):
-        return NotHeld("its pod has just started and may register with slurmctld any moment")
+        return NotHeld("its pod has just started and may register with slurmctld at any moment")
     elsewhere = seen_elsewhere(each)
     if elsewhere:
         return Unknown(elsewhere)

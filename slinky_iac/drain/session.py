@@ -81,7 +81,7 @@ class Session(Connection):
         if self._begun and state is not None and last not in {"", self.run}:
             raise DrainBlocked(
                 f"{state.name}: another `pulumi` or `drain cancel` began after this run (annotation {names.ANNOTATION_RUN})."
-                " This run ends, and changed nothing more: what is drained is the other's matter now. `python -m slinky_iac"
+                " This run ends, and changed nothing more: what is drained is the other's matter now. `slinky"
                 " drain status` shows it"
             )
 
@@ -271,7 +271,7 @@ def _accepted(result: BulkResult, what: str) -> None:
     numbers = [error.error_number for error in result.errors if isinstance(error, SlurmrestRefused)]
     nodes = ", ".join(each.name for each in refused[:8])
     raise SlurmrestRefused(
-        f"Slurm refuses to {what} {nodes}: {refused[0].why}. Nothing was killed; `python -m slinky_iac drain status` shows"
+        f"Slurm refuses to {what} {nodes}: {refused[0].why}. Nothing was killed; `slinky drain status` shows"
         " what is drained",
         error_number=numbers[0] if numbers else 0,
     )

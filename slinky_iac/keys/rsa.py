@@ -52,8 +52,8 @@ def decode(name: str, text: str) -> TokenKey:
         raw = base64.b64decode("".join(text.split()), validate=True)
     except (binascii.Error, ValueError):
         raise KeyMaterialError(
-            f"{name}: is neither a PEM nor base64 of one. `python -m slinky_iac keys generate tokens --out token.pem` makes"
-            " a key, and `python -m slinky_iac keys import tokens --file token.pem` sets it"
+            f"{name}: is neither a PEM nor base64 of one. `slinky keys generate tokens --out token.pem` makes"
+            " a key, and `slinky keys import tokens --file token.pem` sets it"
         ) from None
     return parse(name, raw)
 
@@ -63,7 +63,7 @@ def parse(name: str, raw: bytes) -> TokenKey:
 
     Raises :class:`KeyMaterialError` for anything but an unencrypted RSA private key of 2048 to 8192 bits.
     """
-    make = "Make one: `python -m slinky_iac keys generate tokens --out token.pem`"
+    make = "Make one: `slinky keys generate tokens --out token.pem`"
     if not raw.lstrip().startswith(_BEGIN) or len(raw) > MAXIMUM_BYTES:
         raise KeyMaterialError(f"{name}: is no PEM file of a private key (it has {len(raw)} bytes). {make}")
     _refuse_others(name, raw.lstrip().split(b"\n", 1)[0], make)
@@ -104,7 +104,7 @@ def _refuse_others(name: str, first: bytes, make: str) -> None:
 
 def _encrypted(name: str) -> KeyMaterialError:
     return KeyMaterialError(
-        f"{name}: is encrypted with a passphrase, which nobody can type while a drain runs; the stack's secrets provider"
+        f"{name}: is encrypted with a passphrase, and a drain can't ask for it; the stack's secrets provider"
         " encrypts it in the stack's file. Decrypt it into a file of your own first: `openssl pkey -in FILE -out token.pem`"
     )
 

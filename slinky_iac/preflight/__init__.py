@@ -1,6 +1,6 @@
 """Do the two halves fit? Looked at before an update and told; nothing is changed but short-lived pods, which are deleted.
 
-``preview`` is part of every preview: connections from here (``reach``) and one quick look at Slurm. `python -m slinky_iac
+``preview`` is part of every preview: connections from here (``reach``) and one quick look at Slurm. `slinky
 preflight` does all of it: ``ask`` gathers ``facts``, the ``check_*`` modules compare them with the configuration (pure),
 ``report`` shows what came of it.
 """

@@ -98,7 +98,7 @@ def ask_slurm(
                     silent.append(str(error))
                 continue
             return replace(_asked(way, found, keys, clock, connect, quick=quick), unanswered=tuple(unanswered))
-    why = "; ".join(silent) or "there is none to ask yet: the stack has none up, and names no outside one"
+    why = "; ".join(silent) or "no slurmrestd runs yet: the stack has not created one, and names none outside"
     return SlurmFacts(trouble=why, unanswered=tuple(unanswered))
 
 
@@ -188,7 +188,7 @@ def _tokens(
 ) -> tuple[SlurmFacts, Keys | None]:
     """Which keys slurmctld takes, and one that it does; its clock on the way."""
     tokens: dict[str, Token] = {}
-    trouble = "" if keys else "there is no JWT key at hand: not in the configuration, not in a Secret"
+    trouble = "" if keys else "there is no JWT key at hand: neither in the configuration nor in a Secret"
     silent: dict[str, str] = {}
     hung_up = ""
     seen: facts.Clock | None = None

@@ -80,7 +80,7 @@ def _cluster_name(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         else:
             yield problem(
                 f"is {conf.ClusterName!r}, and the stack says {ours!r}: {parameter('ClusterName').without}",
-                "Find out which is meant. A running cluster keeps its name, so most likely the stack is to follow",
+                "Find out which name is right. A running cluster keeps its name, so most likely the stack must change",
                 f"name: {conf.ClusterName}",
                 at="in Pulumi.<stack>.yaml, under slinky-iac:cluster",
             )
@@ -107,7 +107,7 @@ def _port(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     else:
         yield problem(
             f"is {conf.SlurmctldPort}, and controller.external.port is {external.port}",
-            "Set it, unless something between leads from one to the other",
+            "Set it, unless something between forwards one port to the other",
             f"port: {conf.SlurmctldPort}",
             at="in Pulumi.<stack>.yaml, under slinky-iac:controller, external",
         )
@@ -132,10 +132,8 @@ def _jwt(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     conf = facts.slurm.conf
     lines = [line(key, config) for key in ("AuthAltTypes", "AuthAltParameters")]
     if facts.slurm.hung_up:
-        said = (
-            "slurmctld ends the connection at a fresh token without a word (Slurm error 5005), as one without auth/jwt does"
-        )
-        yield problem(said, "Add what is missing, and restart both daemons", *lines, at=_BOTH_FILES)
+        said = "slurmctld closes the connection on a fresh token (Slurm error 5005), as it does without auth/jwt"
+        yield problem(said, "Add what is missing and restart both daemons", *lines, at=_BOTH_FILES)
     elif conf is None or conf.AuthAltTypes is None:
         yield unread(facts, f"It must have {' and '.join(lines)}", "AuthAlt.*")
     elif parameter("AuthAltTypes").value(config) in conf.AuthAltTypes:
@@ -200,8 +198,8 @@ def _cgroups(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     plugins = (conf.ProctrackType, *conf.TaskPlugin, conf.JobAcctGatherType or "")
     if users := [each for each in plugins if each.endswith("/cgroup")]:
         yield unknown(
-            f"not known: {', '.join(users)} use it, and no daemon tells what it says",
-            "With slurmd on metal and in pods it must have the line; slurmctld hands the file to both",
+            f"not known: {', '.join(users)} use it, and no daemon reports its content",
+            "With slurmd on metal and in pods it needs this line; slurmctld sends the file to both",
             "IgnoreSystemd=yes",
             at="in cgroup.conf on slurmctld's host (`grep -i IgnoreSystemd /etc/slurm/cgroup.conf` shows it)",
         )

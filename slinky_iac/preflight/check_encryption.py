@@ -38,14 +38,16 @@ class Hop:
     """What would guard it better; empty where nothing is to be done."""
 
 
-_NO_TLS = "no TLS is asked for; MariaDB Connector/C 3.4 and newer use it all the same where the server has it, older don't"
+_NO_TLS = (
+    "no TLS is requested; MariaDB Connector/C 3.4 and newer use it anyway if the server offers it, older releases don't"
+)
 _NETWORK = "encrypt the network between the two: WireGuard in the CNI, IPsec or WireGuard between the sites"
 
 
 def hops(config: StackConfig) -> tuple[Hop, ...]:
     """All hops of a stack."""
     if config.keys.auth == "auth/munge":
-        return (_daemons("munge encrypts its own credential and nothing beside it"),)
+        return (_daemons("munge encrypts only its own credential"),)
     found = (_to_slurmrestd(config), _operator(config), _daemons("auth/slurm signs and doesn't encrypt; no TLSType is set"))
     return (*found, *_database(config), *_users(config))
 
@@ -117,9 +119,7 @@ def _api_server(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     """Keys travel from here to the API server."""
     server = facts.kube.server
     if server.startswith("https://") and facts.kube.unchecked:
-        got = (
-            "HTTPS, and the kubeconfig has insecure-skip-tls-verify: whoever answers in the API server's place gets the keys"
-        )
+        got = "HTTPS, and the kubeconfig has insecure-skip-tls-verify: whatever answers there gets the keys"
         advice = "Give the kubeconfig the API server's certificate-authority, and take insecure-skip-tls-verify out"
         yield warning(got, advice)
     elif server.startswith("https://"):
@@ -136,13 +136,13 @@ def _certificates(_: StackConfig, facts: Facts) -> Iterator[Answer]:
         if seen.trouble:
             yield unknown(f"not shown: {seen.trouble}", f"Correct {seen.path}, or start it", about=subject)
         elif seen.left_s is None:
-            said = "Gates get no answer from there. Mend it, or the settings beside " + seen.path
+            said = "Gates get no answer from there. Correct it, or the settings beside " + seen.path
             yield problem(seen.refused, said, about=subject)
         elif seen.left_s < SOON_DAYS * DAY_S:
             got = f"runs out in {seen.left_s // DAY_S} days"
             yield warning(got, "Renew it: after that day no gate gets an answer from there", about=subject)
         else:
-            yield fine(f"is believed, and holds for {seen.left_s // DAY_S} days", about=subject)
+            yield fine(f"is trusted, and valid for another {seen.left_s // DAY_S} days", about=subject)
 
 
 CERTIFICATES: Final = (Expect("certificate", "certificates", "here", _certificates, Run.WHOLE | Run.HERE),)

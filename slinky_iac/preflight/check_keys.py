@@ -30,8 +30,8 @@ def _slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     slurm = facts.slurm
     if facts.kube.restapi and facts.kube.restapi_pods == 0:
         yield problem(
-            "its Deployment is there, and no pod of it serves: nothing drains, and the operator takes nodes for drained",
-            "See why: the image, the way to slurmctld, its log",
+            "its Deployment exists, but no pod of it is ready: nothing drains, and the operator treats nodes as drained",
+            "Find out why: the image, the route to slurmctld, its log",
             f"kubectl -n {config.cluster.namespace} describe pods -l app.kubernetes.io/name=slurmrestd",
             about="slurmrestd in Kubernetes",
             source="Kubernetes",
@@ -44,8 +44,8 @@ def _slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     elif slurm.trouble and not slurm.unanswered:
         yield unknown(
             slurm.trouble,
-            "Until one can be asked, what only slurmctld knows stays unknown. Name one that runs, or run preflight again"
-            " after `pulumi up`, which makes one",
+            "Until one answers, what only slurmctld knows is unknown. Name one that runs, or run preflight again after"
+            " `pulumi up`, which creates one",
             "slinky-iac:external:\n  slurmrestd:\n    url: http://HOST:6820",
             at=f"in Pulumi.<stack>.yaml of {config.cluster.name}",
         )
@@ -57,7 +57,7 @@ def _slurmctld(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     if said:
         yield problem(
             said,
-            "Start slurmctld, or open the way to it for slurmrestd",
+            "Start slurmctld, or open the route from slurmrestd to it",
             "scontrol ping; systemctl status slurmctld",
             at=ON_SLURMCTLD,
         )
@@ -71,13 +71,13 @@ def _token(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     file = f"/etc/slurm/{names.JWT_KEY_FILE}"
     by_hand = f"openssl dgst -sha256 -binary {file} | base64"
     if facts.keys_trouble:
-        yield unknown(facts.keys_trouble, "Give the stack's passphrase, then run it again", source="here")
+        yield unknown(facts.keys_trouble, "Set the stack's passphrase, then run it again", source="here")
     for source, verdict in slurm.tokens.items():
         if source not in (IN_CONFIG, IN_SECRET):
             continue  # an RSA key: check_tokens
         what = f"JWT key of the {source} ({_print(facts, source)})"
         if verdict == "accepted":
-            yield fine("took a token made with it", about=what)
+            yield fine("accepted a token made with it", about=what)
         elif verdict == "refused":
             yield problem(
                 f"refused a fresh token: {_cause(facts)}",
@@ -88,7 +88,7 @@ def _token(_: StackConfig, facts: Facts) -> Iterator[Answer]:
                 about=what,
             )
         else:
-            yield unknown(f"not known: {slurm.token_trouble or 'nobody was asked'}", about=what)
+            yield unknown(f"not known: {slurm.token_trouble or 'slurmctld was not asked'}", about=what)
     if not {IN_CONFIG, IN_SECRET} & slurm.tokens.keys() and not facts.keys_trouble:
         expected = facts.keys.get(JWT.label) or facts.kube.keys.get(JWT.label) or ""
         yield unknown(
@@ -106,7 +106,7 @@ def _print(facts: Facts, source: str) -> str:
 
 def _cause(facts: Facts) -> str:
     if "accepted" in (facts.slurm.tokens.get(IN_CONFIG), facts.slurm.tokens.get(IN_SECRET)):
-        return "it has another key (the other one is taken)"
+        return "it has another key (the other one is accepted)"
     return "it has another key, its clock is over five minutes ahead, or it doesn't know the user slurm"
 
 
@@ -119,8 +119,8 @@ def _same_keys(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             yield unknown(f"not known: {facts.kube.keys_trouble[key.label]}", about=about)
         elif config.keys.source == "external" and facts.kube.namespace and theirs is None:
             yield warning(
-                f"isn't in namespace {config.cluster.namespace} yet. `pulumi up` waits for it for {config.keys.wait} s",
-                f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must make it: see what its maker says",
+                f"isn't in namespace {config.cluster.namespace} yet. `pulumi up` waits {config.keys.wait} s for it",
+                f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must create it: see its log",
                 about=about,
             )
         elif config.keys.source == "existing" and facts.kube.namespace and theirs is None:
@@ -176,7 +176,7 @@ def _slurm_key(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     if config.keys.allow_trailing_newline:
         yield warning(
             "keys.allowTrailingNewline is on",
-            "Right only where the outside file ends with a line break as well: compare the number of bytes",
+            "This is right only if the outside file ends with a line break too: compare the number of bytes",
             f"wc -c /etc/slurm/{names.SLURM_KEY_FILE}",
             at=EVERYWHERE,
             about=subject,
@@ -246,7 +246,7 @@ def _key_age(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             why = facts.kube.keys_trouble.get(key.label) or facts.kube.trouble or "there is no Secret yet"
             yield unknown(f"not known: {why}", about=about)
         elif age > most:
-            how = f"python -m slinky_iac keys rotate {key.name} --plan"
+            how = f"slinky keys rotate {key.name} --plan"
             got = f"{int(age // 86400)} days, and keys.maxAge is {most // 86400} days"
             yield warning(got, "Replace it (docs/keys.md). This shows how", how, about=about)
         else:

@@ -97,7 +97,7 @@ def _nodesets(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         )
     if hidden := [name for name in unseen if not config.nodesets[name].partition.enabled]:
         yield unknown(
-            "not known: slurmctld tells them only by partitions that name them, and these have none of their own",
+            "not known: slurmctld reports them through partitions that name them, and these have none of their own",
             "slurm.conf must have them",
             *(own[name] for name in hidden),
             at=SLURM_CONF,
@@ -114,9 +114,9 @@ def _left(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         named = None if facts.slurm.jobs_by_partition is None else facts.slurm.jobs_by_partition.get(each.name, 0)
         if each.name not in wanted and own.keys() & set(each.nodesets):
             yield warning(
-                f"has it over {', '.join(sorted(own.keys() & set(each.nodesets)))}, and the stack hasn't: if its line goes,"
+                f"has it with {', '.join(sorted(own.keys() & set(each.nodesets)))}, and the stack hasn't: if its line goes,"
                 f" {losing([each.name], (), named)}",
-                "Add it to partitions, or close and empty it before its line goes",
+                "Add it to partitions, or close and empty it before its line is removed",
                 *closing_steps([each.name], ()),
                 at=ON_SLURMCTLD,
                 about=f"partition {each.name}",
@@ -160,7 +160,7 @@ def _registered(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     if said := facts.slurm.silent.get("slurmdbd", ""):
         yield problem(
             said,
-            "slurmctld takes our token, so slurmdbd is down, slurmrestd has no way to it, or it refuses the token: it must"
+            "slurmctld accepts our token, so slurmdbd is down, slurmrestd can't reach it, or it refuses the token: it must"
             " have the same JWT key, and reads a new one only when it is restarted",
             "systemctl status slurmdbd; grep -i AuthAlt /etc/slurm/slurmdbd.conf",
             at="on slurmdbd's host",
@@ -174,7 +174,7 @@ def _registered(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         known = ", ".join(sorted(each.name for each in rows)) or "none"
         yield problem(
             f"isn't there; it has {known}",
-            "slurmctld registers by itself once it reaches slurmdbd: check ClusterName, AccountingStorageHost and its log",
+            "slurmctld registers when it reaches slurmdbd: check ClusterName, AccountingStorageHost and its log",
             by_hand,
             at=ON_SLURMCTLD,
             about=subject,
@@ -182,7 +182,7 @@ def _registered(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     elif not row.controller.host or not row.controller.port:
         yield problem(
             "is there, and no slurmctld is registered (host empty, port 0)",
-            "Start slurmctld, or repair its way to slurmdbd: jobs are kept back and lost at its queue's limit",
+            "Start slurmctld, or repair its route to slurmdbd: job records wait in its queue, and are lost when it is full",
             by_hand,
             at=ON_SLURMCTLD,
             about=subject,

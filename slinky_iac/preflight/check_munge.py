@@ -29,7 +29,7 @@ def _secret(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     elif ours and theirs and ours != theirs:
         yield problem(
             f"holds {theirs}, and mungeKey of the configuration is {ours}",
-            "The outside hosts' file tells which is right; docs/munge.md says how to change it (A new munge.key)",
+            "The outside hosts' file decides which is right; docs/munge.md says how to change it (A new munge.key)",
         )
     elif ours and theirs:
         yield fine("is the configuration's")
@@ -38,10 +38,10 @@ def _secret(config: StackConfig, facts: Facts) -> Iterator[Answer]:
 def _key(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     """The external hosts' own munge.key is compared by hand."""
     if facts.keys_trouble:
-        yield unknown(facts.keys_trouble, "Give the stack's passphrase, then run it again", source="here")
+        yield unknown(facts.keys_trouble, "Set the stack's passphrase, then run it again", source="here")
     expected = facts.keys.get(MUNGE.label) or facts.kube.keys.get(MUNGE.label)
     yield unknown(
-        "not known: no daemon of this stack's could show that the outside hosts have the same",
+        "not known: no daemon of this stack can show that the outside hosts have the same key",
         f"The fingerprint there must be {expected}; this shows it" if expected else "Compare with mungeKeyFingerprint",
         f"openssl dgst -sha256 -binary /etc/munge/{MUNGE.file} | base64",
         at=EVERYWHERE,
@@ -52,7 +52,7 @@ def _key(_: StackConfig, facts: Facts) -> Iterator[Answer]:
 def _daemons(_: StackConfig, __: Facts) -> Iterator[Answer]:
     """What only a client can try."""
     yield unknown(
-        "not asked: with auth/munge this stack makes no slurmrestd to ask them through",
+        "not asked: with auth/munge this stack has no slurmrestd to ask through",
         "Try it as a client does",
         "scontrol ping && sinfo && sacctmgr -n show cluster",
         at="in a pod with munged beside it",

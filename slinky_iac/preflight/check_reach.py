@@ -53,7 +53,7 @@ def _from_pods(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """Every daemon takes a TCP connection from a pod, but those that a NetworkPolicy of the stack guards."""
     for report in facts.pod.reports:
         yield from (_tried_in_pod(seen, report) for seen in report.tried if not _guarded(config, seen))
-    again = "Run it again without --no-pod" if facts.pod.skipped else "Run it again once that is mended"
+    again = "Run it again without --no-pod" if facts.pod.skipped else "Run it again when that is corrected"
     for seen in facts.here if not facts.pod.reports else ():
         yield unknown(
             "not asked: " + (facts.pod.trouble or "no pod was made"),
@@ -81,7 +81,7 @@ def _refusal(config: StackConfig, facts: Facts, seen: Tried, *, about: str, sour
     """What a connection says of the policies: it is to be refused."""
     if not seen.open:
         if facts.slurm.nodes is not None:
-            return fine(f"refuses a pod that is none of the cluster's: {seen.trouble}", about=about, source=source)
+            return fine(f"refuses a pod outside the cluster: {seen.trouble}", about=about, source=source)
         return unknown(
             f"{seen.trouble}, and slurmrestd doesn't answer: refused by a policy, or down",
             "Run preflight again once slurmrestd answers",
@@ -91,7 +91,7 @@ def _refusal(config: StackConfig, facts: Facts, seen: Tried, *, about: str, sour
     if on_host_network(config, "slurmd"):
         return fine("takes connections; on the host network this pod has its node's address", about=about, source=source)
     return warning(
-        "takes the connection of a pod that is none of the cluster's, though networkPolicies.enabled is true",
+        "accepts connections from a pod outside the cluster, although networkPolicies.enabled is true",
         "Run `pulumi up` where the policies aren't made yet. Else the network plugin enforces none, or another policy lets"
         " everybody in (docs/networks.md)",
         "kubectl get networkpolicies -A",
@@ -112,10 +112,10 @@ def _tried_here(seen: Tried, facts: Facts) -> Answer:
     if seen.place.path == NEEDED_HERE:
         return problem(seen.trouble, f"Drains go there: check {NEEDED_HERE} and the firewall", about=subject)
     if same and all(each.open for each in same):
-        return fine(f"{seen.trouble}; pods reach it, and only they have to", about=subject)
+        return fine(f"{seen.trouble}; pods reach it, which is enough", about=subject)
     return warning(
         seen.trouble,
-        "Check the address, the daemon, the firewall and the route; where only pods can reach it, nothing is wrong",
+        "Check the address, the daemon, the firewall and the route. If only pods can reach it, this is fine",
         about=subject,
     )
 
@@ -132,7 +132,7 @@ def _tried_in_pod(seen: Tried, report: PodReport) -> Answer:
         daemon = place.daemon.partition("'")[0]
         return problem(
             f"{seen.trouble}{_at(seen)}",
-            f"The Service should lead to {daemon}: see what is behind it; where it isn't there, run `pulumi up`",
+            f"The Service should lead to {daemon}: see what is behind it; if it doesn't exist, run `pulumi up`",
             "kubectl -n NAMESPACE get services,endpointslices",
             about=subject,
             source=source,
@@ -165,7 +165,7 @@ def _pods(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     if facts.pod.trouble and not facts.pod.skipped:
         yield warning(
             facts.pod.trouble,
-            "Pods of the cluster may fail for the same reason. Repair what is named, or look from here only with --no-pod",
+            "The cluster's pods may fail for the same reason. Correct it, or check from here only with --no-pod",
         )
 
 
@@ -175,7 +175,7 @@ def _pods_registered(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     missing = [name for name in _expected(facts) if name not in known]
     if missing and facts.slurm.nodes is not None:
         yield problem(
-            "has no such node, though their pods are ready",
+            "has no such node, although their pods are ready",
             "Look at slurmd's log: key, MaxNodeCount, network to slurmctld",
             "kubectl logs -n NAMESPACE POD -c slurmd",
             about=f"nodes {', '.join(missing)}",
@@ -234,7 +234,7 @@ def _metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     lost = [node for node in there if node.state & {*LOST, "UNKNOWN", "FUTURE"} or not node.version]
     for node in lost:
         yield problem(
-            f"is {node.state_text}" if node.version else f"is {node.state_text}, and no slurmd of it ever registered",
+            f"is {node.state_text}" if node.version else f"is {node.state_text}, and its slurmd never registered",
             "Start slurmd there and look at its log: key, address, network",
             "systemctl status slurmd",
             at=f"on {node.name}",
@@ -249,8 +249,8 @@ def _pods_and_metal(config: StackConfig, _: Facts) -> Iterator[Answer]:
     if config.external.slurmd_hosts and config.nodesets:
         nodes = f"{config.external.slurmd_hosts[0].name},{next(iter(config.nodesets))}-0"
         yield unknown(
-            "no daemon tells whether slurmd reaches slurmd, which steps over both halves need",
-            "Run a step over one of each, as a user",
+            "no daemon reports whether slurmd reaches slurmd, which steps across both halves need",
+            "Run a step on one of each, as a user",
             f"srun -N2 -w {nodes} -t1 hostname",
             at="on a login host",
         )
@@ -261,7 +261,7 @@ def _login_hosts(config: StackConfig, _: Facts) -> Iterator[Answer]:
     if config.external.login_hosts:
         names = ", ".join(host.name for host in config.external.login_hosts)
         yield unknown(
-            "they register nowhere, so nobody knows whether their key and their way to slurmctld are right",
+            "they don't register, so whether their key and their route to slurmctld are right is unknown",
             "Ask slurmctld from there, as a user",
             "scontrol ping && sinfo",
             at=f"on {names}",

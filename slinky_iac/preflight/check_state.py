@@ -9,7 +9,7 @@ from slinky_iac.preflight.check import Answer, Expect, Run, fine, problem, unkno
 from slinky_iac.preflight.facts import Facts
 
 _NEXT = (
-    "Don't run `pulumi` on this stack: who wrote that could run code with your rights. Compare with an earlier version of"
+    "Don't run `pulumi` on this stack: that code would run with your rights. Compare with an earlier version of"
     " the state in the backend, import a good one (`pulumi stack import`), and find out who can write there"
 )
 
@@ -21,7 +21,7 @@ def _state_code(_config: StackConfig, facts: Facts) -> Iterator[Answer]:
         if not facts.foreign:
             yield fine("holds no code but this program's")
     elif facts.foreign_trouble:
-        yield unknown(facts.foreign_trouble, "Run", "python -m slinky_iac verify-state")
+        yield unknown(facts.foreign_trouble, "Run", "slinky verify-state")
 
 
 EXPECTED = (Expect("state-code", "the stack's state", "the backend", _state_code, Run.WHOLE | Run.MUNGE),)

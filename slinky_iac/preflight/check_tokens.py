@@ -19,9 +19,7 @@ from slinky_iac.specs.slurm_conf import line
 TOKEN_IN_CONFIG, TOKEN_IN_SECRET = "configuration (RS256)", "Secret (RS256)"
 """Where an RSA key came from, beside the JWT key's places."""
 SOURCES: Final = (TOKEN_IN_CONFIG, TOKEN_IN_SECRET)
-_MAKE: Final = (
-    "Place the set and name it; both daemons must have it. `python -m slinky_iac handoff --out DIR` makes both for the hosts"
-)
+_MAKE: Final = "Place the set and name it; both daemons must have it. `slinky handoff --out DIR` makes both for the hosts"
 _AT: Final = "in slurm.conf and slurmdbd.conf, then restart slurmdbd and run `scontrol reconfigure`"
 
 
@@ -43,14 +41,14 @@ def _taken(config: StackConfig, facts: Facts) -> Iterator[Answer]:
 
 def _verdict(config: StackConfig, subject: str, daemon: str, verdict: Token, trouble: str) -> Answer:
     if verdict == "accepted":
-        return fine("took a token made with it", about=subject, source=daemon)
+        return fine("accepted a token made with it", about=subject, source=daemon)
     if verdict == "unknown":
-        return unknown(f"not known: {trouble or 'nobody was asked'}", about=subject, source=daemon)
+        return unknown(f"not known: {trouble or 'slurmctld was not asked'}", about=subject, source=daemon)
     lines = ("pulumi stack output tokenKeySet > jwks.json", line("AuthAltParameters", config))
     if config.keys.tokens == "rs256":
-        said = "refused a fresh token, and gates and commands sign with this key: nothing drains"
+        said = "refused a fresh token, and gates and commands sign with this key: nothing can drain"
         return problem(said, _MAKE, *lines, at=f"the file on its host; the line {_AT}", about=subject, source=daemon)
-    said = "refused a fresh token; the JWT key signs yet (keys.tokens: prepared)"
+    said = "refused a fresh token; the JWT key still signs (keys.tokens: prepared)"
     advice = f"Before keys.tokens: rs256: {_MAKE[0].lower()}{_MAKE[1:]}"
     return warning(said, advice, *lines, at=f"the file on its host; the line {_AT}", about=subject, source=daemon)
 
@@ -92,14 +90,14 @@ def _public_set(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         return  # before the first `pulumi up`
     if wanted is None:
         why = facts.keys_trouble or "the configuration's token keys could not be read here"
-        yield unknown(f"not known: {why}", "Give the stack's passphrase, run it again", about=subject)
+        yield unknown(f"not known: {why}", "Set the stack's passphrase, then run it again", about=subject)
         return
     found = difference(held, wanted)
     if found is None:
         yield fine("is the set of the configuration's keys, byte for byte", about=subject)
     elif found.foreign or not found.readable:
         yield problem(
-            f"{found.words}; the holder of such a key can be any user of Slurm",
+            f"{found.words}; the holder of such a key can act as any user of Slurm",
             "Find out who wrote it (docs/token-keys.md says how), then write the stack's own",
             "pulumi up --refresh",
             about=subject,
@@ -121,7 +119,7 @@ def _admin_level(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     elif slurm.admin:
         yield problem(slurm.admin, "Give it the level", modify, at=ON_SLURMCTLD, about=subject)
     else:
-        yield fine("is an administrator of Slurm, as drains need it", about=subject)
+        yield fine("is an administrator of Slurm, which drains need", about=subject)
 
 
 _SHORT: Final = Run.WHOLE | Run.PREVIEW

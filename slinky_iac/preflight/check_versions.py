@@ -38,8 +38,8 @@ def _slurmctld(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     least = f"{MINIMUM_SLURM[0]}.{MINIMUM_SLURM[1]:02}"
     if mine is None:
         yield unknown(
-            "not known: nobody who was asked says it",
-            f"It must be {least} or newer, and no older than {wanted}, of which the stack's images are; this shows it",
+            "not known: no daemon that was asked reports it",
+            f"It must be {least} or newer, and no older than {wanted}, the release of the stack's images; this shows it",
             "slurmctld -V",
             at=ON_SLURMCTLD,
         )
@@ -48,14 +48,14 @@ def _slurmctld(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     elif mine < (ordinal(wanted) or 0):
         yield problem(
             f"is {release}, and the stack is set to {wanted}: newer pods can't join it",
-            "Update slurmctld, or set cluster.slurmVersion and give images of its release",
+            "Update slurmctld, or set cluster.slurmVersion and name images of its release",
             f'slurmVersion: "{release[:5]}"',
             at="in Pulumi.<stack>.yaml, under slinky-iac:cluster, with images of that release",
         )
     elif mine > (ordinal(wanted) or 0):
         yield warning(
             f"is {release}, and the stack is set to {wanted}",
-            "Older pods can join a newer slurmctld; say what it is",
+            "Older pods can join a newer slurmctld; set slurmVersion to its release",
             f'slurmVersion: "{release[:5]}"',
             at="in Pulumi.<stack>.yaml, under slinky-iac:cluster",
         )
@@ -70,10 +70,10 @@ def _slurmdbd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     client = facts.slurm.release
     controller = slurmctld_release(config, facts)
     if facts.slurm.slurmdbd_answers and client and ordinal(client) == ordinal(controller):
-        yield fine(f"understands {client[:5]}, as slurmctld is, so it is no older")
+        yield fine(f"understands {client[:5]}, slurmctld's release, so it is no older")
         return
     yield unknown(
-        f"not known: slurmdbd tells it to nobody{_why(facts, 'slurmdbd_answers')}",
+        f"not known: slurmdbd doesn't report it over REST{_why(facts, 'slurmdbd_answers')}",
         f"It must be no older than slurmctld{f' ({controller})' if controller else ''}; this shows it",
         "slurmdbd -V",
         at="on slurmdbd's host",
@@ -104,7 +104,7 @@ def _rest(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     else:
         yield problem(
             f"{served}, without {OPERATOR_REST}{_release(slurm.served)}",
-            "slurm-operator 1.x and this program speak nothing older: Slurm 25.11 or newer is needed",
+            "slurm-operator 1.x and this program need Slurm 25.11 or newer",
         )
 
 
@@ -160,7 +160,7 @@ def _fence(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     if not config.cluster.fence or facts.kube.trouble:
         return
     if facts.kube.admission_policies is None:
-        got = "not known: the API server doesn't tell which APIs it serves"
+        got = "not known: the API server doesn't report which APIs it serves"
         yield unknown(got, "It needs Kubernetes 1.30 or newer; this shows it", "kubectl version")
     elif facts.kube.admission_policies:
         yield fine("the API server serves ValidatingAdmissionPolicy")

@@ -36,7 +36,7 @@ EXPECTED: Final[tuple[Expect, ...]] = (
     *check_encryption.EXPECTED,
 )
 """Every row, in the order in which they are told."""
-_WRITTEN: Final = "by `pulumi up`: the operator writes slurm.conf; what no setting says goes under controller.extraConf"
+_WRITTEN: Final = "by `pulumi up`: the operator writes slurm.conf; lines without a setting go under controller.extraConf"
 _INSIDE: Final = {SLURM_CONF: _WRITTEN, RESTARTED: _WRITTEN, ON_SLURMCTLD: "in slurmctld's pod"}
 """Where lines go that belong to a slurmctld in Kubernetes, which has no host and no admin of its own."""
 
@@ -58,7 +58,7 @@ def _before_it_is_made(found: Iterable[Check]) -> Iterator[Check]:
         Verdict.UNKNOWN,
         "slurmctld and slurmrestd",
         "Kubernetes",
-        "not made yet: `pulumi up` makes both, and the operator writes a slurm.conf that fits",
+        "not created yet: `pulumi up` creates both, and the operator writes a slurm.conf that fits",
         "Run preflight again after `pulumi up`",
     )
     of_these = ("slurmctld", "slurmrestd")

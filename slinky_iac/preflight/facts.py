@@ -167,7 +167,7 @@ class SlurmFacts:
     release: str = ""
     """slurmrestd's."""
     tokens: Mapping[str, Token] = field(default_factory=dict)
-    """By where the JWT key came from: whether slurmctld took a token made with it in an authenticated call."""
+    """By where the JWT key came from: whether slurmctld accepted a token made with it in an authenticated call."""
     token_trouble: str = ""
     slurmdbd_tokens: Mapping[str, Token] = field(default_factory=dict)
     """The same of slurmdbd, for RSA keys: it has a set of public keys of its own."""

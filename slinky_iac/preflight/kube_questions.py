@@ -76,7 +76,7 @@ def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> tupl
         warning(
             NAME,
             f"{name!r} is the name of a cluster in namespace {', '.join(others)} too, and slurm-operator"
-            f" {config.operator.version} takes both for one: pods of either may be led to the other's slurmctld. Choose"
+            f" {config.operator.version} treats both as one: pods of either may be sent to the other's slurmctld. Choose"
             " another resourceName before the first `pulumi up` (it can't change later), or use operator 1.1 or newer",
             id="same-cluster-name",
         ),
@@ -147,7 +147,7 @@ def network_plugin(config: StackConfig, groups: Collection[str]) -> tuple[Findin
             info(
                 POLICIES,
                 "is true, and this Kubernetes has the API of no network plugin that is known to enforce NetworkPolicies."
-                " Some have none (kube-router, k3s); Flannel enforces nothing. `python -m slinky_iac preflight` tries it",
+                " Some have none (kube-router, k3s); Flannel enforces nothing. `slinky preflight` tries it",
                 id="network-policies-unenforced",
             ),
         )

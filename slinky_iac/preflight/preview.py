@@ -1,7 +1,7 @@
 """What every preview looks at: connections from here, neighbours, and one quick look at Slurm, the way that the gates go.
 
 It takes three seconds at the most, beside the registrations, and says only what is wrong: what could not be asked is the
-business of `python -m slinky_iac preflight`, and before the first `pulumi up` there is no slurmrestd to ask.
+business of `slinky preflight`, and before the first `pulumi up` there is no slurmrestd to ask.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def expiring(config: StackConfig, today: date) -> tuple[Finding, ...]:
         return ()
     end = tls.since + timedelta(days=tls.days)
     if today < tls.since:
-        told = f"is {tls.since}, a day to come: until then clients refuse the certificate. Set it to {today} or earlier"
+        told = f"is {tls.since}, in the future: until then clients refuse the certificate. Set it to {today} or earlier"
     elif today >= end:
         told = f"is {tls.since}, and the certificate ran out on {end}: gates and users are refused. Set it to {today}"
     elif today >= end - timedelta(days=EXPIRES_SOON):

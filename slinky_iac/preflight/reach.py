@@ -26,12 +26,12 @@ if TYPE_CHECKING:
 TIMEOUT_S = 2.0
 """Longest wait for all answers together: a preview is looked at by somebody who waits."""
 
-_PODS: Final = "If pods can't reach it either, they will start and wait for it; where only they can, nothing is wrong"
+_PODS: Final = "If pods can't reach it either, they start and wait for it. If only pods can reach it, this is fine"
 _SLURMREST: Final = "slurmrest.url"
 _USERS: Final = "external.slurmrestd.url"
 _WITHOUT: Final = {
-    _SLURMREST: "Gates ask there, from here: without an answer nothing is drained and no number of pods lowered",
-    _USERS: "Nothing of this stack needs it, its users do",
+    _SLURMREST: "Gates query it from here: without an answer no node is drained and no NodeSet scaled in",
+    _USERS: "This stack doesn't need it; its users do",
 }
 """What follows for places that are none of the pods'."""
 
@@ -79,7 +79,7 @@ def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
     if urlsplit(access.server).scheme == "https" and not access.insecure:
         return ()
     why = "has insecure-skip-tls-verify" if access.insecure else "has an http:// server"
-    end = "Keys and tokens of this stack go to whoever listens on the way or answers in the API server's place"
+    end = "Anything that listens on the way, or answers in the API server's place, gets this stack's keys and tokens"
     return (
         warning(
             "kubernetes",

@@ -95,7 +95,7 @@ class SlurmJwtAuth(httpx.Auth):
             which = f"the RSA key {', '.join(rsa)}"
             cause = (
                 "its set of public keys hasn't this one (slurm.conf needs jwks= in AuthAltParameters, and it reads "
-                "jwks.json only on scontrol reconfigure; `python -m slinky_iac preflight` shows both)"
+                "jwks.json only on scontrol reconfigure; `slinky preflight` shows both)"
             )
         return (
             f"slurmctld refused fresh tokens for user {self._user!r} made with {which} (Slurm error 1007). It says the "

@@ -90,7 +90,7 @@ def _again(error: BaseException) -> SlurmrestError:
     """The error of another thread, as one's own."""
     if isinstance(error, SlurmrestError):
         return error
-    return SlurmrestUnreachable(f"jobs: the question was given up ({type(error).__name__})")
+    return SlurmrestUnreachable(f"jobs: the query was stopped ({type(error).__name__})")
 
 
 THIS_PROCESS: Final = SharedJobs()

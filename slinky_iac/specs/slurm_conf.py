@@ -168,9 +168,15 @@ REQUIRED: Final = (
         Compared.LIST,
         slurmdbd=True,
     ),
-    Parameter("AuthAltTypes", lambda _: "auth/jwt", "no token is taken, so nobody can drain", Compared.LIST, slurmdbd=True),
     Parameter(
-        "AuthAltParameters", auth_alt_parameters, "no token is taken, so nobody can drain", Compared.LIST, slurmdbd=True
+        "AuthAltTypes", lambda _: "auth/jwt", "no token is accepted, so no node can be drained", Compared.LIST, slurmdbd=True
+    ),
+    Parameter(
+        "AuthAltParameters",
+        auth_alt_parameters,
+        "no token is accepted, so no node can be drained",
+        Compared.LIST,
+        slurmdbd=True,
     ),
     Parameter(
         "SlurmctldParameters",

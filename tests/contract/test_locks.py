@@ -41,7 +41,7 @@ def locked(file: Path) -> dict[str, set[str]]:
 
 
 def test_every_environment_has_a_lock() -> None:
-    wanted = {"requirements", "requirements-dev", "requirements-sbom", "policies/requirements"}
+    wanted = {"requirements", "requirements-dev", "requirements-sbom", "requirements-docs", "policies/requirements"}
     wanted |= {"tests/requirements-ansible", "tests/requirements-dashboard"}
     assert {path.relative_to(ROOT).as_posix().removesuffix(".txt") for path in LOCKS} == wanted
     assert all(path.exists() for path in LOCKS)

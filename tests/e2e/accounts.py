@@ -1,4 +1,4 @@
-"""ServiceAccounts with what `python -m slinky_iac rights` prints: stacks of the tests go to Kubernetes as these.
+"""ServiceAccounts with what `slinky rights` prints: stacks of the tests go to Kubernetes as these.
 
 `up`, `destroy`, `refresh`, `keys`, `status` and `drain cancel` of a stack run with the rights of `apply`; previews, `plan`,
 `drift` and `drain status` with those of `review`; `preflight` with its own; each as an account of the stack's own. The lab's

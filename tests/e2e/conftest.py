@@ -18,7 +18,7 @@ from tests.e2e.world import World, lab_environment
 
 __all__ = ["gated", "ground", "own", "own_cluster", "slurm", "world"]
 RIGHTS = "SLINKY_E2E_RIGHTS"
-"""`least`: stacks of every module go to Kubernetes with the rights that `python -m slinky_iac rights` prints for them."""
+"""`least`: stacks of every module go to Kubernetes with the rights that `slinky rights` prints for them."""
 LEAST = {
     "test_drain_jobs",
     "test_drain_policy",

@@ -54,7 +54,7 @@ class Rotated:
     said: list[str] = field(default_factory=list)
 
     def keys(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run `python -m slinky_iac keys` in the project's folder; what it says is kept."""
+        """Run `slinky keys` in the project's folder; what it says is kept."""
         return self.program("keys", *arguments)
 
     def program(self, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -30,7 +30,7 @@ class Importing:
     stack: Stack
 
     def keys(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """`python -m slinky_iac keys`."""
+        """`slinky keys`."""
         return self.stack.program("keys", *arguments, timeout=120)
 
     def configured(self, name: str) -> bytes | None:

@@ -70,7 +70,7 @@ class Stopped:
     said: list[str] = field(default_factory=list)
 
     def keys(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess[str]:
-        """`python -m slinky_iac keys`."""
+        """`slinky keys`."""
         done = self.stack.program("keys", *arguments, timeout=600)
         self.said += [done.stdout, done.stderr]
         assert done.returncode == 0 or not check, done.stdout + done.stderr

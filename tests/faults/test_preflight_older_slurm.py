@@ -37,7 +37,7 @@ def test_a_slurm_that_is_too_old_is_refused_by_its_release(stack: Stack) -> None
     (refused,) = [each for each in checks if each["verdict"] == "problem"]
     assert refused["name"] == "rest-version", refused
     assert refused["got"].endswith(f"it is Slurm {older.RELEASE}")
-    assert "Slurm 25.11 or newer is needed" in refused["change"]
+    assert "need Slurm 25.11 or newer" in refused["change"]
     assert "connect" in names(checks, "fine"), "its ports are open: that isn't what is wrong"
     about_no_slurm = {"api-server", "encryption", "fence", "state-code"}
     assert names(checks, "fine") - about_no_slurm <= {"connect", "slurmrestd"}, "nothing else of it passes for right"

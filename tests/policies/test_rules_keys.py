@@ -85,7 +85,7 @@ def test_a_key_is_found_in_every_form(form: Any) -> None:
     key = form(b"another made-up key of enough characters")
     change = {"resources": {"identity": {"properties": {}}}, "outputs": {"note": f"the key is {key}!"}}
     verdict = judged(clear_text.keys_not_in_clear, change, base="outside")
-    assert "the JWT key stands in plain text in Stack plain-test: note" in messages(verdict)
+    assert "the JWT key is in plain text in Stack plain-test: note" in messages(verdict)
     assert key not in messages(verdict)
 
 

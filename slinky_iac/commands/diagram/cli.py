@@ -1,4 +1,4 @@
-"""`python -m slinky_iac diagram`: arguments, reading a configuration, writing a picture."""
+"""`slinky diagram`: arguments, reading a configuration, writing a picture."""
 
 from __future__ import annotations
 

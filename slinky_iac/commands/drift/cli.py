@@ -1,4 +1,4 @@
-"""`python -m slinky_iac drift`: what differs, as lines or JSON, and an exit code for a nightly job."""
+"""`slinky drift`: what differs, as lines or JSON, and an exit code for a nightly job."""
 
 from __future__ import annotations
 

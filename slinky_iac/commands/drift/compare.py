@@ -227,7 +227,7 @@ def _left_drains(expected: Expected, seen: Seen) -> Iterable[Finding]:
             yield Finding(
                 "drain-left",
                 node.name,
-                f"{node.name} is drained by this stack ({node.reason!r}), and {why}: it takes no job. `python -m slinky_iac"
+                f"{node.name} is drained by this stack ({node.reason!r}), and {why}: it takes no job. `slinky"
                 " drain cancel` gives back what it finds, else `scontrol update nodename=… state=undrain`",
             )
 

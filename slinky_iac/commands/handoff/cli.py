@@ -1,4 +1,4 @@
-"""`python -m slinky_iac handoff`: what hosts outside Kubernetes need to join, as a folder, a playbook or cloud-init."""
+"""`slinky handoff`: what hosts outside Kubernetes need to join, as a folder, a playbook or cloud-init."""
 
 from __future__ import annotations
 

@@ -71,9 +71,9 @@ def _commands(sheet: Sheet) -> list[list[str]]:
 
 
 def _comment(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> str:
-    lines = [f"{sheet.role} of the Slurm cluster {handed.cluster}. Made by `python -m slinky_iac handoff`."]
+    lines = [f"{sheet.role} of the Slurm cluster {handed.cluster}. Made by `slinky handoff`."]
     if with_keys and sheet.keys:
-        lines.append("HOLDS KEYS: clouds show user data to whoever may read the machine's metadata.")
+        lines.append("HOLDS KEYS: clouds show user data to anyone who may read the machine's metadata.")
     elif sheet.keys:
         lines.append("No key is in here. Bake it into the image, or place it and start the daemon when the machine is up:")
         lines += [f"  {key.fetch}" for key in sheet.keys if key.fetch]

@@ -156,7 +156,7 @@ def drop_in(service: str, command: str, *, key: str | None, kind: str = "notify"
 # {service} of a host outside Kubernetes, by slinky-iac: over the package's own unit.
 {unit}[Service]
 Type={kind}
-{lines}# The path is absolute: {service} starts itself anew by it when slurmctld sends another configuration.
+{lines}# The path is absolute: {service} restarts itself with it when slurmctld sends another configuration.
 ExecStart=
 ExecStart={command}
 """
@@ -191,7 +191,7 @@ def check_script(sheet: Sheet, cluster: str) -> str:
     return f"""\
 #!/bin/bash
 # Is this host a {sheet.role} of the Slurm cluster {cluster}, as its stack says?{listing}
-# Made by `python -m slinky_iac handoff`. Run it as root.
+# Made by `slinky handoff`. Run it as root.
 set -uf
 {functions_for(call[0] for call in sheet.checks)}
 {calls}

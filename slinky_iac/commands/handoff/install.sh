@@ -1,6 +1,6 @@
 #!/bin/bash
 # Make this host a @role of the Slurm cluster @cluster. Run it as root; it says what it does, and can be repeated.
-# Made by `python -m slinky_iac handoff`.
+# Made by `slinky handoff`.
 set -euf
 umask 022 # folders that are made on the way are root's alone to change, and all may look into them
 case $0 in */*) CDPATH='' cd -- "${0%/*}/" ;; esac
@@ -21,7 +21,7 @@ fi
 @trusted
 new=
 trap 'rm -f "$new"' EXIT
-fresh() { # TARGET: a new file beside it, whose name nobody could lay a link under
+fresh() { # TARGET: a new file beside it, whose name no other user could know
     new=$(mktemp "${1%/*}/.${1##*/}.XXXXXX")
 }
 begin() { # the mark that something changes; made and never followed, for it may be a link of an earlier time

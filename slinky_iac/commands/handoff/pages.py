@@ -11,7 +11,7 @@ def overview(handed: Handoff, how: str, *, with_keys: bool) -> str:
     """The page that a hand-off begins with. ``how``: the form's own paragraph, in Markdown."""
     sections = [
         f"# Hosts of {handed.cluster} outside Kubernetes\n",
-        f"Slurm {handed.release}. Made by `python -m slinky_iac handoff`; make it anew after a NodeSet, a partition or a"
+        f"Slurm {handed.release}. Made by `slinky handoff`; render it again after a NodeSet, a partition or a"
         " host is added.\n",
         how,
     ]

@@ -128,7 +128,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         edits=conf,
         wanted=outside_slurm_conf(config),
         notes=(
-            "Lines are added to slurm.conf, never changed: what has another value is told, and stays yours to decide.",
+            "Lines are added to slurm.conf, never changed: a line with another value is reported, and you decide.",
             "A host that slurm.conf names already (also within `metal-[1-9]`) needs no second NodeName= line; slurmctld"
             " refuses its whole configuration over a node that is there twice.",
             "A backup slurmctld needs the same slurm.conf and the same keys.",
@@ -200,7 +200,7 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
         ("check_tcp", "127.0.0.1", listening, "slurmrestd"),
     ]
     notes = [
-        "It forwards its callers' tokens and holds no key. It runs as nobody: it refuses to be root or SlurmUser.",
+        "It forwards its callers' tokens and holds no key. Its user is `nobody`: it refuses to run as root or SlurmUser.",
         "slurmrestd may not be newer than slurmctld, and serves REST v0.0.44 since Slurm 25.11.",
         "slurm.conf of this host is only read by slurmrestd. Where slurmctld's own slurm.conf is at hand, use that.",
     ]

@@ -188,7 +188,9 @@ def _keys(found: Found, via: str) -> dict[str, bytes]:
     except KeyMaterialError as wrong:
         raise ProjectError(f"{wrong} Nothing was written") from None
     if found.slurm_key == found.jwt_key:
-        raise ProjectError("slurm.key and the JWT key are the same key; whoever may sign tokens could then be any daemon")
+        raise ProjectError(
+            "slurm.key and the JWT key are the same key; anyone who may sign tokens could then act as any daemon"
+        )
     return {name: raw for name, (raw, _) in held.items() if raw is not None}
 
 

@@ -1,4 +1,4 @@
-"""`python -m slinky_iac keys generate|import|show|verify|rotate`: arguments and words. No key is ever printed, but in the
+"""`slinky keys generate|import|show|verify|rotate`: arguments and words. No key is ever printed, but in the
 script for a host, which goes into a pipe and not to a terminal."""
 
 from __future__ import annotations
@@ -294,7 +294,7 @@ def _commands(plan: Plan, step: Step, arguments: argparse.Namespace) -> list[str
     hosts' step that is due, since only then a script is made for it."""
     if plan.stop or not plan.under_way or step.state is not State.NOW or step.turn is not Turn.HOSTS:
         return list(step.commands)
-    own = f"python -m slinky_iac keys rotate {plan.key.name}" + (f" --stack {arguments.stack}" if arguments.stack else "")
+    own = f"slinky keys rotate {plan.key.name}" + (f" --stack {arguments.stack}" if arguments.stack else "")
     own += "".join(f" --backup {shlex.quote(host)}" for host in arguments.backup)
     own += f" --folder {shlex.quote(arguments.folder)}" if arguments.folder != host_scripts.FOLDER else ""
     return [f"{own} --script {host.name} | ssh root@{host.name} sh -s" for host in step.hosts]
@@ -302,7 +302,7 @@ def _commands(plan: Plan, step: Step, arguments: argparse.Namespace) -> list[str
 
 def _next(plan: Plan, arguments: argparse.Namespace) -> str:
     step = plan.due
-    own = f"python -m slinky_iac keys rotate {plan.key.name}"
+    own = f"slinky keys rotate {plan.key.name}"
     if plan.stop:
         return _next_of_stop(plan, f"{own} --stop")
     if step is None or not plan.under_way:

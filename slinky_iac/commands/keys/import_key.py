@@ -54,7 +54,9 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
     keys, name = values.keys, key.config
     other = {SLURM.name: JWT, JWT.name: SLURM}.get(key.name)
     if other is not None and keys.of(other) == raw:
-        raise KeyMaterialError(f"{name}: is the same key as the other one; whoever may sign tokens could then be any daemon")
+        raise KeyMaterialError(
+            f"{name}: is the same key as the other one; anyone who may sign tokens could then act as any daemon"
+        )
     if rotating := [each for each in key.rotation_secrets if keys.secret(each) is not None]:
         raise RotationError(f"{name} is being rotated ({', '.join(rotating)} is set): end that first; nothing was imported")
     own = keys.secret(name)
@@ -63,7 +65,7 @@ def import_key(engine: Engine, values: Values, key: Key, raw: bytes, *, replace:
     if own is not None and not replace:
         raise RotationError(
             f"{name}: this stack has another key, {_known_by(key, own)}, and running daemons may use it: the next"
-            " `pulumi up` would split the cluster, or make tokens that all refuse. Use `python -m slinky_iac keys rotate"
+            " `pulumi up` would split the cluster, or make tokens that all refuse. Use `slinky keys rotate"
             f" {key.name}`; or give --replace, where nothing runs with it yet. Nothing was imported"
         )
     engine.set_key(name, raw)

@@ -46,14 +46,14 @@ def _order(seen: wire.Preview, now: int, removals: Mapping[str, Mapping[str, Any
 
 
 def read_removals(text: str) -> dict[str, Mapping[str, Any]]:
-    """Plans by NodeSet, from the output of `python -m slinky_iac drain plan --json`."""
+    """Plans by NodeSet, from the output of `slinky drain plan --json`."""
     try:
         found = json.loads(text)["plans"]
     except (ValueError, KeyError, TypeError, RecursionError):
         found = None
     if isinstance(found, list) and all(isinstance(plan, dict) and "nodeset" in plan for plan in found):
         return {str(plan["nodeset"]): plan for plan in found}
-    raise PreviewError("the plans of removals are no output of `python -m slinky_iac drain plan --json`; nothing was judged")
+    raise PreviewError("the plans of removals are no output of `slinky drain plan --json`; nothing was judged")
 
 
 def _whose(steps: Sequence[wire.Step]) -> tuple[str, str]:

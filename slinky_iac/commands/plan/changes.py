@@ -41,7 +41,7 @@ _KINDS: Final = {
 }
 _HARM: Final = {
     custom("Controller"): "slurmctld goes, and its queue and jobs unless its state is kept",
-    custom("Accounting"): "slurmdbd goes; accounting records live on only in their database",
+    custom("Accounting"): "slurmdbd is removed; accounting records remain only in its database",
     custom("RestApi"): "without slurmrestd the operator takes every node for drained",
     custom("NodeSet"): "all pods of the NodeSet go, once its NodeSetScale has drained them",
     SECRET: "what a Secret held is gone; every daemon with the old key stops talking to the cluster",
@@ -90,7 +90,7 @@ def _change(urn: str, group: list[Step]) -> Change | None:
 def _undo(op: Op, kind: str, old: Mapping[str, Any]) -> str:
     if op not in ("delete", "replace") or kind.startswith(dynamic("")):
         return ""
-    why = _HARM.get(kind, "it is made anew, with nothing of the old" if op == "replace" else "it is gone")
+    why = _HARM.get(kind, "it is replaced, and keeps nothing of the old one" if op == "replace" else "it is gone")
     if old.get("protect"):
         return f"{why}. It is protected: the update stops here until somebody unprotects it"
     if old.get("retainOnDelete"):

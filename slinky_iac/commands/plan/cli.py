@@ -1,4 +1,4 @@
-"""`python -m slinky_iac plan`: arguments, reading, judging, writing. Everything else is pure."""
+"""`slinky plan`: arguments, reading, judging, writing. Everything else is pure."""
 
 from __future__ import annotations
 

@@ -23,7 +23,7 @@ NAMESPACE: Final = "kubernetes:core/v1:Namespace"
 NODESET: Final = "kubernetes:slinky.slurm.net/v1beta1:NodeSet"
 GOING: Final = ("delete", "delete-replaced", "replace")
 ASK_REMOVAL: Final = (
-    "a preview doesn't say whose jobs a removal waits for: run `python -m slinky_iac drain plan --json` and give its"
+    "a preview doesn't say whose jobs a removal waits for: run `slinky drain plan --json` and give its"
     " output with --removals"
 )
 

@@ -21,7 +21,7 @@ AT_DEADLINE: Final = {
 
 
 class Exit(IntEnum):
-    """Exit codes of `python -m slinky_iac plan`."""
+    """Exit codes of `slinky plan`."""
 
     OK = 0
     """Known, and within the limits."""
@@ -133,7 +133,7 @@ def _runs(job: Job, now: int) -> str:
 
 def _share(drain: Drain, allowed: float) -> str:
     gone = drain.at_once if drain.kind == "rollout" else max(drain.before - drain.after, len(drain.nodes))
-    return f"{drain.what}: {gone} of {drain.before} nodes would be given up, more than the share {allowed:g} of --max-share"
+    return f"{drain.what}: {gone} of {drain.before} nodes would be removed, more than the share {allowed:g} of --max-share"
 
 
 def _age(job: Job, now: int) -> float:

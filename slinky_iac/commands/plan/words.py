@@ -137,7 +137,7 @@ def where(order: ChangeOrder) -> str:
 def users(order: ChangeOrder) -> str:
     """How many people are waited for."""
     if not order.drains:
-        return "nobody"
+        return "no users"
     count = len(affected(order))
     if not all(each.known for each in order.drains):
         return f"unknown, at least {count}" if count else "unknown"

@@ -1,4 +1,4 @@
-"""`python -m slinky_iac preflight`: arguments, asking, comparing, printing; and an exit code for CI."""
+"""`slinky preflight`: arguments, asking, comparing, printing; and an exit code for CI."""
 
 from __future__ import annotations
 

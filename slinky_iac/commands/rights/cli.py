@@ -1,4 +1,4 @@
-"""`python -m slinky_iac rights`: the Roles that an account needs for one use of this stack, and no more."""
+"""`slinky rights`: the Roles that an account needs for one use of this stack, and no more."""
 
 from __future__ import annotations
 

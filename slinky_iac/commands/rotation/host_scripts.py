@@ -41,7 +41,7 @@ _UNITS = {
 
 
 _FOLLOWS = """\
-# Does the running daemon look for slurm.jwks by itself when it is reconfigured?
+# Does the running daemon look for slurm.jwks when it is reconfigured?
 follows() {
     for process in /proc/[0-9]*; do
         [ "$(cat "$process/comm" 2>/dev/null)" = "$1" ] || continue
@@ -58,7 +58,7 @@ follows() {
 
 _FUNCTIONS = f"""\
 {TRUSTED}\
-fresh() {{ # NAME: a new file, whose name nobody could lay a link under; those of a run that was cut short go
+fresh() {{ # NAME: a new file, whose name no other user could know; those of a run that was cut short go
     rm -f -- ".$1".??????
     mktemp "./.$1.XXXXXX"
 }}

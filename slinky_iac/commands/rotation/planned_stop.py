@@ -178,7 +178,7 @@ def _steps(key: Key, facts: StopFacts) -> tuple[Step, ...]:
     file = f"{key.name}.key.new"
     own = _own(facts)
     steps: list[Step] = []
-    held = "what stands for the key in the state" if source == "external" else "the key's Secret"
+    held = "what represents the key in the state" if source == "external" else "the key's Secret"
     if source == "imported":
         steps.append(
             Step(
@@ -187,7 +187,7 @@ def _steps(key: Key, facts: StopFacts) -> tuple[Step, ...]:
                 f"make the new key: secret {key.next} of this stack",
                 "nothing uses it before everything else is stopped",
                 commands=(
-                    f"python -m slinky_iac keys generate {key.name} --out {file}",
+                    f"slinky keys generate {key.name} --out {file}",
                     _line(f"base64 -w0 {file} | pulumi config set --secret {key.next}", own),
                     f"rm {file}",
                 ),
@@ -229,7 +229,7 @@ def _steps(key: Key, facts: StopFacts) -> tuple[Step, ...]:
             UP,
             Turn.OURS,
             "`pulumi up`: everything that was removed is made again" + (", with a new key" if source == "generated" else ""),
-            "pods begin with the new key, all alike",
+            "all pods start with the new key",
             commands=_lines(start, own),
         )
     )
@@ -293,7 +293,7 @@ def awaiting(config: StackConfig) -> list[str]:
 def _scripts(key: Key, hosts: Iterable[Host], facts: StopFacts) -> tuple[str, ...]:
     own = [*_own(facts), *(f"--backup {shlex.quote(host)}" for host in facts.backups)]
     own += [f"--folder {shlex.quote(facts.folder)}"] if facts.folder != FOLDER else []
-    words = _line(f"python -m slinky_iac keys rotate {key.name}", own)
+    words = _line(f"slinky keys rotate {key.name}", own)
     return tuple(f"{words} --script {host.name} | ssh root@{host.name} sh -s" for host in hosts)
 
 

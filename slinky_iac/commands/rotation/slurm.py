@@ -102,7 +102,7 @@ def _steps(hosts: tuple[Host, ...]) -> tuple[Step, ...]:
         Step(
             FORGET_PODS,
             Turn.OURS,
-            "slurmKeyPrevious goes; `pulumi up`: the pods' slurm.jwks names the new key only",
+            "slurmKeyPrevious is removed; after `pulumi up` the pods' slurm.jwks has only the new key",
             "read at the reconfiguration of the next step",
         ),
         Step(

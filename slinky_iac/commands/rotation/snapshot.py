@@ -76,7 +76,7 @@ class Snapshot:
         if raw is None:
             raise RotationError(
                 f"{key.config}: neither this stack's configuration nor its Secret has it, so there is nothing to compare."
-                " Run `pulumi up`, or `python -m slinky_iac keys import` with the key that the cluster has. Nothing was"
+                " Run `pulumi up`, or `slinky keys import` with the key that the cluster has. Nothing was"
                 " changed"
             )
         return fingerprint(raw)

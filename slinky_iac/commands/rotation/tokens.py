@@ -94,7 +94,7 @@ def _steps(facts: TokenFacts) -> tuple[Step, ...]:
             FORGET,
             turn,
             f"jwks.json with the new key alone, then {reload}",
-            "from here the old key is refused; a gate that still runs with it reads the Secret anew and asks again",
+            "from here the old key is refused; a gate that still runs with it reads the Secret again",
             hosts=hosts,
         ),
         Step(
@@ -207,7 +207,7 @@ class TokenRotation(KeyRotation):
             )
         if TOKENS.config not in values.keys.rsa:
             raise RotationError(
-                "tokenKey isn't set: `python -m slinky_iac keys import tokens --file token.pem` sets it. Nothing was changed"
+                "tokenKey isn't set: `slinky keys import tokens --file token.pem` sets it. Nothing was changed"
             )
 
     def plan(self, snapshot: Snapshot, done: Sequence[str]) -> Plan:  # noqa: ARG002
@@ -217,7 +217,7 @@ class TokenRotation(KeyRotation):
         facts = facts_of(snapshot)
         if not facts.taken(facts.current):
             raise RotationError(
-                f"the token key in use isn't certainly taken: {'; '.join(_notes(facts))}. `python -m slinky_iac preflight`"
+                f"the token key in use isn't certainly taken: {'; '.join(_notes(facts))}. `slinky preflight`"
                 " says what daemons lack; mend that first. Nothing was changed"
             )
         self.context.engine.settled()
@@ -254,7 +254,7 @@ class TokenRotation(KeyRotation):
             step,
             FOLLOW_S,
             lambda why: (
-                f"after {FOLLOW_S} s {why}. Outside, slurm.conf and slurmdbd.conf must name the file (`python -m"
-                " slinky_iac preflight` shows it); gates sign with a key that is taken. Run this again"
+                f"after {FOLLOW_S} s {why}. Outside, slurm.conf and slurmdbd.conf must name the file (`slinky preflight`"
+                " shows it); gates sign with a key that is taken. Run this again"
             ),
         )

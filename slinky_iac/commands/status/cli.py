@@ -1,4 +1,4 @@
-"""`python -m slinky_iac status`: arguments and words."""
+"""`slinky status`: arguments and words."""
 
 from __future__ import annotations
 

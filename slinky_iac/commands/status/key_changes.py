@@ -50,7 +50,7 @@ def _change(key: Key, found: Facts, seen: Seen) -> KeyChange | None:
     if not signs:
         return None
     stack = f" --stack {found.stack}" if found.stack else ""
-    return KeyChange(key.label, how, tuple(signs), besides, f"python -m slinky_iac keys rotate {key.name} --plan{stack}")
+    return KeyChange(key.label, how, tuple(signs), besides, f"slinky keys rotate {key.name} --plan{stack}")
 
 
 def _how(key: Key, config: StackConfig | None) -> Literal["under running jobs", "planned stop", "unknown"]:

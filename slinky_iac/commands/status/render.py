@@ -161,7 +161,7 @@ def _drains(found: tuple[Drained, ...] | None, paint: Paint, width: int) -> Iter
         for each in found:
             jobs = f"{len(each.jobs)}" if each.jobs else ""
             reason = plain(each.reason) + (f" (returns {each.returns})" if each.returns else "")
-            rows.append([plain(each.node), each.state, clipped(plain(each.owner) or "nobody", 24), jobs, reason])
+            rows.append([plain(each.node), each.state, clipped(plain(each.owner) or "unknown", 24), jobs, reason])
         yield from columns(_fitted(rows, width), paint, _DRAIN_SHADES)
 
 

@@ -73,7 +73,7 @@ def test_imported_keys_are_byte_for_byte_the_outside_ones() -> None:
 
 
 def test_generated_keys_are_random_passwords_never_random_bytes() -> None:
-    """The ID of RandomBytes is the value, and an ID stands in plain text in state and previews."""
+    """The ID of RandomBytes is the value, and an ID is in plain text in state and previews."""
     recording = recorded("all-in-kubernetes")
     made = [r for r in recording.resources if r.type.startswith("random:")]
     assert {r.type for r in made} == {"random:index/randomPassword:RandomPassword"}

@@ -200,7 +200,7 @@ TOLD = [
         nodeset(drain={"deadline": "1m"}) | {"drain": {"limits": {"maxShare": 0.5, "maxJobs": 9}}},
         "warning",
         "nodesets.gpu.drain.limits",
-        ("maxShare", "maxJobs", "in the place of"),
+        ("maxShare", "maxJobs", "replaces the stack's"),
         {"nodesets": {"gpu": {"drain": {"limits": {"maxShare": 1, "maxJobs": 9}}}}},
     ),
     Case(
@@ -224,7 +224,7 @@ TOLD = [
         minimal(controller={"configFiles": {"my.conf": "x"}}),
         "warning",
         "controller.configFiles.my.conf",
-        ("include it",),
+        ("includes it",),
         {"controller": {"configFiles": None}},
     ),
     Case(

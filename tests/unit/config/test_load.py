@@ -58,7 +58,7 @@ def test_every_example_stack_fits_the_editor_schema(path: Path) -> None:
 
 def test_the_committed_editor_schema_is_current() -> None:
     committed = json.loads((ROOT / "docs" / "stack.schema.json").read_text())
-    assert committed == json_schema(), "run `venv/bin/python -m slinky_iac schema > docs/stack.schema.json`"
+    assert committed == json_schema(), "run `slinky schema > docs/stack.schema.json`"
 
 
 def test_every_setting_has_a_description() -> None:
@@ -111,7 +111,7 @@ def test_all_faults_come_at_once_each_with_its_path() -> None:
         ),
         (
             minimal(slurmKey=SENTINEL),
-            "slurmKey: is a secret and must not stand in plain text; run `pulumi config set --secret slurmKey`",
+            "slurmKey: is a secret and must not be in plain text; run `pulumi config set --secret slurmKey`",
         ),
     ],
 )

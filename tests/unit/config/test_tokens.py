@@ -73,14 +73,14 @@ def test_what_outside_admins_have_to_do_is_said() -> None:
 
 @pytest.mark.parametrize(
     ("more", "daemons", "pods"),
-    [({}, "slurmctld", "its pod begins"), (DATABASE, "slurmctld and slurmdbd", "their pods begin")],
+    [({}, "slurmctld", "its pod restarts"), (DATABASE, "slurmctld and slurmdbd", "their pods restart")],
 )
-def test_daemons_in_kubernetes_begin_anew_for_the_set_and_that_is_said_before(more: Data, daemons: str, pods: str) -> None:
+def test_daemons_in_kubernetes_restart_for_the_set_and_that_is_said_before(more: Data, daemons: str, pods: str) -> None:
     """Watched with 1.1.0: the file's place is a change of the pod, so slurmctld is away for some seconds, once."""
     inside = merged(minimal(), merged({"operator": {"version": "1.1.0"}}, more))
     ((level, _, text),) = said(merged(inside, {"keys": {"tokens": "prepared"}}))
     assert level == "info"
-    assert f"slurm-operator gives {daemons} the set, for which {pods} anew, once" in text
+    assert f"slurm-operator gives {daemons} the set, and {pods} once" in text
     assert said(merged(inside, RS256)) == [], "it has been"
 
 

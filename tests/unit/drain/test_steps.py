@@ -367,7 +367,7 @@ def test_hold_of_an_earlier_policy_is_renewed_though_there_is_none_now():
 def test_drain_of_a_person_that_ends_soon_is_not_relied_on():
     theirs = node(2, "IDLE+DRAIN", "bad DIMM", resume_after=NOW + 100)
     look = seen([pod(0), given_up(1), given_up(2)], [node(0), held(1), theirs])
-    assert "ends by itself" in step(look).progress[0]
+    assert "its drain ends at" in step(look).progress[0]
 
 
 def test_no_more_nodes_are_drained_at_once_than_allowed():

@@ -152,7 +152,7 @@ def test_a_plan_for_machines_has_a_number_for_its_shape(capsys: pytest.CaptureFi
     assert [step["state"] for step in shown["rotation"]["steps"]] == ["done", "done", "now", "later"]
     assert shown["rotation"]["steps"][2]["hosts"][0] == {"name": "dbd", "roles": ["slurmdbd"]}
     commands = [step["commands"] for step in shown["rotation"]["steps"]]
-    assert commands[2][0] == "python -m slinky_iac keys rotate jwt --script dbd | ssh root@dbd sh -s"
+    assert commands[2][0] == "slinky keys rotate jwt --script dbd | ssh root@dbd sh -s"
     assert [bool(each) for each in commands] == [False, False, True, False]
 
 

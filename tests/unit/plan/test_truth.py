@@ -107,7 +107,7 @@ def test_green_needs_a_limit_and_something_to_judge(order: ChangeOrder, limits: 
 @pytest.mark.parametrize(
     ("order", "users"),
     [
-        (change_order(digest(), now=NOW), "nobody"),
+        (change_order(digest(), now=NOW), "no users"),
         (one(MINUTE), "1"),
         (order_of(plan({"gpu-1": []}, before=3, after=2)), "none"),
         (order_of(plan({}, before=3, after=2, known=False)), "unknown"),

@@ -172,7 +172,7 @@ def verdicts(name: str, facts: Facts, config: StackConfig | None = None) -> list
 UNASKED = replace(
     FACTS,
     kube=replace(KUBE, restapi=False, restapi_pods=0, workers={}, keys={}),
-    slurm=SlurmFacts(trouble="there is none to ask yet"),
+    slurm=SlurmFacts(trouble="no slurmrestd runs yet"),
 )
 """Before the first `up`, with no outside slurmrestd: Slurm can't be asked."""
 

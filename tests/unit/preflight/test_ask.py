@@ -91,7 +91,7 @@ def test_without_a_kubeconfig_only_connections_and_fingerprints_are_known(tmp_pa
     assert (without.trouble, without.skipped) == ("--no-pod was given", True), "nobody wanted a pod"
     assert facts.keys == {"slurm.key": fingerprint(SLURM), "JWT key": fingerprint(JWT)}
     assert [each.trouble for each in facts.here] == ["connection refused"]
-    assert "there is none to ask yet" in facts.slurm.trouble
+    assert "no slurmrestd runs yet" in facts.slurm.trouble
 
 
 def test_from_here_alone_nothing_but_the_api_servers_release_and_facts_about_it_is_asked(api: Api) -> None:

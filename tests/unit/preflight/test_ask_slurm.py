@@ -212,7 +212,7 @@ def test_an_outside_slurmrestd_that_is_silent_here_leaves_things_unknown() -> No
 
 
 def test_with_nobody_to_ask_that_is_said() -> None:
-    assert "there is none to ask yet" in ask({}).trouble
+    assert "no slurmrestd runs yet" in ask({}).trouble
 
 
 def test_no_key_and_no_token_is_in_the_facts() -> None:

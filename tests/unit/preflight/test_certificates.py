@@ -78,7 +78,7 @@ def test_a_port_that_nobody_listens_on_is_no_verdict_on_a_certificate(tmp_path: 
 @pytest.mark.parametrize(
     ("seen", "verdict", "words"),
     [
-        (replace(SHOWN, left_s=31 * DAY), Verdict.FINE, "holds for 31 days"),
+        (replace(SHOWN, left_s=31 * DAY), Verdict.FINE, "valid for another 31 days"),
         (replace(SHOWN, left_s=29 * DAY), Verdict.WARNING, "runs out in 29 days"),
         (replace(SHOWN, refused="has expired: renew it there"), Verdict.PROBLEM, "has expired"),
         (replace(SHOWN, trouble="Connection refused"), Verdict.UNKNOWN, "not shown: Connection refused"),

@@ -249,7 +249,7 @@ def test_a_wrong_key_of_the_configuration_is_told_from_a_right_one_in_the_secret
     facts = replace(slurm(tokens={"configuration": "refused", "Secret": "accepted"}), keys={"JWT key": OTHER_PRINT})
     told = found("jwt-key", facts)
     assert [each.verdict for each in told] == [PROBLEM, FINE]
-    assert "another key (the other one is taken)" in told[0].got
+    assert "another key (the other one is accepted)" in told[0].got
     assert (OTHER_PRINT in told[0].subject, JWT_PRINT in told[1].subject) == (True, True)
 
 
@@ -266,7 +266,7 @@ def test_an_existing_secret_that_is_not_there_is_a_problem_before_the_first_up()
 def test_a_secret_of_an_external_store_that_is_not_there_yet_is_a_warning_with_who_makes_it() -> None:
     keys = {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b", "madeBy": "Vault"}
     checks = found("key-secret", replace(kube(keys={}), keys={}), stack(keys=keys))
-    assert {(each.verdict, "Vault must make it" in each.change) for each in checks} == {(WARNING, True)}
+    assert {(each.verdict, "Vault must create it" in each.change) for each in checks} == {(WARNING, True)}
 
 
 DAY = 86400

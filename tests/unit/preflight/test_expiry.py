@@ -17,7 +17,7 @@ CONFIG = load(minimal(restapi={"tls": {"source": "generated", "since": str(SINCE
 @pytest.mark.parametrize(
     ("day", "words"),
     [
-        (-1, "a day to come"),
+        (-1, "in the future"),
         (0, ""),
         (69, ""),
         (70, "runs out on 2027-03-02"),

@@ -16,7 +16,7 @@ from tests.unit.preflight.made import FACTS, KUBE, UNASKED, check, slurm, stack
 BEFORE = replace(
     FACTS,
     kube=replace(KUBE, restapi=False, restapi_pods=0, workers={}),
-    slurm=SlurmFacts(trouble="there is none to ask yet"),
+    slurm=SlurmFacts(trouble="no slurmrestd runs yet"),
 )
 """Before the first `pulumi up`: connections and Kubernetes are known, Slurm isn't."""
 

@@ -111,7 +111,7 @@ def test_a_public_set_that_cannot_be_compared_is_unknown_and_before_the_first_up
 
 
 def test_nobody_to_ask_is_unknown_and_the_line_is_shown() -> None:
-    facts = replace(world(), slurm=SlurmFacts(trouble="there is none to ask yet"))
+    facts = replace(world(), slurm=SlurmFacts(trouble="no slurmrestd runs yet"))
     (check,) = found("token-key", facts, rsa())
     assert check.verdict is Verdict.UNKNOWN
     assert check.paste == (LINE,)

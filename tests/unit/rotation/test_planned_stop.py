@@ -127,7 +127,7 @@ def test_the_hosts_commands_are_for_the_folder_that_was_named() -> None:
         plan = plan_of(SLURM, facts(NO_JWKS, folder=folder))
         lines = [line for step in plan.steps for line in step.commands if "--script" in line]
         assert lines
-        assert {line.split(" --script")[0] for line in lines} == {f"python -m slinky_iac keys rotate slurm{words}"}
+        assert {line.split(" --script")[0] for line in lines} == {f"slinky keys rotate slurm{words}"}
 
 
 def test_commands_name_the_stack_where_it_was_named() -> None:

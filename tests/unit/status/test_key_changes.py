@@ -105,7 +105,7 @@ def test_a_rotation_of_the_token_key_shows_both_and_does_not_guess_which_goes(ma
         "under running jobs",
         (f"{mark} is set", "the public set has another key"),
         (f"kid {B}",),
-        "python -m slinky_iac keys rotate tokens --plan --stack prod",
+        "slinky keys rotate tokens --plan --stack prod",
     )
     text = screen(found)
     assert "token key being replaced" in text.splitlines()[1]

@@ -1,0 +1,85 @@
+"""Pages by kind: each is in the site's navigation once, and what a recipe says to write is sound."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+import yaml
+
+from lab import docs_site
+from slinky_iac.commands.check.judge import judge
+from slinky_iac.config.findings import Level
+from tests.stacks import FORMS, ROOT, merged
+from tests.tree import tracked
+
+NAV: list[Any] = tomllib.loads((ROOT / docs_site.CONFIG).read_text())["project"]["nav"]
+BY_LINK = ("docs/adr/", "docs/reading-the-code.md")
+"""Pages that others lead to, and one that is for who changes the code."""
+RECIPES = [
+    pytest.param(text, id=title)
+    for title, text in re.findall(
+        r"^## (.*?)$.*?^```yaml\n(.*?)^```$", (ROOT / "docs" / "recipes.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+]
+BASE = {
+    "slinky-iac:cluster": {"name": "atlas", "maxNodeCount": 2048},
+    "slinky-iac:keys": {"source": "imported"},
+    "slinky-iac:controller": {"external": {"host": "slurmctld.example.org"}},
+    "slinky-iac:accounting": {"external": {"host": "slurmdbd.example.org"}},
+    "slinky-iac:nodesets": {"cpu": {"replicas": 1}},
+}
+
+
+def pages(entry: Any) -> Iterator[str]:
+    """Pages below an entry of the navigation."""
+    if isinstance(entry, str):
+        yield entry
+    else:
+        for each in entry.values() if isinstance(entry, dict) else entry:
+            yield from pages(each)
+
+
+def test_every_page_is_in_the_navigation_once() -> None:
+    """Add a new page to `nav` of docs/zensical.toml, under its kind."""
+    have = {path.relative_to(ROOT).as_posix() for path in tracked() if path.suffix == ".md"}
+    shown = {page for page in have if page.startswith("docs/") and not page.startswith(BY_LINK)}
+    listed = Counter(pages(NAV))
+    assert (shown - set(listed), set(listed) - have) == (set(), set())
+    assert {page for page, times in listed.items() if times > 1} == set()
+
+
+@pytest.mark.parametrize("text", RECIPES)
+def test_a_recipe_is_sound(text: str) -> None:
+    whole = merged(BASE, yaml.safe_load(text))
+    _, found = judge(yaml.safe_dump({"config": whole}))
+    assert [str(place.finding) for place in found if place.finding.level is Level.ERROR] == []
+
+
+def test_there_are_recipes() -> None:
+    assert len(RECIPES) > 5
+
+
+def test_a_diagram_of_an_example_becomes_its_picture() -> None:
+    page = (ROOT / "docs" / "forms.md").read_text()
+    drawn: list[str] = []
+
+    def draw(example: str) -> str:
+        drawn.append(example)
+        return "picture.svg"
+
+    shown = docs_site.with_pictures(page, draw)
+    assert drawn == [f"examples/Pulumi.{form}.yaml" for form in FORMS]
+    assert "mermaid" not in shown
+    assert shown.count("(picture.svg)") == len(FORMS)
+
+
+def test_a_link_that_the_site_can_not_follow_leaves_its_words() -> None:
+    files = frozenset({"docs/glossary.md", "docs/recipes.md"})
+    text = "[b](recipes.md), [code](../slinky_iac/config), ![picture](images/none.png), [web](https://example.org)"
+    shown = docs_site.without_dead_links(text, "docs/glossary.md", files)
+    assert shown == "[b](recipes.md), code, ![picture](images/none.png), [web](https://example.org)"
