@@ -48,8 +48,9 @@ def project_classes() -> frozenset[str]:
     # They bring the whole Pulumi SDK along, which no other command needs.
     from slinky_iac import external_keys, identity  # noqa: PLC0415
     from slinky_iac.drain import conf_gates, gates  # noqa: PLC0415
+    from slinky_iac.jobs import gates as jobs  # noqa: PLC0415
 
-    return frozenset(name for module in (gates, conf_gates, identity, external_keys) for name in _classes(module))
+    return frozenset(name for module in (gates, conf_gates, identity, external_keys, jobs) for name in _classes(module))
 
 
 def _classes(module: ModuleType) -> Iterable[str]:

@@ -108,7 +108,7 @@ _PARTS = {
         "reach slurmrest specs"
     ),
     "commands.token": "cluster commands.stack_config config errors reach slurmrest",
-    "commands.state_code": "drain external_keys identity text",
+    "commands.state_code": "drain external_keys identity jobs text",
     "commands.init": "commands.check commands.children commands.rotation config errors keys kube releases safe_yaml text",
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (

@@ -71,8 +71,8 @@ def test_what_is_not_base64_is_refused_with_the_command_that_makes_it(text: str)
 
 @given(text=st.text(min_size=12, max_size=40), raw=st.binary(min_size=12, max_size=31))
 def test_no_refusal_shows_any_of_the_key(text: str, raw: bytes) -> None:
-    short = encoded(raw)
-    for key in (text, short):
+    """A sign that no sentence of ours has stands first: words of the refusal itself are no key shown."""
+    for key in ("\N{CURRENCY SIGN}" + text, encoded(raw)):
         with pytest.raises(KeyMaterialError) as caught:
             decode("slurmKey", key, allow_trailing_newline=False)
         assert key not in str(caught.value)

@@ -19,6 +19,7 @@ ABILITIES = (
     "prunes_slurm_conf",
     "confuses_equal_names",
     "drops_empty_values",
+    "has_topology",
 )
 TABLE = {
     "1.0.0": {"refs_have_namespace", "needs_service_monitor_crd", "confuses_equal_names"},
@@ -33,8 +34,9 @@ TABLE = {
         "has_scaling_mode",
         "binding_webhook_is_cluster_wide",
         "drops_empty_values",
+        "has_topology",
     },
-    "1.1.1": {"has_jwks", "has_ssh", "has_scaling_mode", "has_node_ports", "drops_empty_values"},
+    "1.1.1": {"has_jwks", "has_ssh", "has_scaling_mode", "has_node_ports", "drops_empty_values", "has_topology"},
     "1.2.1": {
         "has_jwks",
         "has_ssh",
@@ -42,6 +44,7 @@ TABLE = {
         "has_node_ports",
         "prunes_slurm_conf",
         "drops_empty_values",
+        "has_topology",
     },
 }
 

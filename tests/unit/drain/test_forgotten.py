@@ -38,8 +38,11 @@ class Forgotten(ModelSession):
 
 
 def forgetful(*starts, removal=False, answers=True):
-    """Two pods, and by slurmdbd a job on gpu-1 since each of these moments, seconds after the pod was made."""
-    w = world("1.1.0", 2)
+    """Two pods, and by slurmdbd a job on gpu-1 since each of these moments, seconds after the pod was made.
+
+    With an operator that leaves such pods: from 1.1.0 on it deletes them before any gate can ask.
+    """
+    w = world("1.0.1", 2)
     w.nodes.clear()
     w.sync(refresh=True)
     session = Forgotten(w)

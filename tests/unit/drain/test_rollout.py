@@ -268,7 +268,7 @@ def test_the_preview_after_an_update_that_ended_before_its_rollout_names_what_is
     live = look([old(0), new(1)], nodes(2), state={"template": "b"})
     found = plan_rollout(gate(), live, {}, ())
     assert found.rolls["pods"] == [NAME(0)]
-    assert "1 pods of hpc-worker-gpu are of an earlier template" in found.due
+    assert "1 pods of hpc-worker-gpu have an earlier template" in found.due
 
 
 def test_without_a_difference_there_is_no_plan():
