@@ -40,7 +40,6 @@ def test_a_job_runs_once_on_a_pod_and_once_on_metal_and_its_end_is_a_stack_outpu
 
 @pytest.mark.parametrize("partition", ["gpu", "metal"])
 def test_the_sample_jobs_run_on_pods_and_on_metal(gated: Gated, slurm: Slurm, partition: str) -> None:
-    gated.reset()
     ids = {name: sample(slurm, name, partition) for name in ("hello", "array", "two-nodes")}
     rows = slurm.await_completed(*ids.values())
     assert {row.state for row in rows} == {"COMPLETED"}
