@@ -6,6 +6,7 @@ its aggregation layer, as an APIService says. No webhook of KEDA's runs.
 
 import json
 import subprocess
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,7 +23,7 @@ CHECKSUM = "h1:Msot3UuN6WOhaOaOcVmokmVM0cu3uqSGvnDgg1LkESU="
 CRDS = "config/crd/bases"
 OPERATOR, METRICS = "keda-operator", "keda-metrics"
 NAMESPACE, SERVICE = "keda", "keda-metrics-apiserver"
-GRPC_PORT, HTTPS_PORT = 19666, 16445
+GRPC_PORT, HTTPS_PORT, HEALTH_PORT = 19666, 16445, 18082
 API = "v1beta1.external.metrics.k8s.io"
 _AS_HOST = 'mount --bind "$0" /etc/resolv.conf && exec "$@"'
 """In a mount namespace of its own: names of pods' Services and of the outside hosts resolve."""
@@ -39,7 +40,7 @@ def running(*, say: Say = print) -> Iterator[None]:
     built, crds = programs(say=say), _crds()
     _kubectl("apply", "--server-side", *crds)
     try:
-        _kubectl("wait", "--for=condition=Established", "--timeout=60s", *crds)
+        supervise.await_true("KEDA's kinds are served", _served, 60)
         _kubectl("apply", "-f", "-", stdin=json.dumps({"apiVersion": "v1", "kind": "List", "items": _objects()}))
         start(built)
         _kubectl("wait", "--for=condition=Available", "--timeout=90s", f"apiservice/{API}")
@@ -56,12 +57,17 @@ def start(built: dict[str, Path]) -> None:
     """Start what of it does not run."""
     home, folder = KUBERNETES.home, _certificates()
     admin = str(pki.kubeconfig(home, "admin"))
-    env = {"KUBECONFIG": admin, "WATCH_NAMESPACE": "", "POD_NAMESPACE": NAMESPACE, "KEDA_HTTP_DEFAULT_TIMEOUT": "3000"}
+    env = {
+        "KUBECONFIG": admin,
+        "WATCH_NAMESPACE": "",
+        "POD_NAMESPACE": NAMESPACE,
+        "KEDA_CLUSTER_OBJECT_NAMESPACE": NAMESPACE,
+    }
     supervise.start(
         OPERATOR,
         _resolving([
             str(built["operator"]), f"--cert-dir={folder}", "--metrics-bind-address=0",
-            f"--health-probe-bind-address={layout.GATEWAY}:18082", "--enable-prometheus-metrics=false",
+            f"--health-probe-bind-address={layout.GATEWAY}:{HEALTH_PORT}", "--enable-prometheus-metrics=false",
             f"--metrics-service-bind-address={layout.GATEWAY}:{GRPC_PORT}",
         ]),
         env=env,
@@ -77,6 +83,23 @@ def start(built: dict[str, Path]) -> None:
         ]),
         env=env,
     )  # fmt: skip
+
+    supervise.await_true("KEDA's operator is ready", _answers, 60, log=OPERATOR)
+
+
+def _served() -> bool:
+    """`kubectl wait` fails on a CRD that has no condition yet."""
+    argv = ["kubectl", f"--kubeconfig={paths.KUBECONFIG}", "get", "scaledobjects.keda.sh", "--all-namespaces"]
+    return subprocess.run(argv, capture_output=True, check=False).returncode == 0
+
+
+def _answers() -> bool:
+    """Whether the operator says that it is well: the metrics server asks it for every metric."""
+    try:
+        with urllib.request.urlopen(f"http://{layout.GATEWAY}:{HEALTH_PORT}/readyz", timeout=2) as answer:
+            return int(answer.status) == 200
+    except OSError:
+        return False
 
 
 def stop(*names: str) -> None:
