@@ -26,8 +26,9 @@ def autoscaler_counts_busy_nodes(scaler: Resource, _: Stack, options: Options) -
     """An autoscaler of a NodeSet counts the nodes that work, and changes nothing where its metrics are missing.
 
     Why: one that goes by pending jobs asks for no node as soon as they have started, and the operator drains the nodes under
-    them: they take no further job, and a suspended job is lost with its pod. KEDA goes to zero without an answer where
-    fallback.replicas is 0, and takes a series that Prometheus lacks for zero unless ignoreNullValues is false.
+    them: they take no further job, and a suspended job is lost with its pod. Without an answer KEDA changes nothing, unless
+    it has a fallback: that is another number, or, with behavior currentReplicas, the end of KEDA 2.17.0's operator. It takes
+    a series that Prometheus lacks for zero unless ignoreNullValues is false.
 
     Source: KEDA 2.17 pkg/scaling/executor/scale_scaledobjects.go, pkg/scalers/prometheus_scaler.go; docs/autoscaling.md.
 
@@ -46,8 +47,8 @@ def autoscaler_counts_busy_nodes(scaler: Resource, _: Stack, options: Options) -
 
 
 def _without_an_answer(scaler: Resource) -> Iterator[str]:
-    if scaler.number("spec", "fallback", "replicas") == 0:
-        yield f"{scaler.label} has fallback.replicas 0: without metrics KEDA scales to zero after the cool-down"
+    if scaler.names("spec", "fallback"):
+        yield f"{scaler.label} has a fallback: without metrics KEDA would change the number; remove it"
     for trigger in scaler.get("spec", "triggers") or []:
         if trigger.get("type") == "prometheus" and trigger.get("metadata", {}).get("ignoreNullValues") != "false":
             yield f"{scaler.label} takes a missing series for zero; set ignoreNullValues: 'false' in its trigger"

@@ -22,17 +22,10 @@ class ScaledObjectSpec(Wire, frozen=True):
     max_replica_count: int | None = None
 
 
-class Health(Wire, frozen=True):
-    """How a metric was answered lately."""
-
-    number_of_failures: int = 0
-
-
 class ScaledObjectStatus(Wire, frozen=True):
     """What KEDA says."""
 
     conditions: tuple[Condition, ...] = ()
-    health: dict[str, Health] = {}
 
 
 class ScaledObject(Wire, frozen=True):
@@ -116,7 +109,7 @@ def scaling(kube: KubeClient, namespace: str, name: str, nodeset: str) -> Scalin
         found = scaled_object(kube, namespace, name)
     except KubeNotFound:
         return Scaling(there=False)
-    failed = any(health.number_of_failures for health in found.status.health.values())
+    failed = any(each.type == "Ready" and each.status == "False" for each in found.status.conditions)
     troubles = (each.trouble for each in autoscalers(kube, namespace, nodeset))
     return Scaling(
         paused=found.paused,

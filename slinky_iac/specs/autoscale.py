@@ -17,8 +17,6 @@ from slinky_iac.demand import METRICS, METRICS_PATH, formula
 from slinky_iac.specs.endpoints import host_port, slurmctld_target
 from slinky_iac.specs.shared import Spec
 
-FAILURES: Final = 3
-"""Looks without an answer after which KEDA reports the present number as the demand."""
 LONGEST_WINDOW_S: Final = 3600
 """Kubernetes' limit of stabilizationWindowSeconds."""
 SYNC_S: Final = 15
@@ -63,13 +61,9 @@ def _scaled_object(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale
         "initialCooldownPeriod": autoscale.cooldown,
         "minReplicaCount": autoscale.min_replicas,
         "maxReplicaCount": _most(nodeset),
-        # With `replicas: 0` KEDA takes triggers in error for idle ones once the cool-down is over, whatever the behaviour
-        # says, and scales to zero under running jobs (scale_scaledobjects.go, RequestScale).
-        "fallback": {
-            "failureThreshold": FAILURES,
-            "replicas": max(autoscale.min_replicas, 1),
-            "behavior": "currentReplicas",
-        },
+        # No `fallback`: without one a trigger in error changes nothing (RequestScale). With `replicas: 0` KEDA scales to
+        # zero under running jobs, and `behavior: currentReplicas` ends KEDA 2.17.0 with a nil pointer for any kind but
+        # Deployments and StatefulSets (run).
         "advanced": {
             "horizontalPodAutoscalerConfig": {"behavior": _behavior(nodeset, autoscale)},
             "scalingModifiers": {

@@ -128,10 +128,10 @@ def test_an_autoscaler_that_takes_silence_for_none_is_refused() -> None:
     source = {"source": "http://prometheus:9090"}
     config = load(minimal(nodesets={"gpu": {"replicas": 0, "owner": "autoscaler", "maxReplicas": 4, "autoscale": source}}))
     found = scaled_object(config)
-    found.props["spec"]["fallback"]["replicas"] = 0
+    found.props["spec"]["fallback"] = {"failureThreshold": 3, "replicas": 0}
     found.props["spec"]["triggers"][3]["metadata"]["ignoreNullValues"] = "true"
     said = messages(one(autoscaling.autoscaler_counts_busy_nodes, Stack((found,))))
-    assert "fallback.replicas 0" in said
+    assert "has a fallback" in said
     assert "missing series for zero" in said
 
 

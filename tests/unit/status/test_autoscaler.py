@@ -26,8 +26,10 @@ def answers(annotations=None, conditions=(), failures=0, trouble=""):
         "metadata": META | {"annotations": annotations or {}},
         "spec": {"scaleTargetRef": TARGET, "maxReplicaCount": 4},
         "status": {
-            "conditions": [{"type": each, "status": "True"} for each in conditions],
-            "health": {"composite": {"numberOfFailures": failures, "status": "Failing"}},
+            "conditions": [
+                {"type": "Ready", "status": "False" if failures else "True"},
+                *({"type": each, "status": "True"} for each in conditions),
+            ],
         },
     }
     active = {"type": "ScalingActive", "status": "False" if trouble else "True", "message": trouble}
