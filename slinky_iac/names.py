@@ -57,6 +57,8 @@ goes on ends when it sees it."""
 
 ANNOTATION_PAUSED_BY = "slinky-iac/paused-by"
 """Set by a gate on the ScaledObject that it has paused: ``stack/nodeset``. It takes back this pause and no other."""
+KEDA_HPA = "keda-hpa-"
+"""Beginning of the name of the HorizontalPodAutoscaler that KEDA makes; the ScaledObject's name follows."""
 KEDA_PAUSED = "autoscaling.keda.sh/paused"
 """Annotation of KEDA: while it is ``true``, KEDA scales nothing and removes the HorizontalPodAutoscaler that it made."""
 
@@ -252,7 +254,7 @@ def nodeset_resource(cluster: str, nodeset: str) -> str:
 
 
 def scaler(cluster: str, nodeset: str) -> str:
-    """Name of the autoscaler of a NodeSet. KEDA calls its HorizontalPodAutoscaler ``keda-hpa-<this>``."""
+    """Name of the autoscaler of a NodeSet. KEDA calls its HorizontalPodAutoscaler by :data:`KEDA_HPA` and this."""
     return nodeset_resource(cluster, nodeset)
 
 

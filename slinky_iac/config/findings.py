@@ -12,6 +12,11 @@ from slinky_iac.config.shown import place
 KINDS: Final[Mapping[str, str]] = {
     "autoscale-shared-partition": "An autoscaler counts jobs that wait in its NodeSet's own partition, and another partition"
     " has the same nodes. Acknowledge it if users submit to the NodeSet's own partition ([autoscaling.md](autoscaling.md)).",
+    "autoscale-without-keda": "A NodeSet has `autoscale`, and the Kubernetes cluster has no KEDA. Install it before the"
+    " update ([autoscaling.md](autoscaling.md)).",
+    "autoscale-without-metrics": "A NodeSet has `autoscale.by: hpa`, and the Kubernetes cluster serves no external metrics.",
+    "monitoring-without-prometheus-operator": "`monitoring` has objects of Prometheus' operator, whose kinds the Kubernetes"
+    " cluster doesn't have ([monitoring.md](monitoring.md)).",
     "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",

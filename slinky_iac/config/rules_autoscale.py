@@ -46,7 +46,13 @@ def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Findi
             " drained. Set owner: autoscaler and maxReplicas, or remove autoscale",
         )
     most = nodeset.max_replicas
-    if most is not None and autoscale.min_replicas > most:
+    if nodeset.owner == "autoscaler" and not (nodeset.replicas if most is None else most):
+        yield error(
+            f"{path.removesuffix('.autoscale')}.maxReplicas",
+            "must be 1 or more with autoscale: Kubernetes refuses an autoscaler with a maximum of 0, and without maxReplicas"
+            " the maximum is replicas. Set maxReplicas; to stop the NodeSet for a while, set its partition to DOWN",
+        )
+    if most is not None and autoscale.min_replicas > max(most, 1):
         yield error(f"{path}.minReplicas", f"got {autoscale.min_replicas}, above maxReplicas {most}; Kubernetes refuses it")
     if autoscale.by == "hpa" and autoscale.metric is None:
         yield error(

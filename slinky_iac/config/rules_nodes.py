@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Final
 
 from slinky_iac.config.findings import Finding, error
 from slinky_iac.config.nodes import NodeRow, fault, labels_of, members
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+
+RESERVED: Final = {"kubernetes.io": "Kubernetes", "k8s.io": "Kubernetes", "slinky.slurm.net": "slurm-operator"}
+"""Domains of labels that others read, and whose they are (Kubernetes, Well-Known Labels, Annotations and Taints)."""
 
 
 def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -26,6 +30,19 @@ def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if name not in hosts:
                 yield error(f"{path}.hosts", f"has {name_of(name)}, which external.slurmdHosts lacks")
         yield from _sides(config, row, path)
+
+
+def _prefix(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    if not config.nodes.table:
+        return
+    prefix = config.nodes.prefix
+    for domain in RESERVED:
+        if prefix == domain or prefix.endswith(f".{domain}"):
+            yield error(
+                "nodes.prefix",
+                f"is {name_of(prefix)}, and labels under {domain} belong to {RESERVED[domain]}: a label of the table could"
+                " change what it does. Use a domain of your own, such as slurm.example.org",
+            )
 
 
 def _sides(config: StackConfig, row: NodeRow, path: str) -> Iterator[Finding]:
@@ -67,4 +84,4 @@ def _once(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_rows, _once)
+RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_rows, _prefix, _once)

@@ -54,9 +54,13 @@ def _demand(seen: Observation, cluster: ClusterView, pending: int, widest: int) 
     )
 
 
-def in_words(found: Today, settings: GateSettings) -> Iterator[tuple[str, bool]]:
-    """Sentences for a preview, and whether each is a warning."""
-    demand, name = found.demand, settings.owner.nodeset
+def in_words(found: Today | None, settings: GateSettings) -> Iterator[tuple[str, bool]]:
+    """Sentences for a preview, and whether each is a warning. None: not known, which isn't no demand."""
+    name = settings.owner.nodeset
+    if found is None:
+        yield f"{name}: today's demand is not known: Slurm gave no answer, or too many jobs wait to read them all", False
+        return
+    demand = found.demand
     wait = f"{counted(demand.waiting, 'job')} wait" if demand.waiting != 1 else "1 job waits"
     widest = f", the widest for {counted(demand.narrow, 'node')}" if demand.narrow > 1 else ""
     asked = demand.asked(settings.step, settings.least, settings.maximum)

@@ -31,7 +31,7 @@ from pulumi.dynamic import (
 from pulumi.output import Unknown
 
 from slinky_iac.drain.plugin_process import prepare
-from slinky_iac.drain.settings import GateSettings, OutsideSettings
+from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings
 
 if TYPE_CHECKING:
     from slinky_iac.drain.conf_steps import ConfSettings
@@ -69,7 +69,7 @@ class NodeSetScaleProvider(Gate):
         prepare()
         if is_unknown(news):
             return CheckResult(news, [])
-        news = _sticky(olds, news)
+        news = with_leaving(olds, _sticky(olds, news))
         try:
             settings = GateSettings.from_props(news)
         except ValueError as fault:
@@ -88,14 +88,14 @@ class NodeSetScaleProvider(Gate):
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Bring the NodeSet to its number: drain and lower, or raise and wait."""
         told = _settle(_news) or _olds.get(LAST_DRAIN)
-        return UpdateResult({**_outputs(_news), **({LAST_DRAIN: told} if told else {})})
+        return UpdateResult({**outputs(_news), **({LAST_DRAIN: told} if told else {})})
 
     def read(self, id_: str, props: Props) -> ReadResult:
         """The state as refresh finds it, with the live number."""
         settings = GateSettings.from_props(props)
         with at_work(settings) as session:
             state = session.nodeset(settings.resource)
-        own = _outputs(props)
+        own = outputs(props)
         if state is None or settings.scaler == "autoscaler":
             return ReadResult(id_, own)
         return ReadResult(id_, {**own, "replicas": state.spec.replicas})
@@ -144,7 +144,7 @@ class OutsideHostsProvider(Gate):
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """The same; hosts that are no longer in the configuration are returned."""
         _maintain(_news, _olds)
-        return UpdateResult(_outputs(_news))
+        return UpdateResult(outputs(_news))
 
     def delete(self, _id: str, _props: Props) -> None:
         """Return the hosts that this stack holds."""
@@ -172,9 +172,9 @@ def _kept(props: Props, act: Callable[[Props], object]) -> CreateResult:
     try:
         act(props)
     except Exception:
-        keep_made(_identity(props), _outputs(props), props)
+        keep_made(_identity(props), outputs(props), props)
         raise
-    return CreateResult(_identity(props), _outputs(props))
+    return CreateResult(_identity(props), outputs(props))
 
 
 def _settle(props: Props, *, first: bool = False) -> str:
@@ -214,12 +214,18 @@ def own_inputs(props: Props) -> Props:
     return {key: value for key, value in props.items() if not key.startswith("__")}
 
 
-def _outputs(props: Props) -> Props:
-    return {key: value for key, value in own_inputs(props).items() if key != "due"}
+def outputs(props: Props) -> Props:
+    return {key: value for key, value in own_inputs(props).items() if key not in {"due", LEAVING}}
 
 
 def _sticky(olds: Props, news: Props) -> Props:
     return {**news, "stack": olds["stack"]} if olds.get("stack") else news
+
+
+def with_leaving(olds: Props, news: Props) -> Props:
+    """The engine deletes an autoscaler only after the gate has taken the number over, so the gate has to pause it."""
+    former = olds.get("autoscaler")
+    return {**news, LEAVING: former} if former and news["owner"] == "stack" and not news.get("autoscaler") else news
 
 
 def is_unknown(value: object) -> bool:

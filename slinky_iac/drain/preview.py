@@ -81,11 +81,16 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
 
 def _with_autoscaler(session: Session, settings: GateSettings, seen: Observation, found: Seen) -> Seen:
     """The same, after today's demand was told; a pause that a killed run has left is a reason to run."""
+    if settings.leaving:
+        session.report(
+            f"the autoscaler {settings.leaving} is removed: it is paused first, and then the stack sets the number,"
+            f" {settings.replicas}",
+            keep=True,
+        )
     if not settings.autoscaler:
         return found
-    if (demand := today(seen, settings)) is not None:
-        for text, warns in demand_in_words(demand, settings):
-            session.report(text, severity="warning" if warns else "info", keep=True)
+    for text, warns in demand_in_words(today(seen, settings), settings):
+        session.report(text, severity="warning" if warns else "info", keep=True)
     try:
         scaler = session.scaler(settings)
     except SlinkyError as error:

@@ -3,8 +3,9 @@
 While nodes are drained, an autoscaler would replace them, and lower the number before they are free. So a gate that finds
 more replicas than the new maximum pauses KEDA (its annotation, and ours that says who), waits until KEDA has removed its
 HorizontalPodAutoscaler, drains, writes the number and the maximum, and takes the pause back. A run that fails takes it back
-too, with the old maximum. One that was killed leaves it: the next run of the gate takes it over, and so does `drain cancel`.
-A person's pause is left alone.
+too, with the old maximum. Where the stack takes the number over from its autoscaler, KEDA stays paused until the engine
+removes the ScaledObject, which it does after the gate. A run that was killed leaves the pause: the next run of the gate takes
+it over, and so does `drain cancel`. A person's pause is left alone.
 
 The mark is ``stack/nodeset run``, by which an earlier run that still goes on doesn't take back a later one's pause.
 """
@@ -131,7 +132,7 @@ def standing_still(session: Session, settings: GateSettings, live: int) -> Itera
     """Inside of it KEDA scales nothing, where there are more replicas than the maximum or an earlier run paused it; yields
     whether that is so. After it KEDA goes on: with the maximum of the settings, or after an error as before."""
     seen = _seen(session, settings)
-    if seen is None or not (live > settings.ceiling or seen.is_ours(settings.owner)):
+    if seen is None or not (settings.leaving or live > settings.ceiling or seen.is_ours(settings.owner)):
         yield False
         return
     try:
@@ -140,7 +141,8 @@ def standing_still(session: Session, settings: GateSettings, live: int) -> Itera
     except SlinkyError:
         _give_back_after_error(session, settings)
         raise
-    drive(ResumeTask(session, settings, session.run, settings.ceiling))
+    if not settings.leaving:  # it stays paused until the engine removes it, else it would write the stack's number
+        drive(ResumeTask(session, settings, session.run, settings.ceiling))
 
 
 def _give_back_after_error(session: Session, settings: GateSettings) -> None:
@@ -168,4 +170,4 @@ def give_back(session: Session, settings: GateSettings) -> int:
 
 
 def _seen(session: Session, settings: GateSettings) -> ScalerView | None:
-    return session.scaler(settings) if settings.autoscaler else None
+    return session.scaler(settings) if settings.scaled_object else None

@@ -142,10 +142,10 @@ class Session(Connection):
         """KEDA's ScaledObject of the NodeSet; None where the stack makes none, or none is there. Raises what the clients
         raise."""
         self._scaler = None
-        if not settings.autoscaler:
+        if not settings.scaled_object:
             return None
         try:
-            found = scalers.scaled_object(self.kube, self.reach.namespace, settings.autoscaler)
+            found = scalers.scaled_object(self.kube, self.reach.namespace, settings.scaled_object)
         except KubeNotFound:
             return None
         self._scaler = found

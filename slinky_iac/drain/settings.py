@@ -20,6 +20,8 @@ from slinky_iac.releases import OperatorVersion
 
 GATED: Final = "Gated"
 OPERATORS: Final = "RollingUpdate"
+LEAVING: Final = "formerAutoscaler"
+"""Input of one update, never in the outputs: the ScaledObject that goes with it."""
 SCHEMA: Final = 1
 """Number of this shape. A later program reads older numbers too."""
 
@@ -75,6 +77,8 @@ class GateSettings:
     """Digest of what pods are made from, to tell in a preview that it changes; ``""`` as ``cluster``."""
     autoscaler: str = ""
     """Name of the ScaledObject that the stack makes for it; ``""`` where it makes none."""
+    leaving: str = ""
+    """Name of the ScaledObject that it had, and that the engine removes after this update: the number is the stack's now."""
     step: int = 1
     """Nodes that it asks for at once for jobs of one node."""
     least: int = 0
@@ -84,6 +88,11 @@ class GateSettings:
     def rolls(self) -> bool:
         """Whether this gate replaces pods of an earlier template."""
         return self.updates == GATED
+
+    @property
+    def scaled_object(self) -> str:
+        """The ScaledObject that is paused while the gate drains; ``""`` where there is none."""
+        return self.autoscaler or self.leaving
 
     @property
     def ceiling(self) -> int:
@@ -113,6 +122,7 @@ class GateSettings:
             max_unavailable=_count_or_share(props.get("maxUnavailable")),
             template=str(props.get("template") or ""),
             autoscaler=str(props.get("autoscaler") or ""),
+            leaving=str(props.get(LEAVING) or ""),
             step=int(props.get("autoscalerStep") or 1),
             least=int(props.get("autoscalerMinimum") or 0),
         )

@@ -40,6 +40,10 @@ ENFORCERS: Final[Mapping[str, str]] = {
 """API groups of network plugins that enforce NetworkPolicies unless that is switched off. Others have no API: kube-router,
 k3s, Flannel, which enforces none."""
 
+KEDA_API: Final = "keda.sh"
+EXTERNAL_METRICS_API: Final = "external.metrics.k8s.io"
+PROMETHEUS_API: Final = "monitoring.coreos.com"
+
 
 @dataclass(frozen=True)
 class Question:
@@ -154,6 +158,58 @@ def network_plugin(config: StackConfig, groups: Collection[str]) -> tuple[Findin
     return ()
 
 
+def missing_apis(config: StackConfig, groups: Collection[str]) -> tuple[Finding, ...]:
+    """Warnings for objects that the stack makes of kinds that this API server doesn't serve."""
+    found: list[Finding] = []
+    for name, nodeset in config.nodesets.items():
+        if nodeset.autoscale is None:
+            continue
+        path = f"nodesets.{name}.autoscale"
+        if nodeset.autoscale.by == "keda" and KEDA_API not in groups:
+            found.append(
+                warning(
+                    path,
+                    f"this Kubernetes has no KEDA (no API group {KEDA_API}): `pulumi up` fails at the ScaledObject, and the"
+                    " number of nodes stays as it is. Install KEDA 2.17 or newer first",
+                    id="autoscale-without-keda",
+                )
+            )
+        elif nodeset.autoscale.by == "hpa" and EXTERNAL_METRICS_API not in groups:
+            found.append(
+                warning(
+                    path,
+                    f"this Kubernetes serves no external metrics (no API group {EXTERNAL_METRICS_API}), so the"
+                    " HorizontalPodAutoscaler changes nothing. Install the adapter that serves the metric",
+                    id="autoscale-without-metrics",
+                )
+            )
+    if (config.monitoring.slurmctld or config.monitoring.rules) and PROMETHEUS_API not in groups:
+        found.append(
+            warning(
+                "monitoring",
+                f"this Kubernetes has no Prometheus operator (no API group {PROMETHEUS_API}), which slurmctld and rules"
+                " need: `pulumi up` fails at its objects. Install its CRDs first, or set both to false and use `slinky"
+                " monitoring rules`",
+                id="monitoring-without-prometheus-operator",
+            )
+        )
+    return tuple(found)
+
+
+def _of_groups(config: StackConfig, groups: Collection[str]) -> tuple[Finding, ...]:
+    plugin = network_plugin(config, groups) if _has_pods(config) else ()
+    return (*plugin, *missing_apis(config, groups))
+
+
+def _has_pods(config: StackConfig) -> bool:
+    return config.keys.auth != "auth/munge" and bool(parts(config))
+
+
+def _asks_groups(config: StackConfig) -> bool:
+    scaled = any(nodeset.autoscale is not None for nodeset in config.nodesets.values())
+    return _has_pods(config) or scaled or config.monitoring.slurmctld or config.monitoring.rules
+
+
 def _groups(kube: KubeClient) -> set[str]:
     from slinky_iac.kube.resources import ApiGroupList  # noqa: PLC0415 - a program without a cluster doesn't load the client
 
@@ -179,9 +235,9 @@ OTHERS: Final = (
         findings=replaced,
     ),
     Question(
-        applies=lambda config: config.keys.auth != "auth/munge" and bool(parts(config)),
+        applies=_asks_groups,
         ask=lambda kube, _: _groups(kube),
-        findings=network_plugin,
+        findings=_of_groups,
     ),
 )
 """Asked where the API server takes connections."""

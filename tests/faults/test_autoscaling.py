@@ -198,6 +198,72 @@ def test_the_maximum_is_lowered_under_load(autoscaled: Autoscaled) -> None:
     assert autoscaled.scaler()["spec"]["maxReplicaCount"] == 3
 
 
+def test_the_stack_takes_the_number_over_from_its_autoscaler(autoscaled: Autoscaled) -> None:
+    """In one update: KEDA is paused, a node is drained, its job is waited for, the ScaledObject goes, and the number is the
+    stack's. Then the autoscaler gets it back."""
+    jobs = [autoscaled.submit("-N1") for _ in NODES]
+    autoscaled.slurm.await_running(*jobs, timeout=240)
+    autoscaled.write(2)
+    run = autoscaled.start_up()
+    await_true("KEDA is paused by the gate", lambda: _paused_by(autoscaled).startswith("autoscaled/gpu "), 120)
+    await_true("one node is drained by us", lambda: len(_ours(autoscaled)) == 1, 120)
+    (node,) = _ours(autoscaled)
+    leaving, *staying = sorted(jobs, key=lambda job: autoscaled.nodes_of(job) != node)
+    assert autoscaled.replicas == 3, "its job is waited for"
+    autoscaled.slurm.finish(leaving)
+    out, _ = run.communicate(timeout=400)
+    assert run.returncode == 0, out
+    completed(autoscaled, leaving)
+    assert autoscaled.replicas == 2
+    assert autoscaled.world.kubectl("get", "scaledobjects.keda.sh,hpa", "-n", NAMESPACE, "-o", "name").stdout == ""
+    assert all("RUNNING" in autoscaled.slurm.job_state(job) for job in staying)
+    assert autoscaled.changes() == []
+    autoscaled.slurm.finish(*staying)
+    completed(autoscaled, *staying)
+    autoscaled.up(0, nodeset=nodeset())
+
+
+def test_a_pause_of_a_person_stays_and_status_and_metrics_show_it(autoscaled: Autoscaled) -> None:
+    autoscaled.three_nodes()
+    annotate = ("annotate", "scaledobjects.keda.sh", "-n", NAMESPACE, RESOURCE)
+    autoscaled.world.kubectl(*annotate, f"{KEDA_PAUSED}=true")
+    try:
+        await_true("status shows it", lambda: "slinky_scaler_paused{" in _metrics(autoscaled), 60)
+        autoscaled.up(0, nodeset=nodeset(2))
+        found = autoscaled.scaler()
+        assert found["metadata"]["annotations"][KEDA_PAUSED] == "true"
+        assert (autoscaled.replicas, found["spec"]["maxReplicaCount"]) == (2, 2)
+        assert 'slinky_scaler_paused{nodeset="gpu",stack="autoscaled"} 1' in _metrics(autoscaled)
+    finally:
+        autoscaled.world.kubectl(*annotate, f"{KEDA_PAUSED}-")
+    autoscaled.up(0, nodeset=nodeset())
+
+
+def _metrics(found: Autoscaled) -> str:
+    return found.cli("status", "--prometheus").stdout
+
+
+def test_a_scaler_that_is_deleted_while_nodes_are_drained_ends_no_job(autoscaled: Autoscaled) -> None:
+    jobs = [autoscaled.submit("-N1") for _ in NODES]
+    autoscaled.slurm.await_running(*jobs, timeout=240)
+    autoscaled.write(0, nodeset=nodeset(2))
+    run = autoscaled.start_up()
+    await_true("one node is drained by us", lambda: len(_ours(autoscaled)) == 1, 180)
+    autoscaled.world.kubectl("delete", "scaledobjects.keda.sh", "-n", NAMESPACE, RESOURCE, "--timeout=60s")
+    (node,) = _ours(autoscaled)
+    leaving, *staying = sorted(jobs, key=lambda job: autoscaled.nodes_of(job) != node)
+    autoscaled.slurm.finish(leaving)
+    out, _ = run.communicate(timeout=400)
+    completed(autoscaled, leaving)
+    assert autoscaled.replicas == 2, out
+    assert all("RUNNING" in autoscaled.slurm.job_state(job) for job in staying)
+    autoscaled.stack.pulumi("refresh", "--yes")
+    autoscaled.up(0, nodeset=nodeset())
+    assert autoscaled.scaler()["spec"]["maxReplicaCount"] == 3
+    autoscaled.slurm.finish(*staying)
+    completed(autoscaled, *staying)
+
+
 def _paused_by(found: Autoscaled) -> str:
     return str(found.scaler()["metadata"].get("annotations", {}).get(ANNOTATION_PAUSED_BY, ""))
 

@@ -36,6 +36,22 @@ AUTOSCALE = [
         cure(minReplicas=4),
     ),
     Case(
+        "an autoscaler whose maximum is 0",
+        nodeset(owner="autoscaler", replicas=0, maxReplicas=0, autoscale={}),
+        "error",
+        "nodesets.gpu.maxReplicas",
+        ("1 or more",),
+        {"nodesets": {"gpu": {"maxReplicas": 1}}},
+    ),
+    Case(
+        "an autoscaler without a maximum, from no node on",
+        nodeset(owner="autoscaler", replicas=0, autoscale={}),
+        "error",
+        "nodesets.gpu.maxReplicas",
+        ("the maximum is replicas",),
+        {"nodesets": {"gpu": {"maxReplicas": 3}}},
+    ),
+    Case(
         "a HorizontalPodAutoscaler without a metric",
         scaled({"by": "hpa", "minReplicas": 1}),
         "error",

@@ -69,6 +69,14 @@ NODES = [
         cured(IB | {"topology": "topo-switch:s1"}),
     ),
     Case(
+        "labels of Kubernetes' own",
+        minimal(nodes={"prefix": "node-role.kubernetes.io", "table": [IB]}),
+        "error",
+        "nodes.prefix",
+        ("belong to Kubernetes", "slurm.example.org"),
+        {"nodes": {"prefix": "slurm.example.org", "table": [IB]}},
+    ),
+    Case(
         "two values for one label of a node",
         table({"names": ["worker-1"], "labels": {"cuda": "12"}}, {"names": ["worker-[1-3]"], "labels": {"cuda": "13"}}),
         "error",

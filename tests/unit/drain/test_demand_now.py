@@ -47,4 +47,8 @@ def test_a_suspended_job_keeps_every_node() -> None:
 
 
 def test_no_answer_is_no_demand() -> None:
-    assert today(look(2, problem="asleep", cluster=None), AUTOSCALED) is None
+    found = today(look(2, problem="asleep", cluster=None), AUTOSCALED)
+    assert found is None
+    (text,) = said(found)
+    assert "not known" in text
+    assert "asks for" not in text

@@ -38,6 +38,20 @@ def seen(client, last=None):
     return look(Kube(), lambda: client, settings(3), NOW, last)
 
 
+class Scaled(Kube):
+    """Kubernetes with an autoscaler of this stack's, as KEDA makes it, and one of somebody else's."""
+
+    def scalers_of(self, _namespace, _name):
+        return ("HorizontalPodAutoscaler/keda-hpa-gpu", "HorizontalPodAutoscaler/theirs", "ScaledObject/gpu")
+
+
+def test_an_autoscaler_that_goes_with_the_update_is_no_obstacle_and_anybody_elses_is():
+    with FakeSlurm(changed=False).add(node("g-0")).client() as client:
+        found = look(Scaled(), lambda: client, settings(3, leaving="gpu"), NOW)
+        assert found.observation.autoscalers == ("HorizontalPodAutoscaler/theirs",)
+        assert len(look(Scaled(), lambda: client, settings(3), NOW).observation.autoscalers) == 3
+
+
 def test_a_look_takes_the_last_list_again_only_on_slurmctlds_word_and_says_so():
     slurm = FakeSlurm(changed=False).add(node("g-0"))
     with slurm.client() as client:

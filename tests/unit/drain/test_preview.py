@@ -5,6 +5,7 @@ from contextlib import contextmanager
 import pytest
 
 from slinky_iac.drain import preview
+from slinky_iac.drain.gates import outputs, with_leaving
 from slinky_iac.drain.observation import Observation
 from slinky_iac.errors import KubeUnreachable
 from tests.unit.drain.model import OURS, world
@@ -113,3 +114,18 @@ def test_a_drain_of_ours_on_a_node_that_stays_is_work_for_the_update(silent):
 def test_a_nodeset_that_is_gone_is_said_to_need_a_refresh(silent):
     silent.observe = lambda _settings, **_more: Observation(1, world("1.1.0", 1).version)
     assert "`pulumi up --refresh` makes it again" in preview.nodeset_scale(settings(3), {"replicas": 3.0}).due
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "leaving"),
+    [
+        ({"autoscaler": "hpc-gpu"}, {"owner": "stack"}, "hpc-gpu"),
+        ({"autoscaler": "hpc-gpu"}, {"owner": "autoscaler", "autoscaler": "hpc-gpu"}, None),
+        ({"autoscaler": "hpc-gpu"}, {"owner": "autoscaler"}, None),
+        ({}, {"owner": "stack"}, None),
+    ],
+)
+def test_only_a_stack_that_takes_the_number_over_is_asked_to_pause_the_former_autoscaler(before, after, leaving):
+    news = with_leaving(before, after)
+    assert news.get("formerAutoscaler") == leaving
+    assert "formerAutoscaler" not in outputs(news), "what only one update needs is not in the state's outputs"

@@ -180,6 +180,32 @@ def test_whatever_ends_a_run_the_next_one_ends_with_an_autoscaler_that_works(pod
     assert [step for step in second.written_while_scaled if isinstance(step, SetReplicas)] == []
 
 
+def taken_over(replicas):
+    return gate(replicas, leaving="hpc-worker-gpu")
+
+
+def test_a_stack_that_takes_the_number_over_pauses_drains_and_leaves_the_pause():
+    """The engine removes the ScaledObject after the gate; until then KEDA would write the number back."""
+    session = Scaled(with_job(pods=3), Keda(), [nothing, nothing, job_ends(1)])
+    scale.settle(session, taken_over(1))
+    assert (session.w.replicas, session.w.lost) == (1, [])
+    assert session.written_while_scaled == []
+    assert (session.keda.paused, session.keda.maximum) == (True, 8)
+
+
+def test_a_stack_that_raises_the_number_pauses_first_too():
+    session = Scaled(world("1.1.0", 1), Keda())
+    scale.settle(session, taken_over(3))
+    assert (session.w.replicas, session.written_while_scaled, session.keda.paused) == (3, [], True)
+
+
+def test_a_taking_over_that_fails_gives_the_autoscaler_back():
+    session = Scaled(with_job(pods=3, end=None), Keda())
+    with pytest.raises(DrainDeadline):
+        scale.settle(session, taken_over(0))
+    assert (session.keda.paused, session.keda.maximum, session.w.replicas) == (False, 8, 3)
+
+
 def superseded(session):
     """A run that ends because a later one has taken the pause over."""
     with standing_still(session, autoscaled(1), 3):
