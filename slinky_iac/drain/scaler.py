@@ -4,8 +4,8 @@ While nodes are drained, an autoscaler would replace them, and lower the number 
 more replicas than the new maximum pauses KEDA (its annotation, and ours that says who), waits until KEDA has removed its
 HorizontalPodAutoscaler, drains, writes the number and the maximum, and takes the pause back. A run that fails takes it back
 too, with the old maximum. Where the stack takes the number over from its autoscaler, KEDA stays paused until the engine
-removes the ScaledObject, which it does after the gate. A run that was killed leaves the pause: the next run of the gate takes
-it over, and so does `drain cancel`. A person's pause is left alone.
+removes the ScaledObject, which it does after the gate. A run that was killed leaves the pause: the next run of the gate
+takes it over, and so does `drain cancel`. A person's pause is left alone.
 
 The mark is ``stack/nodeset run``, by which an earlier run that still goes on doesn't take back a later one's pause.
 """
