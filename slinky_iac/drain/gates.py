@@ -215,6 +215,7 @@ def own_inputs(props: Props) -> Props:
 
 
 def outputs(props: Props) -> Props:
+    """A gate's outputs: its inputs without those that only one update needs."""
     return {key: value for key, value in own_inputs(props).items() if key not in {"due", LEAVING}}
 
 
