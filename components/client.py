@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pulumi
-from pulumi_kubernetes.apps.v1 import Deployment
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Secret
 
 from slinky_iac import names, taken
@@ -59,6 +58,8 @@ class Client(pulumi.ComponentResource):
         if files := client_files(config, settings):
             ConfigMap(f"{name}-files", metadata=meta, data=files, opts=child(self, space))
         if spec := deployment_spec(config, args.name, settings):
+            from pulumi_kubernetes.apps.v1 import Deployment  # noqa: PLC0415 - imports that few stacks need
+
             # After no Secret: a planned stop removes the Secret with all that depends on it, and pods wait for it anyway.
             Deployment(f"{name}-deployment", metadata=meta, spec=spec, opts=child(self, space))
         if settings.jupyterhub is not None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 import pulumi
 from pulumi_kubernetes.core.v1 import Service
-from pulumi_kubernetes.discovery.v1 import EndpointSlice
 
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.endpoints import Endpoint, slurmctld_endpoint, slurmdbd_endpoint
@@ -46,6 +45,8 @@ def serve(
     service = Service(f"{name}-{endpoint.name}", metadata=meta, spec=endpoint.service, opts=child(parent))
     if endpoint.slice is None:
         return
+    from pulumi_kubernetes.discovery.v1 import EndpointSlice  # noqa: PLC0415 - imports that few stacks need
+
     meta = metadata(config, f"{endpoint.name}-outside")
     meta["labels"] = {**meta["labels"], "kubernetes.io/service-name": endpoint.name}
     EndpointSlice(

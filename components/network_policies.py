@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import pulumi
-from pulumi_kubernetes.networking.v1 import NetworkPolicy
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.networks import network_policies
@@ -26,7 +25,10 @@ class NetworkPolicies(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: NetworkPoliciesArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("NetworkPolicies"), name, None, opts)
-        for each in network_policies(args.config):
+        policies = network_policies(args.config)
+        if policies:
+            from pulumi_kubernetes.networking.v1 import NetworkPolicy  # noqa: PLC0415 - 40 ms of every command
+        for each in policies:
             meta = {"name": each.name, "namespace": each.namespace, "labels": labels(args.config)}
             NetworkPolicy(f"{name}-{each.part}", metadata=meta, spec=each.spec, opts=child(self))
         self.register_outputs({})

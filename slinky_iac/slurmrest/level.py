@@ -6,11 +6,13 @@ has less no error for a list: with PrivateData set the list is shorter, and a bu
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestUnreachable
 from slinky_iac.names import SLURM_USER
-from slinky_iac.slurmrest.client import SlurmrestClient
+
+if TYPE_CHECKING:  # a check names ALWAYS without a client
+    from slinky_iac.slurmrest.client import SlurmrestClient
 
 ALWAYS: Final = frozenset({SLURM_USER, "root"})
 """Not asked about: root is an administrator of every cluster, and slurm of every one whose SlurmUser has its usual name."""
