@@ -15,6 +15,7 @@ from lab.slurm.layers import Layer
 from lab.slurm.rootfs import Say
 
 NAME = "slinky-lab/slurm-jupyter:26.05"
+NODE_NAME = "slinky-lab/slurm-jupyter-node:26.05"
 FOLDER = "/opt/jupyter"
 REQUIREMENTS = Path(__file__).with_name("jupyter-requirements.txt")
 # pip trusts whom this machine trusts: its certificates and its pip.conf are mounted for as long as the installation takes.
@@ -51,9 +52,18 @@ def image(*, say: Say = rootfs.tell) -> Image:
 
     Raises LabError with the end of the log where Debian or PyPI hasn't what is needed.
     """
+    return _image(NAME, START, say)
+
+
+def node_image(*, say: Say = rootfs.tell) -> Image:
+    """The same layers, started as the lab's Slurm image is: for NodeSets whose jobs are notebooks."""
+    return _image(NODE_NAME, None, say)
+
+
+def _image(name: str, start: Start | None, say: Say) -> Image:
     base, more = slurm_image.ensure(say=say), layer()
     upper = more.ensure(say=say)
-    key = hashlib.sha256(f"{base.archive.name} {more.key()} {START}".encode()).hexdigest()[:12]
+    key = hashlib.sha256(f"{base.archive.name} {more.key()} {start}".encode()).hexdigest()[:12]
     folder = paths.CACHE / "images"
     with rootfs.alone(folder / "slurm.lock"):
-        return images.pack_over(base, upper, ("usr", "opt"), NAME, folder / f"slurm-jupyter-{key}.tar", start=START)
+        return images.pack_over(base, upper, ("usr", "opt"), name, folder / f"slurm-jupyter-{key}.tar", start=start)

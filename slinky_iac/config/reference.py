@@ -148,7 +148,7 @@ def _type(field: Schema, definitions: Schema) -> str:
 
 
 def _compound(field: Schema, definitions: Schema) -> str:
-    inner = field.get("additionalProperties")
+    inner = next(iter(field.get("patternProperties", {}).values()), field.get("additionalProperties"))
     if field.get("type") == "array":
         return f"list of {_type(field['items'], definitions)}"
     if field.get("type") == "object":

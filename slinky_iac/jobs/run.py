@@ -59,7 +59,7 @@ class RunTask(Task[JobsSeen]):
         settings, slurm = self.settings, self.session.slurm
         live = slurm.tagged_jobs(settings.prefix)
         known = slurm.accounted_jobs(settings.job) if settings.accounting else ()
-        own = (job for job in known if job.admin_comment.startswith(settings.prefix))
+        own = (job for job in known if (job.admin_comment or job.comment).startswith(settings.prefix))
         return merged(live, own, self.session.now())
 
     def glance(self) -> tuple[JobsSeen, bool]:

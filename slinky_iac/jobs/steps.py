@@ -8,14 +8,19 @@ finds it by its comment and cancels it. It has never started, and a new submissi
 Of two that are marked (a mark that arrived late) the lowest id stays and the other is cancelled before any is released. What
 was marked and has once started is the run, however it ended: nothing is submitted for its tag any more.
 
-What a user writes into ``comment`` can only get held jobs of the user cancelled whose name the resource has. A mark needs no
-such check: only an administrator writes it.
+A submission that somebody released by hand before its mark has begun. Where its answer came in this very call, it is marked
+and is the run. Else it may as well be a job whose user copied the tag: nothing is submitted, and an administrator decides.
+
+What a user writes into ``comment`` can only get jobs of the user cancelled or waited for whose name the resource has, and
+stop a run. A mark needs no such check: only an administrator writes it, in slurmctld and in slurmdbd (26.05.5, run).
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+
+from msgspec.structs import replace
 
 from slinky_iac.drain.actions import Done, OwnStep, Step, Stop, Wait
 from slinky_iac.slurmrest.submitted import SubmittedJob
@@ -97,14 +102,15 @@ class CancelJobs(OwnStep):
 
 
 def strays(seen: JobsSeen, goal: RunGoal) -> tuple[int, ...]:
-    """Held jobs that no run ever marked, and whose id is not known from an answer of this very call."""
-    found = (job for job in seen.jobs if _unmarked(job, goal) and job.never_started and job.hold)
-    return tuple(sorted(job.job_id for job in found if not (job.job_id in goal.answered and job.comment == goal.tag)))
+    """Jobs that no run ever marked, that never started, and whose id is not known from an answer of this very call."""
+    found = (job for job in seen.jobs if _unmarked(job, goal) and job.never_started)
+    ids = {job.job_id for job in found if not _answered(job, goal)}
+    return tuple(sorted(ids - seen.only_accounted))
 
 
 def chosen(seen: JobsSeen, goal: RunGoal) -> SubmittedJob | None:
     """The job that is the run: one that has run before one that waits before one that was cancelled, the lowest id first."""
-    own = [job for job in seen.jobs if goal.tag and job.admin_comment == goal.tag]
+    own = [job for job in seen.jobs if goal.tag and (job.admin_comment == goal.tag or _ended_before_its_mark(job, goal))]
 
     def rank(job: SubmittedJob) -> tuple[int, int]:
         return (0 if job.ran else 1 if not job.over else 2), job.job_id
@@ -117,7 +123,9 @@ def decide(seen: JobsSeen, goal: RunGoal) -> Step:
     if lost := strays(seen, goal):
         return CancelJobs(lost, "submissions without a mark, which never started")
     run = chosen(seen, goal)
-    others = [job for job in seen.jobs if _marked(job, goal) and not job.over and job is not run]
+    if unclear := _released_by_hand(seen, goal, run):
+        return _unclear(unclear, goal)
+    others = [job for job in seen.jobs if _in_the_way(job, goal, run) and not job.over]
     if others:
         return _others(seen, goal, others)
     if not goal.tag:
@@ -126,9 +134,18 @@ def decide(seen: JobsSeen, goal: RunGoal) -> Step:
 
 
 def _begin(seen: JobsSeen, goal: RunGoal) -> Step:
-    held = [job for job in seen.jobs if job.job_id in goal.answered and job.never_started]
-    known = [job for job in held if not job.admin_comment and job.comment == goal.tag]
-    return Mark(min(job.job_id for job in known)) if known else Submit()
+    known = [job.job_id for job in seen.jobs if _answered(job, goal) and not job.over]
+    return Mark(min(known)) if known else Submit()
+
+
+def _unclear(job: SubmittedJob, goal: RunGoal) -> Stop:
+    return Stop(
+        f"job {job.job_id} of {goal.user} has this run's tag as its comment and has begun, and this stack didn't release it:"
+        " it was released by hand, or its user wrote the tag. Nothing is submitted or released, since the run could start"
+        f" twice. To take that job for the run, as an administrator: `sacctmgr modify job where jobid={job.job_id} set"
+        f" admincomment='{goal.tag}'`. To run the job again, change one of its settings, such as timeLimit",
+        "blocked",
+    )
 
 
 def _follow(seen: JobsSeen, goal: RunGoal, run: SubmittedJob) -> Step:
@@ -187,6 +204,30 @@ def in_words(job: SubmittedJob) -> str:
     return f"job {job.job_id} is {job.state}" + (f" on {job.nodes}" if job.nodes else "")
 
 
+def _in_the_way(job: SubmittedJob, goal: RunGoal, run: SubmittedJob | None) -> bool:
+    if job is run or _answered(job, goal):
+        return False
+    return _marked(job, goal) or (_unmarked(job, goal) and job.begun)
+
+
+def _released_by_hand(seen: JobsSeen, goal: RunGoal, run: SubmittedJob | None) -> SubmittedJob | None:
+    """A job that may be this run, though nothing of this stack released it, while the run itself has not begun."""
+    if not goal.tag or (run is not None and run.begun):
+        return None
+    begun = (job for job in seen.jobs if _unmarked(job, goal) and job.comment == goal.tag and job.begun)
+    return min((job for job in begun if not _answered(job, goal)), key=lambda job: job.job_id, default=None)
+
+
+def _answered(job: SubmittedJob, goal: RunGoal) -> bool:
+    """Whether slurmrestd answered this very call with it, and it has no mark yet."""
+    return job.job_id in goal.answered and not job.admin_comment and job.comment == goal.tag
+
+
+def _ended_before_its_mark(job: SubmittedJob, goal: RunGoal) -> bool:
+    """It was released by hand and is over: slurmctld changes no such job."""
+    return _answered(job, goal) and job.over and job.begun
+
+
 def _marked(job: SubmittedJob, goal: RunGoal) -> bool:
     return job.admin_comment.startswith(goal.prefix)
 
@@ -199,6 +240,12 @@ def merged(live: Iterable[SubmittedJob], accounted: Iterable[SubmittedJob], now:
     """What both daemons say; slurmctld's word counts where both know a job."""
     accounted = tuple(accounted)
     ended = frozenset(job.job_id for job in accounted if job.over)
-    known = {job.job_id: job for job in live}
+    marks = {job.job_id: job.admin_comment for job in accounted}
+    known = {job.job_id: _with_mark(job, marks.get(job.job_id, "")) for job in live}
     rest = {job.job_id: job for job in accounted if job.job_id not in known}
     return JobsSeen((*known.values(), *rest.values()), now, frozenset(rest), ended)
+
+
+def _with_mark(job: SubmittedJob, mark: str) -> SubmittedJob:
+    """slurmctld changes no job that is over; an administrator who marks one does so in slurmdbd."""
+    return job if job.admin_comment or not mark else replace(job, admin_comment=mark)

@@ -86,6 +86,11 @@ class SubmittedJob(Wire, frozen=True, kw_only=True):
         return not self.waits if not self.over else bool(self.nodes) and self.nodes != "None assigned"
 
     @property
+    def begun(self) -> bool:
+        """A process of it ran at some time, as far as can be seen."""
+        return self.ran or (self.waits and not self.never_started)
+
+    @property
     def state(self) -> str:
         """Its states for a message, the base state first as far as Slurm sorts them so."""
         return "+".join(sorted(self.job_state))

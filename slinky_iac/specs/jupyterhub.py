@@ -90,6 +90,8 @@ c.SlurmPerson.batch_script = '''#!/bin/bash
 set -eu
 if [ ! -w "$HOME" ]; then export HOME=$(mktemp -d "/tmp/jupyter-XXXXXX"); fi
 cd "$HOME"
+exec > "jupyter-$SLURM_JOB_ID.log" 2>&1
+{{prologue}}
 exec {{cmd}}
 '''
 c.Spawner.start_timeout = 300

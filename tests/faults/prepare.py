@@ -11,6 +11,7 @@ PROMETHEUS = {"prometheus": "prometheus", "promtool": "prometheus"}
 if __name__ == "__main__":
     munge.image()
     jupyter.image()
+    jupyter.node_image()
     nginx.image()
     python3.image()
     later_operator.image()

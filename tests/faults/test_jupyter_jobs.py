@@ -17,7 +17,7 @@ from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import jupyter
 from tests.e2e.gated import NODES, STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
-from tests.faults.jupyter_hub import Hub, Person
+from tests.faults.jupyter_hub import NODE, Hub, Person
 from tests.faults.test_jupyter_slurm import UIDS, clients
 
 STANDS_ON = STACK
@@ -36,13 +36,16 @@ class Ground:
 @pytest.fixture(scope="module")
 def ground_with_hub(gated: Gated) -> Iterator[Ground]:
     """All of it, up; the notebook is a job."""
+    images.import_into(KUBERNETES.home.socket(NODE), jupyter.image())
     for node in layout.NODES:
-        images.import_into(KUBERNETES.home.socket(node), jupyter.image())
+        images.import_into(KUBERNETES.home.socket(node), jupyter.node_image())
     hub = Hub(gated.world)
     section: dict[str, Any] = clients(hub.password)
     section["nb"]["jupyterhub"] |= {"spawn": "slurm", "partition": "gpu"}
-    section["nb"]["jupyterhub"]["values"].pop("singleuser")
-    more = {"nodeset": {"image": jupyter.NAME}, "clients": section}
+    values = section["nb"]["jupyterhub"]["values"]
+    values.pop("singleuser")
+    values["hub"]["config"]["SlurmPerson"] = {"req_prologue": f"export PATH={jupyter.FOLDER}/bin:$PATH"}
+    more = {"nodeset": {"image": jupyter.NODE_NAME}, "clients": section}
     gated.up(3, **more)
     gated.slurm.await_registered(*NODES)
     try:
@@ -80,6 +83,8 @@ def test_a_scale_in_leaves_the_node_on_which_a_notebook_runs(ground_with_hub: Gr
 def test_a_removal_waits_for_a_notebook_until_its_person_stops_it(ground_with_hub: Ground, slurm: Slurm) -> None:
     gated, job = ground_with_hub.gated, notebook(slurm)
     gated.write(0, **ground_with_hub.more)
+    (named,) = gated.plan()["jobs"]
+    assert (named["job"], named["user"]) == (str(job["job_id"]), "alice"), "the preview says whose notebook it is"
     run = gated.start_up()
     await_true("its node is drained by us", lambda: gated.drained(job["nodes"]), 120)
     assert ground_with_hub.alice.shell(["hostname"]).stdout.strip() == job["nodes"], "the notebook goes on meanwhile"
@@ -87,3 +92,5 @@ def test_a_removal_waits_for_a_notebook_until_its_person_stops_it(ground_with_hu
     ground_with_hub.alice.stop()
     out, _ = run.communicate(timeout=300)
     assert run.returncode == 0, out
+    rows = slurm.admin("sacct", "-X", "-n", "-P", "-j", str(job["job_id"]), "-o", "State").split("\n")
+    assert rows[0] == f"CANCELLED by {UIDS['alice']}", "by her hub's stop, and by nothing of the gate's"

@@ -45,6 +45,8 @@ class Daemons:
     accounted: dict[int, SubmittedJob] = field(default_factory=dict)
     starts: dict[str, int] = field(default_factory=dict)
     last: int = 0
+    by_hand: bool = False
+    """Somebody has released a submission by hand."""
     late: list[Callable[[], None]] = field(default_factory=list)
     """Requests that are still under way although their sender has given up on them."""
 
@@ -62,6 +64,14 @@ class Daemons:
         found = self.live.get(number)
         if found is not None and found.waits:
             self.live[number] = replace(found, hold=False)
+
+    def release_by_hand(self) -> None:
+        """One held submission is released, as long as none of this run is marked or has begun."""
+        jobs = self.live.values()
+        held = [number for number, each in self.live.items() if each.waits and each.hold and not each.admin_comment]
+        if held and not self.by_hand and not self.starts and not any(each.admin_comment for each in jobs):
+            self.by_hand = True
+            self.release(min(held))
 
     def cancel(self, number: int) -> None:
         found = self.live.get(number)

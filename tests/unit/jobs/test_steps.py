@@ -5,9 +5,10 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from slinky_iac.drain.actions import Done, Stop, Wait
-from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, decide, merged
+from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, chosen, decide, merged
 from tests.unit.jobs.model import NOW, PREFIX, TAG, Daemons, Killed, Run, goal, job
 
 FATES = ("ok", "lost", "late", "dropped", "killed")
@@ -45,9 +46,46 @@ def test_a_job_that_ran_is_the_run_whatever_else_is_marked() -> None:
 
 def test_a_tag_that_a_user_wrote_makes_no_run() -> None:
     """A user can write any comment, and no admin_comment: the stack takes no such job for its run."""
-    forged = job(3, "COMPLETED", nodes="metal-1")
-    assert decide(seen(forged), goal()) == Submit()
-    assert decide(seen(job(3, "RUNNING", nodes="metal-1")), goal()) == Submit()
+    for forged in (job(3, "COMPLETED", nodes="metal-1"), job(3, "RUNNING", nodes="metal-1")):
+        step = decide(seen(forged), goal())
+        assert isinstance(step, Stop)
+        assert "job 3 of alice" in step.why
+        assert f"admincomment='{TAG}'" in step.why
+    assert decide(seen(job(3, "COMPLETED")), goal()) == Submit(), "cancelled before it began"
+
+
+def test_a_submission_that_was_released_by_hand_is_marked_where_its_answer_came() -> None:
+    answered = goal(answered=frozenset({7}))
+    for released in (job(7, hold=False), job(7, "RUNNING", nodes="metal-1"), job(7, restart_cnt=1)):
+        assert decide(seen(released), answered) == Mark(7)
+    over = job(7, "FAILED", nodes="metal-1")
+    assert decide(seen(over), answered) == Done()
+    assert chosen(seen(over), answered) == over
+
+
+def test_a_submission_that_was_released_by_hand_while_its_answer_was_lost_stops_the_run() -> None:
+    assert decide(seen(job(7, "PENDING")), goal()) == CancelJobs((7,)), "it has not begun: it can still be cancelled"
+    for begun in (job(7, "RUNNING", nodes="metal-1"), job(7, restart_cnt=1)):
+        assert isinstance(decide(seen(begun), goal()), Stop)
+        assert isinstance(decide(seen(begun, job(8)), goal(answered=frozenset({8}))), Stop)
+        assert isinstance(decide(seen(begun, job(8, tag=TAG)), goal()), Stop)
+    forgotten = job(7, "COMPLETED", nodes="metal-1")
+    assert isinstance(decide(seen(forgotten, gone=frozenset({7})), goal()), Stop)
+
+
+def test_an_administrators_mark_in_slurmdbd_makes_an_ended_job_the_run() -> None:
+    ended = job(7, "COMPLETED", nodes="metal-1")
+    assert decide(merged([ended], [replace(ended, admin_comment=TAG)], NOW), goal()) == Done()
+
+
+def test_a_job_that_was_released_by_hand_is_ended_with_its_resource() -> None:
+    assert decide(seen(job(7, "RUNNING", nodes="metal-1")), goal(tag="")) == CancelJobs((7,))
+    earlier = job(7, "RUNNING", nodes="metal-1", comment=f"{PREFIX}0.old")
+    assert decide(seen(earlier), goal()) == CancelJobs((7,))
+
+
+def test_what_slurmdbd_alone_knows_as_pending_is_not_cancelled_for_ever() -> None:
+    assert decide(seen(job(7, "PENDING"), gone=frozenset({7})), goal()) == Submit()
 
 
 def test_a_job_of_another_user_is_never_touched() -> None:
@@ -120,10 +158,11 @@ def test_where_only_the_begin_is_waited_for_a_released_job_is_enough(states: tup
 
 
 @settings(max_examples=400, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(FATES), st.integers(0, 3)), max_size=25), st.booleans())
+@given(st.lists(st.tuples(st.sampled_from(FATES), st.integers(0, 7)), max_size=25), st.booleans())
 def test_a_run_starts_exactly_once_whatever_is_lost(fates: list[tuple[str, int]], forgets: bool) -> None:
     """Each step's request may be lost, late or dropped, or the program killed with it; between two steps late requests
-    arrive, the scheduler acts, and slurmctld forgets. After that, all goes well: the run has started once."""
+    arrive, somebody releases a submission by hand, the scheduler acts, and slurmctld forgets. After that, all goes well:
+    the run has started once."""
     daemons = Daemons()
     run = Run(daemons)
     for fate, between in fates:
@@ -133,6 +172,8 @@ def test_a_run_starts_exactly_once_whatever_is_lost(fates: list[tuple[str, int]]
             run = Run(daemons)
         if between & 1 and daemons.late:
             daemons.late.pop(0)()
+        if between & 4:
+            daemons.release_by_hand()
         if between & 2:
             daemons.proceed()
             if forgets:
@@ -141,6 +182,9 @@ def test_a_run_starts_exactly_once_whatever_is_lost(fates: list[tuple[str, int]]
     for _ in range(60):
         step = run.step()
         if isinstance(step, Done):
+            break
+        if isinstance(step, Stop):
+            assert daemons.by_hand, step.why
             break
         run.act(step, "ok")
         daemons.proceed()
