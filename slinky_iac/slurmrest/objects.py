@@ -12,7 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Hashable
 from functools import lru_cache
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from msgspec import Meta, Struct
 from msgspec.structs import force_setattr, replace
@@ -103,8 +103,7 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
     specialized_memory: int = 0
     """MiB of it that jobs may not have (MemSpecLimit)."""
     unreadable: str = ""
-    """Why this row can't be read (no field of Slurm's); then ``state`` is :data:`UNREADABLE` alone, and nothing else is
-    known but the name."""
+    """Why this row can't be read (no field of Slurm's); then ``state`` is :data:`UNREADABLE`, the name alone is known."""
 
     def __post_init__(self) -> None:
         for name in ("state", "partitions", "active_features", "features", "version"):
@@ -179,7 +178,7 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     """Base state and flags."""
     nodes: str
     """Nodes that it holds, or still holds while it completes, as a hostlist; see :attr:`node_names`."""
-    user_name: str
+    user_name: str  # ``uid 20001`` where slurmctld's host knows no name of it
     partition: str
     """By comma, in the order of ``--partition``; of a running job the first is the one that it runs in."""
     time_limit: Number
@@ -194,6 +193,7 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     het_job_offset: Number = UNSET
     requeue: bool = False
     restart_cnt: int = 0
+    user_id: Any = None
     cluster: str = ""
     """ClusterName of slurmctld: it is slurmctld that writes it there."""
     required_nodes: str = ""
@@ -215,6 +215,8 @@ class Job(Wire, frozen=True, kw_only=True, gc=False):
     nodes couldn't, ``job_state`` has :data:`UNREADABLE`, and without nodes it may hold any."""
 
     def __post_init__(self) -> None:
+        if not self.user_name and type(self.user_id) is int:
+            force_setattr(self, "user_name", f"uid {self.user_id}")
         for name in _REPEATED:
             force_setattr(self, name, _same(getattr(self, name)))
         names, why = expanded(self.nodes)
@@ -381,8 +383,8 @@ def _many(text: str) -> tuple[tuple[str, ...], str]:
 def may_hold_nodes(states: frozenset[str]) -> bool:
     """Whether a job in these states may hold nodes: anything but pending alone or finished alone.
 
-    ``COMPLETED`` with ``COMPLETING`` may (its epilog runs), and so may two base states at once, and a state this program
-    never heard of. ``REVOKED`` (the job runs in another cluster of a federation) makes no difference.
+    ``COMPLETED`` with ``COMPLETING`` may (its epilog runs), and so may two base states at once, and a state unknown here.
+    ``REVOKED`` (the job runs in another cluster of a federation) makes no difference.
     """
     rest = states - {"REVOKED"}
     return len(rest) != 1 or not rest <= _HOLDS_NOTHING

@@ -84,7 +84,7 @@ def test_a_removal_waits_for_a_notebook_until_its_person_stops_it(ground_with_hu
     gated, job = ground_with_hub.gated, notebook(slurm)
     gated.write(0, **ground_with_hub.more)
     (named,) = gated.plan()["jobs"]
-    assert (named["job"], named["user"]) == (str(job["job_id"]), "alice"), "the preview says whose notebook it is"
+    assert (named["job"], named["user"]) == (str(job["job_id"]), f"uid {UIDS['alice']}"), "no host knows her name"
     run = gated.start_up()
     await_true("its node is drained by us", lambda: gated.drained(job["nodes"]), 120)
     assert ground_with_hub.alice.shell(["hostname"]).stdout.strip() == job["nodes"], "the notebook goes on meanwhile"

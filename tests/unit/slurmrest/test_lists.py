@@ -93,6 +93,11 @@ def test_a_job_without_what_a_drain_decides_by_stays_in_the_list(field: str, bro
     assert not bad.requeue
 
 
+def test_a_job_of_somebody_whom_slurmctlds_host_does_not_know_has_the_uid_for_a_name() -> None:
+    rows = [job(17, user_name="", user_id=20001), job(18, user_id=2001), job(19, user_name="", user_id="none")]
+    assert [each.user_name for each in jobs_of(rows=rows).jobs] == ["uid 20001", "alice", ""]
+
+
 def test_a_job_that_is_no_json_at_all_may_hold_any_node() -> None:
     found = jobs_of((b'"MARK"', b"NaN"), rows=[job(17, name="MARK", nodes="g-0"), job(18)])
     bad, good = found.jobs
