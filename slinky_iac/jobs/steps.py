@@ -20,8 +20,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from msgspec.structs import replace
-
 from slinky_iac.drain.actions import Done, OwnStep, Step, Stop, Wait
 from slinky_iac.slurmrest.submitted import SubmittedJob
 
@@ -241,11 +239,6 @@ def merged(live: Iterable[SubmittedJob], accounted: Iterable[SubmittedJob], now:
     accounted = tuple(accounted)
     ended = frozenset(job.job_id for job in accounted if job.over)
     marks = {job.job_id: job.admin_comment for job in accounted}
-    known = {job.job_id: _with_mark(job, marks.get(job.job_id, "")) for job in live}
+    known = {job.job_id: job.or_marked(marks.get(job.job_id, "")) for job in live}
     rest = {job.job_id: job for job in accounted if job.job_id not in known}
     return JobsSeen((*known.values(), *rest.values()), now, frozenset(rest), ended)
-
-
-def _with_mark(job: SubmittedJob, mark: str) -> SubmittedJob:
-    """slurmctld changes no job that is over; an administrator who marks one does so in slurmdbd."""
-    return job if job.admin_comment or not mark else replace(job, admin_comment=mark)

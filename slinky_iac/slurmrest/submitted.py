@@ -13,6 +13,7 @@ from typing import Annotated, Any
 
 import msgspec
 from msgspec import Meta
+from msgspec.structs import replace
 
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused
 from slinky_iac.kube.wire import quote
@@ -89,6 +90,10 @@ class SubmittedJob(Wire, frozen=True, kw_only=True):
     def begun(self) -> bool:
         """A process of it ran at some time, as far as can be seen."""
         return self.ran or (self.waits and not self.never_started)
+
+    def or_marked(self, mark: str) -> SubmittedJob:
+        """The job with the mark that slurmdbd has of it: slurmctld changes no job that is over."""
+        return self if self.admin_comment or not mark else replace(self, admin_comment=mark)
 
     @property
     def state(self) -> str:
