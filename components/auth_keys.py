@@ -4,7 +4,6 @@ component is fingerprints, names and public keys."""
 from __future__ import annotations
 
 import base64
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -141,7 +140,8 @@ class AuthKeys(pulumi.ComponentResource):
 
 
 def _made_at(meta: Any) -> str:  # noqa: ANN401 - the SDK's ObjectMeta, or plain inputs in a preview
-    found = meta.get("creationTimestamp") if isinstance(meta, Mapping) else getattr(meta, "creation_timestamp", None)
+    typed = getattr(meta, "creation_timestamp", None)  # first: the SDK's type is a mapping, too, and warns of `get`
+    found = meta.get("creationTimestamp") if typed is None and type(meta) is dict else typed
     return found if isinstance(found, str) else ""
 
 

@@ -89,7 +89,7 @@ review() {
   case "$code" in 0 | 2 | 3 | 4 | 7) ;; *) code=1 ;; esac
   [ "$previewed" = 0 ] || [ "$code" != 0 ] || code=1
   [ "$code" = 0 ] || return "$code"
-  # Pages that nobody could read were approved by nobody.
+  # Pages that could not be read were not approved.
   for page in md html json txt; do [ -s "$OUT/order.$page" ] || fail "$OUT/order.$page could not be written" || return 1; done
   mv -f "$OUT/update-plan.json.new" "$OUT/update-plan.json"
 }

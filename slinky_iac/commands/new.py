@@ -71,10 +71,11 @@ def next_steps(folder: Path, *, has_wheel: bool) -> list[str]:
         *lines,
         "  pulumi install && . venv/bin/activate",
         "  mkdir -p $HOME/pulumi-state && pulumi login file://$HOME/pulumi-state   # or s3://…, Pulumi Cloud …",
-        "  export PULUMI_CONFIG_PASSPHRASE_FILE=$HOME/.slinky-passphrase   # a long random line: it encrypts the keys",
+        "  (umask 077; set -C; head -c 24 /dev/urandom | base64 > $HOME/.slinky-passphrase)   # once; it encrypts the keys",
+        "  export PULUMI_CONFIG_PASSPHRASE_FILE=$HOME/.slinky-passphrase",
         "  slinky init prod --slurmctld HOST --via 'ssh root@{host} sh -s'   # writes Pulumi.prod.yaml, imports both keys",
         "  slinky check",
         "  slinky handoff --role slurmctld --role slurmdbd --out handoff   # what the Slurm admin has to add",
-        "  slinky preflight",
+        "  slinky preflight --via 'ssh root@{host} sh -s'   # do both halves fit?",
         "  pulumi up",
     ]

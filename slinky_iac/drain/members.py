@@ -28,6 +28,8 @@ from slinky_iac.slurmrest.objects import Node
 
 LEFT_BEHIND: Final = (names.OPERATOR_REASON_PREFIX, "Pod is terminating")
 """Beginnings of the operator's reasons; its preStop hook wrote no prefix before 1.1.1."""
+STARTS_S: Final = 60
+"""Seconds in which a pod that isn't ready is starting; later its log says why it isn't."""
 _NO_DAEMON: Final = frozenset({"DOWN", "NOT_RESPONDING", "UNKNOWN", "FUTURE", "POWERED_DOWN"})
 """States of a record that no slurmd answers for."""
 
@@ -121,6 +123,8 @@ def fault_of(pod: Pod, seen: Observation, owner: Owner) -> str:
     """What isn't as it should be, ``""`` where all is. A person's drain is a decision and no fault."""
     if not pod.scheduled:
         return f"{pod.name} has no Kubernetes node: {pod.trouble or '`kubectl describe pod` says why'}"
+    if not pod.ready and not pod.trouble and seen.now - pod.created < STARTS_S:
+        return f"{pod.name} is starting ({pod.status.phase}); `kubectl logs` of its slurmd says more"
     if not pod.ready:
         return f"{pod.name} is {pod.status.phase} and not ready: {pod.trouble or '`kubectl logs` of its slurmd says why'}"
     return _record_fault(pod, None if seen.cluster is None else seen.cluster.nodes.get(pod.slurm_node), owner)

@@ -117,7 +117,8 @@ def _first_pods(seen: Observation, goal: Goal, state: NodeSet) -> Step | None:
         return None
     began = goal.deadline_at - goal.policy.register_deadline_s
     if seen.now < began + FIRST_ANSWER_S:
-        return Wait(f"slurmrestd may know whether the names of the first pods are in use: {seen.problem}", soon=True)
+        why = f"slurmrestd doesn't answer yet, and is asked first whether the first pods' names are in use: {seen.problem}"
+        return Wait(why, soon=True)
     return SetReplicas(goal.target)
 
 

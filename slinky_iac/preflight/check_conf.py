@@ -196,7 +196,20 @@ def _cgroups(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield unread(facts, wanted, "ProctrackType|TaskPlugin|JobAcctGatherType")
         return
     plugins = (conf.ProctrackType, *conf.TaskPlugin, conf.JobAcctGatherType or "")
-    if users := [each for each in plugins if each.endswith("/cgroup")]:
+    users = [each for each in plugins if each.endswith("/cgroup")]
+    if users and facts.host is not None and facts.host.cgroup is not None:
+        source = f"host {facts.host.host}"
+        if facts.host.cgroup:
+            yield fine("has IgnoreSystemd=yes, or CgroupPlugin=disabled", source=source)
+        else:
+            yield problem(
+                f"lacks IgnoreSystemd=yes, and {', '.join(users)} use it: slurmd in pods has no systemd to ask",
+                "Add, after you have checked that it suits slurmd on metal",
+                "IgnoreSystemd=yes",
+                at="in cgroup.conf on slurmctld's host, then run `scontrol reconfigure` there",
+                source=source,
+            )
+    elif users:
         yield unknown(
             f"not known: {', '.join(users)} use it, and no daemon reports its content",
             "With slurmd on metal and in pods it needs this line; slurmctld sends the file to both",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM
+from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, Key
 from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.check_reach import LOST
 from slinky_iac.preflight.facts import Clock, Facts
@@ -91,12 +91,45 @@ def _token(_: StackConfig, facts: Facts) -> Iterator[Answer]:
             yield unknown(f"not known: {slurm.token_trouble or 'slurmctld was not asked'}", about=what)
     if not {IN_CONFIG, IN_SECRET} & slurm.tokens.keys() and not facts.keys_trouble:
         expected = facts.keys.get(JWT.label) or facts.kube.keys.get(JWT.label) or ""
+        if (compared := _compared(facts, JWT, expected)) is not None:
+            yield compared
+            return
         yield unknown(
             f"not known: {slurm.token_trouble or 'there is no slurmrestd to ask, or no key yet'}",
             f"The fingerprint there must be {expected}; this shows it" if expected else "Compare after `pulumi up`",
             by_hand,
             at=ON_SLURMCTLD,
         )
+
+
+def _compared(facts: Facts, key: Key, mine: str) -> Answer | None:
+    """Our key and the file on slurmctld's host; None where one of the two isn't known."""
+    theirs = facts.host.keys.get(key.label) if facts.host is not None else None
+    if facts.host is None or theirs is None or not mine:
+        return None
+    about, source = f"{key.label} ({mine})", f"host {facts.host.host}"
+    if theirs == mine:
+        return fine("slurmctld's host has the same file", about=about, source=source)
+    return problem(
+        f"slurmctld's host has another one, {theirs}",
+        "Import the file of slurmctld's host, byte for byte",
+        f"ssh root@{facts.host.host} base64 -w0 /etc/slurm/{key.file} | pulumi config set --secret {key.config}",
+        at="where you run pulumi",
+        about=about,
+        source=source,
+    )
+
+
+def _slurmctld_host(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+    """`--via` reached slurmctld's host."""
+    if facts.host is None:
+        return
+    about = f"slurmctld's host {facts.host.host}"
+    if facts.host.trouble:
+        change = "Run the command of --via by hand with `scontrol show config` as its input"
+        yield unknown(f"the command of --via {facts.host.trouble}", change, about=about)
+    else:
+        yield fine("answered the command of --via", about=about)
 
 
 def _print(facts: Facts, source: str) -> str:
@@ -151,6 +184,9 @@ def _slurm_key(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     if talking:
         some = ", ".join(talking[:6])
         yield fine(f"slurmd of {some} is registered with it, so slurmctld has the same", about=subject)
+        return
+    if (compared := _compared(facts, SLURM, mine)) is not None:
+        yield compared
         return
     compare = (
         f"The fingerprint there must be {mine}; this shows it"
@@ -255,6 +291,7 @@ def _key_age(config: StackConfig, facts: Facts) -> Iterator[Answer]:
 
 _SHORT: Final = Run.WHOLE | Run.PREVIEW
 EXPECTED: Final = (
+    Expect("slurmctld-host", "slurmctld's host", "here", _slurmctld_host),
     Expect("slurmrestd", "slurmrestd", "here", _slurmrestd),
     Expect("slurmctld", "slurmctld", "slurmrestd", _slurmctld, _SHORT),
     Expect("jwt-key", "JWT key", "slurmctld", _token, _SHORT),

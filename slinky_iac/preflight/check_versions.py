@@ -67,7 +67,7 @@ def _slurmdbd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     """slurmdbd is no older than slurmctld. It doesn't tell its release; that it answers a client shows it isn't older."""
     if not config.accounting.enabled:
         return
-    client = facts.slurm.release
+    client = facts.slurm.release or (facts.host.client if facts.host is not None else "")
     controller = slurmctld_release(config, facts)
     if facts.slurm.slurmdbd_answers and client and ordinal(client) == ordinal(controller):
         yield fine(f"understands {client[:5]}, slurmctld's release, so it is no older")

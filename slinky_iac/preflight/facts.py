@@ -194,6 +194,21 @@ class SlurmFacts:
 
 
 @dataclass(frozen=True)
+class HostFacts:
+    """What slurmctld's host says of its own files, through `--via`."""
+
+    host: str
+    trouble: str = ""
+    """Why it could not be asked; empty where it was."""
+    keys: Mapping[str, str] = field(default_factory=dict)
+    """Fingerprints of its key files, under the keys' labels; those that could be read."""
+    client: str = ""
+    """Release of its own commands, which ask slurmdbd."""
+    cgroup: bool | None = None
+    """Whether its cgroup.conf suits pods; None where it can't be read."""
+
+
+@dataclass(frozen=True)
 class Facts:
     """All that one preflight has seen."""
 
@@ -209,6 +224,8 @@ class Facts:
     """The public set that the configuration's token keys make; None where it has none, or they could not be read."""
     certificates: tuple[CertificateFacts, ...] = ()
     """Of each slurmrestd at an https address."""
+    host: HostFacts | None = None
+    """slurmctld's host; None where no `--via` was given."""
     foreign: tuple[str, ...] | None = None
     """Code in the stack's state that isn't this program's; None: not asked, or not known."""
     foreign_trouble: str = ""

@@ -148,15 +148,23 @@ def _is_tres_query(error: ErrorEntry) -> bool:
     return error.error_number in SLURMDBD_SILENT and (error.source, error.description) == _TRES_QUERY
 
 
+NO_POD: Final = "no endpoints available for service"
+"""The API server's word (apiserver's service proxy) where no pod of a Service is ready."""
+
+
 def refusal(response: httpx.Response, what: str) -> SlurmrestError:
     """The error that an answer other than 200 stands for. Its data, if it has any, is not looked at."""
     code = response.status_code
     kube = _kube_status(response)
     if kube is not None:
-        return SlurmrestUnreachable(
-            f"{what}: the Kubernetes API server's service proxy answered {code}: {quote(kube.message)}. "
-            "Slurm wasn't asked. Check the RestApi's Service and pods, and that this user may use services/proxy"
+        starting = code == httpx.codes.SERVICE_UNAVAILABLE and kube.message.startswith(NO_POD)
+        check = (
+            "No pod of slurmrestd is ready: it is starting, or `kubectl describe` of its pod says why it can't"
+            if starting
+            else "Check the RestApi's Service and pods, and that this user may use services/proxy"
         )
+        said = f"{what}: the Kubernetes API server's service proxy answered {code}: {quote(kube.message)}"
+        return SlurmrestUnreachable(f"{said}. Slurm wasn't asked. {check}")
     envelope = _envelope(response)
     if envelope is not None and (envelope.errors or code == 511):
         return _from_errors(envelope.errors, code, what)

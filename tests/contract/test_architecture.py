@@ -109,7 +109,11 @@ _PARTS = {
     ),
     "commands.token": "cluster commands.stack_config config errors reach slurmrest",
     "commands.state_code": "drain external_keys identity jobs text",
-    "commands.init": "commands.check commands.children commands.rotation config errors keys kube releases safe_yaml text",
+    "commands.scontrol": "",
+    "commands.init": (
+        "commands.check commands.children commands.rotation commands.scontrol config errors keys kube releases safe_yaml "
+        "text"
+    ),
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
         "cluster commands.output commands.rotation commands.stack_config commands.watching config drain errors "
@@ -121,8 +125,8 @@ _PARTS = {
         "specs text"
     ),
     "commands.preflight": (
-        "cluster commands.output commands.stack_config commands.verify_state commands.waiting_line config errors "
-        "keys kube names preflight reach slurmrest specs text"
+        "cluster commands.children commands.output commands.rotation commands.scontrol commands.stack_config "
+        "commands.verify_state commands.waiting_line config errors keys kube names preflight reach slurmrest specs text"
     ),
     "commands.cli": (
         "commands.check commands.client commands.command_page commands.diagram commands.drain commands.drift "
@@ -154,7 +158,7 @@ NARROW = {
         "safe_yaml",
         "text",
     },
-    "slinky_iac/commands/init/found.py": {"errors"},
+    "slinky_iac/commands/init/found.py": {"commands.scontrol", "errors"},
     "slinky_iac/commands/init/stack.py": {"config", "errors", "releases"},
     "slinky_iac/commands/keys/report.py": {"commands.rotation"},
     "slinky_iac/commands/new.py": {"__version__", "errors"},

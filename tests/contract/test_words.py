@@ -21,6 +21,13 @@ MODULES = {
     for path in tracked()
     if path.suffix == ".py" and path.relative_to(ROOT).parts[0] in ("slinky_iac", "components", "policies", "lab")
 }
+FILES = {
+    path.relative_to(ROOT).as_posix(): path.read_text()
+    for path in tracked()
+    if path.suffix in (".sh", ".yaml", ".txt", ".html", ".toml", ".json")
+    and path.relative_to(ROOT).parts[0] in ("slinky_iac", "components", "policies", "examples", "templates", "docs")
+}
+"""Scripts, templates and examples: people read what they print and their comments."""
 CODE = re.compile(r"^ *```.*?^ *```|`[^`\n]*`|=nobody\b", re.DOTALL | re.MULTILINE)
 """Names and output: what a program prints is corrected in the program."""
 LIST = re.compile(r"^## Words\n.*?(?=^## )", re.DOTALL | re.MULTILINE)
@@ -43,6 +50,12 @@ def test_a_page_has_none_of_the_words(page: str) -> None:
 def test_a_text_of_the_program_has_none_of_the_words(module: str) -> None:
     words = [(line, word) for line, text in texts(MODULES[module]) for word in found(text)]
     assert words == [], f"{module} has {words}; CONTRIBUTING.md, Words, says what to write instead"
+
+
+@pytest.mark.parametrize("file", FILES)
+def test_a_script_a_template_or_an_example_has_none_of_the_words(file: str) -> None:
+    words = found(FILES[file])
+    assert words == [], f"{file} has {words}; CONTRIBUTING.md, Words, says what to write instead"
 
 
 def texts(source: str) -> Iterator[tuple[int, str]]:

@@ -37,7 +37,7 @@ def run(arguments: argparse.Namespace) -> int:
     files = [Path(name) for name in arguments.files] or sorted(Path().glob("Pulumi.*.yaml"))
     if not files:
         raise StateError(
-            "no Pulumi.<stack>.yaml in this folder; name a file, or begin with `slinky new` or one of the examples"
+            "no Pulumi.<stack>.yaml in this folder; name a file, or let `slinky init STACK` write one from the running Slurm"
         )
     found = {file: judge(text_of(file), project_of(file))[1] for file in files}
     if arguments.json:

@@ -18,7 +18,7 @@ missing() { # LINE FILE: a line to add
 }
 systemd_runs() { [ -z "$root" ] && [ -d /run/systemd/system ]; }
 
-check_key() { # PATH FINGERPRINT [OWNER]: there, the cluster's own, and nobody's to read but the daemon's, which runs as OWNER
+check_key() { # PATH FINGERPRINT [OWNER]: there, the cluster's own, and readable by the daemon alone, which runs as OWNER
     local path=$root$1 got mode owner
     if [ ! -s "$path" ]; then
         tell bad "$1 is not there: this host can speak to no daemon of the cluster. See \"Keys\" in README.md"
@@ -44,7 +44,7 @@ check_key() { # PATH FINGERPRINT [OWNER]: there, the cluster's own, and nobody's
     fi
 }
 
-check_folder() { # PATH: nobody but root can come between a script of root's and what it writes there
+check_folder() { # PATH: only root can change what is between a script of root's and what it writes there
     local why
     if [ ! -d "$root$1" ]; then
         tell bad "$1 is not there: run install.sh"
@@ -116,7 +116,7 @@ check_absent() { # PATH WHY
 
 check_unit() { # SERVICE WORDS: what systemd would start
     if ! systemd_runs; then
-        tell unknown "systemd does not run here, so nobody knows what $1 would start; start it with $2"
+        tell unknown "systemd does not run here, so it is not known what $1 would start; start it with $2"
     elif systemctl show -p ExecStart --value "$1" | grep -qF -- "$2"; then
         tell ok "$1 starts with $2"
     else
@@ -180,7 +180,7 @@ check_ping() { # slurmctld answers this host's own, authenticated question
 
 check_clock() {
     if ! systemd_runs; then
-        tell unknown "clock: nobody to ask here; credentials of auth/slurm live for minutes, so keep it synchronised"
+        tell unknown "clock: systemd does not run here, so it is not known whether it is synchronised; credentials of auth/slurm live for minutes"
     elif [ "$(timedatectl show -p NTPSynchronized --value 2>/dev/null)" = yes ]; then
         tell ok "the clock is synchronised"
     else
@@ -211,6 +211,10 @@ load_conf() { # FILE: conf_text is what it says, read once
     conf_file=$1
 }
 
+same_host() { # NAME NAME: both have an address in common
+    [ -n "$(comm -12 <(getent ahosts "$1" | cut -d ' ' -f 1 | sort -u) <(getent ahosts "$2" | cut -d ' ' -f 1 | sort -u))" ]
+}
+
 check_parameter() { # FILE KEY VALUE [list|least]: the last one counts, as in Slurm
     local got want
     load_conf "$1"
@@ -225,6 +229,8 @@ check_parameter() { # FILE KEY VALUE [list|least]: the last one counts, as in Sl
         if [ "${got,,}" = "${3,,}" ] ||
             { [ "${4:-}" = least ] && [ "$got" -ge "$3" ] 2>/dev/null; }; then
             tell ok "$2=$got"
+        elif [ "${2%Host}" != "$2" ] && same_host "$got" "$3"; then
+            tell ok "$2=$got, which is $3 in the stack"
         else
             tell bad "$1 has $2=$got; the stack needs $2=$3"
         fi

@@ -255,5 +255,5 @@ def _import(stack: str, imported: Mapping[str, bytes], *, has_keys: bool) -> int
             file=sys.stderr,
         )
         return 1
-    print("next: slinky check, slinky preflight, slinky handoff --out handoff, pulumi up")
+    print("next: slinky check, slinky handoff --out handoff, slinky preflight --via …, pulumi up")
     return 0

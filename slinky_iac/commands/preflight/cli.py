@@ -17,11 +17,13 @@ from typing import Final, NoReturn
 from slinky_iac.commands import stack_config, verify_state
 from slinky_iac.commands.output import FOUND, INTERRUPTED, seen_width, wants_colour
 from slinky_iac.commands.preflight.ask import Scope, ask
+from slinky_iac.commands.preflight.ask_host import ask_host, require_host
 from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text, summary
 from slinky_iac.commands.preflight.waiting import grouped
 from slinky_iac.commands.waiting_line import waiting_line
 from slinky_iac.config.values import Values
-from slinky_iac.errors import StateError
+from slinky_iac.errors import ProjectError, StateError
+from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 
@@ -44,6 +46,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAMESPACE",
         help="make the short-lived pods there: a namespace without Secrets, for an account that may not read the cluster's",
     )
+    parser.add_argument(
+        "--via",
+        metavar="COMMAND",
+        help="command that runs a shell on slurmctld's host, such as 'ssh root@{host} sh -s': answers before the first `up`"
+        " what slurmrestd answers later; it reads and changes nothing",
+    )
     less = parser.add_mutually_exclusive_group()
     less.add_argument("--no-pod", action="store_true", help="make no short-lived pod: nothing is tried from inside")
     less.add_argument("--from-here-only", action="store_true", help="only try connections from here: no key, no pod")
@@ -56,6 +64,10 @@ def run(arguments: argparse.Namespace) -> int:
         keys_trouble = _FILE if values.config.keys.source == "imported" else ""
     else:
         values, keys_trouble = _values(arguments.stack, with_keys=not arguments.from_here_only)
+    if arguments.via:
+        if arguments.from_here_only:
+            raise ProjectError("--from-here-only asks no host; leave it or --via out")
+        require_host(values.config, arguments.via)
     scope = Scope(
         pod=not (arguments.no_pod or arguments.from_here_only),
         daemons=not arguments.from_here_only,
@@ -72,6 +84,8 @@ def run(arguments: argparse.Namespace) -> int:
             waiting_line(sys.stderr, now, later="the pod's image may still be downloading" if scope.pod else ""),
         ):
             facts = ask(values, scope, env=os.environ, keys_trouble=keys_trouble)
+            if arguments.via:
+                facts = ask_host(facts, values.config, arguments.via, clock=Clock())
     except KeyboardInterrupt:
         print(f"preflight: interrupted{'; the short-lived pod was deleted' if scope.pod else ''}", file=sys.stderr)
         return INTERRUPTED

@@ -14,7 +14,12 @@ _SLURM: Final = frozenset({"slurmctld", "slurmdbd", "slurmrestd"})
 _OF_PODS: Final = frozenset({"pods-reached", "pods-registered", "slurm-key"})
 """Checks that slurmctld answers once a pod of a NodeSet is registered."""
 _OF_CONF: Final = frozenset(row.name for row in check_conf.EXPECTED)
-_BY_HANDOFF: Final = ("slinky handoff --role slurmctld --out handoff",)
+_BY_HANDOFF: Final = ("slinky preflight --via 'ssh root@{host} sh -s'", "slinky handoff --role slurmctld --out handoff")
+
+
+SOONER: Final = (
+    "To know most of it now, ask slurmctld's host by ssh, or render a script and run its `slurm-check-slurmctld` there"
+)
 
 
 @dataclass(frozen=True)
@@ -61,9 +66,10 @@ def _causes(facts: Facts) -> tuple[_Cause, ...]:
         said = f"checks need a short-lived pod: {facts.pod.trouble}"
         causes.append((lambda each: each.name == "connect" and each.source not in ("here", "slurmctld"), said, "", ()))
     if not slurm.way:
-        sooner = "To check slurm.conf before that, render a script and run its `slurm-check-slurmctld` on slurmctld's host"
+        sooner = SOONER if facts.host is None else ""
         said = f"checks wait for slurmrestd, {_no_slurmrestd(facts)}"
-        causes.append((lambda each: each.source in _SLURM or each.name in _SLURM, said, sooner, _BY_HANDOFF))
+        paste = _BY_HANDOFF if sooner else ()
+        causes.append((lambda each: each.source in _SLURM or each.name in _SLURM, said, sooner, paste))
     elif slurm.tokens and "accepted" not in slurm.tokens.values():
         said = "checks wait for a token that slurmctld accepts (jwt-key)"
         causes.append((lambda each: each.source in _SLURM and each.name != "jwt-key", said, "", ()))
@@ -72,7 +78,7 @@ def _causes(facts: Facts) -> tuple[_Cause, ...]:
         causes.append((lambda each: each.name in _OF_PODS, said, "", ()))
         if slurm.conf is None:
             said = "checks need slurm.conf, which slurmctld doesn't report by REST before Slurm 26.05"
-            sooner = "Render a script and run its `slurm-check-slurmctld` on slurmctld's host"
+            sooner = SOONER
             causes.append((lambda each: each.name in _OF_CONF, said, sooner, _BY_HANDOFF))
     return tuple(causes)
 

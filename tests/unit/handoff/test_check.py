@@ -111,6 +111,15 @@ def test_a_bad_finding_names_what_is_there_and_what_is_needed(tree: Tree) -> Non
     assert line.endswith("the stack needs MaxTime=UNLIMITED")
 
 
+@pytest.mark.parametrize(
+    ("there", "kind"), [("localhost", "ok"), ("127.0.0.1", "ok"), ("192.0.2.9", "bad"), ("x.invalid", "bad")]
+)
+def test_a_host_under_its_other_name_is_the_same_host(tree: Tree, there: str, kind: str) -> None:
+    (tree.root / "etc" / "slurm" / "slurm.conf").write_text(f"AccountingStorageHost={there}\n")
+    said = tree.check("check_parameter", "/etc/slurm/slurm.conf", "AccountingStorageHost", "127.0.0.1")
+    assert [line.split()[0] for line in said.lines] == [kind]
+
+
 def test_with_missing_only_the_lines_to_add_are_printed(tree: Tree) -> None:
     line = "NodeName=metal-2 CPUs=2"
     assert tree.check("check_line", CONF, line, missing=True) == Said(1, [line])

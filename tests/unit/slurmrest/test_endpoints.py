@@ -103,6 +103,7 @@ def test_what_the_api_server_refuses_is_not_taken_for_slurms_word(code: int, mes
         proxied(slurm, api).nodes()
     assert message in str(refused.value)
     assert "Slurm wasn't asked" in str(refused.value)
+    assert ("No pod of slurmrestd is ready" in str(refused.value)) == (code == 503)
     assert len(api.paths) == (2 if code in (502, 503) else 1)
 
 

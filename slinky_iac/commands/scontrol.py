@@ -1,0 +1,52 @@
+"""What a script prints on slurmctld's host, in parts, and `scontrol show config` among them. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+MARK: Final = "part() { printf '== %s\\n' \"$1\"; }\n"
+"""For a script: `part NAME` begins a part of the answer."""
+CONFIG: Final = """\
+PATH="$PATH:/usr/sbin:/sbin:/opt/slurm/bin:/usr/local/bin"
+conf=$(scontrol show config) || exit 3
+value() { printf '%s\\n' "$conf" | sed -n "s/^$1[[:space:]]*= *//p" | head -n 1; }
+file=$(value SLURM_CONF)
+folder=$(dirname "${file:-/etc/slurm/slurm.conf}")
+jwt=$(value AuthAltParameters | tr ',' '\\n' | sed -n 's/^jwt_key=//p' | head -n 1)
+part config; printf '%s\\n' "$conf"
+"""
+"""For a script: prints the running configuration, and knows the folder of slurm.conf and the JWT key's file."""
+_PART: Final = re.compile(r"^== ([a-z.-]+)$")
+_LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*)$")
+_NULL: Final = frozenset({"", "(null)", "n/a"})
+
+
+def parts(answer: str) -> dict[str, list[str]]:
+    """Lines of the answer by part; all of it is the configuration where it has no parts."""
+    found: dict[str, list[str]] = {}
+    now = found.setdefault("config", [])
+    for line in answer.splitlines():
+        if mark := _PART.match(line):
+            now = found.setdefault(mark[1], [])
+        elif line.strip():
+            now.append(line.strip())
+    return found
+
+
+def settings(lines: Iterable[str]) -> dict[str, str]:
+    """Parameters of `scontrol show config`."""
+    return {found[1]: found[2] for found in map(_LINE.match, lines) if found}
+
+
+def known(config: Mapping[str, str], key: str) -> str:
+    """A parameter's value; empty where it has none."""
+    text = config.get(key, "").strip()
+    return "" if text.lower() in _NULL else text
+
+
+def number(config: Mapping[str, str], key: str, otherwise: int) -> int:
+    """A number; SlurmctldPort may be a range, of which the first counts."""
+    text = known(config, key).partition("-")[0]
+    return int(text) if text.isdigit() and len(text) < 10 else otherwise
