@@ -8,6 +8,7 @@ from fnmatch import fnmatch
 from posixpath import normpath
 from typing import Any
 
+from slurm_rules.charts import HELM_RELEASE
 from slurm_rules.cluster import operator_release
 from slurm_rules.key_material import KEY_FIELDS, named_as_key, referred_to
 from slurm_rules.model import Resource, Stack
@@ -72,8 +73,8 @@ _OPERATOR = "slurm-operator"
 
 
 def _may_read(resource: Resource) -> bool:
-    """Workloads of every kind, volumes, custom resources of others; and Secrets, for who is asked to copy them."""
-    return resource.is_kubernetes and resource.base_kind not in _MAKES_SECRETS
+    """Workloads of every kind, volumes, custom resources of others, charts; and Secrets, for who is asked to copy them."""
+    return resource.type == HELM_RELEASE or (resource.is_kubernetes and resource.base_kind not in _MAKES_SECRETS)
 
 
 @rule(
@@ -87,7 +88,8 @@ def _may_read(resource: Resource) -> bool:
     },
 )
 def keys_mounted_by_slurm_only(resource: Resource, stack: Stack, options: Options) -> Iterator[str]:
-    """No object of the stack reads a key's Secret: no pod by volume, environment, node or account, and nothing copies it.
+    """No object of the stack reads a key's Secret: no pod by volume, environment, node or account, no chart, and nothing
+    copies it.
 
     Why: the operator gives each daemon the keys that it needs. Any other pod with slurm.key or the JWT key, a slurmd pod
     that mounts the JWT key too, lets its root be any user of the cluster; a pod that mounts the kubelet's folders, is
@@ -104,7 +106,11 @@ def keys_mounted_by_slurm_only(resource: Resource, stack: Stack, options: Option
 
     Level: mandatory, since it leaks keys.
     """
-    if any(fnmatch(f"{resource.namespace}/{resource.in_cluster_name}", each) for each in options["allowedPods"]):
+    release = resource.type == HELM_RELEASE
+    place = (
+        (resource.text("namespace"), resource.text("name")) if release else (resource.namespace, resource.in_cluster_name)
+    )
+    if any(fnmatch("/".join(place), each) for each in options["allowedPods"]):
         return
     keys = {name for _, name in referred_to(stack)}
     if resource.is_a("", "Secret"):
@@ -112,7 +118,7 @@ def keys_mounted_by_slurm_only(resource: Resource, stack: Stack, options: Option
     elif is_role(resource):
         yield from _names_keys(resource, keys)
     else:
-        yield from _reads(resource, keys)
+        yield from _reads(resource, keys, "values" if release else "spec")
 
 
 def _has_copies(secret: Resource, keys: set[str]) -> Iterator[str]:
@@ -129,8 +135,8 @@ def _names_keys(role: Resource, keys: set[str]) -> Iterator[str]:
             yield f"{role.label} may {', '.join(verbs)} the Secret {held[0]}, a key; take it out, or review it (allowedPods)"
 
 
-def _reads(resource: Resource, keys: set[str]) -> Iterator[str]:
-    for path, value in mappings(resource.get("spec"), "spec"):
+def _reads(resource: Resource, keys: set[str], root: str) -> Iterator[str]:
+    for path, value in mappings(resource.get(root), root):
         if not resource.is_slinky and (way := _to_the_node(value)):
             yield f"{resource.label}: {path} has {way}, the way to its node's Secrets; remove it, or review it (allowedPods)"
         account = value.get("serviceAccountName") or value.get("serviceAccount")

@@ -67,6 +67,8 @@ RULES: tuple[Rule, ...] = (
     account_tokens.no_lasting_account_tokens,
     admission.admission_left_alone,
     tokens.token_lifetimes,
+    tokens.tokens_for_users,
+    tokens.tokens_in_files,
     host_network.host_network_only_where_allowed,
     host_network.host_network_dns_policy,
     compute.requests_equal_limits,

@@ -11,12 +11,14 @@ from fnmatch import fnmatch
 from typing import Any
 
 from slurm_rules.charts import HELM_RELEASE
+from slurm_rules.client_keys import may_copy
 from slurm_rules.cluster import STACK
 from slurm_rules.key_material import KEY_ENTRIES, Key, keys_of, secret_bytes
 from slurm_rules.keys import all_generated, generators
 from slurm_rules.model import REDACTED, UNKNOWN, Hidden, HiddenValueError, Resource, Stack, hidden_paths
 from slurm_rules.rule import Options, rule, words
 from slurm_rules.secret_text import Needle, arguments, forms, named_password, named_secret, texts_and_names, views
+from slurm_rules.tokens import JOB
 
 _KEY_FILE = re.compile(r"(?i)(?:.*(?:slurm|jwt|hs256|munge)[\w.-]*\.key(?:\.\w+)?|slurm\.jwks|token\.pem(?:\.\w+)?)")
 _SECRET_FIELDS = ("data", "stringData")
@@ -47,7 +49,7 @@ def _plain(resource: Resource) -> Mapping[str, Any]:
     },
 )
 def no_secrets_in_clear(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
-    """No token, private key, key file or password in an environment, command, ConfigMap, annotation, gate or Helm value.
+    """No token, private key, key file or password in an environment, command, ConfigMap, annotation, gate, job, Helm value.
 
     Why: anyone who may read pods or ConfigMaps, a pull request's preview or a CI log, has it then, and a Slurm token or key
     runs commands as any user. Forms are searched as they are, in base64, in hex, twice wrapped and across line breaks;
@@ -142,11 +144,25 @@ def _named(resource: Resource, part: Mapping[str, Any]) -> Iterator[tuple[str, s
     """Path, name and value of what is a secret by its name: variables, entries of ConfigMaps, Helm values."""
     yield from ((path, name, value) for name, value, path in _literals(part) if named_secret(name, value))
     yield from ((path, name, value) for name, value, path in _arguments(part) if named_password(name, value))
+    if resource.type.endswith(JOB):
+        yield from _of_job(part)
     fields = ("values",) if resource.type == HELM_RELEASE else ("data",) if resource.is_a("", "ConfigMap") else ()
     for field in fields:
         for path, name, value in _leaves(resource.peek(field), field):
             if named_password(name, value):
                 yield path, name, value
+
+
+def _of_job(part: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
+    """What a job's environment and script set."""
+    given = part.get("environment")
+    for name, value in given.items() if isinstance(given, Mapping) else ():
+        if isinstance(value, str) and named_secret(str(name), value):
+            yield "environment", str(name), value
+    script = part.get("script")
+    for name, value in arguments(script.splitlines() if isinstance(script, str) else ()):
+        if named_password(name, value) or (name.isupper() and named_secret(name, value)):
+            yield "script", name, value
 
 
 def _leaves(value: Any, path: str, name: str = "") -> Iterator[tuple[str, str, str]]:  # noqa: ANN401 - a JSON value
@@ -244,7 +260,7 @@ def _copied(key: Key, others: list[Resource], stack: Stack, unseen: list[HiddenV
             part = other.peek(field)
             hidden = part if isinstance(part, Hidden) else None
             for name, value in part.items() if isinstance(part, Mapping) else ():
-                if beside and KEY_ENTRIES.fullmatch(name):
+                if (beside and KEY_ENTRIES.fullmatch(name)) or may_copy(key.secret, key.entry, other):
                     continue
                 copied = isinstance(value, str) and any(needle.within(views(value)) for needle in needles)
                 if copied or (value is UNKNOWN and generators(key.secret, stack) and sources & stack.origins(other, field)):

@@ -1,11 +1,14 @@
-"""Tokens that the operator makes for others."""
+"""Tokens that the operator makes for others, and jobs in the name of others: for whom, for how long, and where they are."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from fnmatch import fnmatch
 
+from slurm_rules.access import mappings
+from slurm_rules.charts import HELM_RELEASE
 from slurm_rules.model import Resource, Stack
-from slurm_rules.rule import Options, number, rule, slinky
+from slurm_rules.rule import Options, number, rule, slinky, words
 from slurm_rules.slurm_conf import seconds
 
 
@@ -36,3 +39,71 @@ def token_lifetimes(token: Resource, _: Stack, options: Options) -> Iterator[str
         yield f"{token.label}: lifetime {lifetime!r} is no duration such as 15m or 8h"
     elif found > options["maxSeconds"]:
         yield f"{token.label} lives {lifetime}; this site allows {options['maxSeconds']:g} seconds"
+
+
+JOB = "dynamic/slurm:SlurmJob"
+"""A job that slinky-iac submits, in the name of its user."""
+
+
+@rule(
+    "tokens-for-users",
+    lambda resource: (resource.is_slinky and resource.kind == "Token") or resource.type.endswith(JOB),
+    scope="resource",
+    options={
+        "rulers": words(("root", "slurm"), "Users who rule the cluster: root, SlurmUser, and accounts with an AdminLevel."),
+        "allowed": words((), "Tokens, as namespace/name (with *), that may be such a user's, for programs that need it."),
+    },
+)
+def tokens_for_users(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
+    """Tokens and jobs of the stack are those of ordinary users.
+
+    Why: a token of root or SlurmUser does all that root can do on every node, until it expires: Slurm revokes none. A job of
+    root is root on its nodes. A number in the place of the name is a uid to Slurm, so 0 is root.
+
+    Source: slurm.schedmd.com/jwt.html; Slurm src/plugins/auth/jwt/auth_jwt.c (the claim sun, uid_from_string).
+
+    Do: name an ordinary user; name a program's token that has to be SlurmUser's, such as slurm-bridge's, in the site file.
+
+    Level: mandatory, since anyone who can read the Secret rules the cluster.
+    """
+    token = not resource.type.endswith(JOB)
+    user = resource.text("spec", "username") if token else resource.text("user")
+    if token and any(fnmatch(f"{resource.namespace}/{resource.in_cluster_name}", each) for each in options["allowed"]):
+        return
+    if user.strip() in options["rulers"]:
+        yield f"{resource.label} is of {user}, who rules the cluster; name an ordinary user"
+    elif user and not user.strip("+- \t0123456789"):
+        yield f"{resource.label} names its user as {user!r}, which Slurm reads as a uid, 0 as root; give the user's name"
+
+
+@rule("tokens-in-files", lambda resource: resource.is_kubernetes or resource.type == HELM_RELEASE)
+def tokens_in_files(resource: Resource, stack: Stack, _: Options) -> Iterator[str]:
+    """No pod has a token of the stack in its environment.
+
+    Why: every child of the program inherits it, and so does each job that it submits with sbatch, whose environment others
+    can read on its node. A variable also keeps the token that it began with, which expires while the Secret has a new one.
+
+    Source: sbatch(1) --export; Kubernetes, "Good practices for Secrets".
+
+    Do: mount the Secret as a volume, and read the file for each call.
+
+    Level: advisory, since a pod that starts no other program keeps it to itself.
+    """
+    release = resource.type == HELM_RELEASE
+    space = resource.text("namespace") or "default" if release else resource.namespace
+    made = [each for each in stack.slinky("Token") if each.namespace == space]
+    secrets = {each.text("spec", "secretRef", "name") or _default(each) for each in made}
+    if not secrets:
+        return
+    root = "values" if release else "spec"
+    for path, part in mappings(resource.get(root), root):
+        for field in ("secretKeyRef", "secretRef"):
+            found = part.get(field)
+            used = isinstance(found, Mapping) and found.get("name") in secrets
+            if used and not (resource.is_slinky and resource.kind == "Token"):
+                yield f"{resource.label}: {path} has a token in its environment; mount its Secret as a file"
+
+
+def _default(token: Resource) -> str:
+    """The operator's name for the Secret of a Token that names none (token_keys.go)."""
+    return f"{token.in_cluster_name}-jwt-{token.text('spec', 'username')}"
