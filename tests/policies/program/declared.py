@@ -16,8 +16,13 @@ class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
     pass
 
 
+class SlurmJob(Resource, module="slurm", name="SlurmJob"):
+    pass
+
+
 def register(kind):
     return lambda name, props, opts: kind(Nothing(), name, props, opts)
 
 
-REGISTER = {f"pulumi-python:dynamic/slurm:{kind.__name__}": register(kind) for kind in (NodeSetScale, ClusterIdentity)}
+KINDS = (NodeSetScale, ClusterIdentity, SlurmJob)
+REGISTER = {f"pulumi-python:dynamic/slurm:{kind.__name__}": register(kind) for kind in KINDS}
