@@ -166,10 +166,15 @@ class RollTask(ScaleTask):
 
     steps = staticmethod(roll_step)
 
+    def __init__(self, session: Session, settings: GateSettings, goal: Goal, met: Met) -> None:
+        super().__init__(session, settings, goal, met)
+        self._before = frozenset(met.nodes)
+        """Nodes that a scale-in of the same run drained: they are gone, and not replaced."""
+
     def ended(self, seen: Observation) -> str:
         """All pods are new."""
         new = counted(len(seen.pods) - len(seen.outdated), "pod")
-        return f"{new} of the newest template; replaced: {named(self.met.nodes) or 'none'}"
+        return f"{new} of the newest template; replaced: {named(self.met.nodes - self._before) or 'none'}"
 
     def did(self, step: Step) -> None:
         """A new batch has a deadline and a bound of its own."""

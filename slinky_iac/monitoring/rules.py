@@ -20,8 +20,11 @@ class Alert:
     severity: str
     summary: str
     what_to_do: str
-    page: str
-    """Page of docs/ that says more."""
+
+    @property
+    def page(self) -> str:
+        """Where docs/ says what to do."""
+        return f"on-call.md#{self.name.lower()}"
 
 
 def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert, ...]:
@@ -34,7 +37,6 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "warning",
             "Nodes of {{ $labels.group }} have been drained by stack {{ $labels.stack }} for longer than its deadline.",
             "`slinky drain status` names the jobs; `pulumi up` goes on, `slinky drain cancel` returns the nodes.",
-            "on-call.md",
         ),
         Alert(
             "SlinkyNodeSetShort",
@@ -43,7 +45,6 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "warning",
             "NodeSet {{ $labels.nodeset }} of stack {{ $labels.stack }} has fewer registered nodes than it asks for.",
             "`slinky status` names pods that don't run and nodes that don't answer.",
-            "troubleshooting.md",
         ),
         Alert(
             "SlinkySlurmrestdDown",
@@ -52,7 +53,6 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "critical",
             "slurmrestd of stack {{ $labels.stack }} doesn't answer: gates wait, and slurm-operator sees no jobs.",
             "Delete and scale no NodeSet by hand. `kubectl get pods` shows why it doesn't run.",
-            "on-call.md",
         ),
         Alert(
             "SlinkyNodeInvalid",
@@ -61,7 +61,6 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "warning",
             "Nodes of {{ $labels.group }} registered with other CPUs, memory or GRES than slurmctld expects.",
             "`scontrol show node` has the reason; correct the resources of the NodeSet or the NodeName= line.",
-            "troubleshooting.md",
         ),
         Alert(
             "SlinkyKeyOld",
@@ -70,7 +69,6 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "info",
             "{{ $labels.key }} of stack {{ $labels.stack }} is {{ $value | humanizeDuration }} old.",
             "`slinky keys rotate` replaces it while jobs run.",
-            "keys.md",
         ),
         Alert(
             "SlinkyScalerPaused",
@@ -79,7 +77,6 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "warning",
             "The autoscaler of {{ $labels.nodeset }} in stack {{ $labels.stack }} has been paused for an hour.",
             "An update that ended early leaves it so. `pulumi up` goes on and resumes it.",
-            "on-call.md",
         ),
         Alert(
             "SlinkyStatusAway",
@@ -88,7 +85,6 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "warning",
             "The status of stack {{ $labels.stack }} is older than half an hour: no other alert of it can be trusted.",
             "Run `slinky status --prometheus` by hand, where the job runs that writes it.",
-            "monitoring.md",
         ),
         Alert(
             "SlinkyStatusAbsent",
@@ -97,7 +93,6 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "warning",
             "Prometheus has no status of any stack.",
             "See that `slinky status --prometheus` runs, and that Prometheus reads what it writes.",
-            "monitoring.md",
         ),
     ]
     if slurmctld:
@@ -109,7 +104,6 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
                 "warning",
                 "Prometheus gets no metrics of slurmctld.",
                 "slurmctld may be down, MetricsType may be missing from slurm.conf, or PrivateData is set, which ends them.",
-                "monitoring.md",
             )
         )
     return tuple(found)

@@ -6,14 +6,16 @@ import re
 import tomllib
 from collections import Counter
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import yaml
 
 from lab import docs_site
 from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.drift.compare import Kind
 from slinky_iac.config.findings import Level
+from slinky_iac.monitoring.rules import alerts
 from tests.stacks import FORMS, ROOT, merged
 from tests.tree import tracked
 
@@ -62,6 +64,25 @@ def test_a_recipe_is_sound(text: str) -> None:
 
 def test_there_are_recipes() -> None:
     assert len(RECIPES) > 5
+
+
+ON_CALL = (ROOT / "docs" / "on-call.md").read_text()
+SCREEN = 50
+"""Lines of a terminal of which none has to be scrolled away."""
+
+
+def test_on_call_says_what_to_do_for_each_alert_within_a_screen() -> None:
+    sections = dict(re.findall(r"^### (Sl\w+)\n(.*?)(?=^##)", ON_CALL, re.MULTILINE | re.DOTALL))
+    assert list(sections) == [each.name for each in alerts()]
+    assert {name for name, text in sections.items() if not 0 < len(text.strip().splitlines()) < SCREEN / 2} == set()
+    assert {each.page for each in alerts()} == {f"on-call.md#{name.lower()}" for name in sections}
+
+
+@pytest.mark.parametrize("page", ["on-call.md", "ci.md"])
+def test_each_finding_of_drift_has_its_row(page: str) -> None:
+    text = (ROOT / "docs" / page).read_text()
+    rows = set(re.findall(r"^\| `([a-z-]+)` \|", text, re.MULTILINE))
+    assert set(get_args(Kind)) - rows == set()
 
 
 def test_a_diagram_of_an_example_becomes_its_picture() -> None:

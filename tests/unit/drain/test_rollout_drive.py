@@ -8,6 +8,7 @@ import pytest
 
 from slinky_iac.drain import scale
 from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.proof import Met
 from slinky_iac.errors import DrainDeadline
 from tests.unit.drain.model import PERSON, Job, World, world
 from tests.unit.drain.test_drive import ModelSession, settings
@@ -50,6 +51,15 @@ def test_every_pod_is_replaced_and_no_job_is_lost(version: str) -> None:
     assert {pod.template for pod in w.pods.values()} == {2}
     assert w.lost == []
     assert w.deleted == ["hpc-worker-gpu-0", "hpc-worker-gpu-1", "hpc-worker-gpu-2"], "the suspended one's end is unknown"
+
+
+def test_nodes_of_a_scale_in_before_it_are_not_called_replaced() -> None:
+    w = outdated(pods=2)
+    session, met = Rolling(w), Met(gate().owner)
+    met.nodes.add("gpu-7")
+    scale.roll(session, gate(), met)
+    assert [line for line in session.said if "replaced: gpu-0, gpu-1" in line]
+    assert [line for line in session.said if "gpu-7" in line] == []
 
 
 def test_each_batch_has_the_deadline_of_a_drain() -> None:
