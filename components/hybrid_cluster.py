@@ -9,7 +9,7 @@ from typing import Any
 
 import pulumi
 from pulumi_kubernetes import Provider
-from pulumi_kubernetes.core.v1 import Namespace, ResourceQuota
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota
 
 from slinky_iac import names, taken
 from slinky_iac.config.findings import Finding, Level, acknowledged
@@ -22,6 +22,7 @@ from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.endpoints import host_port
+from slinky_iac.specs.identity import passwd_files
 from slinky_iac.specs.shared import namespace_labels, quota_spec
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.user_tokens import token_spec
@@ -114,7 +115,8 @@ class HybridCluster(pulumi.ComponentResource):
         if config.network_policies.enabled:
             args_ = NetworkPoliciesArgs(config=config)
             networks = NetworkPolicies(f"{name}-networks", args_, child(self, operator, namespace, provider=kube))
-        first = (operator, namespace, keys, endpoints, fence, networks, self._quota(name, config, kube, namespace))
+        users = self._users(name, config, kube, namespace)
+        first = (operator, namespace, keys, endpoints, fence, networks, self._quota(name, config, kube, namespace), users)
         accounting = self._accounting(name, settings, kube, first)
         controller = Controller(
             f"{name}-controller",
@@ -163,7 +165,7 @@ class HybridCluster(pulumi.ComponentResource):
             context=access.context,
             # In place, else a Secret that changes is deleted first. Those that are immutable are replaced all the same.
             enable_secret_mutable=True if config.keys.jwks or config.clients or in_place else None,
-            enable_config_map_mutable=True if in_place else None,
+            enable_config_map_mutable=True if in_place or config.identity.passwd is not None else None,
             opts=options,
         )
 
@@ -184,6 +186,13 @@ class HybridCluster(pulumi.ComponentResource):
         return ResourceQuota(
             f"{name}-quota", metadata=meta, spec=quota_spec(config), opts=child(self, namespace, provider=kube)
         )
+
+    def _users(self, name: str, config: StackConfig, kube: Provider, namespace: Namespace | None) -> ConfigMap | None:
+        if config.identity.passwd is None:
+            return None
+        meta = metadata(config, names.users(config.cluster.resource_name))
+        data = passwd_files(config.identity.passwd)
+        return ConfigMap(f"{name}-users", metadata=meta, data=data, opts=child(self, namespace, provider=kube))
 
     def _accounting(
         self, name: str, settings: StackSettings, kube: Provider, after: tuple[pulumi.Resource | None, ...]

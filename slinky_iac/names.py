@@ -248,6 +248,11 @@ def client(cluster: str, name: str) -> str:
     return shorten(f"{cluster}-client-{name}", 52)
 
 
+def users(cluster: str) -> str:
+    """Name of the ConfigMap with the users of `identity.passwd`."""
+    return shorten(f"{cluster}-users")
+
+
 def nodeset_resource(cluster: str, nodeset: str) -> str:
     """Name of the NodeSet custom resource; pods are ``<this>-<ordinal>``."""
     return shorten(f"{cluster}-worker-{nodeset}", NODESET_LENGTH)

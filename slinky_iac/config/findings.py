@@ -44,8 +44,8 @@ KINDS: Final[Mapping[str, str]] = {
     " Remove the section.",
     "imported-key-unused": "A key is set, but `keys.source` says that keys come from elsewhere. Run the `pulumi config rm`"
     " of the finding.",
-    "job-user-unknown": "slurmctld runs in Kubernetes, and its pod knows the users of its image only. Acknowledge it once"
-    " slurmctld's pod knows the user.",
+    "job-user-unknown": "slurmctld runs in Kubernetes, and its pod doesn't know a user of `jobs`, `smoke` or `tokens`. List"
+    " the user in `identity.passwd` ([identity.md](identity.md)). Acknowledge it if slurmctld's image knows the user.",
     "jobs-forgotten": "The stack runs jobs and has no slurmdbd. Acknowledge it where a repeated run does no harm.",
     "key-looks-like-words": "A key looks like words that a person chose. Its fingerprint is public, and words can be tried"
     " against it. Replace the key by random bytes.",

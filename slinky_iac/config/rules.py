@@ -13,6 +13,7 @@ from slinky_iac import names
 from slinky_iac.config import (
     rules_autoscale,
     rules_clients,
+    rules_identity,
     rules_jobs,
     rules_kubernetes,
     rules_monitoring,
@@ -351,6 +352,7 @@ RULES: tuple[Rule, ...] = (
     *rules_autoscale.RULES,
     *rules_clients.RULES,
     *rules_jobs.RULES,
+    *rules_identity.RULES,
 )
 
 

@@ -51,14 +51,23 @@ def _user(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
             f"{path}.user",
             f"{job.user} rules the cluster, and a job of that user could do all that root can; name an ordinary user",
         )
-    elif config.controller.external is None:
-        yield warning(
-            f"{path}.user",
-            f"{job.user} must be known where slurmctld runs, and slurmctld in Kubernetes knows the users of its image only:"
-            " slurmctld would refuse the job (error 6010). Let slurmctld's pod know the user, or use a slurmctld outside"
-            " Kubernetes",
-            id="job-user-unknown",
-        )
+    else:
+        yield from _known(config, f"{path}.user", job.user)
+
+
+def _known(config: StackConfig, path: str, user: str) -> Iterator[Finding]:
+    """slurmctld looks up who a token names. Users of commands are known by their credential (AuthInfo=use_client_ids)."""
+    given = config.identity.passwd
+    if config.controller.external is not None or (given is not None and user in given.users):
+        return
+    has = "knows the users of its image only" if given is None else "knows those of identity.passwd and of its image only"
+    yield warning(
+        path,
+        f"{name_of(user)} must be known where slurmctld runs, and slurmctld in Kubernetes {has}: slurmctld would refuse the"
+        " user's jobs by slurmrestd (error 6010). List the user in identity.passwd, use an image that knows the user, or a"
+        " slurmctld outside Kubernetes",
+        id="job-user-unknown",
+    )
 
 
 def _partition(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
@@ -111,6 +120,8 @@ def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"{path}.user",
                 f"{each.user} rules the cluster, and a token that has leaked can't be taken back; name an ordinary user",
             )
+        else:
+            yield from _known(config, f"{path}.user", each.user)
         if each.lifetime > config.keys.max_token_lifespan:
             most = config.keys.max_token_lifespan
             yield error(f"{path}.lifetime", f"{each.lifetime} s are more than keys.maxTokenLifespan allows, {most} s")

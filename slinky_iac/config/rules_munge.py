@@ -18,7 +18,7 @@ MOVE: Final = (
     "Move to auth/slurm (docs/munge.md has each step): make /etc/slurm/slurm.key on every outside host, drain, stop all"
     " daemons, set AuthType=auth/slurm and CredType=cred/slurm, start them, then set keys.auth: auth/slurm here"
 )
-_UNUSED: Final = ("operator", "restapi", "partitions", "drain", "slurmrest", "networkPolicies")
+_UNUSED: Final = ("operator", "restapi", "partitions", "drain", "slurmrest", "networkPolicies", "identity")
 
 
 def munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:

@@ -10,6 +10,7 @@ from slinky_iac import names
 from slinky_iac.config.base import Section
 from slinky_iac.config.clients import Clients
 from slinky_iac.config.fields import FilePath, FindingId, Reason, SlurmUser, Url
+from slinky_iac.config.identity import Identity
 from slinky_iac.config.jobs import Jobs, Smoke, UserTokens
 from slinky_iac.config.monitoring import Monitoring
 from slinky_iac.config.networks import NetworkPolicies
@@ -76,6 +77,8 @@ class ClusterConfig(Section):
     """slurmdbd."""
     restapi: RestApi = RestApi()
     """slurmrestd."""
+    identity: Identity = Identity()
+    """How slurmctld, slurmd and login pods know the cluster's users."""
     drain: Drain | None = None
     """Drain settings for all NodeSets that have none of their own."""
     kubernetes: Kubernetes = Kubernetes()

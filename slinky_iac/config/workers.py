@@ -68,7 +68,7 @@ class RollingUpdate(Section):
 
 
 class Volume(Section):
-    """A volume in the slurmd container."""
+    """A volume in the slurmd or the login container."""
 
     name: DnsLabel
     """Volume name."""
@@ -217,6 +217,8 @@ class LoginSet(Section):
     """Service of sshd."""
     pod: PodSettings = PodSettings()
     """Placement."""
+    volumes: tuple[Volume, ...] = ()
+    """More volumes, such as /home."""
     interrupt_sessions: bool = False
     """Let an update replace login pods while srun or salloc runs in them. By default it stops before the login set, since
     their jobs end with the pod. Shells without a job are not seen."""

@@ -11,6 +11,7 @@ from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.database_tls import database_tls_parameters, database_tls_volumes
 from slinky_iac.specs.endpoints import slurmctld_target
+from slinky_iac.specs.identity import users_mounts, users_pod
 from slinky_iac.specs.monitoring import inside_service_monitor
 from slinky_iac.specs.restapi_tls import tls_annotations, tls_pod
 from slinky_iac.specs.shared import (
@@ -46,7 +47,7 @@ def _inside_controller(config: StackConfig) -> Spec:
     slurmctld = images.slurmctld or slinky_image(config, "slurmctld")
     spec: Spec = {
         **token_set_reference(config),
-        "slurmctld": container(config, slurmctld),
+        "slurmctld": container(config, slurmctld, {"volumeMounts": mounts} if (mounts := users_mounts(config)) else None),
         "reconfigure": container(config, slurmctld),
         "logfile": sidecar(config),
         "persistence": _persistence(config),
@@ -54,7 +55,7 @@ def _inside_controller(config: StackConfig) -> Spec:
     }
     if text := controller_extra_conf(config):
         spec["extraConf"] = text
-    if pod := template(config, controller.pod):
+    if pod := template(config, controller.pod, users_pod(config, slurmctld)):
         spec["template"] = pod
     for field, name, files in script_maps(config):
         if files:

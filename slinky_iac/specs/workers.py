@@ -11,6 +11,7 @@ from typing import Any
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources
+from slinky_iac.specs.identity import users_mounts, users_pod
 from slinky_iac.specs.shared import Spec, container, reference, service, sidecar, slinky_image, template
 from slinky_iac.specs.slurm_conf import pairs
 
@@ -35,17 +36,18 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
     """Spec of one NodeSet, with 0 replicas: its gate writes the number (components/node_set.py)."""
     pod: Spec = {"hostname": names.nodeset_hostname(name)}
-    volumes: list[Spec] = [{"name": v.name, **v.source} for v in nodeset.volumes]
+    volumes = _volumes(nodeset)
     if config.keys.jwks:
         secret = {"secretName": names.slurm_jwks_secret(config.cluster.resource_name), "defaultMode": 0o600}
         volumes.append({"name": JWKS_VOLUME, "secret": secret})
-    if volumes:
-        pod["volumes"] = volumes
     image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
+    pod |= (users := users_pod(config, image))
+    if volumes:
+        pod["volumes"] = volumes + users.get("volumes", [])
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": 0,
-        "slurmd": container(config, image, _slurmd(nodeset, jwks=config.keys.jwks)),
+        "slurmd": container(config, image, _slurmd(config, nodeset)),
         "logfile": sidecar(config),
         "template": template(config, nodeset.pod, pod),
         "partition": _partition(config, nodeset),
@@ -63,6 +65,14 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
     return spec
 
 
+def _volumes(settings: NodeSet | LoginSet) -> list[Spec]:
+    return [{"name": v.name, **v.source} for v in settings.volumes]
+
+
+def _mounts(settings: NodeSet | LoginSet) -> list[Spec]:
+    return [{"name": v.name, "mountPath": v.mount_path, "readOnly": v.read_only} for v in settings.volumes]
+
+
 def template_digest(spec: Spec) -> str:
     """What tells that pods of this spec differ from those of another: the fields that the operator hashes
     (``nodeset_history.go``, getPatch, 1.0 to 1.2.1)."""
@@ -70,8 +80,9 @@ def template_digest(spec: Spec) -> str:
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:16]
 
 
-def _slurmd(nodeset: NodeSet, *, jwks: bool) -> Spec:
+def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     more: Spec = {}
+    jwks = config.keys.jwks
     env = [{"name": key, "value": value} for key, value in nodeset.env.items()]
     limits = _limits(nodeset.resources)
     if limits:
@@ -86,10 +97,10 @@ def _slurmd(nodeset: NodeSet, *, jwks: bool) -> Spec:
         more["env"] = env
     if nodeset.privileged is not None:
         more["securityContext"] = {"privileged": nodeset.privileged}
-    mounts = [{"name": v.name, "mountPath": v.mount_path, "readOnly": v.read_only} for v in nodeset.volumes]
+    mounts = _mounts(nodeset)
     if jwks:  # the folder, not the file: only then does kubelet follow the Secret
         mounts.append({"name": JWKS_VOLUME, "mountPath": names.SLURM_JWKS_FOLDER, "readOnly": True})
-    if mounts:
+    if mounts := mounts + users_mounts(config):
         more["volumeMounts"] = mounts
     return more
 
@@ -137,10 +148,12 @@ def _update_strategy(nodeset: NodeSet) -> Spec:
 
 def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
     """Spec of one LoginSet."""
+    image = login.image or config.cluster.images.login or slinky_image(config, "login")
+    mounts = _mounts(login) + users_mounts(config)
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": login.replicas,
-        "login": container(config, login.image or config.cluster.images.login or slinky_image(config, "login")),
+        "login": container(config, image, {"volumeMounts": mounts} if mounts else None),
         "initconf": sidecar(config),
         "sssdConfRef": {"name": login.sssd_conf_secret, "key": login.sssd_conf_entry},
         "service": service(login.service, 22),
@@ -149,7 +162,10 @@ def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
         spec["rootSshAuthorizedKeys"] = login.root_authorized_keys
     if login.extra_sshd_config:
         spec["extraSshdConfig"] = login.extra_sshd_config
-    if pod := template(config, login.pod):
+    more = users_pod(config, image)
+    if volumes := _volumes(login) + more.pop("volumes", []):
+        more["volumes"] = volumes
+    if pod := template(config, login.pod, more):
         spec["template"] = pod
     return spec
 

@@ -77,6 +77,8 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     if config.cluster.quota:
         yield CORE, "resourcequotas", names.resource_quota(base)
     yield from _keys(config, base)
+    if config.identity.passwd is not None:
+        yield CORE, "configmaps", names.users(base)
     for endpoint in (slurmdbd_endpoint(config), slurmctld_endpoint(config)):
         if endpoint is not None:
             yield CORE, "services", endpoint.name

@@ -54,7 +54,8 @@ def config_of(example: Any, over: dict[str, Any] | None = None) -> StackConfig:
 @pytest.mark.parametrize("stack", STACKS)
 def test_every_object_that_a_stack_makes_is_named_in_the_rights_of_apply(stack: str) -> None:
     people = {"people": {"alice": {"uid": 2001, "gid": 2001}}, "deployment": {"person": "alice"}}
-    own = {"clients": {"ci": {"namespace": "ci", **people}}}
+    own: dict[str, Any] = {"clients": {"ci": {"namespace": "ci", **people}}}
+    own["identity"] = {"passwd": {"users": {"carol": {"uid": 3001, "gid": 3001}}}}
     more = {"cluster": {"quota": {"pods": 99}}, "logins": FULL["logins"], **networks(stack), **own}
     recording = recorded(stack, **more)
     (example,) = [path for path in EXAMPLES if path.stem == f"Pulumi.{stack}"]

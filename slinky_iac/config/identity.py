@@ -1,0 +1,46 @@
+"""The section identity: how Slurm's pods know the users of the cluster."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from pydantic import Field
+
+from slinky_iac.config.base import Section
+from slinky_iac.config.fields import SlurmUser
+
+Number = Annotated[int, Field(ge=0, le=2147483647)]
+Path = Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/@+-]{0,255}$")]
+"""A path as a line of passwd can have it."""
+
+
+class User(Section):
+    """A user, with the numbers that the cluster's files have."""
+
+    uid: Number
+    """uid, 1000 or above."""
+    gid: Number
+    """gid of the primary group, 1000 or above. A group of the user's name is made where `groups` has none of this gid."""
+    groups: tuple[SlurmUser, ...] = ()
+    """Names of more groups, of those in `groups`."""
+    home: Path | None = None
+    """Home directory; by default /home/NAME. The stack makes none: mount your file system there."""
+    shell: Path = "/bin/bash"
+    """Login shell."""
+
+
+class Passwd(Section):
+    """Users and groups as entries of passwd and group. No passwords: log in by ssh key or by token."""
+
+    users: dict[SlurmUser, User]
+    """Users, by name."""
+    groups: dict[SlurmUser, Number] = Field(default_factory=dict)
+    """gid of each group, by name; 1000 or above."""
+
+
+class Identity(Section):
+    """How slurmctld, slurmd and login pods know the cluster's users. By default they know those of their images only."""
+
+    passwd: Passwd | None = None
+    """Users and groups that this file lists: for sites with no directory. A change reaches running pods within two minutes,
+    and replaces none."""

@@ -1,0 +1,107 @@
+"""Rules about users: numbers that would give a user the rights of a daemon, and what two entries can't share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Final
+
+from slinky_iac import names
+from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.identity import Passwd
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.stack import StackConfig
+
+FIRST: Final = 1000
+"""Lower numbers are the images' own: daemons, and devices' groups (login.defs(5), UID_MIN)."""
+NOBODY: Final = (65534, 65535)
+OF_IMAGES: Final = frozenset(
+    {"root", names.SLURM_USER, "nogroup", "daemon", "sshd", "sssd", "adm", "disk", "docker", "shadow", "sudo"}
+    | {"wheel", "kmem", "munge"}
+)
+"""Users and groups by which a daemon or an administrator has its rights."""
+MOST_BYTES: Final = 2**20
+"""What a ConfigMap may hold (Kubernetes, "ConfigMaps", Motivation)."""
+LINE: Final = 64
+"""Bytes that an entry has besides its names and paths, at the most."""
+
+
+def passwd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Findings about `identity.passwd`."""
+    given = config.identity.passwd
+    if given is None:
+        return
+    path = "identity.passwd"
+    yield from _numbers(config, given, path)
+    yield from _shared(f"{path}.users", {name: each.uid for name, each in given.users.items()}, "uid")
+    yield from _shared(f"{path}.groups", dict(given.groups), "gid")
+    for name, user in given.users.items():
+        for group in user.groups:
+            if group not in given.groups:
+                yield error(
+                    f"{path}.users.{name_of(name)}.groups",
+                    f"{name_of(group)} is not in {path}.groups; add it there with its gid",
+                )
+    yield from _clients(config, given)
+    if (size := _size(given)) > MOST_BYTES:
+        yield error(
+            path,
+            f"{len(given.users)} users make about {size // 1024} KiB, and a ConfigMap holds 1024 KiB at the most. Use a"
+            " directory for a site of this size",
+        )
+
+
+def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]:
+    keepers = {client.group: f"clients.{name}.group" for name, client in config.clients.items()}
+    entries = [(f"{path}.users.{name_of(name)}.uid", each.uid) for name, each in given.users.items()]
+    entries += [(f"{path}.users.{name_of(name)}.gid", each.gid) for name, each in given.users.items()]
+    entries += [(f"{path}.groups.{name_of(name)}", gid) for name, gid in given.groups.items()]
+    for place, number in entries:
+        if number < FIRST or number in NOBODY:
+            yield error(
+                place,
+                f"{number} is a number of the images' own users: root, SlurmUser ({names.SLINKY_UID}), or those of daemons."
+                f" Give a number of {FIRST} or above, but not {NOBODY[0]} and {NOBODY[1]}",
+            )
+        elif number in keepers:
+            yield error(place, f"{number} is {keepers[number]}, with which a sidecar reads slurm.key; give another number")
+    for kind, found in (("users", given.users), ("groups", given.groups)):
+        for name in found:
+            if name.lower() in OF_IMAGES:
+                yield error(
+                    f"{path}.{kind}.{name_of(name)}",
+                    "is one of the images' own: a daemon or an administrator has its rights by this name. Use another name",
+                )
+
+
+def _shared(path: str, numbers: Mapping[str, int], kind: str) -> Iterator[Finding]:
+    seen: dict[int, str] = {}
+    for name, number in numbers.items():
+        if number in seen:
+            yield error(
+                f"{path}.{name_of(name)}",
+                f"has the {kind} of {name_of(seen[number])} ({number}): both would be one to Slurm. Give each its own",
+            )
+        seen.setdefault(number, name)
+
+
+def _clients(config: StackConfig, given: Passwd) -> Iterator[Finding]:
+    """One name, two numbers: a job from the client's pod would run as another user than one by REST."""
+    for client, settings in config.clients.items():
+        for name, person in settings.people.items():
+            user = given.users.get(name)
+            if user is not None and user.uid != person.uid:
+                yield error(
+                    f"clients.{client}.people.{name_of(name)}.uid",
+                    f"{person.uid}, and identity.passwd has {user.uid} for this user; give one number in both",
+                )
+
+
+def _size(given: Passwd) -> int:
+    size = 0
+    for name, user in given.users.items():
+        size += 2 * len(name) + len(user.home or f"/home/{name}") + len(user.shell) + LINE
+        size += len(user.groups) * (len(name) + 1)
+    return size + sum(len(name) + LINE for name in given.groups)
+
+
+RULES = (passwd,)

@@ -1,0 +1,131 @@
+"""Cases for the rules about users of the cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.stacks import minimal
+from tests.unit.config.rule_cases import KEYS, Case
+from tests.unit.config.rule_cases_jobs import HELLO
+
+CAROL = {"uid": 3001, "gid": 3001}
+
+
+def users(groups: dict[str, int] | None = None, **entries: dict[str, Any]) -> dict[str, Any]:
+    return minimal(keys=KEYS, identity={"passwd": {"users": entries, "groups": groups or {}}})
+
+
+def user(**over: Any) -> dict[str, Any]:
+    return {"identity": {"passwd": {"users": {"carol": over}}}}
+
+
+def number(name: str, given: int) -> Case:
+    return Case(
+        f"{name} {given}",
+        users(carol=CAROL | {name: given}),
+        "error",
+        f"identity.passwd.users.carol.{name}",
+        (f"{given} is a number of the images' own",),
+        user(**{name: 3001}),
+    )
+
+
+IDENTITY = [
+    *(number("uid", given) for given in (0, 401, 999, 65534)),
+    number("gid", 0),
+    Case(
+        "a group with SlurmUser's gid",
+        users({"physics": 401}, carol=CAROL),
+        "error",
+        "identity.passwd.groups.physics",
+        ("401",),
+        {"identity": {"passwd": {"groups": {"physics": 4000}}}},
+    ),
+    *(
+        Case(
+            f"a user called {name}",
+            users(**{name: CAROL}),
+            "error",
+            f"identity.passwd.users.{name}",
+            ("images' own",),
+            {"identity": {"passwd": {"users": {name: None, "carol": CAROL}}}},
+        )
+        for name in ("root", "slurm", "sshd", "Root")
+    ),
+    Case(
+        "a group called sudo",
+        users({"sudo": 4000}, carol=CAROL),
+        "error",
+        "identity.passwd.groups.sudo",
+        ("images' own",),
+        {"identity": {"passwd": {"groups": {"sudo": None}}}},
+    ),
+    Case(
+        "two users with one uid",
+        users(bill=CAROL, carol=CAROL),
+        "error",
+        "identity.passwd.users.carol",
+        ("uid of bill", "3001"),
+        user(uid=3002),
+    ),
+    Case(
+        "two groups with one gid",
+        users({"a": 4000, "b": 4000}, carol=CAROL),
+        "error",
+        "identity.passwd.groups.b",
+        ("gid of a",),
+        {"identity": {"passwd": {"groups": {"b": 4001}}}},
+    ),
+    Case(
+        "a group that is not there",
+        users(carol=CAROL | {"groups": ["physics"]}),
+        "error",
+        "identity.passwd.users.carol.groups",
+        ("physics", "not in"),
+        {"identity": {"passwd": {"groups": {"physics": 4000}}}},
+    ),
+    Case(
+        "a group that reads slurm.key in a client's pod",
+        users(carol=CAROL | {"gid": 65030}) | {"clients": {"hub": {"namespace": "hub", "people": {"bob": CAROL}}}},
+        "error",
+        "identity.passwd.users.carol.gid",
+        ("clients.hub.group",),
+        user(gid=3001),
+    ),
+    Case(
+        "one user with two numbers",
+        users(carol=CAROL) | {"clients": {"hub": {"namespace": "hub", "people": {"carol": {"uid": 3002, "gid": 3001}}}}},
+        "error",
+        "clients.hub.people.carol.uid",
+        ("3002", "3001"),
+        {"clients": {"hub": {"people": {"carol": {"uid": 3001}}}}},
+    ),
+    Case(
+        "10,000 users with long homes",
+        users(**{f"user{n}": {"uid": 10000 + n, "gid": 3001, "home": f"/home/{'x' * 100}/{n}"} for n in range(10_000)}),
+        "error",
+        "identity.passwd",
+        ("10000 users", "1024 KiB"),
+        {"identity": {"passwd": None}},
+    ),
+]
+"""Errors."""
+IDENTITY_TOLD = [
+    Case(
+        "a job of a user that identity.passwd lacks",
+        minimal(jobs={"bench": HELLO | {"user": "dave"}}, identity={"passwd": {"users": {"carol": CAROL}}}),
+        "warning",
+        "jobs.bench.user",
+        ("dave", "identity.passwd", "6010"),
+        {"identity": {"passwd": {"users": {"dave": {"uid": 3002, "gid": 3001}}}}},
+    ),
+    Case(
+        "a token of a user whom slurmctld can't know",
+        minimal(tokens={"ci": {"user": "carol"}}),
+        "warning",
+        "tokens.ci.user",
+        ("carol", "image"),
+        {"identity": {"passwd": {"users": {"carol": CAROL}}}},
+    ),
+]
+"""Warnings."""
