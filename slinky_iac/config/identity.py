@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import SlurmUser
+from slinky_iac.config.fields import FilePath, SlurmUser
 
 Number = Annotated[int, Field(ge=0, le=2147483647)]
 Path = Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/@+-]{0,255}$")]
@@ -38,9 +38,29 @@ class Passwd(Section):
     """gid of each group, by name; 1000 or above."""
 
 
+class Oidc(Section):
+    """An identity provider (OIDC), whose tokens slurmctld and slurmdbd take beside the stack's own. Slurm checks signature,
+    `exp` and `iat`, neither issuer nor audience: give the keys of a realm that signs for your users only."""
+
+    jwks: dict[str, Any] | None = None
+    """The provider's public key set: what the `jwks_uri` of its discovery document serves, as a mapping."""
+    jwks_file: FilePath | None = None
+    """The same as a file, relative to Pulumi.yaml."""
+    user_claim: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_.:/-]{0,63}$")
+    """Claim with the user's name (userclaimfield), e.g. preferred_username. Slurm reads `sun` and `username` before it."""
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Oidc:
+        if (self.jwks is None) == (self.jwks_file is None):
+            raise ValueError("give one of jwks and jwksFile: the provider's public keys")
+        return self
+
+
 class Identity(Section):
     """How slurmctld, slurmd and login pods know the cluster's users. By default they know those of their images only."""
 
     passwd: Passwd | None = None
     """Users and groups that this file lists: for sites with no directory. A change reaches running pods within two minutes,
     and replaces none."""
+    oidc: Oidc | None = None
+    """An identity provider whose tokens slurmrestd's users have. Needs `keys.tokens: rs256` or `prepared`."""

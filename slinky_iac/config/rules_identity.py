@@ -10,6 +10,7 @@ from slinky_iac.config.findings import Finding, error
 from slinky_iac.config.identity import Passwd
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys.provider import public_keys
 
 FIRST: Final = 1000
 """Lower numbers are the images' own: daemons, and devices' groups (login.defs(5), UID_MIN)."""
@@ -48,6 +49,31 @@ def passwd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             f"{len(given.users)} users make about {size // 1024} KiB, and a ConfigMap holds 1024 KiB at the most. Use a"
             " directory for a site of this size",
         )
+
+
+def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Findings about `identity.oidc`; a file's are those of :mod:`slinky_iac.config.provider_keys`."""
+    given = config.identity.oidc
+    if given is None or config.keys.auth == "auth/munge":
+        return
+    if not config.keys.has_token_keys:
+        yield error(
+            "identity.oidc",
+            "needs keys.tokens: rs256 or prepared: with hs256 slurmctld reads no set of public keys"
+            " (docs/token-keys.md says how to change over)",
+        )
+    claim, inside = given.user_claim or "", config.controller.external is None or config.accounting.database is not None
+    if claim != claim.lower() and inside and config.operator_version.prunes_slurm_conf:
+        yield error(
+            "identity.oidc.userClaim",
+            f"slurm-operator {config.operator.version} writes it into slurm.conf in small letters (BuildMergedConfig), and"
+            " slurmctld would look for another claim. Let the provider map the name to a claim without capitals",
+        )
+    if given.jwks is not None:
+        try:
+            public_keys(given.jwks)
+        except ValueError as wrong:
+            yield error("identity.oidc.jwks", f"{wrong}. Nothing of it was taken")
 
 
 def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]:
@@ -104,4 +130,4 @@ def _size(given: Passwd) -> int:
     return size + sum(len(name) + LINE for name in given.groups)
 
 
-RULES = (passwd,)
+RULES = (passwd, oidc)

@@ -9,10 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from slinky_iac.config.findings import Finding, acknowledged, warning
 from slinky_iac.config.load import load
+from slinky_iac.config.provider_keys import provider_keys
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.shown import name_of, place
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
@@ -83,6 +84,7 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
         raise ConfigError(
             ("jwtKey: is the same key as slurmKey; anyone who may sign tokens could then act as any daemon. Make two keys",)
         )
+    material = replace(material, provider=provider_keys(config, material))
     words = acknowledged(_words(material.raw), config.acknowledged)
     return Values(config, (*found, *words), material, rotating)
 
@@ -92,7 +94,8 @@ def values_as_they_are(own: Mapping[str, str]) -> Values:
     configuration as no program may run it. Raises :class:`ConfigError` for a section or a key that can't be read."""
     config = settings_of(own)
     every = (*(key.config for key in DAEMON_KEYS), *ROTATION_SECRETS, *TOKEN_SECRETS)
-    return Values(config, (), decoded(own, every, allow_trailing_newline=config.keys.allow_trailing_newline))
+    material = decoded(own, every, allow_trailing_newline=config.keys.allow_trailing_newline)
+    return Values(config, (), replace(material, provider=provider_keys(config, material)))
 
 
 def _used(config: StackConfig) -> tuple[str, ...]:

@@ -46,13 +46,13 @@ def of_slurm_jwks(document: bytes) -> list[bytes]:
         raise ValueError("slurm.jwks: is no set of keys as this program makes it") from None
 
 
-def public_set(found: Iterable[TokenKey]) -> bytes:
+def public_set(found: Iterable[TokenKey], provider: Iterable[Mapping[str, str]] = ()) -> bytes:
     """jwks.json with the public halves, in whatever order they come: the change from one key to the other leaves the file as
-    it is.
+    it is. ``provider``: keys of an identity provider, none of which has the kid of one of these.
 
     slurmctld ends at its start with a set that it can't read, so ``alg`` and ``kid`` stand in each (``auth_jwt.c``).
     """
-    by_kid = {key.kid: dict(key.jwk) for key in found}
+    by_kid = {each["kid"]: dict(each) for each in provider} | {key.kid: dict(key.jwk) for key in found}
     return _document([by_kid[name] for name in sorted(by_kid)])
 
 
@@ -66,7 +66,7 @@ def kids(document: bytes) -> frozenset[str]:
     Raises ValueError where it is no such set.
     """
     try:
-        entries = [dict(each) for each in json.loads(document, object_pairs_hook=_once)["keys"]]
+        entries = [dict(each) for each in json.loads(document, object_pairs_hook=once)["keys"]]
     except (ValueError, TypeError, KeyError, RecursionError):
         raise _no_set() from None
     return frozenset(thumbprint(entry) for entry in entries)
@@ -120,7 +120,7 @@ def base64url(raw: bytes) -> str:
     return base64.urlsafe_b64encode(raw).rstrip(b"=").decode()
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object none of whose members stands twice: readers differ in which of the two they take."""
     found = dict(pairs)
     if len(found) != len(pairs):

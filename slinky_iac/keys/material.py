@@ -25,6 +25,8 @@ class KeyMaterial:
 
     raw: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     rsa: Mapping[str, TokenKey] = field(default_factory=dict, repr=False)
+    provider: tuple[Mapping[str, str], ...] = ()
+    """Public keys of an identity provider, which go into jwks.json too."""
 
     def of(self, key: Key) -> bytes | None:
         """The raw bytes of the key in use; None where it isn't set."""
@@ -52,8 +54,9 @@ class KeyMaterial:
         return None if own is None else jwks.slurm_jwks(own, *(self.raw[n] for n in SLURM.rotation_secrets if n in self.raw))
 
     def token_set(self) -> bytes | None:
-        """jwks.json: the public halves of all token keys that are set; None where there is none."""
-        return jwks.public_set(self.rsa.values()) if self.rsa else None
+        """jwks.json: the public halves of all token keys that are set, and the provider's keys; None where no token key is
+        set."""
+        return jwks.public_set(self.rsa.values(), self.provider) if self.rsa else None
 
 
 def decoded(texts: Mapping[str, str], names: Iterable[str], *, allow_trailing_newline: bool) -> KeyMaterial:

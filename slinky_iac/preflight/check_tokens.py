@@ -65,14 +65,19 @@ def _named(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         return
     parts = conf.AuthAltParameters.split(",")
     lacking = [word for word in ("jwt_key=", "jwks=") if not any(part.startswith(word) for part in parts)]
+    provider = config.identity.oidc
+    claim = "" if provider is None or provider.user_claim is None else f"userclaimfield={provider.user_claim}"
+    if claim and claim not in parts:
+        lacking.append("userclaimfield=")
     if not lacking:
         yield fine("names the JWT key and a set of public keys")
         return
     what = {
         "jwt_key=": "the JWT key, so the operator's tokens are refused",
         "jwks=": f"no {names.JWKS_FILE}, so RS256 tokens are",
+        "userclaimfield=": f"{claim}, so the provider's tokens name no user",
     }
-    said = " and ".join(("lacks " if word == "jwt_key=" else "names ") + what[word] for word in lacking)
+    said = " and ".join(("names " if word == "jwks=" else "lacks ") + what[word] for word in lacking)
     yield problem(said, "Set", line("AuthAltParameters", config), at=_AT)
 
 

@@ -25,7 +25,7 @@ from slinky_iac.specs.shared import (
     template,
     token_set_reference,
 )
-from slinky_iac.specs.slurm_conf import controller_extra_conf
+from slinky_iac.specs.slurm_conf import controller_extra_conf, inside_auth_alt_parameters
 
 DATABASE_PASSWORD_ENTRY = "password"
 
@@ -125,7 +125,7 @@ def accounting_spec(config: ClusterConfig) -> Spec:
         "service": service(accounting.service, names.SLURMDBD_PORT),
     }
     more = None
-    extra = dict(accounting.extra_conf)
+    extra = accounting.extra_conf | inside_auth_alt_parameters(config)
     if database.tls is not None:
         extra["StorageParameters"] = database_tls_parameters(database.tls)
         more, mounts = database_tls_volumes(database.tls)

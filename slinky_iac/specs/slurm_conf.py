@@ -13,7 +13,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
 from slinky_iac.config.sections import ExternalHost
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.demand import METRICS_TYPE
 
 OPERATOR_MAX_NODE_COUNT = 1024
@@ -56,7 +56,8 @@ def nodeset_lines(config: StackConfig) -> dict[str, str]:
 
 def controller_extra_conf(config: StackConfig) -> str:
     """``spec.extraConf`` of a Controller in Kubernetes: its tail of slurm.conf, or nothing."""
-    lines = [f"{key}={value}" for key, value in config.controller.extra_conf.items()]
+    own = config.controller.extra_conf | inside_auth_alt_parameters(config)
+    lines = [f"{key}={value}" for key, value in own.items()]
     if config.cluster.max_node_count != OPERATOR_MAX_NODE_COUNT:
         lines.append(f"MaxNodeCount={config.cluster.max_node_count}")
     lines.extend(_gres_line(config))
@@ -101,8 +102,24 @@ def auth_alt_parameters(config: StackConfig) -> str:
 
     ``jwks=`` alone would switch HS256 off, and with it the operator's tokens.
     """
-    found = f"jwt_key=/etc/slurm/{names.JWT_KEY_FILE}"
-    return f"{found},jwks=/etc/slurm/{names.JWKS_FILE}" if config.keys.has_token_keys else found
+    found = [f"jwt_key=/etc/slurm/{names.JWT_KEY_FILE}"]
+    if config.keys.has_token_keys:
+        found.append(f"jwks=/etc/slurm/{names.JWKS_FILE}")
+    return ",".join([*found, *_user_claim(config)])
+
+
+def _user_claim(config: ClusterConfig) -> list[str]:
+    provider = config.identity.oidc
+    return [] if provider is None or provider.user_claim is None else [f"userclaimfield={provider.user_claim}"]
+
+
+def inside_auth_alt_parameters(config: ClusterConfig) -> dict[str, str]:
+    """AuthAltParameters that slurmctld or slurmdbd in Kubernetes needs besides the operator's own; nothing where there are
+    none. From 1.2 on the operator adds them to its own; earlier ones write the line before, and of two the last holds."""
+    more = _user_claim(config)
+    if more and not config.operator_version.prunes_slurm_conf:
+        more = ["jwt_key=/etc/slurm/jwt.key", f"jwks=/etc/slurm/{names.JWKS_FILE}", *more]
+    return {"AuthAltParameters": ",".join(more)} if more else {}
 
 
 def _accounting(value: Callable[[ExternalHost], str]) -> Callable[[StackConfig], str]:

@@ -21,7 +21,7 @@ from slinky_iac.commands.rotation.snapshot import Snapshot
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import TOKENS, Role
-from slinky_iac.keys.jwks import SetDifference, difference, kids, public_set
+from slinky_iac.keys.jwks import SetDifference, difference, kids, public_set, thumbprint
 from slinky_iac.keys.rsa import parse
 
 PUBLISH: Final = "publish"
@@ -160,13 +160,15 @@ def held_kid(snapshot: Snapshot) -> str | None:
 
 
 def _published(snapshot: Snapshot) -> tuple[frozenset[str], SetDifference | None]:
-    """The keys in the ConfigMap, and how it differs from what the configuration's keys make."""
+    """The keys in the ConfigMap but those of the stack's identity provider, and how it differs from what the configuration's
+    keys make."""
     data = snapshot.cluster.config_map(names.token_key_set(snapshot.config.cluster.resource_name))
     if data is None:
         return frozenset(), None
     document = data.get(names.JWKS_FILE, "").encode()
-    differs = difference(document, public_set(snapshot.keys.rsa.values()))
-    return (kids(document) if differs is None or differs.readable else frozenset()), differs
+    differs = difference(document, public_set(snapshot.keys.rsa.values(), snapshot.keys.provider))
+    declared = {thumbprint(each) for each in snapshot.keys.provider}
+    return (kids(document) - declared if differs is None or differs.readable else frozenset()), differs
 
 
 @dataclass(frozen=True)
@@ -182,10 +184,10 @@ class SetOnHost:
 
 def sets_on_hosts(snapshot: Snapshot) -> tuple[SetOnHost, ...]:
     """What slurmctld's and slurmdbd's hosts have as jwks.json; none without a way to them, or with both in Kubernetes."""
-    keys = snapshot.keys.rsa.values()
-    whole = sha256(public_set(keys)).hexdigest()
+    keys, provider = snapshot.keys.rsa.values(), snapshot.keys.provider
+    whole = sha256(public_set(keys, provider)).hexdigest()
     chosen = (some for size in range(1, len(keys)) for some in combinations(keys, size))
-    parts = {sha256(public_set(some)).hexdigest() for some in chosen}
+    parts = {sha256(public_set(some, provider)).hexdigest() for some in chosen}
     found = snapshot.host_files(readers(TOKENS, snapshot.hosts), names.JWKS_FILE)
     sets = ((host, files.get(names.JWKS_FILE)) for host, files in found.items())
     return tuple(
@@ -237,7 +239,7 @@ class TokenRotation(KeyRotation):
         """jwks.json: of the new key alone at the end, of all before."""
         found = snapshot.keys.rsa
         wanted = [found[TOKENS.config]] if step == FORGET else found.values()
-        return [File(names.JWKS_FILE, public_set(wanted))]
+        return [File(names.JWKS_FILE, public_set(wanted, snapshot.keys.provider))]
 
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
         files = self.files(snapshot, step.name)

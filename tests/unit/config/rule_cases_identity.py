@@ -19,6 +19,10 @@ def user(**over: Any) -> dict[str, Any]:
     return {"identity": {"passwd": {"users": {"carol": over}}}}
 
 
+def provider(**oidc: Any) -> dict[str, Any]:
+    return minimal(operator={"version": "1.2.1"}, keys=KEYS | {"tokens": "rs256"}, identity={"oidc": oidc})
+
+
 def number(name: str, given: int) -> Case:
     return Case(
         f"{name} {given}",
@@ -99,6 +103,30 @@ IDENTITY = [
         "clients.hub.people.carol.uid",
         ("3002", "3001"),
         {"clients": {"hub": {"people": {"carol": {"uid": 3001}}}}},
+    ),
+    Case(
+        "a provider where daemons read no set",
+        minimal(keys=KEYS, identity={"oidc": {"jwksFile": "idp.json"}}),
+        "error",
+        "identity.oidc",
+        ("keys.tokens",),
+        {"identity": {"oidc": None}},
+    ),
+    Case(
+        "a provider's private key",
+        provider(jwks={"keys": [{"kty": "RSA", "kid": "a", "n": "AQAB", "e": "AQAB", "d": "AQAB"}]}),
+        "error",
+        "identity.oidc.jwks",
+        ("private or a symmetric", "leaked"),
+        {"identity": {"oidc": {"jwks": None, "jwksFile": "idp.json"}}},
+    ),
+    Case(
+        "a claim that slurm-operator 1.2 writes in small letters",
+        provider(jwksFile="idp.json", userClaim="userName"),
+        "error",
+        "identity.oidc.userClaim",
+        ("small letters", "1.2.1"),
+        {"identity": {"oidc": {"userClaim": "preferred_username"}}},
     ),
     Case(
         "10,000 users with long homes",

@@ -1,0 +1,82 @@
+"""An identity provider's public keys (JWKS, RFC 7517), as they go beside the stack's own into jwks.json.
+
+slurmctld ends at its start with a key that has no ``kid``, ``e`` or ``n``, and passes over all but RSA keys for RS256
+(auth/jwt ``auth_jwt.c``). So only what it takes is kept of the provider's set, and no message quotes it.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+from collections.abc import Mapping
+from typing import Any, Final
+
+from slinky_iac.keys.jwks import base64url, once
+
+PRIVATE: Final = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})
+"""Members that only a private or a symmetric key has (RFC 7518, sections 6.3.2 and 6.4)."""
+LEAST_BITS: Final = 2048
+MOST_BITS: Final = 8192
+MOST_KEYS: Final = 100
+Jwk = Mapping[str, str]
+
+
+def parsed(text: bytes) -> tuple[Jwk, ...]:
+    """The keys in a document. Raises ValueError, which says what is wrong and quotes nothing."""
+    try:
+        document = json.loads(text, object_pairs_hook=once)
+    except (ValueError, RecursionError):
+        raise ValueError("is no JSON of a key set (JWKS), or has a member twice") from None
+    return public_keys(document)
+
+
+def public_keys(document: object) -> tuple[Jwk, ...]:
+    """The keys of a set that sign with RS256. Raises ValueError, which says what is wrong and quotes nothing."""
+    entries = document.get("keys") if isinstance(document, dict) else None
+    if not isinstance(entries, list) or not all(isinstance(each, dict) for each in entries) or len(entries) > MOST_KEYS:
+        raise ValueError(f'is no key set (JWKS): it must be a mapping with a list "keys" of at most {MOST_KEYS} mappings')
+    if any(not PRIVATE.isdisjoint(each) or each.get("kty") == "oct" for each in entries):
+        raise ValueError(
+            "holds a private or a symmetric key: who reads it can be any user. Take it as leaked, replace it at the"
+            " provider, and give the public set (jwks_uri of its discovery document)"
+        )
+    found: dict[str, Jwk] = {}
+    for place, each in enumerate(entries):
+        if each.get("kty") != "RSA" or each.get("use", "sig") != "sig" or each.get("alg", "RS256") != "RS256":
+            continue
+        key = _rsa(place, each)
+        if key["kid"] in found:
+            raise ValueError(f"has two keys with the kid of entry {place}; slurmctld selects a key by its kid")
+        found[key["kid"]] = key
+    if not found:
+        raise ValueError("has no RSA key for RS256, the only kind that Slurm takes; let the provider sign with RS256")
+    return tuple(found.values())
+
+
+def _rsa(place: int, entry: Mapping[str, Any]) -> Jwk:
+    kid = entry.get("kid")
+    if not isinstance(kid, str) or not 0 < len(kid) <= 256 or not kid.isprintable():
+        raise ValueError(f"entry {place} has no kid, by which slurmctld selects a key")
+    modulus, exponent = _number(place, entry.get("n")), _number(place, entry.get("e"))
+    if not LEAST_BITS <= modulus.bit_length() <= MOST_BITS or not modulus % 2:
+        raise ValueError(
+            f"entry {place} is an RSA key of {modulus.bit_length()} bits; {LEAST_BITS} to {MOST_BITS} are allowed"
+        )
+    if exponent < 3 or not exponent % 2 or exponent.bit_length() > 64:
+        raise ValueError(f"entry {place} has an exponent that no RSA key has")
+    return {"alg": "RS256", "e": _text(exponent), "kid": kid, "kty": "RSA", "n": _text(modulus), "use": "sig"}
+
+
+def _number(place: int, text: object) -> int:
+    wrong = ValueError(f"entry {place} has no n or e as base64url")
+    if not isinstance(text, str) or not text.isascii():
+        raise wrong
+    try:
+        return int.from_bytes(base64.b64decode(text + "=" * (-len(text) % 4), altchars=b"-_", validate=True), "big")
+    except (binascii.Error, ValueError):
+        raise wrong from None
+
+
+def _text(number: int) -> str:
+    return base64url(number.to_bytes((number.bit_length() + 7) // 8, "big"))
