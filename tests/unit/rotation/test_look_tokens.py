@@ -195,3 +195,23 @@ def test_a_host_without_a_set_differs() -> None:
 
 def test_without_a_way_to_hosts_nothing_is_said_of_them() -> None:
     assert sets_on_hosts(look(Daemons({}))) == ()
+
+
+def test_a_declared_providers_keys_are_no_strangers_and_stay_in_every_file() -> None:
+    theirs = dict(token_key("provider").jwk) | {"kid": "realm"}
+    objects = {
+        "slurm-token-key": {"token.pem": pem("new")},
+        "slurm-token-jwks": {"jwks.json": public_set([NEW], [theirs]).decode()},
+    }
+    keys = KeyMaterial({}, {"tokenKey": NEW}, provider=(theirs,))
+    found = replace(look(Daemons(objects, ctl={}, dbd={})), values=Values(load(CONFIG), (), keys))
+    facts = facts_of(found)
+    assert (facts.published, facts.foreign, facts.set_differs) == ({NEW.kid}, (), "")
+    assert plan_of(facts).under_way is False, "at rest"
+    rotation = TokenRotation(TOKENS, None)  # type: ignore[arg-type]
+    for step in (LEARN, FORGET):
+        assert {each["kid"] for each in json.loads(rotation.files(found, step)[0].content)["keys"]} == {NEW.kid, "realm"}
+    undeclared = replace(found, values=Values(load(CONFIG), (), KeyMaterial({}, {"tokenKey": NEW})))
+    assert facts_of(undeclared).foreign == (token_key("provider").kid,), "once it isn't declared it is a stranger"
+    via = Hosts(public_set([NEW], [theirs]))
+    assert {each.ours for each in sets_on_hosts(replace(found, via=via))} == {True}  # type: ignore[arg-type]

@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from slinky_iac.config.identity import Passwd, User
 from slinky_iac.config.load import load
 from slinky_iac.config.workers import LoginSet
-from slinky_iac.specs.daemons import controller_spec
+from slinky_iac.specs.daemons import accounting_spec, controller_spec
 from slinky_iac.specs.identity import PAGE, passwd_files, users_pod
+from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.clusters import recorded
-from tests.stacks import minimal
+from tests.stacks import minimal, outside
 
 CAROL = {"uid": 3001, "gid": 3001, "groups": ["physics"]}
 GIVEN: dict[str, Any] = {"passwd": {"users": {"carol": CAROL}, "groups": {"physics": 3000}}}
@@ -126,6 +127,32 @@ def test_a_group_with_more_members_than_a_page_has_several_lines() -> None:
     assert {line.rpartition(":")[0] for line in lines} == {"all:*:3000"}
     assert [name for line in lines for name in line.rpartition(":")[2].split(",")] == [f"user{n}" for n in range(2000)]
     assert max(map(len, lines)) < PAGE
+
+
+OIDC = {"oidc": {"jwksFile": "idp.json", "userClaim": "preferred_username"}}
+
+
+@pytest.mark.parametrize(
+    ("release", "line"),
+    [
+        ("1.1.0", "jwt_key=/etc/slurm/jwt.key,jwks=/etc/slurm/jwks.json,userclaimfield=preferred_username"),
+        ("1.2.1", "userclaimfield=preferred_username"),
+    ],
+)
+def test_the_claim_stands_in_the_files_of_daemons_in_kubernetes(release: str, line: str) -> None:
+    more = {"operator": {"version": release}, "keys": {"tokens": "rs256"}, "accounting": {"database": {"host": "db"}}}
+    config = load(minimal(identity=OIDC, **more))
+    assert f"AuthAltParameters={line}" in controller_spec(config)["extraConf"].splitlines()
+    assert f"AuthAltParameters={line}" in accounting_spec(config)["extraConf"].splitlines()
+    plain = load(minimal(**more))
+    assert "AuthAltParameters" not in controller_spec(plain).get("extraConf", "")
+    assert "extraConf" not in accounting_spec(plain)
+
+
+def test_the_claim_stands_in_the_lines_for_daemons_outside() -> None:
+    config = load(outside(identity=OIDC, keys={"tokens": "rs256"}))
+    wanted = "jwt_key=/etc/slurm/jwt_hs256.key,jwks=/etc/slurm/jwks.json,userclaimfield=preferred_username"
+    assert f"AuthAltParameters={wanted}" in outside_slurm_conf(config).splitlines()
 
 
 IMAGE = "root:x:0:0:root:/root:/bin/sh\nslurm:x:401:401::/:/bin/false\n"
