@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import subprocess
-import uuid
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +15,7 @@ from tests.e2e.running import results
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import INSIDE, inside
 from tests.e2e.world import Settings, World, dev_settings
-from tests.faults.inside_parts import await_login, bring_login
+from tests.faults.inside_parts import bring_login
 from tests.faults.later_operator import IMAGE, Inside
 
 HOMES = f"/srv/{paths.STATE.name}-homes"
@@ -77,20 +76,6 @@ def test_a_rest_job_of_a_user_that_no_image_knows_runs_as_her_with_her_groups(cl
     assert results(cluster.stack)["id-carol"]["state"] == "COMPLETED"
     said = cluster.on("solo-0", "cat", "/tmp/id-carol")
     assert said.strip() == "uid=3001(carol) gid=3001(carol) groups=3001(carol),3000(physics)"
-
-
-def test_ssh_into_a_login_pod_as_her_has_her_home_and_submits(cluster: Inside) -> None:
-    await_login(cluster.world)
-    (pod,) = [each for each in cluster.world.objects("pods", INSIDE) if each["metadata"]["name"].startswith("inside-login")]
-    options = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null -o BatchMode=yes -o LogLevel=ERROR"
-    there = ["exec", "-n", INSIDE, "inside-controller-0", "-c", "slurmctld", "--", "sh", "-c"]
-    name = f"/tmp/{uuid.uuid4().hex}"
-    public = cluster.world.kubectl(*there, f"ssh-keygen -q -t ed25519 -N '' -f {name} && cat {name}.pub").stdout
-    write = f"umask 077; mkdir -p {HOMES}/carol/.ssh; echo '{public.strip()}' > {HOMES}/carol/.ssh/authorized_keys"
-    on_node("sh", "-c", f"{write}; chown -R 3001:3001 {HOMES}/carol/.ssh")
-    shell = f"ssh {options} -i {name} carol@{pod['status']['podIP']}"
-    said = cluster.world.kubectl(*there, f"{shell} 'id -un; id -Gn; pwd; srun -p solo -t1 id -un; srun -p solo -t1 pwd'")
-    assert said.stdout.splitlines() == ["carol", "carol physics", "/home/carol", "carol", "/home/carol"]
 
 
 def test_a_user_who_comes_later_is_known_with_no_pod_replaced_and_jobs_run_on(cluster: Inside) -> None:
