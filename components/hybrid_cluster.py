@@ -130,7 +130,7 @@ class HybridCluster(pulumi.ComponentResource):
             Monitoring(f"{name}-monitoring", MonitoringArgs(config=config), child(self, *first, provider=kube))
         table = None
         if config.nodes.table:
-            table = NodeTable(f"{name}-nodes", NodeTableArgs(config=config), child(self, provider=kube))
+            table = NodeTable(f"{name}-nodes", NodeTableArgs(config=config), child(self, identity, provider=kube))
         workers = self._workers(name, config, kube, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, kube, keys.client_file(settings.keys), (controller,))

@@ -1,19 +1,35 @@
-"""The node table on Kubernetes nodes: labels and annotations by server-side apply, under a field manager of its own."""
+"""The node table on Kubernetes nodes, as a resource."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import pulumi
-from pulumi_kubernetes.core.v1 import NodePatch
+from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.nodes import node_patches
+from slinky_iac.drain.settings import SCHEMA, reach_props
+from slinky_iac.node_table.gates import NodeTableProvider
+from slinky_iac.reach import reach
+from slinky_iac.specs.nodes import kubernetes_rows
 
+from .gates import child_urn
 from .resources import child, token
 
-MANAGER = "slinky-iac"
-"""Beginning of the field manager; the stack's name follows. The API server keeps what each manager has set apart."""
+
+class NodeLabels(Resource, module="slurm", name="NodeLabels"):
+    """Labels and annotations of Kubernetes nodes.
+
+    A preview shows which nodes the rows mean, and a value of another manager is a conflict there; it is never taken over. A
+    destroy takes back what this stack has set, and nothing else.
+    """
+
+    nodes: pulumi.Output[dict[str, Any]]
+
+    def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
+        super().__init__(NodeTableProvider(), name, {**props, "nodes": None}, opts)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,14 +40,18 @@ class NodeTableArgs:
 
 
 class NodeTable(pulumi.ComponentResource):
-    """One patch a node. A field that another manager has set to another value is a conflict, which the preview shows; it is
-    never taken over. A destroy gives back what this stack has set, and nothing else."""
+    """The rows of the table that mean Kubernetes nodes. NodeSets and hosts have theirs already (slinky_iac.config.nodes)."""
 
     def __init__(self, name: str, args: NodeTableArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("NodeTable"), name, None, opts)
-        manager = f"{MANAGER}-{pulumi.get_stack()}"[:128]
-        for node, meta in node_patches(args.config).items():
-            own = {"pulumi.com/patchFieldManager": manager, **meta.get("annotations", {})}
-            found = {"name": node, "annotations": own, **({"labels": meta["labels"]} if "labels" in meta else {})}
-            NodePatch(f"{name}-{node}", metadata=found, opts=child(self))
+        if rows := kubernetes_rows(args.config):
+            labels = f"{name}-labels"
+            props = {
+                "schema": SCHEMA,
+                "stack": pulumi.get_stack(),
+                "rows": rows,
+                "urn": child_urn(self, NodeLabels, labels),
+                **reach_props(reach(args.config)),
+            }
+            NodeLabels(labels, props, child(self))
         self.register_outputs({})

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 
 LabelName = Annotated[str, Field(pattern=r"^[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")]
 LabelValue = Annotated[str, Field(pattern=r"^([A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?)?$")]
+SelectorName = Annotated[
+    str, Field(pattern=r"^([a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([A-Za-z0-9_.-]{0,61}[A-Za-z0-9])?$")
+]
 Prefix = Annotated[str, Field(pattern=r"^[a-z0-9]([a-z0-9.-]{0,251}[a-z0-9])?$")]
 FEATURE = "true"
 """Value of the label that a feature becomes."""
@@ -27,8 +30,12 @@ class NodeRow(Section):
 
     names: tuple[str, ...] = ()
     """Kubernetes nodes, as hostlists: worker-[1-8]. They get the labels, and a label for each feature."""
+    selector: dict[SelectorName, LabelValue] = Field(default_factory=dict)
+    """Kubernetes nodes that have all these labels when `pulumi up` runs, e.g. {node.kubernetes.io/instance-type: hpc}. Each
+    preview and update asks the API server for them, and ends without an answer."""
     nodesets: tuple[SlurmName, ...] = ()
-    """NodeSets whose pods run on Kubernetes nodes with these labels only, and have these features and GRES in Slurm."""
+    """NodeSets that have these features and GRES in Slurm. In a row with names or a selector their pods run on Kubernetes
+    nodes with these labels only."""
     hosts: tuple[SlurmName, ...] = ()
     """Hosts of external.slurmdHosts. Their NodeName= lines get these features and GRES."""
     labels: dict[LabelName, LabelValue] = Field(default_factory=dict)
@@ -40,6 +47,11 @@ class NodeRow(Section):
     topology: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.,:=-]+$")
     """Place in Slurm's topology, e.g. topo-switch:s1,topo-block:b1: an annotation of the Kubernetes nodes, which
     slurm-operator 1.1 and newer gives to slurmctld."""
+
+    @property
+    def on_kubernetes(self) -> bool:
+        """Whether it means Kubernetes nodes."""
+        return bool(self.names or self.selector)
 
 
 class Nodes(Section):
@@ -84,7 +96,7 @@ def applied(config: StackConfig) -> StackConfig:
         for name in row.nodesets:
             if name in nodesets:
                 each = nodesets[name]
-                selector = {**each.pod.node_selector, **(wanted if row.names else {})}
+                selector = {**each.pod.node_selector, **(wanted if row.on_kubernetes else {})}
                 changes = {
                     "features": _joined(each.features, row.features),
                     "gres": _joined(each.gres, row.gres),

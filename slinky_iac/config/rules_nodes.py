@@ -18,8 +18,15 @@ def _rows(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     hosts = {host.name for host in config.external.slurmd_hosts}
     for number, row in enumerate(config.nodes.table):
         path = f"nodes.table.{number}"
-        if not (row.names or row.nodesets or row.hosts):
-            yield error(path, "names no node: give names, nodesets or hosts")
+        if not (row.on_kubernetes or row.nodesets or row.hosts):
+            yield error(path, "names no node: give names, a selector, nodesets or hosts")
+        for key in row.selector:
+            if key.startswith(f"{config.nodes.prefix}/"):
+                yield error(
+                    f"{path}.selector",
+                    f"has {name_of(key)}, a label that this table writes: a node would be selected by what it has only once"
+                    " it is selected. Select by a label of others",
+                )
         for text in row.names:
             if why := fault(text):
                 yield error(f"{path}.names", f"is no hostlist: {why}")
@@ -46,7 +53,7 @@ def _prefix(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _sides(config: StackConfig, row: NodeRow, path: str) -> Iterator[Finding]:
-    if row.nodesets and row.names and not labels_of(config.nodes, row):
+    if row.nodesets and row.on_kubernetes and not labels_of(config.nodes, row):
         yield error(
             f"{path}.nodesets",
             "needs features or labels in the row: by these the NodeSet's pods are kept to the row's nodes",
@@ -56,8 +63,8 @@ def _sides(config: StackConfig, row: NodeRow, path: str) -> Iterator[Finding]:
             f"{path}.topology",
             f"slurm-operator {config.operator.version} reads no topology of nodes, so it has no effect. Use 1.1 or newer",
         )
-    if row.topology is not None and not row.names:
-        yield error(f"{path}.topology", "is an annotation of Kubernetes nodes, and the row has no names")
+    if row.topology is not None and not row.on_kubernetes:
+        yield error(f"{path}.topology", "is an annotation of Kubernetes nodes, and the row has neither names nor a selector")
 
 
 def _once(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

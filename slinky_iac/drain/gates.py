@@ -69,7 +69,7 @@ class NodeSetScaleProvider(Gate):
         prepare()
         if is_unknown(news):
             return CheckResult(news, [])
-        news = with_leaving(olds, _sticky(olds, news))
+        news = with_leaving(olds, sticky(olds, news))
         try:
             settings = GateSettings.from_props(news)
         except ValueError as fault:
@@ -130,7 +130,7 @@ class OutsideHostsProvider(Gate):
         if is_unknown(news):
             return CheckResult(news, [])
         try:
-            news = _sticky(_olds, news)
+            news = sticky(_olds, news)
             settings = OutsideSettings.from_props(news, _olds)
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("policy", str(fault))])
@@ -219,7 +219,8 @@ def outputs(props: Props) -> Props:
     return {key: value for key, value in own_inputs(props).items() if key not in {"due", LEAVING}}
 
 
-def _sticky(olds: Props, news: Props) -> Props:
+def sticky(olds: Props, news: Props) -> Props:
+    """A resource keeps the stack name under which it was made: what it has written carries it."""
     return {**news, "stack": olds["stack"]} if olds.get("stack") else news
 
 

@@ -224,6 +224,11 @@ class KubeClient:
         merge = {"content-type": "application/merge-patch+json"}
         self._answer("PATCH", path, what, params={"fieldManager": FIELD_MANAGER}, json=body, headers=merge)
 
+    def apply(self, path: str, body: Mapping[str, object], manager: str, what: str) -> None:
+        """Server-side apply, which takes nothing over. :raises KubeConflict: another manager's value."""
+        headers = {"content-type": "application/apply-patch+yaml"}
+        self._answer("PATCH", path, what, params={"fieldManager": manager}, json=body, headers=headers)
+
     def scalers_of(self, namespace: str, nodeset: str) -> tuple[str, ...]:
         """Autoscalers that write the NodeSet's replicas, ``kind/name``: HPAs, and ScaledObjects where KEDA is installed.
 

@@ -60,6 +60,7 @@ class OwnerReference(Wire, frozen=True):
 class ManagedFields(Wire, frozen=True):
     """Who set which fields, and when last."""
 
+    manager: str = ""
     time: Moment | None = None
     fields_v1: dict[str, Any] = {}
 

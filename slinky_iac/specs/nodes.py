@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
-from slinky_iac.config.nodes import labels_of, members
+from slinky_iac.config.nodes import NodeRow, labels_of, members
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import ANNOTATION_TOPOLOGY
 from slinky_iac.specs.shared import Spec
 
 
-def node_patches(config: StackConfig) -> dict[str, Spec]:
-    """metadata of each Kubernetes node of the table, by its name: ours, and nothing of anybody else."""
-    found: dict[str, Spec] = {}
-    for row in config.nodes.table:
-        for node in members(row):
-            meta = found.setdefault(node, {"labels": {}, "annotations": {}})
-            meta["labels"] |= labels_of(config.nodes, row)
-            if row.topology is not None:
-                meta["annotations"][ANNOTATION_TOPOLOGY] = row.topology
-    return {node: {key: value for key, value in meta.items() if value} for node, meta in sorted(found.items())}
+def kubernetes_rows(config: StackConfig) -> list[Spec]:
+    """Rows that mean Kubernetes nodes, as props: which nodes, and what they get."""
+    return [_row(config, row) for row in config.nodes.table if row.on_kubernetes]
+
+
+def named_nodes(config: StackConfig) -> tuple[str, ...]:
+    """Kubernetes nodes that the table names; none where a selector may mean any."""
+    if any(row.selector for row in config.nodes.table):
+        return ()
+    return tuple(sorted({node for row in config.nodes.table for node in members(row)}))
+
+
+def _row(config: StackConfig, row: NodeRow) -> Spec:
+    return {
+        "names": list(row.names),
+        "selector": dict(row.selector),
+        "labels": labels_of(config.nodes, row),
+        "annotations": {ANNOTATION_TOPOLOGY: row.topology} if row.topology is not None else {},
+    }

@@ -47,6 +47,7 @@ EXTRA = {
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/conf_gates.py": {"pulumi"},
     "slinky_iac/jobs/gates.py": {"pulumi"},
+    "slinky_iac/node_table/gates.py": {"pulumi"},
     "slinky_iac/drain/plugin_process.py": {"google", "grpc", "pulumi"},
     "slinky_iac/drain/policy.py": {"msgspec"},
     "slinky_iac/commands/monitoring.py": {"yaml"},
@@ -77,6 +78,7 @@ _PARTS = {
     "reach": "cluster config keys names",
     "jobs": "cluster drain errors names slurmrest",
     "external_keys": "cluster drain errors keys kube names",
+    "node_table": "cluster drain errors hostlist kube",
     "operator_change": "config drain errors names reach",
     "preflight": "closing cluster config demand errors keys kube names reach releases slurmrest specs",
     "taken": "config errors kube names reach",
@@ -121,8 +123,8 @@ _PARTS = {
     ),
     "commands.verify_state": "cluster commands.output commands.state_code",
     "commands.drift": (
-        "closing cluster commands.output commands.status commands.waiting_line drain errors fence keys kube names slurmrest "
-        "specs text"
+        "closing cluster commands.output commands.status commands.waiting_line drain errors fence keys kube names node_table "
+        "slurmrest specs text"
     ),
     "commands.preflight": (
         "cluster commands.children commands.output commands.rotation commands.scontrol commands.stack_config "

@@ -93,6 +93,11 @@ PROVIDERS = {
         }
         | {"nonce"},  # run, digest, last and result are its own
     ),
+    "pulumi-python:dynamic/slurm:NodeLabels": (
+        "slinky_iac.node_table.gates",
+        "NodeTableProvider",
+        REACH | {"schema", "stack", "rows", "urn"},  # nodes is its own
+    ),
 }
 STORE: dict[str, Any] = {
     "keys": {"source": "external", "slurmKeySecret": "a", "jwtKeySecret": "b"},
@@ -101,6 +106,8 @@ STORE: dict[str, Any] = {
 """Settings with which keys are somebody else's."""
 JOBS: dict[str, Any] = {"jobs": {"hello": {"user": "alice", "command": ["hostname"], "workingDirectory": "/tmp"}}}
 """Settings with which the stack runs a job."""
+TABLE: dict[str, Any] = {"nodes": {"table": [{"names": ["worker-1"], "features": ["ib"]}]}}
+"""Settings with which the stack has labels on Kubernetes nodes."""
 OUTPUTS = [
     "slurmrestdUrl",
     "slurmrestdCa",
@@ -127,7 +134,8 @@ INSIDE = {"slurm:QueueGate"}
 
 def dynamic(kind: str) -> list[Registered]:
     inside = kind.removeprefix("pulumi-python:dynamic/") in INSIDE
-    over = STORE if kind.endswith(":ExternalKey") else JOBS if kind.endswith((":SlurmJob", ":JobLife")) else {}
+    own = {"ExternalKey": STORE, "SlurmJob": JOBS, "JobLife": JOBS, "NodeLabels": TABLE}
+    over = own.get(kind.rpartition(":")[2], {})
     found = recorded("all-in-kubernetes" if inside else "dev", **over).of(kind)
     assert found
     return found
@@ -144,7 +152,9 @@ def test_every_dynamic_resource_is_known() -> None:
     seen = [{r.type for r in recorded(name).resources if r.type.startswith("pulumi-python:")} for name in stacks]
     store = {r.type for r in recorded("dev", **STORE).resources if r.type.startswith("pulumi-python:")}
     jobs = {r.type for r in recorded("dev", **JOBS).resources if r.type.startswith("pulumi-python:")}
-    assert seen[0] | seen[1] | store | jobs == set(PROVIDERS)
+    table = {r.type for r in recorded("dev", **TABLE).resources if r.type.startswith("pulumi-python:")}
+    assert seen[0] | seen[1] | store | jobs | table == set(PROVIDERS)
+    assert table - seen[0] == {"pulumi-python:dynamic/slurm:NodeLabels"}
     assert jobs - seen[0] == {f"pulumi-python:dynamic/slurm:{kind}" for kind in ("SlurmJob", "JobLife")}
     assert store - seen[0] == {"pulumi-python:dynamic/slurm:ExternalKey"}
     assert seen[1] - seen[0] == {f"pulumi-python:dynamic/{kind}" for kind in INSIDE}
@@ -194,6 +204,13 @@ def test_names_of_stack_outputs_are_pinned() -> None:
 
 def test_a_gates_urn_is_the_one_that_the_engine_gives_it() -> None:
     """Progress is shown on the resource's own line, which the engine finds by URN."""
-    for kind in ("slurm:NodeSetScale", "slurm:OutsideHosts", "slurm:SlurmConfGate", "slurm:SlurmJob", *sorted(INSIDE)):
+    for kind in (
+        "slurm:NodeSetScale",
+        "slurm:OutsideHosts",
+        "slurm:SlurmConfGate",
+        "slurm:SlurmJob",
+        "slurm:NodeLabels",
+        *sorted(INSIDE),
+    ):
         for resource in dynamic(kind):
             assert resource.inputs["urn"] == resource.urn

@@ -39,6 +39,7 @@ class Prometheus:
     def __init__(self, folder: Path, target: str) -> None:
         self.folder = folder
         self.textfile = folder / "slinky-iac.prom"
+        (folder / "www").mkdir()
         self.base = f"http://127.0.0.1:{PORT}"
         document = groups(alerts())
         for rule in document["groups"][0]["rules"]:
@@ -58,7 +59,6 @@ class Prometheus:
 
     def start(self) -> None:
         """Serve the textfile as node_exporter would, and start."""
-        (self.folder / "www").mkdir(exist_ok=True)
         self.server = subprocess.Popen(
             ["python3", "-m", "http.server", "--bind", "127.0.0.1", str(PORT + 1), "--directory", str(self.folder / "www")],
             stdout=subprocess.DEVNULL,

@@ -13,14 +13,17 @@ from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
+from slinky_iac.commands.drift.labels import Labelled, labelled
 from slinky_iac.commands.drift.resources import Promised, promised
 from slinky_iac.commands.status.facts import cluster_name, reach_of
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
+from slinky_iac.kube.machines import machines
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.specs.slurm_conf import REQUIRED
 
+NODE_LABELS: Final = pulumi_state.dynamic("NodeLabels")
 _PARTITION: Final = re.compile(r"^\s*PartitionName=(\S+)", re.IGNORECASE | re.MULTILINE)
 _PARAMETER: Final = re.compile(r"^(\w+)=(.*)$", re.MULTILINE)
 _IMAGE_RELEASE: Final = re.compile(r":(\d\d\.\d\d)(?![\d])")
@@ -41,6 +44,8 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         seen = look(session, own, fence_parts(state), wanted.partitions)
         if wanted.required:
             seen = replace(seen, conf=_running(session))
+        if wanted.labelled.nodes:
+            seen = replace(seen, machines=machines(session.kube))
         if wanted.token_set is not None:
             seen = replace(seen, token_set=_token_set(session, wanted.token_set))
         return drift(wanted, seen)
@@ -67,6 +72,7 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         partitions=tuple(sorted(set(_partitions(state, gates)))),
         required=_required(state),
         promised=_promised(state, gates),
+        labelled=next((labelled(each.made) for each in state.all(NODE_LABELS)), Labelled()),
         token_set=_written_set(state),
     )
 

@@ -15,9 +15,12 @@ from typing import Final, Literal
 from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.cluster.snapshot import Workers, pods_by_node
+from slinky_iac.commands.drift.labels import Labelled
+from slinky_iac.commands.drift.labels import differences as label_differences
 from slinky_iac.commands.drift.resources import Promised, differences
 from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
+from slinky_iac.kube.machines import Machine
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
@@ -37,6 +40,7 @@ Kind = Literal[
     "token-set",
     "node-features",
     "more-than-pod",
+    "node-label",
 ]
 _JUDGED_ELSEWHERE: Final = frozenset({"ClusterName", "AccountingStorageHost"})
 """The cluster's name has a kind of its own, and slurmctld may know slurmdbd's host by another name."""
@@ -63,6 +67,8 @@ class Expected:
     """Parameters of an external slurm.conf, as the last update wrote them out."""
     promised: Mapping[str, Promised] = field(default_factory=dict)
     """What each NodeSet's spec gives its pods."""
+    labelled: Labelled = field(default_factory=Labelled)
+    """What the node table has set on Kubernetes nodes."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +102,9 @@ class Seen:
     conf: SlurmConf | None = None
     """slurm.conf as slurmctld runs with it; None where that isn't known (before Slurm 26.05), or wasn't asked."""
 
+    machines: Mapping[str, Machine] = field(default_factory=dict)
+    """Kubernetes nodes, where the stack has labels on some."""
+
     @cached_property
     def pods(self) -> dict[str, Pod]:
         """All pods by the name of their Slurm node."""
@@ -121,6 +130,7 @@ def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
         *_left_records(expected, seen),
         *_left_drains(expected, seen),
         *_resources(expected, seen),
+        *(Finding("node-label", node, text) for node, text in label_differences(expected.labelled, seen.machines)),
         *_hosts_not_held(expected, seen),
         *_token_set(expected, seen),
         *_slurm_conf(expected, seen),

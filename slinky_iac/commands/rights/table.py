@@ -19,7 +19,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.drain.conf_held import place
 from slinky_iac.keys.catalogue import DAEMON_KEYS, SLURM, TOKENS
 from slinky_iac.reach import reach
-from slinky_iac.specs.nodes import node_patches
+from slinky_iac.specs.nodes import named_nodes
 from slinky_iac.specs.operator import service_monitor_stub
 
 
@@ -71,6 +71,8 @@ _WEBHOOK_WIDE: Final = ((ADMISSION, "validatingwebhookconfigurations", _OWN),)
 def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> tuple[Right, ...]:
     """All rules of one use. ``pod_namespace``: where preflight may make its pods; None: nowhere."""
     found = [*_asking(config, use)]
+    if use is not Use.PREFLIGHT and any(row.on_kubernetes for row in config.nodes.table):
+        found.append(Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are"))
     if use is Use.APPLY:
         if config.keys.auth == "auth/slurm":
             own = ("slurm-operator",)
@@ -88,8 +90,9 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
                 for space in sorted({client.namespace for client in config.clients.values()}):
                     found.append(Right(CORE, "pods", ("get", "list", "patch"), why, (), space, seldom=True))
                     found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), space, seldom=True))
-        if patched := tuple(node_patches(config)):
-            found.append(Right(CORE, "nodes", ("get", "patch"), "labels and annotations of the node table", patched))
+        if any(row.on_kubernetes for row in config.nodes.table):
+            why = "labels and annotations of the node table"
+            found.append(Right(CORE, "nodes", ("patch",), why, named_nodes(config)))
         found += [*_making(config), *_clients(config), *_hubs(config), *_fence(config)]
         found += [*_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:

@@ -65,7 +65,7 @@ NODES = [
         table({"nodesets": ["gpu"], "features": ["ib"], "topology": "topo-switch:s1"}),
         "error",
         "nodes.table.0.topology",
-        ("no names",),
+        ("neither names",),
         cured(IB | {"topology": "topo-switch:s1"}),
     ),
     Case(
@@ -75,6 +75,14 @@ NODES = [
         "nodes.prefix",
         ("belong to Kubernetes", "slurm.example.org"),
         {"nodes": {"prefix": "slurm.example.org", "table": [IB]}},
+    ),
+    Case(
+        "a selector by the table's own label",
+        table({"selector": {"slurm.slinky-iac/ib": "true"}, "features": ["ib"]}),
+        "error",
+        "nodes.table.0.selector",
+        ("label that this table writes",),
+        cured({"selector": {"pool": "gpu"}, "features": ["ib"]}),
     ),
     Case(
         "two values for one label of a node",

@@ -1,0 +1,69 @@
+"""Kubernetes nodes by their metadata: labels, and who has set each.
+
+Sources: Kubernetes, "Server-Side Apply" (managedFields), "API Concepts" (PartialObjectMetadata, which leaves out the rest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from slinky_iac.kube.client import KubeClient, label_of
+from slinky_iac.kube.marks import METADATA_OF_ALL
+from slinky_iac.kube.objects import ManagedFields, ObjectMeta, Wire
+
+PARTS: Final = ("labels", "annotations")
+
+
+class MachineMeta(ObjectMeta, frozen=True, kw_only=True):
+    """metadata of a node."""
+
+    managed_fields: tuple[ManagedFields, ...] = ()
+
+
+class Machine(Wire, frozen=True):
+    """A Kubernetes node."""
+
+    metadata: MachineMeta
+
+    def setters(self, part: str, key: str) -> tuple[str, ...]:
+        """Field managers that own a label (``part``: labels) or an annotation."""
+        claims = ((each.manager, each.fields_v1.get("f:metadata")) for each in self.metadata.managed_fields)
+        return tuple(manager for manager, fields in claims if f"f:{key}" in _fields(fields, part))
+
+    def managed_by(self, manager: str) -> bool:
+        """Whether a manager owns any label or annotation."""
+        claims = (each.fields_v1.get("f:metadata") for each in self.metadata.managed_fields if each.manager == manager)
+        return any(_fields(fields, part) for fields in claims for part in PARTS)
+
+
+class MachineList(Wire, frozen=True):
+    """All nodes."""
+
+    items: tuple[Machine, ...]
+
+
+def _fields(claimed: object, part: str) -> dict[str, Any]:
+    found = claimed.get(f"f:{part}") if isinstance(claimed, dict) else None
+    return found if isinstance(found, dict) else {}
+
+
+def machines(kube: KubeClient) -> dict[str, Machine]:
+    """All nodes, by name."""
+    found = kube.asked(
+        "/api/v1/nodes", MachineList, "the list of Kubernetes nodes", headers={"accept": METADATA_OF_ALL}
+    ).items
+    return {each.metadata.name: each for each in found}
+
+
+def apply(kube: KubeClient, machine: Machine, own: Mapping[tuple[str, str], str], manager: str) -> None:
+    """Set exactly these labels and annotations as one manager's, on the very node that was looked at; the rest that it set
+    goes. :raises KubeConflict: another manager has another value there, or the node was replaced."""
+    meta = machine.metadata
+    values = {part: {key: value for (at, key), value in own.items() if at == part} for part in PARTS}
+    kube.apply(
+        f"/api/v1/nodes/{label_of(meta.name)}",
+        {"apiVersion": "v1", "kind": "Node", "metadata": {"name": meta.name, "uid": meta.uid, **values}},
+        manager,
+        f"Kubernetes node {meta.name}",
+    )
