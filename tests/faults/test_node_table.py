@@ -72,6 +72,7 @@ def test_the_same_word_means_the_same_nodes_on_both_sides(gated: Gated, slurm: S
         gated.world.kubectl("delete", "pod", "word", "-n", "default", "--now", check=False)
     slurm.finish(job)
     assert gated.changes() == [], "a preview after it is empty"
+    assert drift(gated) == set()
 
     # what another manager sets is a conflict that is named, and never taken over
     gated.world.kubectl("label", "node", two[0], f"{LABEL}=mine", "--overwrite")
@@ -79,6 +80,7 @@ def test_the_same_word_means_the_same_nodes_on_both_sides(gated: Gated, slurm: S
     refused = gated.try_up()
     assert refused.returncode != 0
     assert "conflict" in (refused.stdout + refused.stderr).lower()
+    assert ("node-label", two[0]) in drift(gated)
     value = gated.world.kubectl("get", "node", two[0], "-o", "json").stdout
     assert json.loads(value)["metadata"]["labels"][LABEL] == "mine"
     gated.world.kubectl("label", "node", two[0], f"{LABEL}=true", "--overwrite")
@@ -89,6 +91,24 @@ def test_the_same_word_means_the_same_nodes_on_both_sides(gated: Gated, slurm: S
     assert not {key for key in left if key.startswith(PREFIX)}
     kept = json.loads(gated.world.kubectl("get", "node", two[0], "-o", "json").stdout)["metadata"]["labels"]
     assert kept[OTHERS] == "r1"
+
+
+def drift(gated: Gated) -> set[tuple[str, str]]:
+    """Kind and subject of each finding of `slinky drift` that is about nodes' labels and resources."""
+    found = json.loads(gated.cli("drift", "--json").stdout)["drift"]
+    return {
+        (each["kind"], each["subject"]) for each in found if each["kind"] in {"node-label", "node-features", "more-than-pod"}
+    }
+
+
+def test_slurm_that_sees_more_than_a_pod_may_use_is_named_and_the_cure_cures(gated: Gated, slurm: Slurm) -> None:
+    """The lab's image doesn't read POD_CPUS and POD_MEMORY, as an image of one's own may not."""
+    limits: dict[str, object] = {"resources": {"cpus": "1", "memory": "600Mi"}}
+    gated.up(1, nodeset=limits)
+    await_true("the pod is new", lambda: ("more-than-pod", "gpu-0") in drift(gated), 60)
+    gated.up(1, nodeset=limits | {"extraConf": {"CPUs": "1", "RealMemory": "500"}})
+    await_true("Slurm has what the pod has", lambda: drift(gated) == set(), 60)
+    assert slurm.nodes()["gpu-0"]["cpus"] == 1
 
 
 def _with_word(slurm: Slurm) -> set[str]:
