@@ -109,7 +109,7 @@ def read(text: str, partition: str) -> Demand | None:
         name, _, rest = line.partition("{")
         if line.startswith(f"{name}{label} "):
             value = rest.rpartition(" ")[2]
-            if value.isascii() and value.isdigit():
+            if value.isascii() and value.isdigit() and len(value) < 19:
                 found[name] = int(value)
     values = {field.name: found.get(METRICS[field.name]) for field in fields(Demand)}
     if any(value is None for value in values.values()):

@@ -21,6 +21,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Final, Literal, Protocol
 
 from slinky_iac.errors import SlinkyError
+from slinky_iac.text import printable
 
 _CANCELLED: Final = threading.Event()
 """Set when the engine tells the plugin to cancel (first Ctrl-C, SIGTERM to pulumi)."""
@@ -200,6 +201,7 @@ def engine_report(urn: str, fallback: Callable[[str], None] | None = None) -> Re
     address = engine_address()
 
     def report(message: str, *, severity: Severity = "info", keep: bool = False) -> None:
+        message = printable(message)  # users' and other admins' texts are in it
         if address is None:
             say(message)
             return

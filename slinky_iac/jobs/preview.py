@@ -1,4 +1,5 @@
-"""What a preview can tell of a job: whether slurmctld, as it runs now, has the partition and allows the time limit."""
+"""What a preview can tell of a job: whether slurmctld, as it runs now, has the partition and allows the time limit, and
+whether its user is SlurmUser."""
 
 from __future__ import annotations
 
@@ -17,13 +18,29 @@ def faults(settings: JobSettings) -> tuple[tuple[str, str], ...]:
     """Setting and sentence of each fault; none where slurmctld doesn't answer, as before a first `pulumi up`."""
     try:
         with connected(settings.reach, budget_s=BUDGET_S, tries=1) as connection:
-            return tuple(judged(settings, connection.slurm.partition_limits()))
+            slurm = connection.slurm
+            return tuple(judged(settings, slurm.partition_limits(), slurm.slurm_user()))
     except SlinkyError:
         return ()
 
 
-def judged(settings: JobSettings, partitions: Mapping[str, PartitionLimits]) -> Iterator[tuple[str, str]]:
-    """The faults by a list of partitions."""
+def of_slurm_user(settings: JobSettings, slurm_user: str) -> str:
+    """What is wrong with a job of the cluster's own SlurmUser, whatever its name; empty for any other. ``slurm_user``: empty
+    where slurmctld can't tell, before 26.05."""
+    if settings.user != slurm_user:
+        return ""
+    return (
+        f"{settings.user} is SlurmUser of this cluster, and its job could do all that root can. Nothing was submitted; name"
+        " an ordinary user"
+    )
+
+
+def judged(
+    settings: JobSettings, partitions: Mapping[str, PartitionLimits], slurm_user: str = ""
+) -> Iterator[tuple[str, str]]:
+    """The faults by a list of partitions, and by the name of SlurmUser."""
+    if fault := of_slurm_user(settings, slurm_user):
+        yield f"jobs.{settings.job}.user", fault
     wanted = settings.partition
     if not wanted:
         return

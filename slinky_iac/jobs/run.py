@@ -14,13 +14,16 @@ from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import Owner
 from slinky_iac.drain.text import iso
 from slinky_iac.errors import JobError, SlurmrestAuthError, SlurmrestRefused
+from slinky_iac.jobs.preview import of_slurm_user
 from slinky_iac.jobs.settings import JobSettings
 from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, RunGoal, Submit, chosen, decide, in_words, merged
 from slinky_iac.slurmrest.submitted import SubmittedJob
+from slinky_iac.text import plain
 
 FINISHED: Final = 2084
 """ESLURM_JOB_FINISHED: the job ended between the look and the call."""
 GOOD: Final = "COMPLETED"
+LONGEST_PATH: Final = 4096
 ENDED_S: Final = 120
 """How long a removal looks for what an update that was killed may have left, where the state's last run has ended."""
 
@@ -99,6 +102,8 @@ class RunTask(Task[JobsSeen]):
 
     def _submit(self) -> int:
         settings = self.settings
+        if fault := of_slurm_user(settings, self.session.slurm.slurm_user()):
+            raise JobError(f"{self.owner.text}: {fault}")
         body = {**settings.body, "hold": True, "comment": self.tag}
         with self.session.slurm_as(settings.user) as slurm:
             try:
@@ -171,12 +176,12 @@ def result(job: SubmittedJob) -> dict[str, Any]:
         "state": job.state,
         "exitCode": job.exit_code.code if ended else None,
         "derivedExitCode": job.derived_exit_code.code if ended else None,
-        "reason": job.state_reason,
+        "reason": plain(job.state_reason),
         "partition": job.partition,
         "nodes": job.nodes,
         "start": _time(job.start_time.value if not job.waits else None),
         "end": _time(job.end_time.value if ended else None),
-        "output": job.stdout_expanded or job.standard_output,
+        "output": plain(job.stdout_expanded or job.standard_output, LONGEST_PATH),  # its user may change it
     }
 
 

@@ -76,7 +76,7 @@ _PARTS = {
     "fence": "cluster errors kube",
     "identity": "cluster config errors kube names",
     "reach": "cluster config keys names",
-    "jobs": "cluster drain errors names slurmrest",
+    "jobs": "cluster drain errors names slurmrest text",
     "external_keys": "cluster drain errors keys kube names",
     "node_table": "cluster drain errors hostlist kube",
     "operator_change": "config drain errors names reach",

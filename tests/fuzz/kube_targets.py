@@ -23,6 +23,7 @@ from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport
 from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess, KubeSource, KubeUser, load
+from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts
 from tests.fuzz.target import SECRET, Target
@@ -86,7 +87,7 @@ def _plugin(data: bytes) -> None:
     transport.handle_request(httpx.Request("GET", "https://api:6443/"))
 
 
-def _asking(call: Callable[[KubeClient], object]) -> Callable[[bytes], None]:
+def asking_kube(call: Callable[[ShortPodClient], object]) -> Callable[[bytes], None]:
     """``call`` of a client that gets the fuzzed bytes, whatever it asks."""
 
     def read(data: bytes) -> None:
@@ -98,7 +99,7 @@ def _asking(call: Callable[[KubeClient], object]) -> Callable[[bytes], None]:
 
         access = _access(token=SECRET)
         transport = KubeTransport(access, clock=CLOCK, connect=lambda _tls: httpx.MockTransport(handle))
-        with KubeClient(access, clock=CLOCK, retry=Retry(tries=1), transport=transport) as kube:
+        with ShortPodClient(access, clock=CLOCK, retry=Retry(tries=1), transport=transport) as kube:
             call(kube)
 
     return read
@@ -136,7 +137,7 @@ def _json(value: object) -> bytes:
     return json.dumps(value).encode()
 
 
-def _listed(*items: object) -> bytes:
+def listed(*items: object) -> bytes:
     return _json({"kind": "List", "metadata": {}, "items": list(items)})
 
 
@@ -233,21 +234,25 @@ HTTP = (
 TARGETS = (
     Target("kubeconfig", (_json(KUBECONFIG), yaml.safe_dump(KUBECONFIG).encode()), _kubeconfig, (KubeError,), window=32),
     Target("kubeconfig-plugin", (_json(EXEC),), _plugin, (KubeError,)),
-    Target("kube-pods", (_listed(pod_body(0), pod_body(1)), REFUSAL), _asking(_pods), (KubeError,)),
+    Target("kube-pods", (listed(pod_body(0), pod_body(1)), REFUSAL), asking_kube(_pods), (KubeError,)),
     Target(
         "kube-nodeset",
         (_json(nodeset_body()), REFUSAL),
-        _asking(_nodeset),
+        asking_kube(_nodeset),
         (KubeError,),
     ),
     Target(
         "kube-scalers",
-        (_listed(SCALER), REFUSAL),
-        _asking(lambda kube: kube.scalers_of("slurm", "gpu")),
+        (listed(SCALER), REFUSAL),
+        asking_kube(lambda kube: kube.scalers_of("slurm", "gpu")),
         (KubeError,),
     ),
     Target(
-        "kube-secret", (_json(SECRET_OBJECT), REFUSAL), _asking(lambda k: k.secret("slurm", "x")), (KubeError,), window=32
+        "kube-secret",
+        (_json(SECRET_OBJECT), REFUSAL),
+        asking_kube(lambda k: k.secret("slurm", "x")),
+        (KubeError,),
+        window=32,
     ),
     Target("pod-annotation-scale-in", TAGS, _tag, ()),
     Target("closed-partitions", (b'{"began":null,"hosts":["metal-1"],"partitions":{"batch":"UP"}}',), _held, (StateError,)),

@@ -33,7 +33,7 @@ STATUS = (200, 200, 200, 200, 200, 200, 304, 401, 404, 422, 500, 502, 504, 511)
 KUBE = {"kind": "Status", "message": "services \x1b[31m not found, Bearer ECHO", "code": 404}
 
 
-def _body(**data: Any) -> bytes:
+def body(**data: Any) -> bytes:
     return json.dumps({**data, "errors": [], "warnings": [], "meta": META}).encode()
 
 
@@ -42,7 +42,7 @@ FAILED = json.dumps({"errors": [error(1007, "Protocol authentication error")], "
 REFUSED = json.dumps({"errors": [error(2018, "Invalid node name", "x\u202e\x1b[2J")], "meta": META}).encode()
 OTHERS = (FAILED, REFUSED, json.dumps(KUBE).encode(), b"Authentication failure", b"")
 NODES = (
-    _body(
+    body(
         nodes=[
             node("gpu-0", "IDLE", "DRAIN", reason="slinky-iac:dev/gpu: scale-in", user="slurm"),
             node("metal-1", "ALLOCATED", alloc_cpus=2),
@@ -53,7 +53,7 @@ NODES = (
     *OTHERS,
 )
 JOBS = (
-    _body(
+    body(
         jobs=[
             job(17, nodes="gpu-[0-1]", array_job_id=number(17), array_task_id=number(3)),
             job(18, "PENDING", nodes="", limit=None),
@@ -64,7 +64,7 @@ JOBS = (
     *OTHERS,
 )
 STATES = (
-    _body(
+    body(
         jobs=[
             {"job_id": "17_3", "state": ["RUNNING", "COMPLETING"]},
             {"job_id": "18", "state": ["PENDING"]},
@@ -75,7 +75,7 @@ STATES = (
     *OTHERS,
 )
 PARTITIONS = (
-    _body(
+    body(
         partitions=[
             {
                 "name": "batch",
@@ -90,7 +90,7 @@ PARTITIONS = (
     *OTHERS,
 )
 RESERVATIONS = (
-    _body(
+    body(
         reservations=[
             {
                 "name": "maint",
@@ -106,7 +106,7 @@ RESERVATIONS = (
     *OTHERS,
 )
 CONF = (
-    _body(
+    body(
         slurm_conf={"ClusterName": "lab"},
         slurm_conf_meta={"BOOT_TIME": number(1_795_235_000)},
         statistics={"jobs_running": 3, "jobs_pending": 1},
@@ -115,7 +115,7 @@ CONF = (
     *OTHERS,
 )
 RUNS = (
-    _body(
+    body(
         jobs=[
             run(17, "NODE_FAIL", nodes="gpu-[0-1]"),
             run(17, "PENDING", nodes="None assigned", end=None),
@@ -124,14 +124,14 @@ RUNS = (
     ),
     *OTHERS,
 )
-PINGS = (_body(pings=[PING, PING | {"mode": "backup1", "responding": False}]), *OTHERS)
+PINGS = (body(pings=[PING, PING | {"mode": "backup1", "responding": False}]), *OTHERS)
 
 
-def _asking(call: Callable[[SlurmrestClient], object]) -> Callable[[bytes], None]:
+def asking_slurm(call: Callable[[SlurmrestClient], object]) -> Callable[[bytes], str | None]:
     """``call`` of a client to which the fuzzed bytes are the answer, whatever it asks; pings are answered well."""
     seconds = count(1000, 0.001)
 
-    def read(data: bytes) -> None:
+    def read(data: bytes) -> str | None:
         tokens: set[str] = set()
 
         def handle(request: httpx.Request) -> httpx.Response:
@@ -154,7 +154,8 @@ def _asking(call: Callable[[SlurmrestClient], object]) -> Callable[[bytes], None
             shared=SharedJobs(),
         ) as client:
             try:
-                call(client)
+                said = call(client)
+                return said if isinstance(said, str) else None
             except SlurmrestError as error:
                 if any(token[at : at + 16] in str(error) for token in tokens for at in range(0, len(token), 16)):
                     raise ValueError("a token is shown") from None
@@ -253,19 +254,21 @@ TARGETS = (
     Target("slurm-conf-policies", tuple(CONFS), _conf_of_policies, ()),
     Target("drain-reason-and-actor", REASONS, _reason, ()),
     Target("slurmrestd-rows", JOBS[:1], _sieved, ()),
-    Target("slurmrestd-nodes", NODES, _asking(lambda c: c.nodes(allow_none=True)), (SlurmrestError,)),
-    Target("slurmrestd-jobs", JOBS, _asking(lambda c: c.jobs()), (SlurmrestError,)),
-    Target("slurmrestd-job-states", STATES, _asking(lambda c: c.job_states()), (SlurmrestError,)),
-    Target("slurmrestd-job", JOBS, _asking(lambda c: c.job_records(17)), (SlurmrestError,)),
+    Target("slurmrestd-nodes", NODES, asking_slurm(lambda c: c.nodes(allow_none=True)), (SlurmrestError,)),
+    Target("slurmrestd-jobs", JOBS, asking_slurm(lambda c: c.jobs()), (SlurmrestError,)),
+    Target("slurmrestd-job-states", STATES, asking_slurm(lambda c: c.job_states()), (SlurmrestError,)),
+    Target("slurmrestd-job", JOBS, asking_slurm(lambda c: c.job_records(17)), (SlurmrestError,)),
     Target(
         "slurmrestd-partitions",
         PARTITIONS,
-        _asking(lambda c: [(each.partition.state, each.nodesets) for each in c.partitions()]),
+        asking_slurm(lambda c: [(each.partition.state, each.nodesets) for each in c.partitions()]),
         (SlurmrestError,),
     ),
-    Target("slurmrestd-reservations", RESERVATIONS, _asking(lambda c: c.reservations()), (SlurmrestError,)),
-    Target("slurmrestd-conf", CONF, _asking(lambda c: (c.slurmctld_began(), c.controller_cluster())), (SlurmrestError,)),
-    Target("slurmrestd-diag", CONF, _asking(lambda c: c.diag()), (SlurmrestError,)),
-    Target("slurmdbd-jobs", RUNS, _asking(lambda c: c.accounted([17, 18])), (SlurmrestError,)),
-    Target("slurmrestd-ping", PINGS, _asking(lambda c: c.ping()), (SlurmrestError,)),
+    Target("slurmrestd-reservations", RESERVATIONS, asking_slurm(lambda c: c.reservations()), (SlurmrestError,)),
+    Target(
+        "slurmrestd-conf", CONF, asking_slurm(lambda c: (c.slurmctld_began(), c.controller_cluster())), (SlurmrestError,)
+    ),
+    Target("slurmrestd-diag", CONF, asking_slurm(lambda c: c.diag()), (SlurmrestError,)),
+    Target("slurmdbd-jobs", RUNS, asking_slurm(lambda c: c.accounted([17, 18])), (SlurmrestError,)),
+    Target("slurmrestd-ping", PINGS, asking_slurm(lambda c: c.ping()), (SlurmrestError,)),
 )

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from slinky_iac.drain.plugin_process import engine_report
 from slinky_iac.errors import ConfigError, DrainBlocked, KubeNotFound, SlinkyError, SlurmrestRefused
 from slinky_iac.text import printable
 
@@ -38,3 +39,9 @@ def test_a_printable_text_has_its_lines_and_nothing_unseen(text: str) -> None:
     assert shown.count("\n") == text.count("\n")
     assert not any(unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp") for char in shown.replace("\n", ""))
     assert printable(shown) == shown
+
+
+def test_a_gate_s_line_shows_no_control_character_of_others() -> None:
+    said: list[str] = []
+    engine_report("urn:x", said.append)("job 7 waits: \x1b[2J\u202ereason\nsecond line")
+    assert said == ["job 7 waits: \ufffd[2J\ufffdreason\nsecond line"]

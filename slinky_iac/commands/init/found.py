@@ -32,7 +32,7 @@ part end
 )
 """For a shell on slurmctld's host, as a user who may read both keys. It reads, and changes nothing."""
 _RELEASE: Final = re.compile(r"(\d\d\.\d\d)(?:\..*)?")
-_USER: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\((\d+)\)")
+_USER: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_.-]*)\((\d{1,10})\)")
 _HOST: Final = re.compile(r"([A-Za-z0-9_.-]+)(?:\(([0-9A-Fa-f.:]+)\))?")
 
 

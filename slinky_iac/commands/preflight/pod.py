@@ -65,7 +65,9 @@ done
 wait
 """
 """Hosts and ports come as arguments, never as text of the script."""
-_TRY: Final = re.compile(r"try (\S+) (\d+) (\d+) (\S+) ?(.*)")
+_TRY: Final = re.compile(r"try (\S+) (\d+) (\d{1,5}) (\S+) ?(.*)")
+LONGEST_NUMBER: Final = 12
+"""Digits of a time in seconds, or of a uid; Python reads no number of thousands."""
 _METRICS: Final = re.compile(r"(\d{1,3}) (\d{1,6})")
 _RELEASE: Final = re.compile(r"slurm(?:-wlm)? (\d+\.\d+(?:\.\d+)?)")
 
@@ -165,9 +167,10 @@ def report_of(
     clock, uid, release, metrics = None, None, "", None
     for line in message.splitlines():
         word, _, rest = line.partition(" ")
-        if word == "date" and rest.isdecimal():
+        few = len(rest) <= LONGEST_NUMBER
+        if word == "date" and rest.isdecimal() and few:
             clock = Clock(f"pod on {node}", int(rest), before, after)
-        elif word == "uid" and rest.isdecimal():
+        elif word == "uid" and rest.isdecimal() and few:
             uid = int(rest)
         elif word == "slurmd" and (version := _RELEASE.search(rest)):
             release = version[1]

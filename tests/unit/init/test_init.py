@@ -331,3 +331,7 @@ def test_replicas_without_a_name_are_wrong_arguments() -> None:
     for text in ("burst", "burst=", "=1", "Burst=1", "burst=-1"):
         with pytest.raises(argparse.ArgumentTypeError):
             cli._nodeset(text)
+
+
+def test_a_uid_of_thousands_of_digits_is_none() -> None:
+    assert read(answer(CONFIG.replace("slurm(401)", f"slurm({'9' * 5000})"))).uid is None

@@ -11,12 +11,14 @@ from slinky_iac.config.job_scripts import scripts_of
 from slinky_iac.config.jobs import Job, JobScript
 from slinky_iac.config.rules_jobs import minutes
 from slinky_iac.errors import ConfigError
-from slinky_iac.jobs.preview import judged
+from slinky_iac.jobs.preview import judged, of_slurm_user
+from slinky_iac.jobs.run import result
 from slinky_iac.jobs.settings import JobSettings
 from slinky_iac.slurmrest.objects import Number
 from slinky_iac.slurmrest.submitted import PartitionLimits, _Maximums
 from tests.clusters import recorded
 from tests.contract.test_wire_formats import JOBS
+from tests.unit.jobs.model import job
 
 
 def props(**over: Any) -> dict[str, Any]:
@@ -113,3 +115,19 @@ def test_a_preview_names_a_limit_beyond_the_partitions() -> None:
 )
 def test_a_time_of_slurm_conf_is_read_as_slurm_reads_it(text: str, wanted: int | None) -> None:
     assert minutes(text) == wanted
+
+
+def test_a_job_of_the_clusters_own_slurm_user_is_refused_whatever_its_name() -> None:
+    settings = JobSettings.from_props(props(user="slurmadm"), {})
+    ((where, text),) = judged(settings, {"metal": PartitionLimits("metal")}, "slurmadm")
+    assert where == "jobs.hello.user"
+    assert "slurmadm is SlurmUser of this cluster" in text
+    assert not list(judged(settings, {"metal": PartitionLimits("metal")}, "slurm"))
+    assert of_slurm_user(settings, "") == "", "slurmctld doesn't tell before 26.05"
+
+
+def test_what_the_jobs_user_wrote_moves_no_cursor_in_the_stacks_output() -> None:
+    ended = job(7, "FAILED", stdout_expanded="/tmp/\x1b[2J\u202eout", state_reason="\x07NonZeroExitCode", nodes="gpu-0")
+    shown = result(ended)
+    assert all(each.isprintable() for each in shown.values() if isinstance(each, str))
+    assert shown["output"].startswith("/tmp/")

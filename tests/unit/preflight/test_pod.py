@@ -135,3 +135,10 @@ def test_silence_is_told_with_its_bound() -> None:
     message = "try ctl.example.org 6817 124 10.0.0.1 \n"
     (seen,) = report_of(message, placements(config)[0], [CTL], pod="p", node="n", before=0, after=1).tried
     assert (seen.trouble, seen.address) == ("no answer in 5 s", "10.0.0.1")
+
+
+def test_a_number_of_thousands_of_digits_is_none() -> None:
+    config = stack()
+    message = f"date {'9' * 5000}\nuid {'9' * 5000}\ntry ctl 6817 {'9' * 5000} - x"
+    seen = report_of(message, placements(config)[0], [CTL], pod="p", node="n", before=0, after=1)
+    assert (seen.clock, seen.slurm_uid) == (None, None)
