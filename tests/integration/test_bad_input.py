@@ -68,6 +68,44 @@ def test_all_faults_of_a_configuration_are_said_at_once_and_nothing_is_made(stac
     assert [name for name in stack.resources() if not name.startswith("slinky-iac-")] == []
 
 
+def test_what_people_may_not_do_on_the_cluster_is_said_with_its_path_and_nothing_is_made(stack: Project) -> None:
+    """The list "Bad input" of users' jobs, tokens, clients and hubs."""
+    hello = {"user": "alice", "command": ["hostname"], "workingDirectory": "/tmp"}
+    hub = {"chart": {"version": "4.4.0"}, "image": "jupyter:1"}
+    people = {
+        "controller": {"external": None},
+        "jobs": {
+            "one": hello | {"user": "root"},
+            "two": hello | {"user": "slurm"},
+            "three": hello | {"partition": "nowhere"},
+            "four": hello | {"partition": "short", "timeLimit": "2h"},
+        },
+        "partitions": {"short": {"nodesets": ["gpu"], "config": {"MaxTime": "01:00:00"}}},
+        "tokens": {"ci": {"user": "root", "lifetime": "1h"}},
+        "clients": {
+            "own": {"namespace": "slurm", "people": {"alice": {"uid": 20001, "gid": 20001}}},
+            "hub": {"namespace": "notebooks", "jupyterhub": hub},
+        },
+    }
+    configure(stack, settings(people))
+    said = refused(stack)
+    for path, words in {
+        "jobs.one.user": "root rules the cluster",
+        "jobs.two.user": "slurm rules the cluster",
+        "jobs.three.partition": "nowhere is no partition of this stack",
+        "jobs.four.timeLimit": "120 minutes are more than MaxTime of partition short, 60 minutes",
+        "tokens.ci.user": "root rules the cluster",
+        "clients.own.namespace": "is the cluster's namespace too",
+        "clients.hub.jupyterhub": "has no people",
+    }.items():
+        assert f"{path}: " in said, said
+        assert words in said.partition(f"{path}: ")[2].partition("\n  ")[0], said
+    script = {"user": "alice", "workingDirectory": "/tmp", "script": {"file": "no-such-file.sh"}}
+    configure(stack, settings({"jobs": {"unread": script}}))
+    assert "jobs.unread.script.file: " in refused(stack)
+    assert [name for name in stack.resources() if not name.startswith("slinky-iac-")] == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
