@@ -36,7 +36,9 @@ def parser() -> argparse.ArgumentParser:
         "--out", type=Path, default=paths.CACHE / "docs", metavar="DIR", help="the site's folder, which it replaces"
     )
     add("tools", help="only get or build the tools and the Python environments")
-    _operator_source(add("demo", help="up, then `pulumi up` of Pulumi.dev.yaml, then a job on pods and on metal"))
+    shown = add("demo", help="up, then `pulumi up` of Pulumi.dev.yaml, then a job on pods and on metal")
+    shown.add_argument("--jupyter", action="store_true", help="a JupyterHub as well; the last line is its address")
+    _operator_source(shown)
     return top
 
 

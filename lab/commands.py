@@ -57,7 +57,7 @@ def run(asked: argparse.Namespace) -> int:
             tools()
         case "demo":
             up(None, asked.operator_source)
-            demo.run(say=say)
+            demo.run(say=say, notebooks=asked.jupyter)
     return 0
 
 

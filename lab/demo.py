@@ -1,18 +1,28 @@
 """What a new user sees: one `pulumi up` of Pulumi.dev.yaml on the lab, and a job that runs on pods and on metal."""
 
+import json
 import os
+import secrets
+import subprocess
 import time
+import urllib.request
 from collections.abc import Callable
 
-from lab import charts, engine, given_operator, obtain, paths, slurm
+from lab import charts, engine, given_operator, hub_chart, images, obtain, paths, slurm, supervise
 from lab.errors import LabError
-from lab.slurm import cluster
+from lab.kubernetes.cluster import LAB as KUBERNETES
+from lab.slurm import cluster, jupyter
 from lab.stacks import DEMO, Stack, imported_keys
 
 Say = Callable[[str], None]
 PODS = 3
 """Replicas of all NodeSets in Pulumi.dev.yaml."""
 METAL = 2
+NOTEBOOKS = "notebooks"
+"""Namespace of the notebooks."""
+PERSON = "alice"
+UID = 2001
+"""Her number on the lab's hosts."""
 
 
 def stack() -> Stack:
@@ -20,13 +30,19 @@ def stack() -> Stack:
     return Stack(DEMO, paths.STATE / "projects" / DEMO, engine.environment(obtain.ensure(say=_quiet)["pulumi"], _path()))
 
 
-def run(*, say: Say) -> None:
-    """Bring the dev stack up on a lab that is up, teach the outside slurmctld its NodeSets, run the job."""
+def run(*, say: Say, notebooks: bool = False) -> None:
+    """Bring the dev stack up on a lab that is up, teach the outside slurmctld its NodeSets, run the job; and where asked
+    for, a JupyterHub whose notebooks are clients of the cluster."""
     began = time.monotonic()
     dev = stack()
     draft = paths.STATE / "projects" / f"{DEMO}.draft.yaml"
     draft.parent.mkdir(parents=True, exist_ok=True)
-    draft.write_text(given_operator.dev_settings())
+    settings = given_operator.dev_settings()
+    if notebooks:
+        say("JupyterHub's image, about 2 minutes the first time")
+        images.import_into(KUBERNETES.home.socket(hub_chart.NODE), jupyter.image(say=say))
+        settings = with_hub(settings, password())
+    draft.write_text(settings)
     dev.init(draft, charts.chart_dir(), imported_keys())
     say("`pulumi up` of Pulumi.dev.yaml")
     dev.shown("up", "--yes")
@@ -36,6 +52,40 @@ def run(*, say: Say) -> None:
     say(f"a job on {PODS} pods and {METAL} bare-metal hosts: `srun -N{PODS + METAL} hostname` as alice on login-1 prints")
     print(job(PODS + METAL), flush=True)
     say(f"{time.monotonic() - began:.0f} s from the lab to the job. Look around: ./lab/lab shell login-1, ./lab/lab status")
+    if notebooks:
+        print(f"A notebook: {notebook()} (log in as {PERSON}, password {password()})", flush=True)
+
+
+def with_hub(settings: str, word: str) -> str:
+    """Settings of a stack, with a hub for its one person."""
+    section = hub_chart.clients(paths.STATE / "projects" / "hub-chart", {PERSON: UID}, NOTEBOOKS, word)
+    return f"{settings.rstrip()}\n  slinky-iac:clients: {json.dumps(section)}\n"
+
+
+def password() -> str:
+    """Of the demo's hub: made once, and kept as long as the lab's state."""
+    file = paths.STATE / "projects" / f"{DEMO}.password"
+    if not file.exists():
+        file.touch(mode=0o600)
+        file.write_text(secrets.token_urlsafe(12))
+    return file.read_text()
+
+
+def notebook() -> str:
+    """Address of the hub, once its login page is there."""
+    asked = ["kubectl", f"--kubeconfig={paths.KUBECONFIG}", "-n", NOTEBOOKS, "get", "service", "proxy-public"]
+    found = subprocess.run([*asked, "-o", "jsonpath={.spec.clusterIP}"], capture_output=True, text=True, check=True)
+    address = f"http://{found.stdout}/"
+
+    def there() -> bool:
+        try:
+            with urllib.request.urlopen(f"{address}hub/login", timeout=5) as page:
+                return bool(page.status == 200)
+        except OSError:
+            return False
+
+    supervise.await_true(f"JupyterHub's login page is at {address}", there, 180)
+    return address
 
 
 def nodeset_lines(outside_slurm_conf: str) -> str:

@@ -1,7 +1,7 @@
 """A real JupyterHub in the lab, with the values of examples/jupyter/jupyterhub-values.yaml; and people who use it.
 
 The hub and its proxy are a pod and a Service each, as the chart zero-to-jupyterhub makes them; the hub may do what the chart
-lets it, except read Secrets. Its settings are made of the values by jupyterhub_config.py beside this file.
+lets it, except read Secrets. Its settings are made of the values by lab/hub_config.py.
 """
 
 from __future__ import annotations
@@ -12,31 +12,24 @@ import subprocess
 import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import httpx
 import yaml
 
-from lab.kubernetes.layout import NODES
+from lab import hub_chart
 from lab.slurm import jupyter, needs
 from tests.e2e.slurm import await_true
 from tests.e2e.world import World, ready
 from tests.faults.munge_site import EXAMPLE, NAMESPACE
 from tests.faults.websocket import WebSocket
 
-NODE = NODES[0]
-"""Hub, proxy and notebooks run on one node: their image is big, and only this one has it."""
-HOME = "/home/jovyan"
-CONFIG = Path(__file__).with_name("jupyterhub_config.py")
+NODE = hub_chart.NODE
+HOME = hub_chart.HOME
 NUMBERS = {"alice": 20001, "bob": 2002}
 """The uid and gid of each person on the munge cluster: the hub's directory."""
 STRANGE = {"slurm": needs.SLURM_UID}
 """A name that the hub lets in, and a number that no notebook may have."""
-_NOBODY = {
-    "runAsUser": 1000, "runAsGroup": 1000, "runAsNonRoot": True, "allowPrivilegeEscalation": False,
-    "capabilities": {"drop": ["ALL"]},
-}  # fmt: skip
 
 
 def merged(under: Any, over: Any) -> Any:
@@ -84,7 +77,7 @@ def objects(password: str, token: str) -> list[dict[str, Any]]:
     """The hub and its proxy. ``token`` is theirs alone."""
     given = values(password)
     extra = {part: {key: file["stringData"] for key, file in given[part]["extraFiles"].items()} for part in given}
-    files = {"values.yaml": yaml.safe_dump(given), "jupyterhub_config.py": CONFIG.read_text(), **extra["hub"]}
+    files = {"values.yaml": json.dumps(given), "jupyterhub_config.py": hub_chart.CONFIG.read_text(), **extra["hub"]}
     mounts = [
         {"name": "files", "mountPath": file["mountPath"], "subPath": key} for key, file in given["hub"]["extraFiles"].items()
     ]
@@ -102,53 +95,25 @@ def objects(password: str, token: str) -> list[dict[str, Any]]:
         ],
         "readinessProbe": {"httpGet": {"path": "/hub/health", "port": 8081}, "periodSeconds": 1},
     }
-    proxy = {
-        "command": [
-            "configurable-http-proxy", "--ip=0.0.0.0", "--port=8000", "--api-ip=0.0.0.0", "--api-port=8001",
-            "--default-target=http://hub:8081", "--error-target=http://hub:8081/hub/error",
-        ],
-        "env": [{"name": "CONFIGPROXY_AUTH_TOKEN", "valueFrom": secret}],
-        "readinessProbe": {"httpGet": {"path": "/_chp_healthz", "port": 8000}, "periodSeconds": 1},
-    }  # fmt: skip
     verbs = ["get", "watch", "list", "create", "delete"]
     rules = [
         {"apiGroups": [""], "resources": ["pods", "persistentvolumeclaims", "services"], "verbs": verbs},
         {"apiGroups": [""], "resources": ["events"], "verbs": ["get", "watch", "list"]},
     ]
     rbac = "rbac.authorization.k8s.io"
-    return [
-        _object("v1", "ServiceAccount", "hub"),
-        _object(f"{rbac}/v1", "Role", "hub", rules=rules),
-        _object(
-            f"{rbac}/v1", "RoleBinding", "hub", roleRef={"apiGroup": rbac, "kind": "Role", "name": "hub"},
-            subjects=[{"kind": "ServiceAccount", "name": "hub", "namespace": NAMESPACE}],
+    subject = {"kind": "ServiceAccount", "name": "hub", "namespace": NAMESPACE}
+    made = [
+        hub_chart.part("v1", "ServiceAccount", "hub"),
+        hub_chart.part(f"{rbac}/v1", "Role", "hub", rules=rules),
+        hub_chart.part(
+            f"{rbac}/v1", "RoleBinding", "hub", roleRef={"apiGroup": rbac, "kind": "Role", "name": "hub"}, subjects=[subject]
         ),
-        _object("v1", "Secret", "hub", stringData={**files, "token": token}),
-        _object("v1", "Secret", "singleuser", stringData=extra["singleuser"]),
-        _service("hub", "hub", {8081: 8081}),
-        _service("proxy-api", "proxy", {8001: 8001}),
-        _service("proxy-public", "proxy", {80: 8000}),
-        _pod("proxy", proxy, automountServiceAccountToken=False),
-        _pod("hub", hub, serviceAccountName="hub", volumes=[{"name": "files", "secret": {"secretName": "hub"}}]),
-    ]  # fmt: skip
-
-
-def _object(version: str, kind: str, name: str, **more: Any) -> dict[str, Any]:
-    labels = {"component": name, "test": "jupyter-hub"}
-    metadata = {"name": name, "namespace": NAMESPACE, "labels": labels}
-    return {"apiVersion": version, "kind": kind, "metadata": metadata, **more}
-
-
-def _service(name: str, component: str, ports: Mapping[int, int]) -> dict[str, Any]:
-    entries = [{"port": port, "targetPort": target} for port, target in ports.items()]
-    return _object("v1", "Service", name, spec={"selector": {"component": component}, "ports": entries})
-
-
-def _pod(name: str, container: dict[str, Any], **more: Any) -> dict[str, Any]:
-    whole = {"name": name, "image": jupyter.NAME, "imagePullPolicy": "IfNotPresent", "securityContext": _NOBODY, **container}
-    selector = {"kubernetes.io/hostname": NODE.name}
-    spec = {"containers": [whole], "nodeSelector": selector, "terminationGracePeriodSeconds": 1, **more}
-    return _object("v1", "Pod", name, spec=spec)
+        hub_chart.part("v1", "Secret", "hub", stringData={**files, "token": token}),
+        hub_chart.part("v1", "Secret", "singleuser", stringData=extra["singleuser"]),
+        *hub_chart.services_and_proxy(),
+        hub_chart.pod("hub", hub, serviceAccountName="hub", volumes=[{"name": "files", "secret": {"secretName": "hub"}}]),
+    ]
+    return [{**each, "metadata": {**each["metadata"], "namespace": NAMESPACE}} for each in made]
 
 
 @dataclass(frozen=True)

@@ -12,14 +12,13 @@ from dataclasses import dataclass
 
 import pytest
 
-from lab import images, paths
+from lab import hub_chart, images, paths
 from lab.kubernetes.cluster import LAB as KUBERNETES
 from lab.slurm import jupyter
 from lab.stacks import imported_keys
 from tests.e2e.gated import STACK, Gated
 from tests.e2e.slurm import Slurm
-from tests.faults import hub_chart
-from tests.faults.jupyter_hub import HOME, NODE, Hub, Person
+from tests.faults.jupyter_hub import NODE, Hub, Person
 from tests.faults.munge_site import HELD, NAMESPACE
 from tests.integration import leaks
 
@@ -61,24 +60,7 @@ class Ground:
 
 def clients(password: str) -> dict[str, object]:
     """The section `clients` with a hub."""
-    config = {
-        "JupyterHub": {"authenticator_class": "dummy"},
-        "DummyAuthenticator": {"password": password},
-        "KubeSpawner": {"notebook_dir": HOME},
-    }
-    home = {"name": "home", "mountPath": HOME}
-    user = {
-        "nodeSelector": {"kubernetes.io/hostname": NODE.name},
-        "extraEnv": {"HOME": HOME},
-        "storage": {"extraVolumes": [{"name": "home", "emptyDir": {}}], "extraVolumeMounts": [home]},
-    }
-    hub = {
-        "chart": {"path": str(hub_chart.write(paths.STATE / "projects" / "hub-chart"))},
-        "image": jupyter.NAME,
-        "values": {"hub": {"config": config}, "singleuser": user},
-    }
-    people = {name: {"uid": uid, "gid": uid, "home": HOME} for name, uid in UIDS.items()}
-    return {"nb": {"namespace": NAMESPACE, "people": people, "jupyterhub": hub}}
+    return hub_chart.clients(paths.STATE / "projects" / "hub-chart", UIDS, NAMESPACE, password)
 
 
 @pytest.fixture(scope="module")

@@ -7,14 +7,13 @@ chart's own defaults. A value that this file doesn't know ends the hub: none of 
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 from typing import Any
 
-import yaml
-
 c = get_config()  # type: ignore[name-defined]  # noqa: F821
-values: dict[str, Any] = yaml.safe_load(Path("/hub/values.yaml").read_text())
+values: dict[str, Any] = json.loads(Path("/hub/values.yaml").read_text())
 
 c.JupyterHub.spawner_class = "kubespawner.KubeSpawner"
 c.JupyterHub.db_url = "sqlite://"
@@ -58,8 +57,6 @@ OF_THE_POD = {"serviceAccount", "image", "podSecurityContext", "containerSecurit
 OF_THE_POD |= {"extraVolumes", "extraVolumeMounts"}  # the hub's own pod, which the chart makes of them
 values.pop("rbac", None)
 if left := [*values, *user, *storage, *image, *(set(hub) - {"extraConfig", "extraFiles"} - OF_THE_POD)]:
-    raise ValueError(
-        f"values that tests/faults/jupyterhub_config.py hands to nothing: {left}; see what the chart does with them"
-    )
+    raise ValueError(f"values that lab/hub_config.py hands to nothing: {left}; see what the chart does with them")
 for name, code in sorted(hub["extraConfig"].items()):
     exec(compile(code, name, "exec"))
