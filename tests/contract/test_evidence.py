@@ -8,6 +8,7 @@ import re
 from tests.stacks import ROOT
 
 PAGE = (ROOT / "docs" / "evidence" / "security.md").read_text()
+DOCUMENTS = (ROOT / "docs" / "evidence" / "tasks.md").read_text().partition("two documents, line by line")[2]
 ROWS = re.findall(r"^\| (\d+) \| .*\| (.*) \|$", PAGE, re.MULTILINE)
 
 
@@ -16,8 +17,15 @@ def test_every_finding_has_a_row_and_a_test() -> None:
     assert all(re.search(r"`tests/", named) for _, named in ROWS)
 
 
+def test_every_line_of_the_documents_about_people_has_a_test() -> None:
+    rows = re.findall(r"^\| ([^|]*\d[^|]*) \| [^|]* \| (`tests/[^|]*) \|$", DOCUMENTS, re.MULTILINE)
+    assert len(rows) == DOCUMENTS.count("\n| ") - 1
+    assert all(re.search(r"`test_\w+`", named) for _, named in rows)
+
+
 def test_every_test_that_is_named_exists() -> None:
-    for number, named in ROWS:
+    documents = re.findall(r"^\| ([^|]*) \| [^|]* \| (`tests/[^|]*) \|$", DOCUMENTS, re.MULTILINE)
+    for number, named in [*ROWS, *documents]:
         file = ""
         for word in re.findall(r"`([^`]+)`", named):
             if word.startswith("tests/"):
