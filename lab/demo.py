@@ -66,6 +66,7 @@ def password() -> str:
     """Of the demo's hub: made once, and kept as long as the lab's state."""
     file = paths.STATE / "projects" / f"{DEMO}.password"
     if not file.exists():
+        file.parent.mkdir(parents=True, exist_ok=True)
         file.touch(mode=0o600)
         file.write_text(secrets.token_urlsafe(12))
     return file.read_text()

@@ -95,6 +95,8 @@ class Browser:
         for kind in ("keyDown", "keyUp"):
             self.ask("Input.dispatchKeyEvent", type=kind, **key)
 
-    def picture(self, file: Path) -> None:
-        """The window as it is."""
-        file.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", format="png")["data"]))
+    def picture(self, file: Path, height: int) -> None:
+        """The upper part of the window as it is."""
+        width = self.value("window.innerWidth")
+        clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": 1}
+        file.write_bytes(base64.b64decode(self.ask("Page.captureScreenshot", format="png", clip=clip)["data"]))

@@ -102,7 +102,7 @@ def test_the_pages_commands_in_a_browser_and_a_new_slurm_key_with_the_notebook_o
     assert re.search(rf"{job}\s+COMPLETED\s+gpu-0\s+0:0", run(browser, sacct, 4))
     assert run(browser, f"!srun --chdir=/tmp -w gpu-0 cat /tmp/{job}.out", 5).split() == ["gpu-0", str(UIDS["alice"])]
     picture = paths.STATE / "notebook.png"
-    browser.picture(picture)
+    browser.picture(picture, height=610)
     print(f"picture: {picture}")
     old = imported_keys()["slurmKey"]
     done = stack.rotate("slurm", "--start")

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from slinky_iac.drain.actions import Done, Stop, Wait
+from slinky_iac.drain.actions import Done, Step, Stop, Wait
 from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, chosen, decide, merged
 from tests.unit.jobs.model import NOW, PREFIX, TAG, Daemons, Killed, Run, goal, job
 
@@ -195,6 +195,29 @@ def test_a_run_starts_exactly_once_whatever_is_lost(fates: list[tuple[str, int]]
     for _ in range(3):
         daemons.proceed()
     assert daemons.starts == {TAG: 1}
+
+
+@settings(max_examples=400, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 1), st.sampled_from(("look", "act", "proceed")), st.sampled_from(FATES)), max_size=40)
+)
+def test_two_runs_at_once_start_no_second_job(moves: list[tuple[int, str, str]]) -> None:
+    """`pulumi cancel` lifts the lock under a live run: each acts on a look that the other has made old since."""
+    daemons = Daemons()
+    runs = [Run(daemons), Run(daemons)]
+    steps: list[Step] = [run.step() for run in runs]
+    for who, what, fate in moves:
+        if what == "look":
+            steps[who] = runs[who].step()
+        elif what == "proceed":
+            daemons.proceed()
+        else:
+            try:
+                runs[who].act(steps[who], "ok" if fate == "late" else fate)
+            except Killed:
+                runs[who] = Run(daemons)
+            steps[who] = runs[who].step()
+        assert daemons.starts.get(TAG, 0) <= 1
 
 
 @settings(max_examples=200, deadline=None)
