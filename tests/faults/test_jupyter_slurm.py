@@ -25,7 +25,7 @@ from tests.integration import leaks
 STANDS_ON = STACK
 LOOK = """
 import hashlib, json, os, pathlib, sys
-found = {"named": [], "same": [], "environments": ""}
+found = {"named": [], "same": [], "environments": "", "processes": "", "mounts": "", "links": [], "written": []}
 for folder, _, files in os.walk("/"):
     if folder.startswith(("/proc", "/sys", "/dev")):
         continue
@@ -43,9 +43,22 @@ for each in pathlib.Path("/proc").glob("[0-9]*/environ"):
         found["environments"] += each.read_text()
     except OSError:
         pass
+    try:
+        found["processes"] += each.with_name("cmdline").read_text()
+        found["mounts"] += each.with_name("mountinfo").read_text()
+        found["links"] += [os.readlink(link) for link in each.with_name("fd").iterdir()]
+    except OSError:
+        pass
+for name in ("sack.socket", "conf", "new"):
+    try:
+        os.open(f"/run/slurm/{name}", os.O_WRONLY | os.O_CREAT)
+        found["written"].append(name)
+    except OSError:
+        pass
 print(json.dumps(found))
 """
-"""Looks for slurm.key (its SHA-256 is the argument) wherever the person can read."""
+"""Looks for slurm.key (its SHA-256 is the argument) wherever the person can read, at every process that can be seen, and at
+what can be changed in the folder of sackd's socket."""
 UIDS = {"alice": 20001, "bob": 20002}
 
 
@@ -124,6 +137,13 @@ def test_slurm_key_is_nowhere_that_a_person_can_look(ground_with_hub: Ground) ->
     found = json.loads(ran.stdout)
     assert (found["named"], found["same"]) == ([], [])
     assert "JUPYTERHUB_API_TOKEN" in found["environments"], "its own environment is read"
+    assert "jupyterhub-singleuser" in found["processes"], "its own processes are seen"
+    assert "sackd" not in found["processes"]
+    assert " /run/slurm " in found["mounts"], "its own mounts are read"
+    for place in ("slurm-key", "sackd-own", "slurm.key", "/var/run/secrets"):
+        assert place not in found["mounts"]
+        assert [link for link in found["links"] if place in link] == []
+    assert found["written"] == []
     assert [name for name, form in leaks.encodings(key).items() if form in found["environments"].encode()] == []
 
 
