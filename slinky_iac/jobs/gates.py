@@ -103,10 +103,9 @@ def _perform(settings: JobSettings, props: Props) -> Props:
     from slinky_iac.drain.plugin_process import keep_made
     from slinky_iac.jobs import run
 
-    number = settings.next_run
-    outs = {**own_inputs(props), "run": number, "digest": settings.digest, "last": "open", "result": {}}
+    outs = {**own_inputs(props), "run": settings.next_run, "digest": settings.digest, "last": "open", "result": {}}
     try:
-        found = run.perform(settings, number)
+        number, found = run.perform(settings)
         outs |= _told(settings, number, found)
         run.require_good(settings, found)
     except Exception:

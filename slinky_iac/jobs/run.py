@@ -16,7 +16,19 @@ from slinky_iac.drain.text import iso
 from slinky_iac.errors import JobError, SlurmrestAuthError, SlurmrestRefused
 from slinky_iac.jobs.preview import of_slurm_user
 from slinky_iac.jobs.settings import JobSettings
-from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, RunGoal, Submit, chosen, decide, in_words, merged
+from slinky_iac.jobs.steps import (
+    CancelJobs,
+    JobsSeen,
+    Mark,
+    Release,
+    RunGoal,
+    Submit,
+    chosen,
+    decide,
+    in_words,
+    merged,
+    run_number,
+)
 from slinky_iac.slurmrest.submitted import SubmittedJob
 from slinky_iac.text import plain
 
@@ -31,13 +43,16 @@ ENDED_S: Final = 120
 class RunTask(Task[JobsSeen]):
     """One run, or the end of all of them."""
 
-    def __init__(self, session: Session, settings: JobSettings, run: int | None) -> None:
+    def __init__(self, session: Session, settings: JobSettings, *, starts: bool) -> None:
         owner = Owner(settings.stack, f"jobs.{settings.job}")
-        ended = run is None and settings.last_state != "open"
+        ended = not starts and settings.last_state != "open"
         super().__init__(session, owner, DrainPolicy(), min(settings.timeout_s, ENDED_S) if ended else settings.timeout_s)
-        self.doing = "a run of the job" if run is not None else "the end of the job"
+        self.doing = "a run of the job" if starts else "the end of the job"
         self.settings = settings
-        self.tag = "" if run is None else settings.tag(run)
+        self.tag = ""
+        """Of the run that is to start, from the first look on."""
+        self.run = settings.next_run
+        self._starts = starts
         self._answered: frozenset[int] = frozenset()
         self._released: frozenset[int] = frozenset()
         self._waits_for: int | None = None
@@ -63,7 +78,12 @@ class RunTask(Task[JobsSeen]):
         live = slurm.tagged_jobs(settings.prefix)
         known = slurm.accounted_jobs(settings.job) if settings.accounting else ()
         own = (job for job in known if (job.admin_comment or job.comment).startswith(settings.prefix))
-        return merged(live, own, self.session.now())
+        seen = merged(live, own, self.session.now())
+        if self._starts and not self.tag:
+            first, every = not settings.run, settings.every_update
+            self.run = run_number(seen, settings.prefix, settings.digest, self.run, first=first, every_update=every)
+            self.tag = settings.tag(self.run)
+        return seen
 
     def glance(self) -> tuple[JobsSeen, bool]:
         """The job that is waited for, by itself."""
@@ -141,29 +161,30 @@ def _may_be_over() -> Iterator[None]:
             raise
 
 
-def perform(settings: JobSettings, run: int) -> SubmittedJob:
-    """Bring a run to its end, or to its begin where that is all that is waited for. Raises what the loop raises."""
+def perform(settings: JobSettings) -> tuple[int, SubmittedJob]:
+    """Bring the run that is due to its end, or to its begin where that is all that is waited for: its number and its job.
+    Raises what the loop raises."""
     prepare()
     with open_session(settings.reach, settings.urn) as session:
-        task = RunTask(session, settings, run)
+        task = RunTask(session, settings, starts=True)
         found = chosen(drive(task), task.goal)
         if found is None:
             raise AssertionError("a run is done by a look that shows it")
         session.report(in_words(found))
-        return found
+        return task.run, found
 
 
 def end(settings: JobSettings) -> None:
     """End all runs, or wait for them, as the settings say."""
     prepare()
     with open_session(settings.reach, settings.urn) as session:
-        drive(RunTask(session, settings, None))
+        drive(RunTask(session, settings, starts=False))
 
 
 def look_again(settings: JobSettings) -> SubmittedJob | None:
     """The last run as it is now; None where neither daemon remembers it."""
     with open_session(settings.reach, settings.urn) as session:
-        task = RunTask(session, settings, settings.run)
+        task = RunTask(session, settings, starts=False)
         task.tag = f"{settings.prefix}{settings.run}.{settings.last_digest}"
         return chosen(task.look(), task.goal)
 

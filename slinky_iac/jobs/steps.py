@@ -99,6 +99,26 @@ class CancelJobs(OwnStep):
         return f"cancelling {self.why}: {', '.join(map(str, self.jobs))}"
 
 
+def run_number(seen: JobsSeen, prefix: str, digest: str, next_run: int, *, first: bool, every_update: bool) -> int:
+    """Number of the run that an update is to bring about.
+
+    It is the state's next one, but where Slurm knows later runs than the state: the resource was deleted from the state, or
+    an older state was imported. Then the last of them is gone on with if it is of the same inputs, and was not one of runs
+    that each update begins. ``first``: the state knows of no run.
+    """
+    known: dict[int, list[SubmittedJob]] = {}
+    for job in seen.jobs:
+        number, _, inputs = job.admin_comment.removeprefix(prefix).partition(".")
+        if job.admin_comment.startswith(prefix) and inputs and number.isdecimal():
+            known.setdefault(int(number), []).append(job)
+    last = max(known, default=0)
+    if last < next_run or (last == next_run and not first):
+        return next_run
+    same = [job for job in known[last] if job.admin_comment == f"{prefix}{last}.{digest}"]
+    goes_on = same and not (every_update and all(job.over for job in same))
+    return last if goes_on else last + 1
+
+
 def strays(seen: JobsSeen, goal: RunGoal) -> tuple[int, ...]:
     """Jobs that no run ever marked, that never started, and whose id is not known from an answer of this very call."""
     found = (job for job in seen.jobs if _unmarked(job, goal) and job.never_started)

@@ -211,6 +211,20 @@ def test_a_job_that_is_deleted_from_the_state_starts_no_second_time(
     assert_once(gated, slurm, job)
 
 
+def test_each_update_runs_a_job_once_after_it_was_deleted_from_the_state(
+    gated: Gated, slurm: Slurm, proxy: FaultProxy, job: str
+) -> None:
+    every = {job: script("true", runs="on-every-update")}
+    gated.write(3, jobs=every, slurmrest={"url": proxy.url})
+    up(gated)
+    up(gated)
+    assert len(starts(slurm, job)) == 2
+    (urn,) = [urn for urn, kind in resources(gated).items() if kind.endswith(":SlurmJob") and urn.endswith(job)]
+    gated.stack.pulumi("state", "delete", urn, "--yes")
+    up(gated)
+    assert len(starts(slurm, job)) == 3, "no earlier run is reported as this update's"
+
+
 def resources(gated: Gated) -> dict[str, str]:
     """Type of each resource in the state, by URN."""
     rows = json.loads(gated.stack.pulumi("stack", "export").stdout)["deployment"]["resources"]

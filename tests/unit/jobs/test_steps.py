@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from slinky_iac.drain.actions import Done, Step, Stop, Wait
-from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, chosen, decide, merged
+from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, chosen, decide, merged, run_number
 from tests.unit.jobs.model import NOW, PREFIX, TAG, Daemons, Killed, Run, goal, job
 
 FATES = ("ok", "lost", "late", "dropped", "killed")
@@ -155,6 +155,35 @@ def test_a_smoke_job_is_done_only_when_slurmdbd_has_its_row() -> None:
 def test_where_only_the_begin_is_waited_for_a_released_job_is_enough(states: tuple[str, ...]) -> None:
     released = job(7, *states, tag=TAG, hold=False)
     assert decide(seen(released), goal(await_end=False)) == Done()
+
+
+@pytest.mark.parametrize(
+    ("tags", "next_run", "first", "every", "number"),
+    [
+        ([], 1, True, False, 1),
+        (["1.abc"], 1, True, False, 1),
+        (["1.old"], 1, True, False, 2),
+        (["1.abc", "2.abc", "3.abc"], 1, True, False, 3),
+        (["1.abc", "2.old"], 1, True, False, 3),
+        (["1.abc"], 1, True, True, 2),
+        (["1.abc", "2.abc"], 2, False, True, 2),
+        (["1.abc", "2.abc"], 2, False, False, 2),
+        (["1.abc", "2.abc", "3.abc"], 2, False, False, 3),
+        (["1.abc", "2.abc", "3.abc"], 2, False, True, 4),
+        (["9", "x.abc"], 1, True, False, 1),
+    ],
+)
+def test_a_state_that_knows_fewer_runs_than_slurm_repeats_none(
+    tags: list[str], next_run: int, first: bool, every: bool, number: int
+) -> None:
+    """The resource was deleted from the state, or an older state was imported."""
+    ended = [job(at, "COMPLETED", tag=f"{PREFIX}{tag}", nodes="metal-1") for at, tag in enumerate(tags, 1)]
+    assert run_number(seen(*ended), PREFIX, "abc", next_run, first=first, every_update=every) == number
+
+
+def test_an_open_run_of_an_update_that_a_state_forgot_is_gone_on_with() -> None:
+    open_ = job(3, "RUNNING", tag=f"{PREFIX}3.abc", nodes="metal-1")
+    assert run_number(seen(open_), PREFIX, "abc", 1, first=True, every_update=True) == 3
 
 
 @settings(max_examples=400, deadline=None)
