@@ -28,7 +28,7 @@ from tests.faults.test_jupyter_slurm import UIDS, clients
 from tests.stacks import ROOT
 
 PAGE = ROOT / "docs" / "notebook.md"
-LAB = "env HOME=/tmp jupyter lab --ip=0.0.0.0"
+LAB = "env HOME=/tmp jupyter lab --ip=0.0.0.0 --notebook-dir=/tmp"
 STATUS = "document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle' ? 'Idle' : ''"
 
 
