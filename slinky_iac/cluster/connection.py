@@ -128,6 +128,10 @@ class Connection:
         """The Kubernetes client, opened at first use."""
         return self._stack.enter_context(self._way.kube(self._budget_s, self._retry))
 
+    def require_kubeconfig(self) -> None:
+        """Raises KubeUnreachable where no kubeconfig can be read: a wait would not mend that."""
+        _ = self._way.access
+
     @property
     def slurm(self) -> SlurmrestClient:
         """The slurmrestd client, opened at first use with the key that the Secret holds now, as an administrator of Slurm.

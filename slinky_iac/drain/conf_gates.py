@@ -54,6 +54,7 @@ class SlurmConfGateProvider(Gate):
 
         settings = ConfSettings.from_props(_news)
         with at_work(settings) as session:
+            session.require_kubeconfig()
             conf_run.settle(session, settings, lines_of(_olds))
         return UpdateResult(own_inputs(_news))
 
@@ -81,6 +82,7 @@ class QueueGateProvider(Gate):
 
         settings = ConfSettings.from_props(_news)
         with at_work(settings) as session:
+            session.require_kubeconfig()
             conf_run.return_hosts(session, settings)
         return UpdateResult(own_inputs(_news))
 

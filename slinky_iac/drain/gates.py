@@ -202,6 +202,7 @@ def _maintain(props: Props, olds: Props) -> None:
 
     settings = OutsideSettings.from_props(props, olds)
     with at_work(settings) as session:
+        session.require_kubeconfig()
         maintenance.maintain(session, settings)
 
 

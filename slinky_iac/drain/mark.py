@@ -22,6 +22,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Final
 
+from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import Mark, Release, RevokePermit, SetReason, Step, Undrain, Unmark, Wait
 from slinky_iac.drain.observation import Observation
@@ -145,6 +146,10 @@ RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"
 ``Not responding`` in it the operator treats the node as slurmctld's (IsNodeDownForUnresponsive)."""
 
 
+FOR_A_CORDON: Final = "Pod ("
+"""How the operator's reason begins where it drained a node for its pod. For a cordoned Kubernetes node: ``Node (``."""
+
+
 def undo_steps(seen: Observation, owner: Owner) -> tuple[Step, ...]:
     """All that is left to give back, in order; a Wait at the end where something can't be given back yet. Empty when
     nothing of ours is there."""
@@ -206,5 +211,16 @@ def _unmark(pod: Pod, tag: Tag, cluster: ClusterView | None) -> Unmark:
 
 
 def _operators(record: Node | None) -> bool:
-    """Whether the operator itself holds the node: then the cordon on its pod is the operator's to lift."""
-    return record is not None and record.drained_or_draining and record.held_by_operator
+    """Whether the operator holds the node for a reason of its own: then the cordon on its pod is the operator's to lift."""
+    held = record is not None and record.drained_or_draining and record.held_by_operator
+    return held and not drained_for_cordon(record)
+
+
+def drained_for_cordon(record: Node | None) -> bool:
+    """Whether the operator drained a node because its pod has a cordon, and not because its Kubernetes node has one.
+
+    With OnDelete, which Gated is, it lifts neither. Once the pod has no cordon any more, it returns the node.
+    """
+    if record is None or not record.drained_or_draining or not record.held_by_operator:
+        return False
+    return record.reason.removeprefix(names.OPERATOR_REASON_PREFIX).lstrip().startswith(FOR_A_CORDON)

@@ -20,7 +20,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.actions import Done, Resume, Step, Stop, Wait
-from slinky_iac.drain.mark import release_steps, tag_of
+from slinky_iac.drain.mark import drained_for_cordon, release_steps, tag_of
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.kube.objects import Pod
@@ -135,6 +135,9 @@ def _record_fault(pod: Pod, record: Node | None, owner: Owner) -> str:
         return f"{pod.slurm_node} is not registered with slurmctld, though its pod is ready"
     if owner.owns(record.reason) and record.drained_or_draining:
         return f"{pod.slurm_node} still carries our own drain"
+    if drained_for_cordon(record) and not pod.cordon:
+        why = "which it drained for a mark that is gone"
+        return f"slurm-operator has not yet returned {pod.slurm_node}, {why}: {record.reason}"
     if "INVALID_REG" in record.state:  # slurmctld drains such a node itself: nobody's decision
         said = record.reason or "no reason given"
         return f"{pod.slurm_node} registered as something else than it is configured to be: {said}"

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from slinky_iac.drain.actions import Cancel, Requeue, Step
+from slinky_iac.drain.actions import Cancel, Requeue, Step, Undrain
 from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.session import Session
@@ -40,6 +40,10 @@ class Met:
     """When the first of these nodes was drained, by slurmctld's clock."""
     ended: set[int | str] = field(default_factory=set)
     """Handles of jobs that the policy ended."""
+    kept: set[int] = field(default_factory=set)
+    """Jobs that ran on a node when it was returned: their end is not waited for."""
+    there: dict[str, frozenset[int]] = field(default_factory=dict)
+    """Jobs by node in the last look, of nodes that were drained then."""
     anywhere: bool = False
     """A job that was met is lost by a NODE_FAIL on any node: the run was not about nodes alone."""
     stands: str = "The nodes are gone as asked for: `pulumi up` again ends well."
@@ -49,6 +53,7 @@ class Met:
         """Add what a look shows."""
         if seen.cluster is None:
             return
+        self.there = {}
         for pod in seen.pods:
             record = seen.cluster.nodes.get(pod.slurm_node)
             if record is None or not record.drained_or_draining:
@@ -56,7 +61,9 @@ class Met:
             if not self.owner.owns(record.reason) and tag_of(pod, self.owner) is None:
                 continue
             self.nodes.add(pod.slurm_node)
-            self.jobs |= {job.job_id: job for job in seen.cluster.jobs(pod.slurm_node)}
+            found = {job.job_id: job for job in seen.cluster.jobs(pod.slurm_node)}
+            self.jobs |= found
+            self.there[pod.slurm_node] = frozenset(found)
             began = seen.now if record.reason_changed_at.value is None else record.reason_changed_at.value
             self.since = began if self.since is None else min(self.since, began)
 
@@ -69,9 +76,15 @@ class Met:
             self.since = now if self.since is None else self.since
 
     def did(self, step: Step) -> None:
-        """Add what the policy did to jobs."""
-        if isinstance(step, Requeue | Cancel):
-            self.ended |= set(step.jobs)
+        """Add what the policy did to jobs, and which jobs go on since their nodes were returned."""
+        match step:
+            case Requeue(jobs) | Cancel(jobs):
+                self.ended |= set(jobs)
+            case Undrain(nodes):
+                still = set().union(*(jobs for name, jobs in self.there.items() if name not in nodes))
+                self.kept |= {job for name in nodes for job in self.there.get(name, ())} - still
+            case _:
+                pass
 
 
 def still_running(session: Session, settings: GateSettings, pods: Collection[Pod]) -> str:
@@ -147,9 +160,9 @@ def _asked(session: Session, settings: Gate, met: Met) -> tuple[Accounted, ...]:
 
 
 def open_jobs(runs: Collection[Accounted], met: Met) -> set[int]:
-    """Jobs that slurmdbd doesn't know, or of whose end it hasn't heard since the drain began."""
+    """Jobs that slurmdbd doesn't know, or of whose end it hasn't heard since the drain began. Not those that go on."""
     since = met.since or 0
-    return met.jobs.keys() - {run.job_id for run in runs if not run.goes_on and run.time.end >= since}
+    return met.jobs.keys() - met.kept - {run.job_id for run in runs if not run.goes_on and run.time.end >= since}
 
 
 def lost_runs(runs: Collection[Accounted], met: Met) -> tuple[Accounted, ...]:
@@ -166,7 +179,9 @@ def in_words(met: Met, runs: Collection[Accounted]) -> str:
     """``14 jobs ran on, 0 lost``."""
     ended = {number for number, job in met.jobs.items() if job.handle in met.ended}
     unheard = open_jobs(runs, met) - ended
-    parts = [f"{counted(len(met.jobs) - len(ended) - len(unheard))} ran on"]
+    kept = met.kept & met.jobs.keys() - ended
+    parts = [f"{counted(len(met.jobs) - len(ended) - len(unheard) - len(kept))} ran on"]
+    parts += [f"{len(kept)} on returned nodes, whose end was not waited for"] if kept else []
     parts += [f"{len(ended)} ended as onDeadline says"] if ended else []
     parts += [f"{len(unheard)} of whose end slurmdbd has not heard ({_numbers(unheard)})"] if unheard else []
     return ", ".join([*parts, "0 lost"])

@@ -25,7 +25,8 @@ moment between the last look and the operator's next one):
 * R1 somebody undrains a selected node and a job starts on it before the operator, with an old view, deletes the pod; or the
   operator sees the job, drains the node again itself, and deletes the pod when the job is suspended;
 * R2 a retained pod loses readiness, or a selected one wins it while a retained one is without, and the operator has lost
-  its Slurm client (or the retained pod's job was suspended a moment ago): it then deletes that pod instead, undrained;
+  its Slurm client (or looked while slurmctld had lost that node, or the retained pod's job was suspended a moment ago): it
+  then deletes that pod instead, undrained;
 * R3 a selected pod that had no Slurm record registers and takes a job, with the same two ends as R1.
 * R4 a person drains a node between our look and our DRAIN: their reason is overwritten.
 * R5 the first pods of a NodeSet, made after a wait without an answer from slurmrestd, get names that another cluster's nodes

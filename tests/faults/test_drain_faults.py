@@ -112,9 +112,11 @@ def test_the_api_server_killed_and_started_in_mid_drain(begin: Begin, world: Wor
 def test_an_unreadable_kubeconfig_stops_before_anything_changes(gated: Gated, slurm: Slurm) -> None:
     gated.reset()
     gated.write(2, {"deadline": "20s"}, kubernetes={"kubeconfig": "/nonexistent/kubeconfig"})
+    began = time.monotonic()
     refused = gated.try_up()
     assert refused.returncode != 0
     assert "kubeconfig" in refused.stdout
+    assert time.monotonic() - began < 120, "no gate waits for a file"
     assert gated.pods() == list(NODES)
     gated.up(3)
 

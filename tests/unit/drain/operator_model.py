@@ -223,9 +223,9 @@ class Machinery:
         if not self.client or ("DOWN" in states and "Not responding" in reason):
             return
         if pod.kube_cordoned:
-            self._cordon_and_drain(pod, "Node was cordoned", override=False)
+            self._cordon_and_drain(pod, "Node (w) was cordoned, Pod must be cordoned", override=False)
         elif pod.cordon:
-            self._make_drain(pod, "Pod was cordoned", override=False)
+            self._make_drain(pod, f"Pod ({pod.name}) was cordoned", override=False)
         else:
             self._make_undrain(pod)
 
@@ -328,7 +328,7 @@ class Machinery:
         if drained:
             self.delete(pod)
         else:
-            self._cordon_and_drain(pod, "pending termination", override=True)
+            self._cordon_and_drain(pod, f"Pod ({pod.name}) was cordoned pending termination", override=True)
 
     def _overrides(self) -> bool:
         return (self.version.minor, self.version.patch) in {(0, 5), (1, 2), (2, 0), (2, 1)}

@@ -105,14 +105,19 @@ class ScaleIn(Everybody):
         pods=st.integers(1, 6),
         policy=st.sampled_from(["keep", "keep", "undo", "requeue", "cancel"]),
         at_once=st.sampled_from([None, None, 1, 2]),
+        on_delete=st.booleans(),
     )
-    def start(self, version, pods, policy, at_once):
+    def start(self, version, pods, policy, at_once, on_delete):
+        """``on_delete``: what Gated, the default, makes of a NodeSet; the operator then returns no pod's node."""
         self.w = world(version, pods)
+        self.w.on_delete = on_delete
         self.policy = DrainPolicy(deadline_s=900, on_deadline=policy, grace_s=60, max_at_once=at_once)
         self.wanted = pods
         self.w.open_case = self.open_case
         self.taken_back: dict[str, tuple[str, int]] = {}
         """Doomed nodes that were undrained or registered: which case, and the first job that can have begun since."""
+        self.cordoned: set[str] = set()
+        """Pods whose Kubernetes node was cordoned: on_delete leaves them drained after the uncordon."""
         self.turned_from: set[str] = set()
         """Pods that were doomed before readiness turned the operator to others."""
         self.turned_to: set[str] = set()
@@ -234,6 +239,7 @@ class ScaleIn(Everybody):
                     del self.w.jobs[job.job_id]
             case "cordons" if pod is not None:
                 pod.kube_cordoned = not pod.kube_cordoned
+                self.cordoned.add(pod.name)
             case "scales" if not self.doomed() and number % 7 > self.w.replicas:
                 # Lowering replicas by hand is the operator's own, unguarded scale-in: not ours to model.
                 self.w.replicas, self.w.generation = number % 7, self.w.generation + 1
@@ -284,7 +290,7 @@ class ScaleIn(Everybody):
         case, first = self.taken_back.get(pod.node, ("", 0))
         if case and job.job_id >= first and (job.suspended or not heard):
             return case
-        if pod.name in self.turned_to and (job.suspended or not self.w.client):
+        if pod.name in self.turned_to and (job.suspended or not self.w.client or pod.node not in self.w.cache):
             return "R2"
         return ""
 
@@ -364,4 +370,5 @@ class ScaleIn(Everybody):
             assert "gate" not in pod.annotations, f"our tag is left on {pod.name}"
             if not record.drain:
                 assert not pod.cordon, f"a cordon is left on {pod.name}"
-            assert not record.reason.startswith(OPERATOR) or pod.kube_cordoned or record.down
+            kept = self.w.on_delete and pod.name in self.cordoned
+            assert not record.reason.startswith(OPERATOR) or kept or record.down, f"the operator's drain is left on {name}"

@@ -27,6 +27,7 @@ def walk(seed: int) -> None:
         pods=dice.randint(1, 6),
         policy=dice.choice(["keep", "keep", "undo", "requeue", "cancel"]),
         at_once=dice.choice([None, None, 1, 2]),
+        on_delete=seed % 3 > 0,
     )
     busy, faulty, strange = dice.choice([0.1, 0.3]), dice.choice([0, 0.03, 0.15]), dice.choice([0, 0.05, 0.2])
     for _ in range(dice.randint(0, 5)):

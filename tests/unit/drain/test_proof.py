@@ -3,7 +3,7 @@
 import pytest
 
 from slinky_iac.drain import proof
-from slinky_iac.drain.actions import Cancel, Requeue, Wait
+from slinky_iac.drain.actions import Cancel, Requeue, Undrain, Wait
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.errors import DrainLost
 from tests.unit import builders
@@ -124,6 +124,34 @@ def test_a_drain_remembers_nodes_and_jobs_of_all_its_looks():
     found.did(Cancel((3,)))
     found.did(Wait("for more"))
     assert found.ended == {1, 3}
+
+
+def test_the_end_of_a_job_on_a_returned_node_is_not_waited_for():
+    """A scale-in that is taken back: the jobs go on, and slurmdbd can have no end of them."""
+    found = Met(OWNER)
+    drained = [held(1, "MIXED+DRAIN", reason_changed_at=NOW - 30), held(2, "MIXED+DRAIN", reason_changed_at=NOW - 30)]
+    found.see(seen([pod(0), given_up(1), given_up(2)], [node(0), *drained], [job(1, 1), job(2, 2), job(3, 1, 2)]))
+    found.did(Undrain(("gpu-1",)))
+    assert found.kept == {1}, "job 3 is also on a node that stays drained"
+    session = Asking(run(1, "RUNNING", nodes="gpu-1", end=None), run(2, "FAILED", nodes="gpu-2"), run(3, "COMPLETED"))
+    assert told(session, found) == "2 jobs ran on, 1 on returned nodes, whose end was not waited for, 0 lost"
+    assert session.pauses == 0
+
+
+def test_a_job_on_a_returned_node_is_lost_all_the_same_where_the_node_took_it_along():
+    found = met(1)
+    found.kept = {1}
+    with pytest.raises(DrainLost):
+        told(Asking(run(1, "NODE_FAIL", nodes="gpu-1")), found)
+
+
+def test_a_job_that_ended_before_its_pod_was_replaced_counts_as_one_that_ran_on():
+    """A rollout returns the node of the new pod."""
+    found = Met(OWNER)
+    found.see(seen([given_up(1)], [held(1, "MIXED+DRAIN", reason_changed_at=NOW - 30)], [job(1, 1)]))
+    found.see(seen([given_up(1)], [held(1, "IDLE+DRAIN", reason_changed_at=NOW - 30)]))
+    found.did(Undrain(("gpu-1",)))
+    assert found.kept == set()
 
 
 def test_a_node_that_a_person_drained_counts_once_its_pod_is_marked():

@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from slinky_iac.drain.members import LEFT_BEHIND, names_in_use, records_without_pods, stale_records
+from slinky_iac.drain.members import LEFT_BEHIND, fault_of, names_in_use, records_without_pods, stale_records
 from tests.unit.drain.made import NOW, OURS, OWNER, given_up, job, node, nodeset, pod, seen
 
 TERMINATING = "slurm-operator: Pod is terminating"
@@ -135,3 +135,16 @@ def test_a_record_without_a_daemon_is_free_for_a_new_pod(state, reason):
 def test_what_a_pod_of_ours_left_is_free_for_a_new_pod(reason):
     assert used(node(1, "IDLE+DRAIN", reason)) == ""
     assert used(node(0), node(2)) == ""
+
+
+def test_a_node_that_the_operator_has_yet_to_return_is_not_in_service():
+    echo = node(0, "IDLE+DRAIN", "slurm-operator: Pod (slurm/hpc-worker-gpu-0) was cordoned")
+    for worker, record, expected in [
+        (pod(0), echo, "slurm-operator has not yet returned gpu-0"),
+        (pod(0, cordon=True), echo, ""),
+        (pod(0), node(0, "IDLE+DRAIN", "slurm-operator: Node (w) was cordoned, Pod (x) must be cordoned"), ""),
+        (pod(0), node(0), ""),
+    ]:
+        found = fault_of(worker, seen([worker], [record]), OWNER)
+        assert found.startswith(expected)
+        assert bool(found) == bool(expected)

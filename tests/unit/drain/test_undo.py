@@ -1,5 +1,6 @@
 """What is given back is ours and all of ours, in the order that leaves no blip."""
 
+import pytest
 from msgspec.structs import replace
 
 from slinky_iac.drain.actions import Release, RevokePermit, SetReason, Undrain, Wait
@@ -53,8 +54,16 @@ def test_our_reason_on_a_node_in_service_is_only_words():
 
 
 def test_cordon_under_a_drain_of_the_operator_is_the_operators():
-    steps = undo_steps(seen([given_up(0)], [node(0, "IDLE+DRAIN", "slurm-operator: Node was cordoned")]), OWNER)
+    why = "slurm-operator: Node (w-1) was cordoned, Pod (slurm/x) must be cordoned"
+    steps = undo_steps(seen([given_up(0)], [node(0, "IDLE+DRAIN", why)]), OWNER)
     assert steps == (Release((Unmark(NAME(0), restore_cost=True, was=None, uncordon=False),)),)
+
+
+@pytest.mark.parametrize("why", ["was cordoned", "was cordoned pending termination", "is pending termination for scale-in"])
+def test_cordon_under_a_drain_that_the_operator_made_because_of_it_is_taken_back(why):
+    """Somebody lifted our drain, the operator drained the node again for our cordon. With OnDelete it returns neither."""
+    steps = undo_steps(seen([given_up(0)], [node(0, "IDLE+DRAIN", f"slurm-operator: Pod (slurm/{NAME(0)}) {why}")]), OWNER)
+    assert steps == (Release((Unmark(NAME(0), restore_cost=True, was=None, uncordon=True),)),)
 
 
 def test_cost_from_before_is_put_back():
