@@ -25,6 +25,14 @@ UID = 2001
 """Her number on the lab's hosts."""
 
 
+ACKNOWLEDGED = {
+    "daemon-unreachable": "only pods and the lab's hosts resolve ctl, dbd and rest",
+    "mixed-cgroups": "cgroup.conf on ctl has CgroupPlugin=disabled",
+    "short-host-name": "the lab's cluster DNS knows ctl, dbd and rest",
+}
+"""Findings that are so because this is a lab, with the reason: as a site would write them into its stack's file."""
+
+
 def stack() -> Stack:
     """The demo's stack."""
     return Stack(DEMO, paths.STATE / "projects" / DEMO, engine.environment(obtain.ensure(say=_quiet)["pulumi"], _path()))
@@ -37,7 +45,7 @@ def run(*, say: Say, notebooks: bool = False) -> None:
     dev = stack()
     draft = paths.STATE / "projects" / f"{DEMO}.draft.yaml"
     draft.parent.mkdir(parents=True, exist_ok=True)
-    settings = given_operator.dev_settings()
+    settings = with_reasons(given_operator.dev_settings())
     if notebooks:
         say("JupyterHub's image, about 2 minutes the first time")
         images.import_into(KUBERNETES.home.socket(hub_chart.NODE), jupyter.image(say=say))
@@ -51,7 +59,9 @@ def run(*, say: Say, notebooks: bool = False) -> None:
     slurm.reconfigure()
     say(f"a job on {PODS} pods and {METAL} bare-metal hosts: `srun -N{PODS + METAL} hostname` as alice on login-1 prints")
     print(job(PODS + METAL), flush=True)
-    say(f"{time.monotonic() - began:.0f} s from the lab to the job. Look around: ./lab/lab shell login-1, ./lab/lab status")
+    say(f"{time.monotonic() - began:.0f} s from the lab to the job")
+    for line in next_steps(dev):
+        say(line)
     if notebooks:
         print(f"A notebook: {notebook()} (log in as {PERSON}, password {password()})", flush=True)
 
@@ -87,6 +97,27 @@ def notebook() -> str:
 
     supervise.await_true(f"JupyterHub's login page is at {address}", there, 180)
     return address
+
+
+def with_reasons(text: str) -> str:
+    """A stack's file with the lab's own findings acknowledged."""
+    lines = (f"    {name}: {json.dumps(reason)}" for name, reason in ACKNOWLEDGED.items())
+    return "\n".join([text.rstrip(), "  slinky-iac:acknowledged:", *lines]) + "\n"
+
+
+def next_steps(dev: Stack) -> list[str]:
+    """What to look at next."""
+    python = f"{paths.REPO}/venv/bin/python -m slinky_iac"
+    return [
+        "what to look at next:",
+        "  ./lab/lab shell login-1                    # then sinfo, squeue, srun -N5 hostname",
+        f'  eval "$(./lab/lab env)" && cd {dev.folder}   # the stack; then:',
+        f"  {python} status        # one screen: daemons, nodes, drains, keys",
+        "  pulumi config set --path 'slinky-iac:nodesets.gpu.replicas' 1 && pulumi up   # a scale-in, drained first",
+        f"  {python} drain watch   # the same from a second terminal, under a job",
+        "  docs/quick-start.md: with a cluster of your own. docs/drains.md: how a drain loses no job",
+        "  ./lab/lab down                             # leaves the machine clean",
+    ]
 
 
 def nodeset_lines(outside_slurm_conf: str) -> str:
