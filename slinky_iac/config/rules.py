@@ -59,8 +59,9 @@ def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if outside and keys.source == "generated":
         yield error(
             "keys.source",
-            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with others could talk to none of"
-            " them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and `jwtKey`",
+            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to"
+            " none of them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and"
+            " `jwtKey`",
         )
     if keys.source == "imported":
         for name in ("slurmKey", "jwtKey"):
@@ -139,7 +140,7 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield info(
             "controller.service.type",
             "ClusterIP: the outside slurmdbd sends changes of accounts to slurmctld, and reaches it only where the pod"
-            " network is routed to slurmdbd's host. Without it slurmctld has them when it asks again",
+            " network is routed to slurmdbd's host. Otherwise slurmctld learns of them only when it asks again",
             id="cluster-ip-outside-slurmdbd",
         )
 
@@ -246,7 +247,7 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.cluster.name != config.cluster.name.lower():
         yield warning(
             "cluster.name",
-            "has capital letters; slurmdbd's tables may then be found on one system and not on another",
+            "has capital letters; on some systems slurmdbd would then not find its tables",
             id="capital-letters",
         )
     seen: dict[str, str] = {}
@@ -313,11 +314,11 @@ def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if operator.webhook.enabled and operator.parsed.binding_webhook_is_cluster_wide:
         yield error(
             "operator.webhook.enabled",
-            "with 1.1.0 its webhook stands before every pod of the cluster and can stop all scheduling (slurm-operator issue"
+            "with 1.1.0 its webhook is called for every pod of the cluster and can stop all scheduling (slurm-operator issue"
             " 189); use 1.1.1 or newer, or leave it off: this program checks the same",
         )
     if operator.install and operator.namespace == config.cluster.namespace:
-        yield error("operator.namespace", "is the cluster's namespace too; on destroy one would take the other with it")
+        yield error("operator.namespace", "is the cluster's namespace too; to destroy one would remove the other")
 
 
 def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -365,7 +366,7 @@ def findings(config: StackConfig, secrets: frozenset[str] = frozenset()) -> tupl
 def _without_cause(config: StackConfig, present: set[str]) -> Iterator[Finding]:
     for name in config.acknowledged:
         if name in KINDS and name not in present and name not in NOT_OF_RULES:
-            said = "acknowledges a finding that is not there; remove it"
+            said = "acknowledges a finding that this stack doesn't have; remove the line"
             yield info(f"acknowledged.{name}", said, id="nothing-to-acknowledge")
 
 

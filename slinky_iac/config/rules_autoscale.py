@@ -42,8 +42,8 @@ def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Findi
     if nodeset.owner != "autoscaler":
         yield error(
             path,
-            "with owner: stack both the autoscaler and this program would write replicas, and pods would go that no gate has"
-            " drained. Set owner: autoscaler and maxReplicas, or remove autoscale",
+            "with owner: stack both the autoscaler and this program would write replicas, and pods would be deleted"
+            " that no gate has drained. Set owner: autoscaler and maxReplicas, or remove autoscale",
         )
     most = nodeset.max_replicas
     if nodeset.owner == "autoscaler" and not (nodeset.replicas if most is None else most):
@@ -73,7 +73,7 @@ def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Ite
     if not nodeset.partition.enabled:
         yield error(
             path,
-            f"needs a partition of the NodeSet's own, whose metrics say what is busy and what waits. Set"
+            f"needs a partition of the NodeSet's own, whose metrics count busy nodes and waiting jobs. Set"
             f" nodesets.{name}.partition.enabled: true",
         )
     release = tuple(int(part) for part in config.slurm_release.split("."))
@@ -108,7 +108,7 @@ def _private(config: StackConfig) -> Iterator[Finding]:
             yield error(
                 f"controller.extraConf.{key}",
                 "switches slurmctld's metrics off, whatever its value (Slurm's metrics guide), and the autoscaler or"
-                " Prometheus goes by them. Remove it, or remove autoscale from the NodeSets and monitoring.slurmctld",
+                " Prometheus needs them. Remove it, or remove autoscale from the NodeSets and monitoring.slurmctld",
             )
         if key.lower() == "metricstype" and value != METRICS_TYPE:
             yield error(f"controller.extraConf.{key}", f"must be {METRICS_TYPE}, which is read here; remove it")

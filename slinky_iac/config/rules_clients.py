@@ -76,8 +76,8 @@ def _people(config: StackConfig, client: Client, path: str) -> Iterator[Finding]
         if person in ("root", client.slurm_user) or each.uid == client.slurm_uid:
             yield error(
                 where,
-                f"is no person: {name_of(client.slurm_user)} and root rule Slurm, and anyone in the pod would too."
-                " Name people with numbers of their own",
+                f"is no person: {name_of(client.slurm_user)} and root control Slurm, and so would anyone in the pod."
+                " Name people with uids of their own",
             )
         if client.group in (each.uid, each.gid):
             yield error(
@@ -111,7 +111,8 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
     if not client.people:
         yield error(
             path,
-            "has no people: the hub gives each notebook the uid and gid of its person, and would start none. Name them in"
+            "has no people: the hub starts each notebook with the uid and gid of its person, so it could start none."
+            " Name them in"
             f" {path.removesuffix('.jupyterhub')}.people",
         )
     if hub.image is None:

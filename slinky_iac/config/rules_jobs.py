@@ -39,8 +39,8 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.jobs and not config.accounting.enabled:
         yield warning(
             "accounting.enabled",
-            "is false, and slurmctld forgets a job some minutes after its end (MinJobAge): an update that was killed and is"
-            " repeated later than that runs its jobs again",
+            "is false, and slurmctld forgets a job some minutes after its end (MinJobAge): if an update was killed and"
+            " you repeat it later than that, it runs its jobs again",
             id="jobs-forgotten",
         )
 
@@ -49,7 +49,7 @@ def _user(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
     if job.user in forbidden_users(config):
         yield error(
             f"{path}.user",
-            f"{job.user} rules the cluster, and a job of that user could do all that root can; name an ordinary user",
+            f"{job.user} controls the cluster, and a job of that user could do all that root can; name an ordinary user",
         )
     else:
         yield from _known(config, f"{path}.user", job.user)
@@ -87,7 +87,7 @@ def _partition(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
         yield error(
             f"{path}.timeLimit",
             f"{-(-job.time_limit // 60)} minutes are more than MaxTime of partition {name_of(job.partition)}, {most}"
-            " minutes: the job would be refused, or wait for good",
+            " minutes: the job would be refused, or wait for ever",
         )
 
 
@@ -99,7 +99,7 @@ def _script(path: str, job: Job) -> Iterator[Finding]:
 def script(path: str, text: str) -> Iterator[Finding]:
     """What is wrong with a batch script, wherever it is read."""
     if not text.startswith("#!"):
-        yield error(path, "doesn't begin with #!, and Slurm takes no such script; begin with #!/bin/sh")
+        yield error(path, "doesn't begin with #!, and Slurm refuses such a script; begin with #!/bin/sh")
     if "\n#SBATCH" in text:
         yield error(
             path,
@@ -118,7 +118,7 @@ def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if each.user in forbidden_users(config):
             yield error(
                 f"{path}.user",
-                f"{each.user} rules the cluster, and a token that has leaked can't be taken back; name an ordinary user",
+                f"{each.user} controls the cluster, and a leaked token can't be revoked; name an ordinary user",
             )
         else:
             yield from _known(config, f"{path}.user", each.user)

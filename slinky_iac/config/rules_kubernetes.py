@@ -85,7 +85,7 @@ def secrets_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
     if keys.source != "external":
         for path, given in (("madeBy", keys.made_by), ("acceptedChange", keys.accepted_change)):
             if given:
-                yield error(f"keys.{path}", f"is for keys.source: external, and keys.source is {keys.source}: take it out")
+                yield error(f"keys.{path}", f"is for keys.source: external, and keys.source is {keys.source}: remove it")
 
 
 def keys_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -173,7 +173,8 @@ def reserved_nodeset(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
     if OUTSIDE_HOSTS in config.nodesets:
         yield error(
             f"nodesets.{OUTSIDE_HOSTS}",
-            "is what drains of bare-metal hosts are called; rename the NodeSet, or one would give back the other's drains",
+            "is what drains of bare-metal hosts are called; rename the NodeSet, or one would return nodes that the"
+            " other has drained",
         )
 
 

@@ -56,7 +56,7 @@ def _sides(config: StackConfig, row: NodeRow, path: str) -> Iterator[Finding]:
     if row.nodesets and row.on_kubernetes and not labels_of(config.nodes, row):
         yield error(
             f"{path}.nodesets",
-            "needs features or labels in the row: by these the NodeSet's pods are kept to the row's nodes",
+            "needs features or labels in the row: they keep the NodeSet's pods on the row's nodes",
         )
     if row.topology is not None and not config.operator_version.has_topology:
         yield error(
@@ -86,8 +86,8 @@ def _once(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if homes.setdefault(name, number) != number:
                 yield error(
                     f"nodes.table.{number}.nodesets",
-                    f"has {name_of(name)}, which row {homes[name]} has too: its pods could be on nodes of either, with the"
-                    " words of both. Make it two NodeSets, or one row",
+                    f"has {name_of(name)}, which row {homes[name]} has too: its pods could run on nodes of either row,"
+                    " with the features of both. Make it two NodeSets, or one row",
                 )
 
 

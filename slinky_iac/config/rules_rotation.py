@@ -45,8 +45,8 @@ def rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     if config.logins:
         yield error(
             "keys.jwks",
-            f"true, but login sets ({', '.join(map(name_of, config.logins))}) read slurm.key only: they would be cut off"
-            " at the change."
+            f"true, but login sets ({', '.join(map(name_of, config.logins))}) read slurm.key only: they would lose the"
+            " cluster at the change."
             " Leave it false, or keep login hosts outside",
         )
 
@@ -67,14 +67,14 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
                 "keys",
                 f"{mark} is set: the key is being replaced in a planned stop. Steps: make; remove, which waits until the"
                 " last job on a pod has ended and the last pod is gone; key; outside hosts, where there are; up."
-                f" {command} --plan` shows where it stands, with the commands of each step; {command} --stop` goes on."
-                f" An update before that brings everything back with the old key; to give it up: `pulumi config rm {mark}`",
+                f" {command} --plan` shows where it stands, with the commands of each step; {command} --stop` continues."
+                f" An update before that brings everything back with the old key; to cancel it: `pulumi config rm {mark}`",
                 id="planned-stop",
             )
         else:
             yield info(
                 "keys",
                 f"{mark} is set: the key is being replaced under running jobs. {command} --plan` shows the steps, where it"
-                f" stands and whose turn it is; {command}` goes on",
+                f" stands and who has to act; {command}` continues",
                 id="key-rotation",
             )

@@ -57,8 +57,8 @@ def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if key.lower() in OWNED_BY_DATABASE:
             yield error(
                 f"accounting.extraConf.{key}",
-                "is written by this program or the operator, and here it would stand last and win: slurmdbd could take"
-                f" anybody for root, or a password be in the state. Set {OWNED_BY_DATABASE[key.lower()]} instead",
+                "is written by this program or the operator, and a second line here would replace it: slurmdbd could"
+                f" accept anyone as root, or a password could be in the state. Set {OWNED_BY_DATABASE[key.lower()]} instead",
             )
 
 
@@ -74,8 +74,8 @@ def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if is_secret(name):
                 yield error(
                     path,
-                    "is named like a secret, and all who see the pod, the preview or the state read it, each job too."
-                    " Give it as a file: a volume with a Secret, readable by who needs it, and its path here",
+                    "is named like a secret. Everyone who sees the pod, the preview or the state can read it, and each"
+                    " job inherits it. Mount a Secret as a file instead, and give its path here",
                 )
             elif is_likely_secret(name):
                 yield warning(
@@ -110,8 +110,9 @@ def volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 if secret in keys:
                     yield error(
                         path,
-                        f"{name_of(volume.name)} mounts the Secret of {keys[secret]}: who becomes root in such a pod would"
-                        " have it, and with a signing key be Slurm's admin. Remove it; the operator gives what is needed",
+                        f"{name_of(volume.name)} mounts the Secret of {keys[secret]}: anyone who becomes root in such a"
+                        " pod could read it, and with a signing key act as Slurm's admin. Remove it; the operator"
+                        " mounts what is needed",
                     )
             yield from _of_the_node(path, volume.name, volume.source)
 
@@ -165,8 +166,9 @@ def offered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.keys.auth == "auth/slurm" and kind != "ClusterIP" and config.restapi.tls is None:
         yield warning(
             "restapi.service.type",
-            f"is {kind}: slurmrestd's port 6820 is open beyond Kubernetes' own network, in plain HTTP. Who listens on the"
-            " way has the tokens of all who ask, and a token of SlurmUser's is Slurm's admin. Gates and commands need"
+            f"is {kind}: slurmrestd's port 6820 is open beyond Kubernetes' own network, in plain HTTP. Anyone who"
+            " listens on the way can take the tokens of all callers, and with a token of SlurmUser act as Slurm's"
+            " admin. Gates and commands need"
             " ClusterIP only; for users set restapi.tls and restapi.tls.service.type",
             id="plain-http-open",
         )

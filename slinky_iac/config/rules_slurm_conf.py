@@ -74,8 +74,8 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             if key.lower() in taken:
                 yield error(
                     f"external.slurmdHosts.{index}.config.{key}",
-                    "is what name and address say already; of two on one line Slurm takes the last, so the node would be"
-                    " another than this stack drains. Set name or address",
+                    "repeats name and address; Slurm takes the last of two on one line, so this stack would drain"
+                    " another node. Set name or address",
                 )
 
 
@@ -88,7 +88,7 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if key.lower() in _PARTITION_KEYS:
                 yield error(
                     f"{path}.config.{key}",
-                    "stands on the line already; of two Slurm takes the last, so the partition would be another than this"
+                    "is on the line already; Slurm takes the last of two, so the partition would not be what this"
                     " stack says. Name its members in partitions.<name>.nodesets",
                 )
     members = {*config.nodesets, *(host.name for host in config.external.slurmd_hosts)}
@@ -104,7 +104,7 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 yield error(
                     f"partitions.{name}.nodesets",
                     f"names {name_of(member)}, which is no NodeSet and no outside slurmd host (there are: {known});"
-                    " slurmctld refuses its whole configuration over one such line. Take it out of the list; nodesets: []"
+                    " slurmctld refuses its whole configuration over one such line. Remove it from the list; nodesets: []"
                     " keeps the partition and its queue",
                 )
 

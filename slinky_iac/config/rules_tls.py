@@ -24,8 +24,8 @@ def client_certificates(config: StackConfig, _: frozenset[str]) -> Iterator[Find
         if section.client_cert_file is not None and not (section.url or "").startswith("https://"):
             yield error(
                 f"{path}.clientCertFile",
-                f"needs {path}.url with https://: through the API server and over plain http no client certificate is asked"
-                " for, and this one would be shown to nothing",
+                f"needs {path}.url with https://: through the API server and over plain http no client certificate is"
+                " requested, so this one would not be used",
             )
 
 
@@ -83,7 +83,7 @@ def database_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         if key.lower() == "storageparameters":
             yield error(
                 f"accounting.extraConf.{key}",
-                "is written from accounting.database.tls; two such lines would leave one of them out. Remove one of both",
+                "is written from accounting.database.tls; Slurm would use only one of two such lines. Remove one",
             )
 
 

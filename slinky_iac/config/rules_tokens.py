@@ -38,14 +38,14 @@ def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         yield error(
             "keys",
             "tokenKeyNext and tokenKeyPrevious are both set: a rotation has one of them at a time. `slinky"
-            " keys rotate tokens` goes on from here",
+            " keys rotate tokens` continues from here",
         )
     elif rotating := [name for name in given if name in TOKENS.rotation_secrets]:
         yield info(
             "keys",
-            f"{rotating[0]} is set: the token key is being replaced, under running jobs and with no token refused. `python"
-            " -m slinky_iac keys rotate tokens --plan` shows the steps, where it stands and whose turn it is; `python -m"
-            " slinky_iac keys rotate tokens` goes on",
+            f"{rotating[0]} is set: the token key is being replaced, under running jobs and with no token refused."
+            " `slinky keys rotate tokens --plan` shows the steps, where it stands and who has to act; `slinky keys"
+            " rotate tokens` continues",
             id="token-rotation",
         )
     yield from _daemons(config)

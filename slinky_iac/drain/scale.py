@@ -109,7 +109,8 @@ class ScaleTask(NodeSetTask):
             return None
         limit = self.policy.bound_s
         return DrainDeadline(
-            f"{self.owner.text}: one call may take {limit} s and has; what is drained stays drained. {NEXT_STEP}"
+            f"{self.owner.text}: this step may take {limit} s, and that time is over; drained nodes stay drained."
+            f" {NEXT_STEP}"
         )
 
     def stays(self) -> str:
@@ -201,8 +202,8 @@ class MembersTask(NodeSetTask):
         """What the last look met is what is missing."""
         limit = self.policy.register_deadline_s
         return DrainDeadline(
-            f"{self.owner.text}: after {limit} s these are not in service: {error}. Repair what is named, then run `pulumi"
-            " up` again; nodes that are in service stay so"
+            f"{self.owner.text}: after {limit} s these are not in service: {error}. Repair them, then run `pulumi up`"
+            " again; nodes that are in service stay in service"
         )
 
     def over(self, _last: Step | None) -> SlinkyError | None:
@@ -250,8 +251,8 @@ class UndoTask(NodeSetTask):
         if self.session.now() < self.deadline_at:
             return None
         return DrainBlocked(
-            f"{self.owner.text}: after {UNDO_LOOKS} looks something of ours is still there; `slinky drain"
-            " status` shows what, and the same command goes on"
+            f"{self.owner.text}: after {UNDO_LOOKS} looks, marks or drains of this stack are still there; `slinky drain"
+            " status` shows them. Run the same command again"
         )
 
 

@@ -118,13 +118,13 @@ class ResumeTask(ScalerTask):
 
     def stays(self) -> str:
         """The pause."""
-        return "The autoscaler stays paused; `pulumi up` gives it back."
+        return "The autoscaler stays paused; `pulumi up` resumes it."
 
     def over(self, _last: Step | None) -> SlinkyError | None:
         """An act that doesn't take."""
         if self.session.now() < self.deadline_at:
             return None
-        return DrainBlocked(f"{self.owner.text}: the autoscaler is still paused. Run `pulumi up` again, which gives it back")
+        return DrainBlocked(f"{self.owner.text}: the autoscaler is still paused. Run `pulumi up` again, which resumes it")
 
 
 @contextmanager

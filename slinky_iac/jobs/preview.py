@@ -58,6 +58,6 @@ def judged(
     if most is not None and limit is not None and limit > most * 60:
         yield (
             f"jobs.{settings.job}.timeLimit",
-            f"{-(-limit // 60)} minutes are more than the {most} that partition {wanted} allows: the job would be refused,"
-            " or wait for good. Nothing was submitted",
+            f"{-(-limit // 60)} minutes are more than the {most} that partition {wanted} allows: the job would be"
+            " refused, or wait for ever. Nothing was submitted",
         )

@@ -137,7 +137,7 @@ class RunTask(Task[JobsSeen]):
 
     def stays(self) -> str:
         """What a run that ends unfinished leaves."""
-        return "The job was left as it is; a submission without a mark stays held. `pulumi up` again goes on from there."
+        return "The job was left as it is; a submission without a mark stays held. `pulumi up` continues from there."
 
 
 NOBODY: Final = 6010
@@ -146,8 +146,9 @@ NOBODY: Final = 6010
 
 def _unknown_user(settings: JobSettings, error: Exception) -> str:
     return (
-        f"{settings.stack}/jobs.{settings.job}: slurmctld takes no job of user {settings.user}: {error}. No job was made."
-        " The host or pod of slurmctld must know the user: `id` there tells. A slurmctld in Kubernetes knows the users of"
+        f"{settings.stack}/jobs.{settings.job}: slurmctld refuses jobs of user {settings.user}: {error}. No job was made."
+        " The host or pod of slurmctld must know the user: check with `id` there. A slurmctld in Kubernetes knows the"
+        " users of"
         " its image only"
     )
 

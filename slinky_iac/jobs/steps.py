@@ -196,7 +196,7 @@ def _wait(seen: JobsSeen, goal: RunGoal, job: SubmittedJob) -> Step:
         said += ", by slurmdbd alone: slurmctld doesn't know it (`sacctmgr show runawayjobs`)"
     if seen.now >= goal.deadline_at:
         return Stop(
-            f"the timeout is over, and {said}. The job was left as it is; `pulumi up` again goes on waiting for it, and"
+            f"the timeout is over, and {said}. The job was left as it is; `pulumi up` continues to wait for it, and"
             f" `scancel {job.job_id}` ends it",
             "deadline",
         )

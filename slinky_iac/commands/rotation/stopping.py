@@ -37,7 +37,7 @@ class PlannedStop(KeyRotation):
             )
         if values.config.keys.source == "existing":
             raise RotationError(
-                "keys.source is existing: the Secret is somebody else's to replace. `--plan` shows all steps with their"
+                "keys.source is existing, so this program doesn't replace the Secret. `--plan` shows all steps with their"
                 " commands. Nothing was changed"
             )
         if not start:

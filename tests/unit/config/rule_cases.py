@@ -107,7 +107,7 @@ DAEMONS = [
         minimal(accounting={"enabled": True, "database": {"host": "db"}, "extraConf": {"AuthType": "auth/none"}}),
         "error",
         "accounting.extraConf.AuthType",
-        ("last and win", "keys.auth"),
+        ("accept anyone as root", "keys.auth"),
         {"accounting": {"extraConf": {"AuthType": None}}},
     ),
     Case(

@@ -66,7 +66,7 @@ CLIENTS = [
         client(people={"eve": {"uid": 401, "gid": 2001}}),
         "error",
         "clients.nb.people.eve",
-        ("is no person", "rule Slurm"),
+        ("is no person", "control Slurm"),
         {"clients": {"nb": {"people": {"eve": {"uid": 2009}}}}},
     ),
     Case(

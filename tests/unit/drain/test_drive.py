@@ -209,7 +209,7 @@ def test_an_undo_that_fails_hides_neither_the_deadline_nor_what_is_left():
     session = ModelSession(with_job(node="gpu-0", end=None))
     session.meanwhile = [nothing, lambda w: setattr(w, "rest_up", False)]
     with pytest.raises(
-        DrainDeadline, match=r"the deadline .* is over(?s:.)*undo was incomplete.*something of ours is still"
+        DrainDeadline, match=r"the deadline .* is over(?s:.)*undo was incomplete.*drains of this stack are still"
     ):
         scale.settle(session, settings(0, policy=DrainPolicy(deadline_s=50, poll_s=10, on_deadline="undo")))
 
@@ -218,7 +218,7 @@ def test_bound_of_a_call_never_brings_the_policys_kill_forward():
     w = with_job(node="gpu-0", end=None)
     patient = DrainPolicy(deadline_s=10_000, bound_s=100, poll_s=10, on_deadline="cancel")
     session = ModelSession(w)
-    with pytest.raises(DrainDeadline, match="one call may take 100 s"):
+    with pytest.raises(DrainDeadline, match="this step may take 100 s"):
         scale.settle(session, settings(0, policy=patient))
     assert 1 in w.jobs
     assert not {"Signal", "Cancel", "Requeue"} & set(session.acts)
@@ -424,7 +424,7 @@ def test_cancel_after_the_write_waits_for_the_pods_and_says_so():
     session = ModelSession(w)
     scale.settle(session, settings(1))
     w.replicas, w.generation, w.operator_up = 1, 2, False
-    with pytest.raises(DrainBlocked, match="something of ours is still there"):
+    with pytest.raises(DrainBlocked, match="marks or drains of this stack are still there"):
         scale.give_back(session, settings(1))
     assert w.nodes["gpu-1"].drain, "a node whose pod is being deleted stays drained"
     w.operator_up = True
