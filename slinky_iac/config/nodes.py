@@ -32,7 +32,7 @@ class NodeRow(Section):
     """Kubernetes nodes, as hostlists: worker-[1-8]. They get the labels, and a label for each feature."""
     selector: dict[SelectorName, LabelValue] = Field(default_factory=dict)
     """Kubernetes nodes that have all these labels when `pulumi up` runs, e.g. {node.kubernetes.io/instance-type: hpc}. Each
-    preview and update asks the API server for them, and ends without an answer."""
+    preview and update asks the API server which they are."""
     nodesets: tuple[SlurmName, ...] = ()
     """NodeSets that have these features and GRES in Slurm. In a row with names or a selector their pods run on Kubernetes
     nodes with these labels only."""

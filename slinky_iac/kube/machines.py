@@ -37,6 +37,26 @@ class Machine(Wire, frozen=True):
         return any(_fields(fields, part) for fields in claims for part in PARTS)
 
 
+class MemorySwap(Wire, frozen=True):
+    """How pods use swap."""
+
+    swap_behavior: str = ""
+
+
+class KubeletConfig(Wire, frozen=True):
+    """How a kubelet runs, as far as Slurm's view of CPUs and memory goes (KubeletConfiguration, v1beta1)."""
+
+    cpu_manager_policy: str = "none"
+    topology_manager_policy: str = "none"
+    memory_swap: MemorySwap = MemorySwap()
+
+
+class Configz(Wire, frozen=True):
+    """The kubelet's answer."""
+
+    kubeletconfig: KubeletConfig
+
+
 class MachineList(Wire, frozen=True):
     """All nodes."""
 
@@ -54,6 +74,13 @@ def machines(kube: KubeClient) -> dict[str, Machine]:
         "/api/v1/nodes", MachineList, "the list of Kubernetes nodes", headers={"accept": METADATA_OF_ALL}
     ).items
     return {each.metadata.name: each for each in found}
+
+
+def kubelet_config(kube: KubeClient, node: str) -> KubeletConfig:
+    """What a node's kubelet runs with. It takes the right `nodes/proxy`, by which commands can be run in every pod of the
+    node too, so few users have it."""
+    path = f"/api/v1/nodes/{label_of(node)}/proxy/configz"
+    return kube.asked(path, Configz, f"the kubelet of {node}").kubeletconfig
 
 
 def apply(kube: KubeClient, machine: Machine, own: Mapping[tuple[str, str], str], manager: str) -> None:

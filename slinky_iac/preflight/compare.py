@@ -15,6 +15,7 @@ from slinky_iac.preflight import (
     check_metrics,
     check_munge,
     check_reach,
+    check_resources,
     check_state,
     check_tokens,
     check_versions,
@@ -33,6 +34,7 @@ EXPECTED: Final[tuple[Expect, ...]] = (
     *check_state.EXPECTED,
     *check_conf.EXPECTED,
     *check_lines.EXPECTED,
+    *check_resources.EXPECTED,
     *check_encryption.EXPECTED,
 )
 """Every row, in the order in which they are told."""

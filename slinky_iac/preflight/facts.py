@@ -92,6 +92,20 @@ class PodFacts:
 
 
 @dataclass(frozen=True)
+class Kubelet:
+    """How the kubelet of a node with worker pods runs."""
+
+    cpu_policy: str = ""
+    """cpuManagerPolicy: none or static."""
+    topology_policy: str = ""
+    """topologyManagerPolicy."""
+    swap: str = ""
+    """memorySwap.swapBehavior."""
+    trouble: str = ""
+    """Why it could not be asked; empty where it was."""
+
+
+@dataclass(frozen=True)
 class KubeFacts:
     """What the API server says."""
 
@@ -117,6 +131,8 @@ class KubeFacts:
     """When it was asked, in seconds since 1970."""
     workers: Mapping[str, Workers] = field(default_factory=dict)
     """NodeSets with their pods, by their name in the configuration; those that are there."""
+    kubelets: Mapping[str, Kubelet] = field(default_factory=dict)
+    """By Kubernetes node: some of those with worker pods that have limits of CPUs or memory."""
     admission_policies: bool | None = None
     """Whether the API server has the kinds of the fence; None where that isn't known, or wasn't asked."""
     token_set: bytes | None = None

@@ -124,7 +124,7 @@ _PARTS = {
     "commands.verify_state": "cluster commands.output commands.state_code",
     "commands.drift": (
         "closing cluster commands.output commands.status commands.waiting_line drain errors fence keys kube names "
-        "node_table slurmrest specs text"
+        "node_table preflight slurmrest specs text"
     ),
     "commands.preflight": (
         "cluster commands.children commands.output commands.rotation commands.scontrol commands.stack_config "

@@ -9,6 +9,7 @@ import pytest
 
 from tests.e2e.gated import NAMESPACE, NODESET, Gated
 from tests.e2e.slurm import Slurm, await_true
+from tests.faults.kubelets import static_cpus
 
 STANDS_ON = "gated"
 PREFIX = "slurm.example.org"
@@ -106,9 +107,25 @@ def test_slurm_that_sees_more_than_a_pod_may_use_is_named_and_the_cure_cures(gat
     limits: dict[str, object] = {"resources": {"cpus": "1", "memory": "600Mi"}}
     gated.up(1, nodeset=limits)
     await_true("the pod is new", lambda: ("more-than-pod", "gpu-0") in drift(gated), 60)
+    assert preflight(gated)["pod-resources"] == {"problem"}
     gated.up(1, nodeset=limits | {"extraConf": {"CPUs": "1", "RealMemory": "500"}})
     await_true("Slurm has what the pod has", lambda: drift(gated) == set(), 60)
     assert slurm.nodes()["gpu-0"]["cpus"] == 1
+    assert preflight(gated)["pod-resources"] == {"fine"}
+
+    # the node's kubelet lets the pod move among all CPUs; with the static policy they are the pod's own
+    assert preflight(gated)["kubelet"] == {"warning"}
+    node = gated.world.pods(NAMESPACE, NODESET)["gpu-0"]["spec"]["nodeName"]
+    with static_cpus(node):
+        await_true("the kubelet says static", lambda: preflight(gated).get("kubelet") == {"fine"}, 90, every=2)
+
+
+def preflight(gated: Gated) -> dict[str, set[str]]:
+    """Verdicts of `slinky preflight`, by the name of the check."""
+    found: dict[str, set[str]] = {}
+    for each in json.loads(gated.cli("preflight", "--no-pod", "--json").stdout)["checks"]:
+        found.setdefault(each["name"], set()).add(each["verdict"])
+    return found
 
 
 def _with_word(slurm: Slurm) -> set[str]:

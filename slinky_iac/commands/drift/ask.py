@@ -14,12 +14,12 @@ from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
 from slinky_iac.commands.drift.labels import Labelled, labelled
-from slinky_iac.commands.drift.resources import Promised, promised
 from slinky_iac.commands.status.facts import cluster_name, reach_of
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
 from slinky_iac.kube.machines import machines
+from slinky_iac.preflight.pod_view import Promised, promised
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.specs.slurm_conf import REQUIRED
 

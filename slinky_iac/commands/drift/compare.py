@@ -17,11 +17,11 @@ from slinky_iac.closing import closing_steps, losing
 from slinky_iac.cluster.snapshot import Workers, pods_by_node
 from slinky_iac.commands.drift.labels import Labelled
 from slinky_iac.commands.drift.labels import differences as label_differences
-from slinky_iac.commands.drift.resources import Promised, differences
 from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
 from slinky_iac.kube.machines import Machine
 from slinky_iac.kube.objects import Pod
+from slinky_iac.preflight.pod_view import Promised, differences
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
 from slinky_iac.specs.slurm_conf import REQUIRED

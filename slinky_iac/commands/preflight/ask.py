@@ -22,12 +22,13 @@ from slinky_iac.config.values import Values
 from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, SlinkyError
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, MUNGE, NEXT_SUFFIX, TOKENS, Key
 from slinky_iac.keys.raw import fingerprint
+from slinky_iac.kube.machines import kubelet_config
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.preflight.ask_slurm import Keys, RestEndpoint, ask_slurm, surveying, way_of_drains, way_of_users
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
-from slinky_iac.preflight.facts import Facts, KubeFacts, PodFacts
+from slinky_iac.preflight.facts import Facts, KubeFacts, Kubelet, PodFacts
 from slinky_iac.preflight.reach import attempts, places
 from slinky_iac.reach import kube_connection
 
@@ -35,6 +36,8 @@ TRY_S = 5.0
 """Longest wait for all connections from here together."""
 BUDGET_S = 20.0
 """Longest wait for one answer of Kubernetes or slurmrestd, tries together."""
+MOST_KUBELETS = 8
+"""Nodes whose kubelets are asked how they run."""
 T = TypeVar("T")
 
 
@@ -128,6 +131,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         except KubeError as error:
             troubles[key.label] = str(error)
     token_set, token_set_trouble = _token_set(kube, config)
+    workers = _workers(kube, config)
     return KubeFacts(
         server=server,
         release=release,
@@ -140,7 +144,8 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         keys_trouble=troubles,
         keys_age_s=ages,
         asked_at=int(now),
-        workers=_workers(kube, config),
+        workers=workers,
+        kubelets=_kubelets(kube, config, workers),
         admission_policies=policies,
     )
 
@@ -166,6 +171,21 @@ def _workers(kube: ShortPodClient, config: StackConfig) -> dict[str, Workers]:
         name: _or_none(partial(Workers.look, kube, cluster.namespace, resource)) for name, resource in resources.items()
     }
     return {name: found for name, found in asked.items() if found is not None and found.nodeset is not None}
+
+
+def _kubelets(kube: ShortPodClient, config: StackConfig, workers: Mapping[str, Workers]) -> dict[str, Kubelet]:
+    """One pool's kubelets are alike, so not all of many are asked."""
+    limited = {name for name, nodeset in config.nodesets.items() if nodeset.resources.cpus or nodeset.resources.memory}
+    nodes = {pod.spec.node_name for name, each in workers.items() if name in limited for pod in each.pods} - {""}
+    found: dict[str, Kubelet] = {}
+    for node in sorted(nodes)[:MOST_KUBELETS]:
+        try:
+            said = kubelet_config(kube, node)
+        except KubeError as error:
+            found[node] = Kubelet(trouble=str(error))
+        else:
+            found[node] = Kubelet(said.cpu_manager_policy, said.topology_manager_policy, said.memory_swap.swap_behavior)
+    return found
 
 
 def _there(question: Callable[[], object]) -> bool:

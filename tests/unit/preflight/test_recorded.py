@@ -39,6 +39,7 @@ from tests.unit.preflight.made import (
 FILE = Path(__file__).with_name("recorded.json")
 NAMES = {
     *("accounting", "admin-level", "api-server", "auth-jwt", "auth-type", "certificate", "cgroup", "clock", "cluster-name"),
+    *("kubelet", "pod-resources"),
     *("configless", "connect", "encryption", "fence", "gres-types", "jwt-key", "key-age", "key-secret", "login-hosts"),
     *(
         "max-node-count",

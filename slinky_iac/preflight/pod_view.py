@@ -38,6 +38,10 @@ def promised(spec: Mapping[str, Any]) -> Promised:
     return Promised(frozenset(found[1].split(",")) if found else frozenset(), cpus, memory)
 
 
+CURE: Final = (
+    "Use an image whose slurmd reads POD_CPUS and POD_MEMORY, as Slinky's does, or set CoreSpecCount, CPUs or RealMemory in"
+    " the NodeSet's extraConf"
+)
 Kind = Literal["node-features", "more-than-pod"]
 
 
@@ -50,20 +54,16 @@ def differences(node: Node, wanted: Promised) -> Iterable[tuple[Kind, str]]:
             f"slurmctld doesn't know {words} of {node.name}, which its NodeSet has: jobs that ask for it don't run there."
             " A pod keeps the features with which it registered: run `pulumi up`, or see who changed them by scontrol",
         )
-    cure = (
-        "Use an image whose slurmd reads POD_CPUS and POD_MEMORY, as Slinky's does, or set CoreSpecCount, CPUs or RealMemory"
-        " in the NodeSet's extraConf"
-    )
     if wanted.cpus is not None and node.effective_cpus > wanted.cpus:
         yield (
             "more-than-pod",
             f"slurmctld gives jobs {node.effective_cpus} CPUs of {node.name}, and its pod may use {wanted.cpus}: jobs share"
-            f" them and run slower than they were promised. {cure}",
+            f" them and run slower than they were promised. {CURE}",
         )
     usable = node.real_memory - node.specialized_memory
     if wanted.memory_mib is not None and usable > wanted.memory_mib:
         yield (
             "more-than-pod",
             f"slurmctld gives jobs {usable} MiB of {node.name}, and its pod may use {wanted.memory_mib}: Kubernetes ends"
-            f" slurmd with its jobs where they use more. {cure}",
+            f" slurmd with its jobs where they use more. {CURE}",
         )

@@ -1,0 +1,39 @@
+"""A kubelet of the lab that gives pods CPUs of their own."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from lab import paths, supervise
+from lab.kubernetes.cluster import LAB as KUBERNETES
+
+STATIC = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0", "topologyManagerPolicy": "best-effort"}
+
+
+@contextmanager
+def static_cpus(name: str) -> Iterator[None]:
+    """Inside of it the kubelet of this node has the static CPU manager policy."""
+    (node,) = (each for each in KUBERNETES.nodes if each.name == name)
+    folder = KUBERNETES.home.node(node)
+    config, state = folder / "kubelet.json", folder / "kubelet" / "cpu_manager_state"
+    process = f"{name}-kubelet"
+    argv = _argv(process)
+    try:
+        supervise.stop(process)
+        config.write_text(json.dumps(json.loads(config.read_text()) | STATIC))
+        state.unlink(missing_ok=True)
+        supervise.start(process, argv)
+        yield
+    finally:
+        supervise.stop(process)
+        state.unlink(missing_ok=True)
+        subprocess.run([paths.REPO / "lab" / "lab", "up", "--only", "kubernetes"], check=True, timeout=300)
+
+
+def _argv(process: str) -> list[str]:
+    pid = json.loads((paths.RUN / f"{process}.json").read_text())["pid"]
+    return [part.decode() for part in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0") if part]
