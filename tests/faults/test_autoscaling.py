@@ -6,16 +6,19 @@ import json
 import subprocess
 import time
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
-from lab import keda
+from lab import apt, keda
 from lab import slurm as outside
 from slinky_iac.names import ANNOTATION_PAUSED_BY, ANNOTATION_POD_DEADLINE, KEDA_PAUSED
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE
 from tests.e2e.slurm import await_true
 from tests.e2e.world import World
 from tests.faults.autoscaled import COOLDOWN_S, Autoscaled, Witness, autoscaled, nodeset, recipe
+from tests.faults.prepare import PROMETHEUS
+from tests.faults.prometheus import Prometheus
 
 __all__ = ["autoscaled"]
 
@@ -223,19 +226,29 @@ def test_the_stack_takes_the_number_over_from_its_autoscaler(autoscaled: Autosca
     autoscaled.up(0, nodeset=nodeset())
 
 
-def test_a_pause_of_a_person_stays_and_status_and_metrics_show_it(autoscaled: Autoscaled) -> None:
+def test_a_pause_of_a_person_stays_and_is_an_alert(autoscaled: Autoscaled, tmp_path: Path) -> None:
+    apt.ensure(PROMETHEUS)
     autoscaled.three_nodes()
     annotate = ("annotate", "scaledobjects.keda.sh", "-n", NAMESPACE, RESOURCE)
-    autoscaled.world.kubectl(*annotate, f"{KEDA_PAUSED}=true")
+    prometheus = Prometheus(tmp_path)
+    prometheus.start()
+
+    def fires() -> bool:
+        prometheus.write(_metrics(autoscaled))
+        return "SlinkyScalerPaused" in prometheus.firing()
+
     try:
-        await_true("status shows it", lambda: "slinky_scaler_paused{" in _metrics(autoscaled), 60)
+        autoscaled.world.kubectl(*annotate, f"{KEDA_PAUSED}=true")
+        await_true("the alert fires", fires, 120, every=2)
         autoscaled.up(0, nodeset=nodeset(2))
         found = autoscaled.scaler()
         assert found["metadata"]["annotations"][KEDA_PAUSED] == "true"
         assert (autoscaled.replicas, found["spec"]["maxReplicaCount"]) == (2, 2)
-        assert 'slinky_scaler_paused{nodeset="gpu",stack="autoscaled"} 1' in _metrics(autoscaled)
+        autoscaled.world.kubectl(*annotate, f"{KEDA_PAUSED}-")
+        await_true("the alert clears", lambda: not fires(), 120, every=2)
     finally:
         autoscaled.world.kubectl(*annotate, f"{KEDA_PAUSED}-")
+        prometheus.stop()
     autoscaled.up(0, nodeset=nodeset())
 
 

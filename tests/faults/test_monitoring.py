@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-import urllib.parse
-import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -17,89 +15,17 @@ import yaml
 from lab import apt, python_env
 from lab import slurm as outside
 from lab.slurm import cluster
-from slinky_iac.monitoring.rules import alerts, groups
-from slinky_iac.specs.monitoring import PATHS, dashboard
+from slinky_iac.monitoring.rules import KEY_AGE_S, alerts, groups
+from slinky_iac.specs.monitoring import dashboard
 from tests.browser.chromium import browse
 from tests.e2e.gated import NODES, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.faults.panels import page
 from tests.faults.prepare import PROMETHEUS
+from tests.faults.prometheus import Prometheus
 from tests.stacks import ROOT
 
 STANDS_ON = "gated"
-EVERY = "1s"
-PORT = 9099
-PICTURE = ROOT / "docs" / "images" / "dashboard.png"
-
-
-class Prometheus:
-    """Debian's Prometheus, with the rules of this project. Waits of alerts are seconds, else a run would take hours; what
-    is asked stays as it is."""
-
-    def __init__(self, folder: Path, target: str) -> None:
-        self.folder = folder
-        self.textfile = folder / "slinky-iac.prom"
-        (folder / "www").mkdir()
-        self.base = f"http://127.0.0.1:{PORT}"
-        document = groups(alerts())
-        for rule in document["groups"][0]["rules"]:
-            rule["for"] = "1s"
-        (folder / "rules.yaml").write_text(yaml.safe_dump(document))
-        jobs = [
-            {"job_name": path.rpartition("/")[2], "metrics_path": path, "static_configs": [{"targets": [target]}]}
-            for path in PATHS
-        ]
-        own = {"job_name": "textfile", "static_configs": [{"targets": [f"127.0.0.1:{PORT + 1}"]}]}
-        config = {
-            "global": {"scrape_interval": EVERY, "scrape_timeout": EVERY, "evaluation_interval": EVERY},
-            "rule_files": [str(folder / "rules.yaml")],
-            "scrape_configs": [*jobs, own],
-        }
-        (folder / "prometheus.yaml").write_text(yaml.safe_dump(config))
-
-    def start(self) -> None:
-        """Serve the textfile as node_exporter would, and start."""
-        self.server = subprocess.Popen(
-            ["python3", "-m", "http.server", "--bind", "127.0.0.1", str(PORT + 1), "--directory", str(self.folder / "www")],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        with (self.folder / "log").open("w") as log:
-            self.process = subprocess.Popen(
-                [
-                    "prometheus",
-                    f"--config.file={self.folder}/prometheus.yaml",
-                    f"--storage.tsdb.path={self.folder}/data",
-                    f"--web.listen-address=127.0.0.1:{PORT}",
-                ],
-                stdout=log,
-                stderr=log,
-            )
-        await_true("Prometheus serves", self.ready, 60)
-
-    def ready(self) -> bool:
-        try:
-            return urllib.request.urlopen(f"{self.base}/-/ready", timeout=2).status == 200
-        except OSError:
-            return False
-
-    def stop(self) -> None:
-        for each in (self.process, self.server):
-            each.terminate()
-            each.wait(20)
-
-    def write(self, text: str) -> None:
-        new = self.folder / "www" / "metrics.new"
-        new.write_text(text)
-        new.replace(self.folder / "www" / "metrics")
-
-    def ask(self, path: str, **query: str) -> Any:
-        url = f"{self.base}/api/v1/{path}?{urllib.parse.urlencode(query)}"
-        with urllib.request.urlopen(url, timeout=20) as answer:
-            return json.load(answer)["data"]
-
-    def firing(self) -> set[str]:
-        return {each["labels"]["alertname"] for each in self.ask("alerts")["alerts"] if each["state"] == "firing"}
 
 
 @pytest.fixture(scope="module")
@@ -177,7 +103,10 @@ def _picture(prometheus: Prometheus, folder: Path) -> None:
 
     file = folder / "dashboard.html"
     file.write_text(page(json.loads(dashboard()), ask))
-    browse(folder, file, f"--screenshot={PICTURE}", width=1130, height=1440)
+    picture = folder / "dashboard.png"
+    browse(folder, file, f"--screenshot={picture}", width=1130, height=1440)
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    print(f"the picture of docs/images: {picture}")
 
 
 def test_a_nodeset_that_is_short_of_a_node_fires_and_clears(gated: Gated, prometheus: Prometheus) -> None:
@@ -191,6 +120,14 @@ def test_a_nodeset_that_is_short_of_a_node_fires_and_clears(gated: Gated, promet
     finally:
         gated.world.kubectl("uncordon", *nodes)
     clears(gated, prometheus, "SlinkyNodeSetShort")
+
+
+def test_a_key_that_is_older_than_the_settings_allow_fires_and_clears(gated: Gated, prometheus: Prometheus) -> None:
+    """The age is that of the lab's own key; what changes is `monitoring.keyAge`."""
+    prometheus.rules(1)
+    fires(gated, prometheus, "SlinkyKeyOld")
+    prometheus.rules(KEY_AGE_S)
+    clears(gated, prometheus, "SlinkyKeyOld")
 
 
 def test_a_slurmrestd_that_is_down_fires_and_clears(gated: Gated, prometheus: Prometheus) -> None:

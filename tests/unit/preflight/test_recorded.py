@@ -148,6 +148,8 @@ def test_the_recording_holds_each_verdict_of_most_checks() -> None:
         "network-policies",
         "pod",
         "metrics",
+        "pod-resources",
+        "kubelet",
     }
     assert {verdict for _, verdict in seen} == {str(each) for each in Verdict}
 
