@@ -87,6 +87,7 @@ def status_job(config: StackConfig, job: StatusJob, stack: str) -> Spec:
             "allowPrivilegeEscalation": False,
             "readOnlyRootFilesystem": True,
             "capabilities": {"drop": ["ALL"]},
+            "seccompProfile": {"type": "RuntimeDefault"},
         },
         "volumeMounts": [
             {"name": "textfile", "mountPath": "/textfile"},
@@ -96,6 +97,7 @@ def status_job(config: StackConfig, job: StatusJob, stack: str) -> Spec:
     }
     pod: Spec = {
         "serviceAccountName": job.service_account,
+        "enableServiceLinks": False,
         "restartPolicy": "Never",
         "containers": [container],
         "volumes": [
