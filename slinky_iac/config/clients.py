@@ -21,7 +21,7 @@ class Person(Section):
     """uid on the cluster's nodes: jobs run as this number."""
     gid: Number
     """gid of the primary group there."""
-    home: str = Field(default="/", pattern=r"^/[^\s:]*$")
+    home: str = Field(default="/", pattern=r"^/[^\s:\x00-\x1f\x7f]*$")
     """Home directory on the cluster's nodes."""
 
 

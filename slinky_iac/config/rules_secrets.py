@@ -174,4 +174,22 @@ def offered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
-RULES = (database, environment, volumes, offered)
+def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """Settings that name a Secret for another use, and name a key's."""
+    held, status = key_secrets(config), config.monitoring.status
+    if status is not None and status.environment_secret in held:
+        yield error(
+            "monitoring.status.environmentSecret",
+            f"is the Secret that holds {held[status.environment_secret]}, and its entries would become the environment of a"
+            " pod. Name the Secret with the credentials of Pulumi's backend",
+        )
+    for name, each in config.tokens.items():
+        if each.secret in held:
+            yield error(
+                f"tokens.{name}.secret",
+                f"is the Secret that holds {held[each.secret]}, and the operator writes the token into it. Give the token a"
+                " Secret of its own",
+            )
+
+
+RULES = (database, environment, volumes, offered, given_away)

@@ -1,4 +1,4 @@
-"""The page that names a test for each finding names tests that exist."""
+"""The pages that name a test for each finding, and for each way in, name tests and policies that exist."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from tests.stacks import ROOT
 
 PAGE = (ROOT / "docs" / "evidence" / "security.md").read_text()
 DOCUMENTS = (ROOT / "docs" / "evidence" / "tasks.md").read_text().partition("two documents, line by line")[2]
+ATTACKS = (ROOT / "docs" / "security.md").read_text()
 ROWS = re.findall(r"^\| (\d+) \| .*\| (.*) \|$", PAGE, re.MULTILINE)
 
 
@@ -23,9 +24,22 @@ def test_every_line_of_the_documents_about_people_has_a_test() -> None:
     assert all(re.search(r"`test_\w+`", named) for _, named in rows)
 
 
+def test_every_policy_that_is_named_against_an_attack_is_a_rule() -> None:
+    rules = set(re.findall(r"^### (\S+)$", (ROOT / "docs" / "policies.md").read_text(), re.MULTILINE))
+    named = {
+        word
+        for _, said in re.findall(r"polic(y|ies) ((?:`[a-z-]+`(?:, )?)+)", ATTACKS)
+        for word in re.findall(r"`(.+?)`", said)
+    }
+    assert len(named) > 8
+    assert named <= rules
+
+
 def test_every_test_that_is_named_exists() -> None:
+    attacks = [("attack", line) for line in ATTACKS.splitlines() if "tests/" in line]
+    assert len(attacks) > 20
     documents = re.findall(r"^\| ([^|]*) \| [^|]* \| (`tests/[^|]*) \|$", DOCUMENTS, re.MULTILINE)
-    for number, named in [*ROWS, *documents]:
+    for number, named in (*ROWS, *documents, *attacks):
         file = ""
         for word in re.findall(r"`([^`]+)`", named):
             if word.startswith("tests/"):
