@@ -14,7 +14,7 @@ from slinky_iac.specs.autoscale import Scaler
 from slinky_iac.specs.shared import labels
 
 BACKGROUND = {"pulumi.com/deletionPropagationPolicy": "background"}
-"""pulumi-kubernetes deletes in the foreground: a custom resource stays until its children are gone. The operator goes on
+"""pulumi-kubernetes deletes in the foreground: a custom resource stays until its children are gone. The operator continues
 reconciling all but NodeSets meanwhile and makes the children again, for minutes (seen with 1.0.1: RestApi, 5 s to 5 min)."""
 
 

@@ -86,11 +86,12 @@ def recorded(props: Props, found: Found) -> dict[str, Any]:
 
 
 def refusal(olds: Props, news: Props, found: Found | None, running: str = "") -> str:
-    """Why a preview can't go on with the Secret as it is now; empty where it can. ``found`` None: there is no such entry."""
+    """Why a preview can't continue with the Secret as it is now; empty where it can. ``found`` None: there is no such"
+    " entry."""
     where, what = place(news), BY_NAME[news["key"]].the
     if found is None:
         return (
-            f"{where} isn't there any more, and {what} of this cluster was in it. {made_by(news)}. What runs goes on with"
+            f"{where} isn't there any more, and {what} of this cluster was in it. {made_by(news)}. What runs continues with"
             " the key that it has read; no pod of Slurm starts without the Secret. Nothing was changed: put it back"
         )
     if is_recorded(found.raw, olds) or (found.since and news.get("accepted") == found.since):
@@ -130,7 +131,7 @@ def place(props: Props) -> str:
 def made_by(props: Props) -> str:
     """Who makes it, as the configuration says."""
     who = str(props.get("madeBy") or "")
-    return f"{who} makes it" if who else "Who makes it, this stack isn't told (keys.madeBy)"
+    return f"{who} makes it" if who else "keys.madeBy doesn't say who makes it"
 
 
 def stamp(seconds: int | None) -> str:

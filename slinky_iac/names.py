@@ -53,7 +53,7 @@ ANNOTATION_FREEZE = "slinky-iac/freeze"
 
 ANNOTATION_RUN = "slinky-iac/run"
 """Set on a NodeSet by its gate, or by `drain cancel`, when it begins: the stamp of the last run. An earlier one that still
-goes on ends when it sees it."""
+continues ends when it sees it."""
 
 ANNOTATION_PAUSED_BY = "slinky-iac/paused-by"
 """Set by a gate on the ScaledObject that it has paused: ``stack/nodeset``. It takes back this pause and no other."""

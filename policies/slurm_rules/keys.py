@@ -55,7 +55,7 @@ def key_references(resource: Resource, stack: Stack, options: Options) -> Iterat
 
     Why: pods mount slurm.key and the operator signs its token with the JWT key. For an outside slurmctld the schema asks
     for neither, so a forgotten reference is accepted, and then slurmd pods don't start and the operator, without a token,
-    takes every node for drained and deletes pods with running jobs.
+    treats every node as drained and deletes pods with running jobs.
 
     Source: Slinky hybrid guide, "Slurm Configuration"; slurm-operator internal/controller/slurmclient/slurmclient_sync.go
     and slurmcontrol.go (IsNodeDrained).

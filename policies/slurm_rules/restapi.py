@@ -14,7 +14,7 @@ def restapi_for_every_controller(controller: Resource, stack: Stack, _: Options)
     """Every Controller, one for an outside slurmctld too, has a RestApi.
 
     Why: the operator asks the RestApi whether a node is drained before it deletes the pod. Without one it has no client,
-    takes every node for drained (fail-open) and deletes pods with running jobs at the next scale-in or update.
+    treats every node as drained (fail-open) and deletes pods with running jobs at the next scale-in or update.
 
     Source: Slinky hybrid guide, "External Slurmrestd"; slurm-operator internal/controller/nodeset/slurmcontrol
     (IsNodeDrained), slurmclient_sync.go; seen on 1.1.0 and 1.2.1: a busy pod was deleted at once.

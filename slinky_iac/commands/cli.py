@@ -136,6 +136,6 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
         print(f"error: {printable(str(error))}", file=sys.stderr)
         return 1
     except KeyboardInterrupt:
-        print("interrupted. A command that changes something goes on where it was: run it again", file=sys.stderr)
+        print("interrupted. A command that changes something continues where it was: run it again", file=sys.stderr)
         return INTERRUPTED
     return code

@@ -23,7 +23,7 @@ from slinky_iac.drain.settings import GateSettings, gates
 from slinky_iac.drain.text import counted
 from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestError, StateError
 
-HELP = "what scale-ins have drained, what a removal would wait for, and giving nodes back"
+HELP = "show what scale-ins have drained and what a removal would wait for; return nodes"
 CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not be asked; 2 wrong arguments"
 ACTS = (
     ("status", "show drained nodes, whose drain it is, and the jobs on them"),

@@ -19,7 +19,7 @@ FILES: Final = ("Pulumi.yaml", "__main__.py", "requirements.txt", ".gitignore")
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = "exit codes: 0 made; 1 a file is there already, or can't be written; 2 wrong arguments"
-    parser.add_argument("folder", type=Path, metavar="DIR", help="the project's folder; made where it isn't there")
+    parser.add_argument("folder", type=Path, metavar="DIR", help="the project's folder; it is created if it doesn't exist")
     parser.add_argument("--wheel", type=Path, metavar="FILE", help=f"{WHEEL}, to copy into DIR/wheels")
 
 

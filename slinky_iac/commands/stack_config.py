@@ -48,7 +48,7 @@ def add_source(parser: argparse.ArgumentParser, stack_help: str = "stack; by def
     """`--stack` and, in its place, `--config FILE`: for commands that need the settings and no secret."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--stack", help=stack_help)
-    source.add_argument("--config", metavar="FILE", help="a Pulumi.<stack>.yaml in its place: no pulumi, no stack is needed")
+    source.add_argument("--config", metavar="FILE", help="a Pulumi.<stack>.yaml instead of a stack; needs no pulumi")
 
 
 def configured_file(file: Path) -> Values:

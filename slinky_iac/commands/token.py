@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = CODES
     parser.add_argument("--user", required=True, help="whom the token is for: a user whom slurmctld's host knows")
-    parser.add_argument("--lifespan", type=_lifespan, default=3600, help="how long it is good, as 30m; by default 1h")
+    parser.add_argument("--lifespan", type=_lifespan, default=3600, help="lifetime, as 30m; by default 1h")
     parser.add_argument("--stack", help="stack; by default the selected one")
 
 

@@ -10,7 +10,7 @@ from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands import state_code
 from slinky_iac.commands.output import FOUND, as_json
 
-HELP = "does the stack's state hold code that isn't this program's? Ask before an engine loads a state that others can write"
+HELP = "check the stack's state for code that isn't this program's, before an engine loads a state that others can write"
 NEXT = (
     "Somebody who can write to the backend may have put it there, to run it with your rights. Don't run `pulumi` on this"
     " stack. Compare with an earlier version of the state in the backend, import a good one (`pulumi stack import`), and"

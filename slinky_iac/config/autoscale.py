@@ -27,9 +27,9 @@ class Autoscale(Section):
     """keda: a ScaledObject, which KEDA 2.17 or newer carries out, down to zero. hpa: a HorizontalPodAutoscaler on a metric
     of your own (`metric`), down to one."""
     min_replicas: int = Field(default=0, ge=0)
-    """Fewest nodes that stay while nothing is to do."""
+    """Nodes that stay when there are no jobs."""
     step: int = Field(default=4, ge=1)
-    """Nodes asked for at once for jobs of one node; a job that needs more nodes gets them at once."""
+    """Nodes requested at a time for one-node jobs; a job that needs more nodes gets them at once."""
     poll: Annotated[Seconds, Field(ge=5, le=300)] = 15
     """How often KEDA asks for the metrics."""
     cooldown: Annotated[Seconds, Field(ge=60, le=86400)] = 300

@@ -81,7 +81,7 @@ class Client(Section):
     Secret and the ConfigMap that it needs."""
 
     namespace: DnsLabel
-    """Namespace of the pods. Never the cluster's: who may make pods there may mount all its Secrets."""
+    """Namespace of the pods. Never the cluster's: an account that may create pods there can mount all its Secrets."""
     create_namespace: bool = True
     """Whether this stack makes the namespace, and removes it on destroy."""
     image: Image | None = None

@@ -36,8 +36,8 @@ class JobScript(Section):
     text: str | None = Field(default=None, max_length=1 << 20)
     """The script itself. It begins with `#!`. slurmrestd reads no #SBATCH lines."""
     file: FilePath | None = None
-    """Path of a file with it, absolute or relative to Pulumi.yaml. Its text is part of the job: another text is another
-    run."""
+    """Path of a file with it, absolute or relative to Pulumi.yaml. Its text is part of the job: if it changes, the job
+    runs again."""
 
     @model_validator(mode="after")
     def _one(self) -> JobScript:
@@ -73,8 +73,8 @@ class Job(Section):
     output: Output | None = None
     """File of its output, with sbatch's patterns such as %j; by default slurm-%j.out in the working directory."""
     wait_for: Literal["completed", "submitted"] = "completed"
-    """completed: `pulumi up` waits for its end, and fails where the job fails. submitted: it goes on once the job is in the
-    queue."""
+    """completed: `pulumi up` waits for its end, and fails where the job fails. submitted: it continues once the job is in
+    the queue."""
     runs: Literal["on-change", "on-every-update"] = "on-change"
     """on-change: it runs once, and again when what it is has changed or its last run failed. on-every-update: each `pulumi
     up` runs it, and each preview shows that."""
@@ -82,7 +82,7 @@ class Job(Section):
     """What becomes of a run that is not over when the job is removed, or when another run takes its place."""
     timeout: Seconds = 3600
     """How long one `pulumi up` waits for it, in seconds or as 2h. Then the update fails, the job stays as it is, and the
-    next `pulumi up` goes on waiting."""
+    next `pulumi up` continues waiting."""
 
     @model_validator(mode="after")
     def _one_script(self) -> Job:
@@ -111,10 +111,10 @@ class UserToken(Section):
     user: SlurmUser
     """Whom it is for: an ordinary user whom slurmctld's host knows. root and SlurmUser are refused."""
     lifetime: Seconds = Field(default=3600, ge=300)
-    """How long each is good, in seconds or as 8h; at the most keys.maxTokenLifespan. The operator renews it at four fifths
+    """Lifetime of each, in seconds or as 8h; at the most keys.maxTokenLifespan. The operator renews it at four fifths
     of it."""
     refresh: bool = True
-    """Renew it. With false the Secret is immutable, and its token expires for good."""
+    """Renew it. With false the Secret is immutable, and its token is not renewed."""
     secret: DnsLabel | None = None
     """Name of the Secret, whose entry is `token`; by default the token's own name and `-token`. Mount it as a file: an
     environment variable would be inherited by jobs of sbatch."""

@@ -23,7 +23,7 @@ class StatusJob(Section):
     folder: FilePath
     """Folder of the Kubernetes node for node_exporter's textfile collector, e.g. /var/lib/node_exporter/textfile."""
     schedule: str = Field(default="*/5 * * * *", pattern=r"^\S+( \S+){4}$")
-    """When, as cron writes it. The alerts take a status older than half an hour for missing."""
+    """When, as cron writes it. The alerts treat a status older than half an hour as missing."""
     node_selector: dict[str, str] = Field(default_factory=dict)
     """Labels of the Kubernetes node whose node_exporter reads the folder."""
 

@@ -56,7 +56,7 @@ class Clients(Section):
     slurmd: tuple[Peer, ...] = ()
     """Clients of slurmd's pods, on every TCP port, e.g. Prometheus."""
     login: tuple[Peer, ...] = ()
-    """Clients of sshd in login pods (22). By default everybody: sshd asks who they are."""
+    """Clients of sshd in login pods (22). By default everyone: sshd authenticates them."""
     operator: tuple[Peer, ...] = ()
     """Clients of slurm-operator's pods, e.g. Prometheus. Asked where this stack installs the operator."""
 

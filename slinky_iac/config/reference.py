@@ -35,12 +35,12 @@ _SECRETS = {
     "slurmKey": "base64 of `/etc/slurm/slurm.key` as the outside hosts have it; needed with `keys.source: imported`",
     "jwtKey": "base64 of the JWT HS256 key as the outside slurmctld has it; needed with `keys.source: imported`",
     "mungeKey": "base64 of `/etc/munge/munge.key` as the outside hosts have it; needed with `keys.auth: auth/munge`",
-    "slurmKeyNext": "the slurm.key that comes, during a rotation: set and removed by `keys rotate slurm`",
-    "slurmKeyPrevious": "the slurm.key that goes, during a rotation: set and removed by `keys rotate slurm`",
-    "jwtKeyNext": "the JWT key that comes, during a rotation: set and removed by `keys rotate jwt`",
+    "slurmKeyNext": "the next slurm.key, during a rotation: set and removed by `keys rotate slurm`",
+    "slurmKeyPrevious": "the previous slurm.key, during a rotation: set and removed by `keys rotate slurm`",
+    "jwtKeyNext": "the next JWT key, during a rotation: set and removed by `keys rotate jwt`",
     "tokenKey": "base64 of the RSA key (PEM) that signs this stack's tokens; needed unless `keys.tokens` is hs256",
-    "tokenKeyNext": "the token key that comes, during a rotation: set and removed by `keys rotate tokens`",
-    "tokenKeyPrevious": "the token key that goes, during a rotation: set and removed by `keys rotate tokens`",
+    "tokenKeyNext": "the next token key, during a rotation: set and removed by `keys rotate tokens`",
+    "tokenKeyPrevious": "the previous token key, during a rotation: set and removed by `keys rotate tokens`",
     "databasePassword": "password of `accounting.database.username`; needed with `accounting.database`",
 }
 

@@ -47,7 +47,7 @@ def networks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 def _operator(config: StackConfig) -> Iterator[Finding]:
-    """Without an answer of slurmrestd the operator takes every node for drained: its namespace must be the right one."""
+    """Without an answer of slurmrestd the operator treats every node as drained: its namespace must be the right one."""
     operator = config.operator
     if not operator.install and "namespace" not in operator.model_fields_set:
         yield error(

@@ -68,7 +68,7 @@ def _daemons(config: StackConfig) -> Iterator[Finding]:
         pods = "their pods restart" if len(inside) > 1 else "its pod restarts"
         yield info(
             "keys.tokens",
-            f"prepared: slurm-operator gives {' and '.join(inside)} the set, and {pods} once. Running jobs go on"
+            f"prepared: slurm-operator gives {' and '.join(inside)} the set, and {pods} once. Running jobs continue"
             " (where slurmctld has a volume), a step that starts in that half minute may fail. Then `slinky"
             " preflight` says when tokens of the key are taken",
             id="tokens-prepared",

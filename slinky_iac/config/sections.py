@@ -70,7 +70,7 @@ class Cluster(Section):
     where the cluster's default is stricter. baseline: for a stack without NodeSets. By default the cluster's own;
     warnings and audit are at restricted in any case, which none of the operator's pods meets."""
     quota: dict[str, Quantity] = Field(default_factory=dict)
-    """ResourceQuota of the namespace, e.g. {pods: 40, services.loadbalancers: 1}: an upper limit for who else makes objects
+    """ResourceQuota of the namespace, e.g. {pods: 40, services.loadbalancers: 1}: a limit for others who create objects
     there. CPU and memory are refused: the operator's sidecars ask for none, and Kubernetes would refuse their pods."""
     resource_name: DnsLabel = "slurm"
     """Name of the Controller, RestApi and Accounting resources; Services are `<this>-restapi` and so on. With slurm-operator
@@ -170,11 +170,12 @@ class Keys(Section):
     """Entry of that Secret."""
     tokens: Literal["hs256", "prepared", "rs256"] = "hs256"
     """What signs the tokens of gates and commands. hs256: the JWT key. rs256: an RSA key of their own (secret tokenKey), of
-    which slurmctld and slurmdbd know the public half only, and which is replaced without a refused moment. prepared: the
-    daemons get the public half and the JWT key still signs, so that a running cluster changes over without one, too."""
+    which slurmctld and slurmdbd know the public half only, and which can be replaced without a refused token. prepared: the
+    daemons get the public half and the JWT key still signs, so that a running cluster can change over without a refused
+    token."""
     max_token_lifespan: Seconds = Field(default=86400, ge=60)
-    """Longest lifespan of a token that `slinky token` makes for a user, in seconds or as 12h: one that leaks can't be taken
-    back."""
+    """Longest lifespan of a token that `slinky token` makes for a user, in seconds or as 12h: a leaked one can't be
+    revoked."""
     jwks: bool = False
     """Give slurmd's pods slurm.key as slurm.jwks, in a Secret that is changed in place: then `keys rotate slurm` replaces
     the key under running jobs, and no pod is restarted. Switching it replaces the pods of every NodeSet once, drained."""
@@ -206,7 +207,7 @@ class Munge(Section):
     as user nor as group. (64030 is slurm on Debian.)"""
     slurm_user: SlurmName = "slurm"
     """SlurmUser of the outside cluster. The pod's image must know this name, else every command ends at once; with the
-    cluster's number, else srun is refused. root: for an image without it; then sbatch and all that only ask work."""
+    cluster's number, else srun is refused. root: for an image without it; then sbatch and the query commands still work."""
     key_secret: DnsLabel | None = None
     """Name of the Secret with munge.key; by default derived from the cluster's resource name."""
     key_entry: str = names.MUNGE_KEY_FILE
@@ -294,7 +295,7 @@ class Controller(Section):
     """slurmctld: in Kubernetes, or an outside host (`external`)."""
 
     external: ExternalSlurmctld | None = None
-    """The outside slurmctld. Then all other settings here are the outside admin's business."""
+    """The outside slurmctld. The outside admin then sets what the other settings here would set."""
     extra_conf: PartitionConf = Field(default_factory=dict)
     """More slurm.conf parameters (in Kubernetes only). Those this program or the operator owns are refused."""
     config_files: dict[str, str] = Field(default_factory=dict)

@@ -56,7 +56,7 @@ class Kubernetes(Section):
     context: str | None = None
     """Context of it; by default the current one."""
     cluster: str | None = Field(default=None, pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")
-    """UID of the namespace kube-system: every preview and update ends where another Kubernetes cluster answers, or none. By
+    """UID of the namespace kube-system: a preview or an update fails if another Kubernetes cluster answers, or none. By
     default the stack keeps to the cluster of its first `pulumi up`, where that can be asked."""
 
 
@@ -138,7 +138,7 @@ class StackConfig(ClusterConfig):
     smoke: Smoke = Smoke()
     """Short jobs that show, after each `pulumi up`, that every partition runs jobs."""
     acknowledged: dict[FindingId, Reason] = Field(default_factory=dict)
-    """Findings that are so on purpose: the id of each, as docs/findings.md lists them, and the reason. A preview no longer
+    """Findings that you accept: the id of each, as docs/findings.md lists it, and your reason. A preview no longer
     warns of them and names their ids in one line; `slinky check` shows them with their reasons."""
 
     def drain_of(self, nodeset: str) -> Drain:

@@ -51,8 +51,8 @@ class RollingUpdate(Section):
 
     type: Literal["Gated", "RollingUpdate", "OnDelete"] = "Gated"
     """Gated: `pulumi up` drains and replaces pods by the rules of `drain`, and a preview shows whose jobs it waits for.
-    RollingUpdate: slurm-operator does, in its own time and without limit, deadline or preview; a suspended job is no job to
-    it. OnDelete: you delete pods yourself."""
+    RollingUpdate: slurm-operator does, in its own time and without limit, deadline or preview; it doesn't count suspended
+    jobs. OnDelete: you delete pods yourself."""
     max_unavailable: int | str = "25%"
     """Pods that may be away at once: a number above 0 or a percentage. Not read with OnDelete."""
 
@@ -110,7 +110,7 @@ class Drain(Section):
     deadline: Seconds = 1800
     """Longest wait of one `pulumi up` for the jobs of this NodeSet, in seconds or as 30m, 2h."""
     on_deadline: Literal["keep", "undo", "requeue", "cancel"] = "keep"
-    """keep: fail, leave the nodes drained, the next `pulumi up` goes on. undo: fail and return them. requeue: requeue the
+    """keep: fail, leave the nodes drained, the next `pulumi up` continues. undo: fail and return them. requeue: requeue the
     jobs. cancel: signal them, then cancel after `grace`. Only the last two touch jobs."""
     grace: Seconds = 60
     """Between the signal and the cancel, with onDeadline: cancel."""
@@ -135,7 +135,8 @@ class NodeSet(Section):
     """Number of pods, each on a Kubernetes node of its own. Lowered only after the nodes that are selected for removal
     are drained."""
     owner: Literal["stack", "autoscaler"] = "stack"
-    """Who sets replicas after creation: this stack, or an autoscaler (HPA, KEDA), which then this program leaves alone."""
+    """Who sets replicas after creation: this stack, or an autoscaler (HPA, KEDA); this program then leaves replicas to
+    it."""
     max_replicas: int | None = Field(default=None, ge=0)
     """With owner: autoscaler, the most it may ask for; counted against MaxNodeCount."""
     autoscale: Autoscale | None = None
@@ -156,7 +157,8 @@ class NodeSet(Section):
     """Placement, grace period, host network."""
     privileged: bool | None = None
     """Run slurmd privileged; by default what the operator sets, which is true, with SYS_ADMIN, NET_ADMIN and BPF beside it:
-    who becomes root in such a pod is close to root on its Kubernetes node. false is refused where the release drops it."""
+    anyone who becomes root in such a pod is close to root on its Kubernetes node. false is refused where the release
+    drops it."""
     env: dict[str, str] = Field(default_factory=dict)
     """Environment of the slurmd container. No secrets: pod specs are readable."""
     volumes: tuple[Volume, ...] = ()

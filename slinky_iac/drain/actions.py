@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
-NEXT_STEP: Final = "`pulumi up` again goes on where this run ended; `slinky drain cancel` undoes it."
+NEXT_STEP: Final = "`pulumi up` again continues where this run ended; `slinky drain cancel` undoes it."
 
 
 @dataclass(frozen=True)

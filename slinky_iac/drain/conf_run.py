@@ -104,10 +104,10 @@ class ConfTask(Task[ConfLook]):
     def __init__(self, session: Session, settings: ConfSettings, going: Leaving, *, all_waiting: bool = False) -> None:
         super().__init__(session, settings.owner, settings.policy, settings.policy.deadline_s)
         self.settings = settings
-        begun = bool(conf_held.read(session, settings.controller))  # a run that goes on was judged when it began
+        begun = bool(conf_held.read(session, settings.controller))  # a run that continues was judged when it began
         self._goal = replace(goal_of(settings, going, session.now()), limited=not begun, all_waiting=all_waiting)
         self._last: ConfLook | None = None
-        self.met = Met(settings.owner, anywhere=True, stands="slurm.conf is as it was: `pulumi up` again goes on.")
+        self.met = Met(settings.owner, anywhere=True, stands="slurm.conf is as it was: `pulumi up` continues.")
 
     @property
     def goal(self) -> ConfGoal:
@@ -183,7 +183,7 @@ class ConfTask(Task[ConfLook]):
 
     def stays(self) -> str:
         """What a run that ends unfinished leaves."""
-        return "What was closed or drained stays so, slurm.conf is as it was, and `pulumi up` goes on"
+        return "What was closed or drained stays so, slurm.conf is as it was, and `pulumi up` continues"
 
 
 class ReadTask(Task[tuple[int | None, str]]):

@@ -101,7 +101,7 @@ class ConfSettings:
     reach: Reach
     urn: str
     keeps_queue: bool = False
-    """slurmctld's state outlives a destroy: jobs wait in its volume, and those on bare metal go on."""
+    """slurmctld's state outlives a destroy: jobs wait in its volume, and those on bare metal continue."""
     outside: bool = False
     """An admin writes slurm.conf, so this program only tells what leaves it."""
 
@@ -303,7 +303,7 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
     what = (
         "partitions and hosts are given back"
         if undo
-        else "partitions stay closed and hosts drained; `pulumi up` again goes on, and gives them back where the file has"
+        else "partitions stay closed and hosts drained; `pulumi up` continues, and gives them back where the file has"
         " them again"
     )
     said = "Jobs were touched only as the policy says" if goal.policy.overtime_s else "No job was touched"

@@ -239,7 +239,7 @@ def seen_elsewhere(each: Candidate) -> str:
     """Why a missing record doesn't prove that no job is there, ``""`` where nothing speaks against it.
 
     The operator strips its Slurm conditions from a pod whose node is not in its Slurm (updateNodeSetPodConditions), within
-    a sync; what it goes on seeing and we don't is in another Slurm than the one we asked.
+    a sync; what it continues seeing and we don't is in another Slurm than the one we asked.
     """
     if each.record is not None or not each.pod.slurm_states:
         return ""

@@ -2,7 +2,7 @@
 
 A :class:`Task` says what is looked at, decides purely and acts; deadline, pause, clock, passing trouble, repeated acts, undo
 and Ctrl-C are here, the same for all (docs/adr/0015). All state is in the cluster. So the loop may end at any point, also by
-SIGKILL, and the next one goes on.
+SIGKILL, and the next one continues.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ class Task(ABC, Generic[Seen]):
         return DrainDeadline(f"{self.owner.text}: the deadline is over without an answer: {error} {self.stays()}")
 
     def over(self, _last: Step | None) -> SlinkyError | None:
-        """Why the run ends here though ``decide`` would go on; None while it may. After a step that was
+        """Why the run ends here though ``decide`` would continue; None while it may. After a step that was
         waited for, or done for the second time; after None where there was trouble."""
         return None
 

@@ -210,7 +210,7 @@ class HostsTask(Task[HostsPlan]):
     def _over(self, why: str) -> str:
         return (
             f"the deadline is over and these hosts are not free: {why}. Nothing was killed, they stay drained; run `pulumi"
-            " up` again to go on, or set their state to active"
+            " up` again to continue, or set their state to active"
         )
 
 

@@ -1,7 +1,7 @@
 """The marks we leave on pods (a deletion cost that puts them first, and a tag that says whose mark it is), and giving back
 what is ours, and nothing else.
 
-The tag (names.ANNOTATION_GATE) carries all that a later run, with no memory of this one, needs to go on or to undo:
+The tag (names.ANNOTATION_GATE) carries all that a later run, with no memory of this one, needs to continue or to undo:
 the owner, the cost we set and the one that was there before, when jobs were signalled, when the operator was asked to
 look.
 Compact JSON, a wire format: ``{"cost":-1000000000,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}``.

@@ -19,7 +19,7 @@ from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.slurmrest.shared import FRESH_S
 
 REUSED_S: Final = 30.0
-"""Age up to which a look that only goes on waiting takes an earlier list of jobs again."""
+"""Age up to which a look that only continues to wait takes an earlier list of jobs again."""
 REST: Final = 4.0
 """So many times as long as a list of jobs took it is taken again: 50,000 records take a busy slurmrestd a minute."""
 
@@ -67,7 +67,7 @@ def look(
 
     With ``last``, an earlier list of nodes is taken again where slurmctld says that nothing changed since (5 ms instead of
     300 ms with 5,000 nodes), and a list of jobs of :data:`REUSED_S` where no drained node has changed. slurmctld judges by
-    its own clock, which is another one after a fail-over to a backup: good enough to go on waiting by, not to end a wait by.
+    its own clock, which is another one after a fail-over to a backup: good enough to continue a wait by, not to end one.
 
     slurmrestd's passing silence is part of the observation (``cluster`` is None, ``problem`` says why). A refused token
     or an unsuitable slurmrestd is raised: no later look would be better. So is everything from Kubernetes.

@@ -52,7 +52,7 @@ def engine_address() -> str | None:
 
 
 def engine_lives(timeout: float = 1.0) -> bool:
-    """Whether the engine still listens. After a SIGKILL of pulumi the plugin lives on; it must not go on acting."""
+    """Whether the engine still listens. After a SIGKILL of pulumi the plugin lives on; it must not continue acting."""
     address = engine_address()
     if address is None:
         return True

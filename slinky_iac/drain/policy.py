@@ -87,7 +87,7 @@ class DrainPolicy:
 
     @property
     def overtime_s(self) -> int:
-        """Seconds that a run goes on after the deadline: none where the policy ends it there; where the policy acts only
+        """Seconds that a run continues after the deadline: none where the policy ends it there; where the policy acts only
         then, as long as its act may take until the pods can go."""
         return last_resort_s(self.on_deadline) + (self.grace_s if self.on_deadline == "cancel" else 0)
 

@@ -203,7 +203,7 @@ def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Props:
 def login_jobs(way: Reach, loginset: str, hide: str) -> str:
     """Whose jobs a replacement of the login set's pods ends, or why that is not known; ``""`` where none does.
 
-    A job of sbatch goes on without the host where it was submitted. An srun ends its job when it is killed; salloc's
+    A job of sbatch continues without the host where it was submitted. An srun ends its job when it is killed; salloc's
     allocation stays, without the shell that used it.
 
     ``hide``: of :meth:`slinky_iac.drain.policy.DrainPolicy.hide_by`.

@@ -76,7 +76,7 @@ class Met:
             self.since = now if self.since is None else self.since
 
     def did(self, step: Step) -> None:
-        """Add what the policy did to jobs, and which jobs go on since their nodes were returned."""
+        """Add what the policy did to jobs, and which jobs continue since their nodes were returned."""
         match step:
             case Requeue(jobs) | Cancel(jobs):
                 self.ended |= set(jobs)
@@ -160,7 +160,7 @@ def _asked(session: Session, settings: Gate, met: Met) -> tuple[Accounted, ...]:
 
 
 def open_jobs(runs: Collection[Accounted], met: Met) -> set[int]:
-    """Jobs that slurmdbd doesn't know, or of whose end it hasn't heard since the drain began. Not those that go on."""
+    """Jobs that slurmdbd doesn't know, or of whose end it hasn't heard since the drain began. Not those that continue."""
     since = met.since or 0
     return met.jobs.keys() - met.kept - {run.job_id for run in runs if not run.goes_on and run.time.end >= since}
 

@@ -6,7 +6,7 @@ that are terminating or failed are counted like any other, and stay in the ranki
 
 One thing can't be foretold. Up to 1.0.4, 1.1.1 and 1.2.0 the comparison says "a before b" and "b before a" of two
 cordoned pods that are equal up to that step, so their order is whatever Go's sort makes of it; 1.0.5, 1.1.2 and 1.2.1
-go on with the ordinal. Such pods are returned as ``uncertain`` when the cut runs between them. A lower deletion cost
+continue with the ordinal. Such pods are returned as ``uncertain`` when the cut runs between them. A lower deletion cost
 on the selected pods decides before that step, which is why our gate sets one.
 """
 

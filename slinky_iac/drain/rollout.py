@@ -283,7 +283,7 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
     if newer and (settings.rolls or changes):
         found.append(
             f"slurm-operator goes from {before} to {after} while {state.name} has the update strategy RollingUpdate: the new"
-            " operator may replace its pods before it has a Slurm client, and then takes busy pods for drained. Nothing was"
+            " operator may replace its pods before it has a Slurm client, and then treats busy pods as drained. Nothing was"
             f" changed. Set operator.version back to {before} and run `pulumi up`, which "
             + ("writes OnDelete and replaces pods drained" if settings.rolls else "changes the pods")
             + f"; then set {after} and run `pulumi up` again"

@@ -40,7 +40,7 @@ class NodeSetTask(Task[Observation]):
         self.settings = settings
 
     def look(self) -> Observation:
-        """Pods, nodes, jobs, in this order; before the first, an earlier run that still goes on is told to end."""
+        """Pods, nodes, jobs, in this order; before the first, an earlier run that still continues is told to end."""
         self.session.begin(self.settings.resource)
         return self.session.observe(self.settings)
 
@@ -212,7 +212,7 @@ class MembersTask(NodeSetTask):
             return None
         return DrainDeadline(
             f"{self.owner.text}: after {self.policy.register_deadline_s} s drains of ours, or records of earlier pods, are"
-            " still on nodes of the NodeSet. `slinky drain status` shows them; `pulumi up` goes on"
+            " still on nodes of the NodeSet. `slinky drain status` shows them; `pulumi up` continues"
         )
 
 

@@ -228,7 +228,7 @@ def none_listed(seen: Observation, goal: Goal, cluster: ClusterView) -> str:
     return (
         f"slurmctld lists none of the nodes of this NodeSet, though {long_ready[0].name} has been ready for more than"
         f" {REGISTER_GRACE_S} s: it may be another cluster's slurmctld, or one that lost its state (StateSaveLocation)."
-        " Check slurmrest.url; give slurmctld its state back, and the gate goes on. Where that can't be had and no job"
+        " Check slurmrest.url; give slurmctld its state back, and the gate continues. Where that can't be had and no job"
         " runs in these pods, delete the pods: their successors register"
     )
 

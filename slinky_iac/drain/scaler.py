@@ -7,7 +7,7 @@ too, with the old maximum. Where the stack takes the number over from its autosc
 removes the ScaledObject, which it does after the gate. A run that was killed leaves the pause: the next run of the gate
 takes it over, and so does `drain cancel`. A person's pause is left alone.
 
-The mark is ``stack/nodeset run``, by which an earlier run that still goes on doesn't take back a later one's pause.
+The mark is ``stack/nodeset run``, by which an earlier run that still continues doesn't take back a later one's pause.
 """
 
 from __future__ import annotations
@@ -130,7 +130,7 @@ class ResumeTask(ScalerTask):
 @contextmanager
 def standing_still(session: Session, settings: GateSettings, live: int) -> Iterator[bool]:
     """Inside of it KEDA scales nothing, where there are more replicas than the maximum or an earlier run paused it; yields
-    whether that is so. After it KEDA goes on: with the maximum of the settings, or after an error as before."""
+    whether that is so. After it KEDA continues: with the maximum of the settings, or after an error as before."""
     seen = _seen(session, settings)
     if seen is None or not (settings.leaving or live > settings.ceiling or seen.is_ours(settings.owner)):
         yield False

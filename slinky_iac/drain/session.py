@@ -105,7 +105,7 @@ class Session(Connection):
 
     def glance(self, settings: GateSettings) -> tuple[Observation, bool]:
         """One look, cheap where no drained node of the NodeSet has changed since the last one; and whether it is as good as
-        :meth:`observe`'s. Where it isn't, it is good enough to go on waiting by, and for nothing else."""
+        :meth:`observe`'s. Where it isn't, it is good enough to continue to wait by, and for nothing else."""
         seen = self._look(settings, self._answers)
         return seen.observation, seen.whole
 

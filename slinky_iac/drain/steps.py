@@ -163,7 +163,7 @@ def _scale_in_step(seen: Observation, goal: Goal, cluster: ClusterView, state: N
 def _over_limits(stage: ScaleInState, state: NodeSet) -> Step | None:
     """The end of a run that would touch more than the site allows: a preview that got no answer has judged no limit.
 
-    Judged before the first mark only: jobs that are waited for grow older meanwhile, and what is begun goes on.
+    Judged before the first mark only: jobs that are waited for grow older meanwhile, and what is begun continues.
     """
     goal = stage.goal
     if any(each.kind is Kind.OURS or tag_of(each.pod, goal.owner) is not None for each in stage.selected):

@@ -72,7 +72,7 @@ class JobSettings:
 
     @property
     def due(self) -> bool:
-        """Whether an update has a run to bring about, or to go on with."""
+        """Whether an update has a run to bring about, or to continue with."""
         if self.every_update or self.last_digest != self.digest:
             return True
         return self.await_end and self.last_state != "over"

@@ -51,7 +51,7 @@ class Key:
     annotation: str = ""
     """Annotation that changes with the key, and wakes who reads it."""
     logical: str = ""
-    """How the logical names of its resources go on behind the component's."""
+    """How the logical names of its resources continue behind the component's."""
 
     @property
     def rotation_secrets(self) -> tuple[str, ...]:

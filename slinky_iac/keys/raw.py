@@ -73,8 +73,8 @@ def _require_random(name: str, raw: bytes) -> None:
     first = raw.lstrip().split(b"\n", 1)[0]
     if first.startswith(_PEM) and b"PRIVATE KEY" not in first:
         raise KeyMaterialError(
-            f"{name}: is a PEM of something public, a public key or a certificate: who has it could be any daemon"
-            f" or user. {new}"
+            f"{name}: is a PEM of something public, a public key or a certificate: anyone who has it could act as any"
+            f" daemon or user. {new}"
         )
     secret = _PEM_LINE.sub(b"", raw) if first.startswith(_PEM) else raw
     if len(set(secret)) < MINIMUM_DISTINCT or _packed(secret) < MINIMUM_PACKED:

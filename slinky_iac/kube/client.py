@@ -45,7 +45,7 @@ PASSING = frozenset({429, 500, 502, 503, 504})
 FIELD_MANAGER = "slinky-iac"
 """Owner of what this program writes into objects that Pulumi applies (metadata.managedFields)."""
 DONE = {"POST": frozenset({200, 201}), "PATCH": frozenset({200, 201}), "DELETE": frozenset({200, 202})}
-"""What says success to a write: created, by an apply too, and accepted for a deletion that goes on. For all else 200."""
+"""What says success to a write: created, by an apply too, and accepted for a deletion that continues. For all else 200."""
 NO_SUCH_API = b"404 page not found"
 """The API server's whole answer where it has no such API at all; of an object that isn't there it says so in a Status."""
 Body = TypeVar("Body")

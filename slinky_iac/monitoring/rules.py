@@ -36,7 +36,7 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "1m",
             "warning",
             "Nodes of {{ $labels.group }} have been drained by stack {{ $labels.stack }} for longer than its deadline.",
-            "`slinky drain status` names the jobs; `pulumi up` goes on, `slinky drain cancel` returns the nodes.",
+            "`slinky drain status` names the jobs; `pulumi up` continues, `slinky drain cancel` returns the nodes.",
         ),
         Alert(
             "SlinkyNodeSetShort",
@@ -76,7 +76,7 @@ def alerts(key_age_s: int = KEY_AGE_S, *, slurmctld: bool = True) -> tuple[Alert
             "1h",
             "warning",
             "The autoscaler of {{ $labels.nodeset }} in stack {{ $labels.stack }} has been paused for an hour.",
-            "An update that ended early leaves it so. `pulumi up` goes on and resumes it.",
+            "An update that ended early leaves it so. `pulumi up` continues and resumes it.",
         ),
         Alert(
             "SlinkyStatusAway",

@@ -29,9 +29,7 @@ def preview(settings: TableSettings, olds: Mapping[str, Any]) -> tuple[Props, tu
     except NodeTableError as error:
         return {}, (str(error),)
     except SlinkyError as error:
-        report(
-            f"which Kubernetes nodes the node table means is not known: {error}. The update asks again", severity="warning"
-        )
+        report(f"the Kubernetes nodes of the node table are not known: {error}. The update asks again", severity="warning")
         return {"nodes": olds.get("nodes") or {}, "due": f"not known: {error}"}, ()
     if gone := plan.absent(settings.rows, live):
         report(gone, severity="warning")
@@ -44,7 +42,7 @@ def preview(settings: TableSettings, olds: Mapping[str, Any]) -> tuple[Props, tu
 def write(settings: TableSettings) -> Props:
     """Bring every node to what the table says, and take back from all others what is this stack's. Returns ``nodes``.
 
-    Raises what asking raises; what is written by then stays, and the next run goes on.
+    Raises what asking raises; what is written by then stays, and the next run continues.
     """
     with connected(settings.reach) as way:
         live = machines(way.kube)

@@ -59,7 +59,7 @@ class Accounted(Wire, frozen=True):
     job_id: Annotated[int, Meta(gt=0)]
     state: RunState
     time: RunTime
-    """``end`` is 0 or now while it goes on, or while slurmdbd hasn't heard of its end."""
+    """``end`` is 0 or now while it continues, or while slurmdbd hasn't heard of its end."""
     nodes: str = ""
 
     @property
@@ -124,7 +124,7 @@ class AccountsSession(Session):
         return self._accounted([{"state": "NODE_FAIL", **window}], cluster, budget_s)
 
     def running(self, since: int, *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
-        """Runs that began after ``since`` and go on, by slurmdbd.
+        """Runs that began after ``since`` and continue, by slurmdbd.
 
         Asked for by state, slurmdbd shows now as their begin; within a window, it names all jobs of that (26.05.5, run).
         So those are asked for again by number.

@@ -36,7 +36,7 @@ PASSING_STATUS = frozenset({502, 503, 504})
 SLURMDBD_SILENT: Final = frozenset({110, 111, 113, 7000})
 """slurmdbd doesn't answer in time; refuses the connection; no route to its host; no connection to it."""
 _TRES_QUERY: Final = ("slurmdb_tres_get", "Slurmdb query failed")
-"""Source and description of the one error beside which slurmrestd goes on with slurmctld's answer."""
+"""Source and description of the one error beside which slurmrestd continues with slurmctld's answer."""
 
 _log = logging.getLogger(__name__)
 

@@ -92,7 +92,7 @@ class RowSieve:
         return True
 
     def _step(self, at: int, *, last: bool) -> int | None:
-        """Where reading goes on after one more row, comma or the list's end; None: that hasn't come yet."""
+        """Where reading continues after one more row, comma or the list's end; None: that hasn't come yet."""
         start = self._skip(at)
         sign = self._held[start : start + 1]
         if not sign:

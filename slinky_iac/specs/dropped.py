@@ -59,8 +59,8 @@ def _of(path: str, spec: Spec, version: str) -> Iterator[Finding]:
             setting, then = CONSEQUENCES[known] if known else (field, "the pod would have the operator's own value")
             yield error(
                 f"{path}.{setting}",
-                f"is {_text(value)}, which slurm-operator {version} drops without a word, since it takes empty values for"
-                f" not given: {then}",
+                f"is {_text(value)}, which slurm-operator {version} drops silently, since it treats empty values as"
+                f" missing: {then}",
             )
 
 

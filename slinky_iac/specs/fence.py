@@ -7,7 +7,7 @@ generation that it looked at.
 - ``nodesets`` compares the object itself. For the scale subresource the API server shows a Scale without annotations, labels
   and generation, so a lower number is refused there, but for NodeSets that an autoscaler owns.
 - ``needed`` is evaluated once for each NodeSet of the namespace (``paramKind``), and lets all through where there is none. A
-  namespace that is deleted takes its pods with it, and without slurmrestd the operator takes every node for drained.
+  namespace that is deleted takes its pods with it, and without slurmrestd the operator treats every node as drained.
 
 CEL is compiled by the API server; the texts here hold names only that are RFC 1123 labels, so nothing needs to be quoted.
 """
@@ -82,7 +82,7 @@ def _nodesets(config: StackConfig) -> Policy:
                 "messageExpression": lowered,
             },
             {
-                # A deletion that was let through has raised the generation; asked for again, it goes on.
+                # A deletion that was let through has raised the generation; asked for again, it continues.
                 "expression": "request.operation != 'DELETE' || has(oldObject.metadata.deletionTimestamp) ||"
                 f" {_permit('oldObject')} == {_PERMITTED_DELETE} + variables.generation",
                 "messageExpression": "variables.nodeset + ' was to be deleted: its pods would go with the jobs on them."

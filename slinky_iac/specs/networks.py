@@ -164,7 +164,7 @@ def _peers(config: StackConfig, part: Part) -> list[Spec]:
     """Where a part connects from: its pods, their nodes where they are on the host network, its outside hosts."""
     found: list[Spec] = []
     if part == "operator":
-        # The whole namespace: an operator that can't ask slurmrestd takes every node for drained and deletes busy pods.
+        # The whole namespace: an operator that can't ask slurmrestd treats every node as drained and deletes busy pods.
         found.append({"namespaceSelector": {"matchLabels": {names.LABEL_NAMESPACE: config.operator.namespace}}})
     elif part in parts(config):
         found.append({"podSelector": selector(config, part)})

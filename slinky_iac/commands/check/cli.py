@@ -16,7 +16,7 @@ from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import Place, project_of, text_of
 from slinky_iac.errors import StateError
 
-HELP = "is a stack's file sound? Errors and findings with their lines and YAML to paste; offline: no stack, no cluster"
+HELP = "check a stack's file: errors and findings with their lines and YAML to paste; offline: no stack, no cluster"
 _SHADES: Final = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "cyan"}
 _WORDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
 

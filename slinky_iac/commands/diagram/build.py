@@ -246,7 +246,9 @@ def _keys(config: StackConfig) -> Iterator[Key]:
     if config.keys.auth == "auth/munge":
         where = f"Secret {config.cluster.namespace}/{config.secret_of(MUNGE).name}"
         yield Key(
-            "munge", "munge.key", f"{where}, only munged's container sees it: who has it can be any user of the cluster"
+            "munge",
+            "munge.key",
+            f"{where}, only munged's container sees it: anyone who has it can act as any user of the cluster",
         )
         return
     source = {

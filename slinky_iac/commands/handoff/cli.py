@@ -20,7 +20,7 @@ from slinky_iac.config.fields import is_address
 from slinky_iac.errors import HandoffError
 from slinky_iac.keys.catalogue import JWT
 
-HELP = "render what hosts outside Kubernetes need to join: files, units, keys' places, ports, checks"
+HELP = "render what hosts outside Kubernetes need to join: files, units, places of keys, ports, checks"
 FORMS: Final = {"folder": render_folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
 
 
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = "exit codes: 0 written; 1 the stack could not be read, or the folder not be written; 2 wrong arguments"
     add_source(parser)
-    parser.add_argument("--format", choices=tuple(FORMS), default="folder", help="form; by default a folder a role")
+    parser.add_argument("--format", choices=tuple(FORMS), default="folder", help="by default a folder for each role")
     parser.add_argument(
         "--out", type=Path, required=True, metavar="DIR", help="folder to write: new, empty, or an earlier one"
     )

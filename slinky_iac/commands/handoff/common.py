@@ -142,7 +142,7 @@ def _fetch(config: StackConfig, place: SecretEntry, path: str, at: str) -> str:
 def looks_for_jwks(config: StackConfig) -> tuple[str, ...]:
     """Lines of a unit's [Service] by which its daemon finds a slurm.jwks that comes later, at any reconfiguration.
 
-    Without them one that began with slurm.key goes on with it (``fetch_config.c``), so its first rotation of slurm.key has
+    Without them one that began with slurm.key continues with it (``fetch_config.c``), so its first rotation of slurm.key has
     to restart it. As long as the file isn't there, slurm.key is read as ever (auth/slurm ``internal.c``, 26.05).
     """
     return (f"Environment=SLURM_SACK_JWKS={SLURM_JWKS}",) if config.keys.jwks else ()

@@ -26,8 +26,8 @@ def overview(handed: Handoff, how: str, *, with_keys: bool) -> str:
 _WITH_KEYS = """\
 ## Keys
 
-**This folder holds the cluster's keys.** Who has them may be any user and any daemon: carry it as you would carry a root
-password, and remove it when the hosts have joined.
+**This folder holds the cluster's keys.** Anyone who has them can act as any user and any daemon: carry it as you would
+carry a root password, and remove it when the hosts have joined.
 """
 _WITHOUT_KEYS = """\
 ## Keys

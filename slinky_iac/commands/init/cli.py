@@ -29,7 +29,7 @@ from slinky_iac.keys.raw import check, fingerprint
 from slinky_iac.kube.connection import for_children
 from slinky_iac.text import printable
 
-HELP = "write a stack's file that fits a Slurm cluster that is there, and make its keys the stack's secrets"
+HELP = "write a stack's file that fits a running Slurm cluster, and import its keys as secrets of the stack"
 VIA: Final = "ssh root@{host} sh -s"
 _STACK: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _NODESET: Final = re.compile(r"([a-z0-9]([a-z0-9-]*[a-z0-9])?)=([0-9]{1,5})")

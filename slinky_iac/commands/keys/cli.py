@@ -30,7 +30,7 @@ from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError, Slu
 from slinky_iac.keys.catalogue import BY_NAME, DAEMON_KEYS, NEXT_SUFFIX, ROTATING, SLURM, TOKENS, SecretEntry
 from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint
 
-HELP = "slurm.key, the JWT key, the tokens' own key: make, import, show, verify, and replace them under running jobs"
+HELP = "make, import, show and verify slurm.key, the JWT key and the token key, and replace them under running jobs"
 WIDTH: Final = 100
 CODES = (
     "exit codes: 0 done; 1 it could not be done, and the message says what was changed; 2 wrong arguments; 3 `rotate` waits"
@@ -46,18 +46,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made.add_argument("which", choices=[key.name for key in ROTATING])
     made.add_argument("--out", required=True, type=Path, metavar="FILE")
     _json(made)
-    took = acts.add_parser("import", help="make a key that a cluster has this stack's, byte for byte", epilog=CODES)
+    took = acts.add_parser("import", help="import a key that the cluster already has, byte for byte", epilog=CODES)
     took.add_argument("which", choices=[key.name for key in ROTATING])
     source = took.add_mutually_exclusive_group(required=True)
     source.add_argument("--file", type=Path, metavar="FILE", help="the file itself; - for standard input")
     source.add_argument("--secret", metavar="NAMESPACE/NAME/ENTRY", help="an entry of a Secret in the stack's Kubernetes")
-    took.add_argument("--replace", action="store_true", help="although the stack has another key; nothing may run with it")
+    took.add_argument(
+        "--replace", action="store_true", help="import it although the stack has another key, with which nothing may run"
+    )
     _stack(took)
     _stack(acts.add_parser("show", help="fingerprints of the keys, where they are held and since when", epilog=CODES))
-    verify = acts.add_parser("verify", help="do configuration, Secrets, pods and daemons have the same keys?", epilog=CODES)
+    verify = acts.add_parser("verify", help="check that all places of the keys hold the same ones", epilog=CODES)
     _stack(verify)
     _hosts(verify)
-    _rotate(acts.add_parser("rotate", help="replace a key step by step; run it again to go on", epilog=CODES))
+    _rotate(acts.add_parser("rotate", help="replace a key step by step; run it again to continue", epilog=CODES))
 
 
 def _rotate(parser: argparse.ArgumentParser) -> None:
@@ -67,7 +69,7 @@ def _rotate(parser: argparse.ArgumentParser) -> None:
     act = parser.add_mutually_exclusive_group()
     act.add_argument("--plan", action="store_true", help="show all steps and where it stands; change nothing")
     act.add_argument("--start", action="store_true", help="begin with a new key where no rotation is under way")
-    stop = "stop the cluster for it, or go on with that: where the key can't be replaced under running jobs; --plan first"
+    stop = "stop the cluster for it, or continue with that: where the key can't be replaced under running jobs; --plan first"
     act.add_argument("--stop", action="store_true", help=stop)
     act.add_argument(
         "--script", metavar="HOST", help="print the due step's script for a host, to be piped to it; holds a key"
@@ -75,7 +77,7 @@ def _rotate(parser: argparse.ArgumentParser) -> None:
     pack = "policy pack that each `pulumi up` of the rotation applies, as CI does; empty for none"
     parser.add_argument("--policy-pack", metavar="DIR", help=pack)
     parser.add_argument("--policy-pack-config", metavar="FILE", help="its configuration")
-    parser.add_argument("--confirm", metavar="STEP", help="this hosts' step is done; for hosts that --via can't ask")
+    parser.add_argument("--confirm", metavar="STEP", help="take this hosts' step as done, for hosts that --via can't reach")
 
 
 def _json(parser: argparse.ArgumentParser) -> None:
@@ -310,7 +312,7 @@ def _next(plan: Plan, arguments: argparse.Namespace) -> str:
     if step.turn is Turn.HOSTS:
         after = own if plan.key is not SLURM else f"{own} --confirm {step.name}"
         return f"waits for outside hosts: run the commands above in their order, then `{after}`; or let --via do both"
-    return f"`{own}` goes on" if arguments.plan else f"stopped before {step.name}; `{own}` goes on"
+    return f"`{own}` continues" if arguments.plan else f"stopped before {step.name}; `{own}` continues"
 
 
 def _next_of_stop(plan: Plan, own: str) -> str:
@@ -322,4 +324,4 @@ def _next_of_stop(plan: Plan, own: str) -> str:
     if step.turn is Turn.HOSTS:
         after = f"`{own} --confirm {step.name}`"
         return f"waits for outside hosts: run its commands in their order, then {after}; or let --via do both"
-    return f"`{own}` goes on; or run the commands from [>] on"
+    return f"`{own}` continues; or run the commands from [>] on"

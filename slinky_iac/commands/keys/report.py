@@ -43,7 +43,7 @@ def jwt_agreements(facts: JwtFacts) -> Iterator[Agreement]:
         yield Agreement("JWT key: Secret", _verdict(same), text)
     yield from _takers("JWT key", facts, "another key, or it hasn't read this one yet")
     if facts.next_key is not None:
-        yield Agreement("JWT key: rotation", "differs", "one is under way: `slinky keys rotate jwt` goes on")
+        yield Agreement("JWT key: rotation", "differs", "one is under way: `slinky keys rotate jwt` continues")
 
 
 def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
@@ -59,7 +59,7 @@ def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
         yield Agreement("token key: public set", _verdict(agree), text)
     yield from _takers("token key", facts, "its jwks.json hasn't this key, or it hasn't read it")
     if facts.next_key is not None or facts.previous is not None:
-        going_on = "one is under way: `slinky keys rotate tokens` goes on"
+        going_on = "one is under way: `slinky keys rotate tokens` continues"
         yield Agreement("token key: rotation", "differs", going_on)
 
 
@@ -68,7 +68,7 @@ def set_agreements(found: Sequence[SetOnHost]) -> Iterator[Agreement]:
     for each in found:
         said = {
             True: "is the file that the configuration's keys make",
-            False: "has some of the configuration's keys: `slinky keys rotate tokens` goes on"
+            False: "has some of the configuration's keys: `slinky keys rotate tokens` continues"
             if each.part
             else "isn't the file that the configuration's keys make. The holder of a key in it that isn't the stack's can be"
             " any user of Slurm: compare it with the output tokenKeySet and find out who wrote it, then put the stack's own"
@@ -135,7 +135,7 @@ def slurm_agreements(facts: SlurmFacts, *, jwks: bool, silent: Sequence[str] | N
         )
         yield Agreement("slurm.key: nodes", _verdict(not silent), text)
     if facts.next_key is not None or facts.previous is not None:
-        yield Agreement("slurm.key: rotation", "differs", "one is under way: `slinky keys rotate slurm` goes on")
+        yield Agreement("slurm.key: rotation", "differs", "one is under way: `slinky keys rotate slurm` continues")
 
 
 def age(seconds: int | None) -> str:

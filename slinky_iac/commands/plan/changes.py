@@ -42,7 +42,7 @@ _KINDS: Final = {
 _HARM: Final = {
     custom("Controller"): "slurmctld goes, and its queue and jobs unless its state is kept",
     custom("Accounting"): "slurmdbd is removed; accounting records remain only in its database",
-    custom("RestApi"): "without slurmrestd the operator takes every node for drained",
+    custom("RestApi"): "without slurmrestd the operator treats every node as drained",
     custom("NodeSet"): "all pods of the NodeSet go, once its NodeSetScale has drained them",
     SECRET: "what a Secret held is gone; every daemon with the old key stops talking to the cluster",
     "random:index/randomPassword:RandomPassword": "a generated key can't be generated again",

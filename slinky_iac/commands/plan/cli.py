@@ -30,7 +30,7 @@ HELP = "turn `pulumi preview --json` into what a reviewer needs, and judge it ag
 CODES = (
     "exit codes: 0 known and within the limits; 1 no preview, or a failed one; 2 wrong arguments; 3 limits exceeded;"
     " 4 something drains and it isn't known which nodes or whose jobs, or with --strict a policy could not judge;"
-    " 7 known, but as things stand a drain passes its deadline or is blocked"
+    " 7 known, but a drain would now pass its deadline or is blocked"
 )
 
 
@@ -42,13 +42,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--out", metavar="FILE", help="write there instead of to stdout")
     where.add_argument("--folder", metavar="DIR", help="write all forms there: order.txt, order.md, order.html, order.json")
-    where.add_argument("--check-limits", action="store_true", help="read nothing; only say whether the arguments are right")
+    where.add_argument("--check-limits", action="store_true", help="check the arguments only; read nothing")
     parser.add_argument("--removals", metavar="FILE", help="output of `drain plan --json`, for NodeSets that are removed")
     parser.add_argument("--max-share", type=_share, metavar="SHARE", help="of a NodeSet selected for removal: 0.5 or 50%%")
     parser.add_argument("--max-jobs", type=_count, metavar="N", help="jobs that are waited for, together")
     parser.add_argument("--max-job-age", type=_duration, metavar="TIME", help="no job that has run longer: 90s, 30m, 2d12h")
     parser.add_argument("--strict", action="store_true", help="4 where a policy could not judge, or none was applied")
-    parser.add_argument("--allow-late", action="store_true", help="a drain that passes its deadline is no reason for 7")
+    parser.add_argument("--allow-late", action="store_true", help="don't exit with 7 for a drain that passes its deadline")
     zone = "zone of the times that the page shows on hover beside UTC, such as America/Chicago; by default this machine's"
     parser.add_argument("--zone", type=_zone, metavar="NAME", help=zone)
 

@@ -84,7 +84,7 @@ def _late(order: ChangeOrder, limits: Limits) -> Iterable[str]:
     """What the order itself foretells: an update that stops, or jobs that it ends."""
     for drain in order.drains:
         if drain.known and drain.blocks:
-            yield f"{drain.what}: as things stand the update stops there: {drain.blocks[0]}"
+            yield f"{drain.what}: as things are now, the update stops there: {drain.blocks[0]}"
         if drain.deadline_at is not None and drain.late_nodes and not limits.allow_late:
             yield f"{drain.what}: {_passes(drain, drain.deadline_at, order.taken_at)}"
 

@@ -209,7 +209,10 @@ def by_weight(changes: tuple[Change, ...]) -> tuple[Change, ...]:
 def policy_line(order: ChangeOrder) -> str:
     """What policies said, in one sentence."""
     if order.policies is None:
-        return "Not in this form of the preview: take it with PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1 and --policy-pack"
+        return (
+            "This form of the preview doesn't have it; make the preview with PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1 and"
+            " --policy-pack"
+        )
     found = order.policies.violations
     passed = f"{_count(order.policies.passed, 'rule')} passed"
     if not found and not order.policies.passed:

@@ -182,7 +182,7 @@ def report_of(
                 if (each.host, str(each.port)) == (host, port):
                     seen = "" if address == "-" else address
                     said[host, each.port] = Tried(each, _trouble(int(code), seen, words), seen)
-    silent = "the pod ended without a word about it"
+    silent = "the pod ended and did not report it"
     return PodReport(
         pod=pod,
         node=node,

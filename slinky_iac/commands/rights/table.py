@@ -101,7 +101,8 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
                 CORE,
                 "pods",
                 ("create", "get", "list", "delete"),
-                "short-lived pods, in a namespace without Secrets: who may make a pod may mount every Secret beside it",
+                "short-lived pods, in a namespace without Secrets: an account that may create pods can mount every"
+                " Secret beside them",
                 namespace=pod_namespace,
             )
         )

@@ -74,7 +74,7 @@ class RotationContext:
 
     def promote_next(self, key: Key, keys: KeyMaterial) -> None:
         """The next key becomes the one in use, and that the previous one, where a rotation of it has one; at every cut both
-        keys and a plan that goes on are left. Nothing happens where there is no next key."""
+        keys and a plan that continues are left. Nothing happens where there is no next key."""
         own, following = keys.secret(key.config), keys.secret(key.next)
         if following is None:
             return
@@ -96,7 +96,7 @@ class RotationContext:
 @dataclass(frozen=True)
 class KeyRotation(ABC):
     """What differs from key to key. Every method may raise :class:`RotationError`; what was done stays, and the next run
-    goes on from there."""
+    continues from there."""
 
     key: Key
     context: RotationContext
@@ -172,7 +172,7 @@ class Runner:
         """Carry on until it is somebody else's turn, or done. ``start``: begin where none is under way.
 
         Raises :class:`RotationError` where a step can't be done or isn't seen to be; what was done stays, and the next run
-        goes on from there.
+        continues from there.
         """
         done: list[str] = []
         rotation, context = self.rotation, self.rotation.context

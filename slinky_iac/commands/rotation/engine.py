@@ -89,7 +89,7 @@ class Engine:
         """Destroy the resources ``holders`` (URNs) and all that was made after them; the gates among these drain first.
 
         No bound of time: a drain has its own, and an engine that is killed leaves its lock. Raises :class:`StateError` where
-        it fails, as at a drain's deadline; what is gone then is out of the state, and the next call goes on.
+        it fails, as at a drain's deadline; what is gone then is out of the state, and the next call continues.
         """
         if protected:
             self.pulumi("state", "unprotect", *protected, "--yes")

@@ -103,7 +103,7 @@ def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: b
     ``marked``: whether it marks them as read at its end; else :func:`mark` does, once that was seen.
 
     slurmd reads at slurmctld's reconfiguration, sackd at a reload, without a gap. Those without a configuration of their own
-    that began with slurm.key would go on with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; 26.05):
+    that began with slurm.key would continue with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; 26.05):
     they are restarted, once in their life. Jobs survive that, but for a second `srun` and `sbatch` on that host fail.
     """
     lines = _begun(folder)

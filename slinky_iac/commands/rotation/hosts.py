@@ -83,4 +83,4 @@ class Via:
         return done.stdout
 
 
-_AGAIN = "the step isn't done. It can be repeated: mend the host, then run the same command again"
+_AGAIN = "the step isn't done. It can be repeated: repair the host, then run the same command again"

@@ -51,14 +51,16 @@ def plan_of(facts: JwtFacts) -> Plan:
             CARRY,
             Turn.OURS,
             "`pulumi up`: the JWT Secret holds the old key and the new one",
-            "gates and commands have both from here on, so drains go on across the change; the operator signs with the old",
+            "gates and commands have both from here on, so drains continue across the change; the operator signs with"
+            " the old",
         ),
         Step(
             HOSTS,
             Turn.HOSTS,
             "the new jwt_hs256.key, then slurmdbd's restart and slurmctld's `scontrol reconfigure`",
             "from here the old key is refused. The operator has no valid token until the next step, and deletes no pod"
-            " without one: go on at once. RS256 tokens of a `jwks=` in AuthAltParameters, if there is one, go on",
+            " without one: run the next step at once. RS256 tokens of a `jwks=` in AuthAltParameters, if there is one,"
+            " continue",
             hosts=readers(JWT, facts.hosts),
         ),
         Step(
@@ -118,6 +120,6 @@ class JwtRotation(KeyRotation):
 
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
         files = self.files(snapshot, step.name)
-        advice = "Its daemons may have read it: mend the host and run this again at once"
+        advice = "Its daemons may have read it: repair the host and run this again at once"
         self.context.place(step.hosts, lambda host: self.host_script(host, files), files, advice=advice)
         self.await_done(snapshot, step.name, FOLLOW_S, lambda why: f"the hosts have the new file, but {why}. Run this again")

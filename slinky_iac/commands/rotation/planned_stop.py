@@ -200,7 +200,7 @@ def _steps(key: Key, facts: StopFacts) -> tuple[Step, ...]:
             f"remove {held} and all whose pods read it: NodeSets are drained first, by their gates. Then wait until no pod"
             " is left",
             f"{_of_store(config, key)}{_kept(config)}. At drain.deadline with jobs still running it stops, with their"
-            " nodes drained: run it again to go on waiting" + ("; sessions on login pods end" if config.logins else ""),
+            " nodes drained: run it again to continue to wait" + ("; sessions on login pods end" if config.logins else ""),
             commands=_removal(facts, own),
         )
     )
@@ -218,7 +218,7 @@ def _steps(key: Key, facts: StopFacts) -> tuple[Step, ...]:
                 DAEMONS,
                 Turn.HOSTS,
                 "the new key, then a restart of each host's daemons, in this order",
-                "jobs on metal hosts go on, where slurmctld has these hosts back within SlurmdTimeout",
+                "jobs on metal hosts continue, where slurmctld has these hosts back within SlurmdTimeout",
                 hosts=before,
                 commands=_scripts(key, before, facts),
             )
@@ -239,7 +239,7 @@ def _steps(key: Key, facts: StopFacts) -> tuple[Step, ...]:
                 MEMBERS,
                 Turn.HOSTS,
                 "the new key, then a restart of each host's daemons",
-                "they fetch their configuration from slurmctld, so not before it is back. slurmctld gives up jobs on metal"
+                "after slurmctld is back, since they fetch their configuration from it. slurmctld ends jobs on metal"
                 " hosts that don't answer within SlurmdTimeout (300 s by default)",
                 hosts=after,
                 commands=_scripts(key, after, facts),

@@ -82,7 +82,7 @@ def _steps(hosts: tuple[Host, ...]) -> tuple[Step, ...]:
             LEARN_HOSTS,
             Turn.HOSTS,
             f"{reload}: they sign with the old key, and take the new one",
-            "slurmd and sackd that began with slurm.key are restarted this once: jobs go on, but for a second srun and"
+            "slurmd and sackd that began with slurm.key are restarted this once: jobs continue, but for a second srun and"
             " sbatch fail there. A host that is left out is cut off at the next change, its jobs lost at SlurmdTimeout",
             hosts=hosts,
         ),
@@ -298,7 +298,7 @@ class SlurmRotation(KeyRotation):
         """Hosts that an earlier run has done are left out. slurmctld's counts as done only when every node has read the
         file: a run that ended before is repeated with it."""
         files, folder, place = self.files(snapshot, step.name), self.context.folder, self.context.place
-        advice = "Its daemons may have read it: mend the host and run this again at once"
+        advice = "Its daemons may have read it: repair the host and run this again at once"
         before = _started(snapshot, without=AWAY)  # one that is silent may run jobs, and would be lost at the change
         facts = facts_of(snapshot)
         hosts = [host for host in step.hosts if facts.confirmed.get(host.name) != facts.wanted]

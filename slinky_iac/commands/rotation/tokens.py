@@ -88,7 +88,7 @@ def _steps(facts: TokenFacts) -> tuple[Step, ...]:
             SIGN,
             Turn.OURS,
             "tokenKey is the new key, tokenKeyPrevious the old one; `pulumi up`: the Secret has the new key",
-            "gates and commands that start sign with the new, those that run go on with the old",
+            "gates and commands that start sign with the new, those that run continue with the old",
         ),
         Step(
             FORGET,
@@ -220,7 +220,7 @@ class TokenRotation(KeyRotation):
         if not facts.taken(facts.current):
             raise RotationError(
                 f"the token key in use isn't certainly taken: {'; '.join(_notes(facts))}. `slinky preflight`"
-                " says what daemons lack; mend that first. Nothing was changed"
+                " says what daemons lack; repair that first. Nothing was changed"
             )
         self.context.engine.settled()
 
@@ -244,7 +244,7 @@ class TokenRotation(KeyRotation):
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
         files = self.files(snapshot, step.name)
         advice = (
-            "Tokens signed with the key in use are taken all the same, since both sets have it: mend the host and run"
+            "Tokens signed with the key in use are taken all the same, since both sets have it: repair the host and run"
             " this again"
         )
         self.context.place(step.hosts, lambda host: self.host_script(host, files), files, advice=advice)

@@ -12,7 +12,7 @@ from slinky_iac.commands.output import PARTLY_UNKNOWN, seen_width, wants_colour
 from slinky_iac.commands.status import ask, prometheus
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
 
-HELP = "one screen: endpoints, versions, nodes, drains and whose they are, keys' fingerprints, the last `up`"
+HELP = "show one screen: endpoints, versions, nodes, drains and their owners, fingerprints of keys, the last `up`"
 CODES = (
     "exit codes: 0 everything could be asked, whatever it said; 1 the stack's state can't be read; 2 wrong arguments;"
     " 4 something could not be asked and is shown as unknown"
@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     shape.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
     shape.add_argument("--watch", action="store_true", help="show the screen again and again, until Ctrl-C")
     parser.add_argument(
-        "--every", type=int, default=None, metavar="SECONDS", help="with --watch, the pause between two looks"
+        "--every", type=int, default=None, metavar="SECONDS", help="with --watch, the pause between two screens"
     )
 
 

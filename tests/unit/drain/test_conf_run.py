@@ -180,7 +180,7 @@ def test_nothing_is_done_any_more_after_a_ctrl_c_or_without_an_engine(how):
     found = session(job(1, partition="batch"))
     found._then = [lambda: how == "ctrl-c"]
     found.alive = how != "engine"
-    with pytest.raises(DrainBlocked, match="`pulumi up` goes on"):
+    with pytest.raises(DrainBlocked, match="`pulumi up` continues"):
         conf_run.settle(found, settings(NO_BATCH), BOTH)
     assert found.pauses == (how == "ctrl-c")
     assert (found.world.set_to == []) == (how == "engine"), "no act without an engine"
