@@ -32,11 +32,6 @@ WORKERS: Final = 64
 """Calls served at once. Each is a thread that sleeps between two polls, so the number bounds nothing but NodeSets."""
 
 
-def cancelled() -> bool:
-    """Whether the engine has asked to stop."""
-    return _CANCELLED.is_set()
-
-
 def pause(seconds: float) -> bool:
     """Wait, but not past a cancel; returns whether there was one."""
     return _CANCELLED.wait(seconds)
