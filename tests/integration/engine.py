@@ -114,7 +114,9 @@ class Engine:
     @property
     def env(self) -> dict[str, str]:
         """The whole environment of a command."""
-        inherited = {k: v for k, v in os.environ.items() if not k.startswith(("PULUMI_", "VIRTUAL_ENV"))}
+        # By name: pytest takes a variable of its own away while other threads read here.
+        names = [name for name in os.environ if not name.startswith(("PULUMI_", "VIRTUAL_ENV"))]
+        inherited = {name: value for name in names if (value := os.environ.get(name)) is not None}
         return {
             **inherited,
             "PATH": f"{self.tools.bin_dir}:{os.environ['PATH']}",
