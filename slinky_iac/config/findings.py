@@ -17,6 +17,8 @@ KINDS: Final[Mapping[str, str]] = {
     "autoscale-without-metrics": "A NodeSet has `autoscale.by: hpa`, and the Kubernetes cluster serves no external metrics.",
     "monitoring-without-prometheus-operator": "`monitoring` has objects of Prometheus' operator, whose kinds the Kubernetes"
     " cluster doesn't have ([monitoring.md](monitoring.md)).",
+    "outside-topology": "Hosts of the node table have a place in Slurm's topology. topology.yaml beside the outside"
+    " slurm.conf must have its units ([node-table.md](node-table.md)).",
     "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",
     "capital-letters": "`cluster.name` has capital letters. slurmdbd names its tables after it, and whether MariaDB tells"
     " capital letters apart depends on its host. Acknowledge it for a cluster that exists and can't be renamed.",

@@ -46,7 +46,8 @@ class NodeRow(Section):
     """Generic resources in Slurm, e.g. gpu:a100:8."""
     topology: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.,:=-]+$")
     """Place in Slurm's topology, e.g. topo-switch:s1,topo-block:b1: an annotation of the Kubernetes nodes, which
-    slurm-operator 1.1 and newer gives to slurmctld."""
+    slurm-operator 1.1 and newer gives to slurmctld, and Topology= of the hosts' NodeName= lines. topology.yaml must have
+    these units."""
 
     @property
     def on_kubernetes(self) -> bool:
@@ -121,4 +122,7 @@ def _line(conf: Mapping[str, str], row: NodeRow) -> dict[str, str]:
         if words:
             key = next((key for key in found if key.lower() in names), names[0].capitalize())
             found[key] = ",".join(_joined((text for text in found.get(key, "").split(",") if text), words))
+    if row.topology is not None:
+        key = next((key for key in found if key.lower() == "topology"), "Topology")
+        found[key] = row.topology
     return found

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Final
 
-from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.findings import Finding, error, info
 from slinky_iac.config.nodes import NodeRow, fault, labels_of, members
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
+TOPOLOGY_SINCE: Final = (25, 5)
+"""Slurm's release that first has topology.yaml and Topology= of nodes."""
 RESERVED: Final = {"kubernetes.io": "Kubernetes", "k8s.io": "Kubernetes", "slinky.slurm.net": "slurm-operator"}
 """Domains of labels that others read, and whose they are (Kubernetes, Well-Known Labels, Annotations and Taints)."""
 
@@ -58,13 +61,43 @@ def _sides(config: StackConfig, row: NodeRow, path: str) -> Iterator[Finding]:
             f"{path}.nodesets",
             "needs features or labels in the row: they keep the NodeSet's pods on the row's nodes",
         )
-    if row.topology is not None and not config.operator_version.has_topology:
+    if row.topology is None:
+        return
+    if row.on_kubernetes and not config.operator_version.has_topology:
         yield error(
             f"{path}.topology",
             f"slurm-operator {config.operator.version} reads no topology of nodes, so it has no effect. Use 1.1 or newer",
         )
-    if row.topology is not None and not row.on_kubernetes:
-        yield error(f"{path}.topology", "is an annotation of Kubernetes nodes, and the row has neither names nor a selector")
+    if not (row.on_kubernetes or row.hosts):
+        yield error(
+            f"{path}.topology", "is a place of Kubernetes nodes and hosts, and the row has neither names, selector nor hosts"
+        )
+    if row.hosts:
+        yield from _place(config, row.topology, f"{path}.topology")
+
+
+def _place(config: StackConfig, topology: str, path: str) -> Iterator[Finding]:
+    """Topology= of hosts: slurmctld refuses its whole file over a unit that its topology.yaml lacks (run, 26.05)."""
+    if tuple(int(part) for part in config.slurm_release.split(".")) < TOPOLOGY_SINCE:
+        yield error(path, "needs Slurm 25.05 or newer for hosts: older releases take no Topology= on a NodeName= line")
+        return
+    units = list(dict.fromkeys(unit for each in topology.split(",") for unit in each.split(":")[1:]))
+    text = next((text for name, text in config.controller.config_files.items() if name.lower() == "topology.yaml"), "")
+    named = set(re.split(r"[^A-Za-z0-9_.-]+", text))
+    lacking = [unit for unit in units if unit not in named]
+    if config.controller.external is not None:
+        yield info(
+            path,
+            f"topology.yaml beside the outside slurm.conf must have {', '.join(units)} before slurmctld reads the hosts'"
+            " lines: it refuses the whole file over a unit that it doesn't know",
+            id="outside-topology",
+        )
+    elif lacking:
+        yield error(
+            path,
+            f"has {', '.join(lacking)}, which topology.yaml lacks, and slurmctld refuses its whole slurm.conf over a unit"
+            " that it doesn't know. Add it to controller.configFiles.topology.yaml, without nodes",
+        )
 
 
 def _once(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -82,6 +115,12 @@ def _once(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                         f"nodes.table.{number}",
                         f"gives {name_of(node)} another {name_of(key)} than a row before it. Leave it out of one",
                     )
+        for host in row.hosts if row.topology else ():
+            if said.setdefault((f"host {host}", "topology"), row.topology or "") != row.topology:
+                yield error(
+                    f"nodes.table.{number}.topology",
+                    f"gives {name_of(host)} another place than a row before it. Leave it out of one",
+                )
         for name in row.nodesets:
             if homes.setdefault(name, number) != number:
                 yield error(

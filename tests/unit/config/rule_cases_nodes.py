@@ -16,6 +16,8 @@ def cured(*rows: dict[str, Any]) -> dict[str, Any]:
     return {"nodes": {"table": list(rows)}}
 
 
+METAL = {"hosts": ["metal-1"], "topology": "topo-switch:s1"}
+HOST = {"slurmdHosts": [{"name": "metal-1"}]}
 IB = {"names": ["worker-[1-2]"], "features": ["ib"]}
 
 NODES = [
@@ -61,12 +63,41 @@ NODES = [
         {"operator": {"version": "1.2.1"}},
     ),
     Case(
-        "topology without a Kubernetes node",
+        "topology of a NodeSet alone",
         table({"nodesets": ["gpu"], "features": ["ib"], "topology": "topo-switch:s1"}),
         "error",
         "nodes.table.0.topology",
         ("neither names",),
         cured(IB | {"topology": "topo-switch:s1"}),
+    ),
+    Case(
+        "a host in a unit that topology.yaml lacks",
+        table(METAL, external=HOST, controller={"configFiles": {"topology.yaml": "- topology: topo-switch\n"}}),
+        "error",
+        "nodes.table.0.topology",
+        ("s1", "topology.yaml lacks", "whole slurm.conf"),
+        {"controller": {"configFiles": {"topology.yaml": "- topology: t\n  tree:\n    switches:\n    - switch: s1\n"}}},
+    ),
+    Case(
+        "a host in two places",
+        table(
+            METAL,
+            METAL | {"topology": "topo-switch:s2"},
+            external=HOST,
+            controller={"configFiles": {"topology.yaml": "s1 s2"}},
+        ),
+        "error",
+        "nodes.table.1.topology",
+        ("metal-1", "another place"),
+        cured(METAL),
+    ),
+    Case(
+        "topology of a host with an old Slurm",
+        table(METAL, external=HOST, cluster={"name": "c", "slurmVersion": "24.11"}),
+        "error",
+        "nodes.table.0.topology",
+        ("25.05",),
+        cured({"hosts": ["metal-1"], "features": ["ib"]}),
     ),
     Case(
         "labels of Kubernetes' own",

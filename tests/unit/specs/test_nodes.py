@@ -31,7 +31,7 @@ def test_a_word_is_a_label_of_the_node_a_feature_of_its_pods_and_a_feature_of_th
     assert spec["template"]["spec"]["nodeSelector"] == labels if "spec" in spec["template"] else True
     assert config.nodesets["gpu"].pod.node_selector == labels
     assert host_lines(config) == {
-        "metal-1": "NodeName=metal-1 CPUs=64 Features=ib Gres=gpu:2",
+        "metal-1": "NodeName=metal-1 CPUs=64 Features=ib Gres=gpu:2 Topology=topo-switch:s1",
         "metal-2": "NodeName=metal-2",
     }
 
