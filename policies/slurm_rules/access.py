@@ -95,8 +95,8 @@ def keys_mounted_by_slurm_only(resource: Resource, stack: Stack, options: Option
     that mounts the JWT key too, lets its root be any user of the cluster; a pod that mounts the kubelet's folders, is
     privileged or in the node's process table reads the Secrets of every pod on that node, and one that runs as the
     operator's account, or whose Role names the Secret, reads them of the API server. slurmd's own containers are
-    privileged by the operator's default and not judged for it. Controllers that copy Secrets do it for who writes an
-    annotation or names one. munge.key is not judged: its clients' pods hold it by design.
+    privileged by the operator's default and not judged for it. Controllers that copy Secrets do it for anyone who writes
+    an annotation or names one. munge.key is not judged: its clients' pods hold it by design.
 
     Source: Kubernetes, "Good practices for Secrets", "Volumes" (hostPath, warning; local), "Pod Security Standards"
     (privileged, host namespaces, capabilities); slurm.schedmd.com/authentication.html; slurm-operator

@@ -40,10 +40,10 @@ def may_copy(secret: Resource, entry: str, other: Resource) -> bool:
 def client_keys_in_sidecar(resource: Resource, stack: Stack, _: Options) -> Iterator[str]:
     """Clients have slurm.key in a namespace of their own, and only a locked sidecar mounts it.
 
-    Why: anyone who can read slurm.key can act as any user of the cluster, root too. In the cluster's own namespace, who
-    may make a client's pod may mount the JWT key as well. A container of a person that mounts the key, or the sidecar's copy
-    of it, hands it to that person. sackd and munged know their callers by uid: a container beside them that is root, or can
-    become root, is root to Slurm. What the sidecar's image does can't be judged.
+    Why: anyone who can read slurm.key can act as any user of the cluster, root too. In the cluster's own namespace,
+    anyone who may create a client's pod can mount the JWT key as well. A container of a person that mounts the key, or
+    the sidecar's copy of it, hands it to that person. sackd and munged know their callers by uid: a container beside them
+    that is root, or can become root, is root to Slurm. What the sidecar's image does can't be judged.
 
     Source: slurm.schedmd.com/authentication.html (auth/slurm); Kubernetes, "Good practices for Secrets", "Pod Security
     Standards" (restricted), "Share Process Namespace between Containers in a Pod"; sackd(8).

@@ -37,7 +37,7 @@ def host_network_dns_policy(resource: Resource, _: Stack, __: Options) -> Iterat
     """A pod on the host's network has dnsPolicy ClusterFirstWithHostNet.
 
     Why: with the default policy such a pod asks the host's DNS and finds no Service, so slurmd never finds slurmctld: the
-    nodes stay away, or register and drop out when a name is asked for again.
+    nodes don't register, or register and become unreachable when they resolve a name again.
 
     Source: Slinky hybrid guide, "Host Network" (which spells it dNSPolicy: that name is silently ignored).
 

@@ -138,8 +138,8 @@ def aggregations(role: Resource) -> list[str]:
 def secrets_readable_by_few(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
     """No role of the stack reads all Secrets or leads to them, and none is bound to everybody or makes an admin or editor.
 
-    Why: who reads Secrets of the cluster's namespace has slurm.key and may run jobs as any user, root's prolog included. So
-    has who makes pods there, runs commands in them, makes tokens of service accounts, or gives rights.
+    Why: anyone who can read Secrets of the cluster's namespace has slurm.key and can run jobs as any user, root's prolog
+    included. So has anyone who creates pods there, runs commands in them, makes tokens of service accounts, or gives rights.
 
     Source: Kubernetes, "Role Based Access Control Good Practices" (secrets, workload creation, escalate, bind, impersonate,
     token requests, system:authenticated), "User-facing roles" (admin and edit read Secrets); "Using RBAC Authorization"
@@ -225,8 +225,8 @@ _PUBLIC_KEYS = "*-token-jwks"
 def config_maps_written_by_few(role: Resource, stack: Stack, options: Options) -> Iterator[str]:
     """No role of the stack may write the ConfigMaps that Slurm obeys: public keys of tokens, slurmctld's files, scripts.
 
-    Why: who adds a key to the set of public keys signs tokens of any user, SlurmUser too. Who writes a prolog or a file of
-    /etc/slurm has it run or read by root on every node. Rights to write ConfigMaps are commoner than rights to Secrets.
+    Why: who adds a key to the set of public keys signs tokens of any user, SlurmUser too. A prolog or a file of
+    /etc/slurm is run or read by root on every node. Rights to write ConfigMaps are commoner than rights to Secrets.
 
     Source: slurm.schedmd.com/jwt.html (jwks); slurm-operator api/v1beta1/controller_types.go (jwksKeyRef, configFileRefs,
     prologScriptRefs, epilogScriptRefs); slurm.conf(5) Prolog (run as root).

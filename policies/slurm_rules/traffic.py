@@ -98,7 +98,7 @@ def slurm_traffic_left_alone(resource: Resource, stack: Stack, options: Options)
     Why: gates, the operator and users send their tokens to whatever the Service of slurmrestd leads to. Who changes that
     Service, its EndpointSlices, a pod's address or the cluster's DNS has SlurmUser's token, and answers that busy nodes are
     idle: their jobs are lost. A Service with externalIPs takes over an address for the whole Kubernetes cluster, an outside
-    slurmctld's too. Who writes Ingresses or NetworkPolicies opens slurmrestd, which speaks plain HTTP.
+    slurmctld's too. Anyone who writes Ingresses or NetworkPolicies can open slurmrestd, which speaks plain HTTP.
 
     Source: Kubernetes, "Role Based Access Control Good Practices", "Services" (externalIPs; Services without selectors),
     CVE-2020-8554 and CVE-2021-25740; slurm-operator api/v1beta1 (names of its Services), internal/builder/labels.

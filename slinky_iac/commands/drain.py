@@ -28,7 +28,7 @@ CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not 
 ACTS = (
     ("status", "show drained nodes, whose drain it is, and the jobs on them"),
     ("plan", "show which nodes and whose jobs a removal or a destroy would wait for"),
-    ("watch", "show how far this stack's drains are, whose jobs they wait for and until when, until Ctrl-C"),
+    ("watch", "show the progress of this stack's drains, whose jobs they wait for and until when; ends with Ctrl-C"),
     ("cancel", "undo this stack's drains and pod annotations, and nothing else"),
 )
 WHOSE = {"ours": "this stack", "operator": "slurm-operator"}

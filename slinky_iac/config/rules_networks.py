@@ -108,7 +108,7 @@ def _nodes(config: StackConfig) -> Iterator[Finding]:
     for part, path in bare:
         yield warning(
             path,
-            f"no NetworkPolicy holds for pods on the host network: {part} is open to all that reach a node",
+            f"no NetworkPolicy holds for pods on the host network: {part} is open to everyone who reaches a node",
             id="host-network-unguarded",
         )
     if bare and not policies.nodes:

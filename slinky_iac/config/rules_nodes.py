@@ -113,7 +113,7 @@ def _once(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 if said.setdefault((node, key), value) != value:
                     yield error(
                         f"nodes.table.{number}",
-                        f"gives {name_of(node)} another {name_of(key)} than a row before it. Leave it out of one",
+                        f"gives {name_of(node)} another {name_of(key)} than an earlier row. Remove it from one of them",
                     )
         for host in row.hosts if row.topology else ():
             if said.setdefault((f"host {host}", "topology"), row.topology or "") != row.topology:

@@ -134,7 +134,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             "A backup slurmctld needs the same slurm.conf and the same keys.",
             "After an edit: `scontrol reconfigure`. A changed AuthType, CredType or key needs a restart of slurmctld.",
             "Nodes in pods get this host's cgroup.conf too. They need `IgnoreSystemd=yes` in it (or CgroupPlugin=disabled);"
-            " metal under systemd may want otherwise: decide for both.",
+            " metal under systemd may need another setting: decide for both.",
         ),
     )
     return common.finished(sheet, config)

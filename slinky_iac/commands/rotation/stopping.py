@@ -134,8 +134,8 @@ class PlannedStop(KeyRotation):
             done = kubectl_run(self.context.run, command, timeout=planned_stop.PODS_S + 60)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise RotationError(
-                f"kubectl did not end ({type(error).__name__}): whether pods with the old key are left isn't known, and new"
-                " ones beside them would get it too. Install kubectl beside pulumi, then run this again"
+                f"kubectl did not end ({type(error).__name__}): it is unknown whether pods with the old key are left,"
+                " and new pods beside them would get it too. Install kubectl beside pulumi, then run this again"
             ) from None
         if done.returncode != 0:
             raise RotationError(

@@ -222,7 +222,7 @@ def _token_key(session: Connection, place: KeyPlace, raw: bytes, written: int | 
     except KubeNotFound:
         document = ""
     public = public_kids(document)
-    lacks = "" if own in public else f"ConfigMap {place.namespace}/{place.beside} has not its public half"
+    lacks = "" if own in public else f"ConfigMap {place.namespace}/{place.beside} lacks its public half"
     return SeenKey(f"kid {own}", written, tuple(f"kid {kid}" for kid in sorted(public - {own})), lacks)
 
 

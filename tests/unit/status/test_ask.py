@@ -302,7 +302,7 @@ def test_the_token_key_is_seen_by_its_kid_and_since_when_it_is_in_its_secret() -
         f"kid {old.kid}", 2_000, (f"kid {new.kid}",)
     )
     unpublished = key_of(TOKEN, {"tokens": {"token.pem": pem("old")}})
-    assert (unpublished.besides, unpublished.text) == ((), "ConfigMap slurm/public has not its public half")
+    assert (unpublished.besides, unpublished.text) == ((), "ConfigMap slurm/public lacks its public half")
 
 
 def test_a_token_secret_without_a_key_is_a_trouble_that_quotes_nothing_of_it() -> None:

@@ -193,6 +193,6 @@ def test_an_empty_stack_replaces_no_key() -> None:
 
 @pytest.mark.parametrize("width", [80, 100, 160])
 def test_the_lines_of_a_change_fit_the_screen(width: int) -> None:
-    keys = {"token key": SeenKey(f"kid {A}", NOW, (f"kid {B}",), "ConfigMap slurm/slurm-token-jwks has not its public half")}
+    keys = {"token key": SeenKey(f"kid {A}", NOW, (f"kid {B}",), "ConfigMap slurm/slurm-token-jwks lacks its public half")}
     text = screen(shown("tokenKeyNext", "slurmKeyNext", state=with_tokens(A, B), keys=keys), width=width)
     assert max(map(len, text.splitlines())) <= width
