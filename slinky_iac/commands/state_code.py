@@ -5,7 +5,8 @@ the program's (pulumi/dynamic/__main__.py), so who can write to the backend coul
 Providers of this project have no attributes and are pickled by reference: the value names a class and holds nothing else.
 Other ways from a state to code: a resource of a package that the program doesn't use, whose plugin the engine would fetch;
 a plugin's own address; a kubeconfig that starts a program, or the path of one that somebody else has laid there: a
-`destroy` or `refresh` takes the state's, not the settings'.
+`destroy` or `refresh` takes the state's, not the settings'. A gate's address of slurmrestd is the state's then, too: tokens
+of SlurmUser would go to a planted one, which could also answer that all nodes are idle.
 
 The pickle is read by its opcodes and never loaded.
 """
@@ -37,6 +38,8 @@ _STARTS: Final = ("exec", "auth-provider")
 _DYNAMIC: Final = "pulumi-python:dynamic"
 _TEXT: Final = re.compile(r"[\n{]|: ")
 """What a kubeconfig's text has, and no path that the settings take."""
+_ADDRESSES: Final = ("url", "caFile", "context", "namespace", "restapiService")
+"""Properties of a gate that say where its tokens go, and whom it takes for slurmrestd there."""
 _LABELS: Final = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
 """Opcodes that frame and number, and make nothing."""
 _TEXTS: Final = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "UNICODE"})
@@ -49,8 +52,10 @@ def project_classes() -> frozenset[str]:
     from slinky_iac import external_keys, identity  # noqa: PLC0415
     from slinky_iac.drain import conf_gates, gates  # noqa: PLC0415
     from slinky_iac.jobs import gates as jobs  # noqa: PLC0415
+    from slinky_iac.node_table import gates as table  # noqa: PLC0415
 
-    return frozenset(name for module in (gates, conf_gates, identity, external_keys, jobs) for name in _classes(module))
+    modules = (gates, conf_gates, identity, external_keys, jobs, table)
+    return frozenset(name for module in modules for name in _classes(module))
 
 
 def _classes(module: ModuleType) -> Iterable[str]:
@@ -68,30 +73,34 @@ def foreign(
 ) -> tuple[str, ...]:
     """One sentence for each place of a state that would run code which isn't the program's; no value is quoted.
 
-    ``resources`` as `pulumi stack export` has them. ``known``: texts that the stack's settings hold, asked for where the
-    state names a kubeconfig's path. Encrypted values pass: only who has the stack's secrets could have made
-    them. With --show-secrets they are decrypted, and compared.
+    ``resources`` as `pulumi stack export` has them. ``known``: texts that the stack's settings hold or give, asked for where
+    the state names a kubeconfig's path or where a token goes. Encrypted values pass: only who has the stack's secrets could
+    have made them. With --show-secrets they are decrypted, and compared.
     """
     found = [f"{_name(each)}: {fault}" for each in resources for fault in _faults(each, classes, packages)]
-    paths = [(each, path) for each in resources for path in _kubeconfig_paths(each)]
-    settled = known() if paths else frozenset()
-    for each, path in paths:
-        if path not in settled:
-            shown = plain(path, 80)
+    ways = [(each, what, text) for each in resources for what, text in _ways(each)]
+    settled = known() if ways else frozenset()
+    for each, what, text in ways:
+        if text not in settled:
+            shown = plain(text, 80)
             found.append(
-                f"{_name(each)}: its kubeconfig is {shown!r}, which the settings don't name; --allow {shown} if it is yours"
+                f"{_name(each)}: its {what} is {shown!r}, which the settings don't name; --allow {shown} if it is yours"
             )
     return tuple(found)
 
 
-def _kubeconfig_paths(resource: Json) -> Iterable[str]:
-    """Paths that a plugin or a gate would read a kubeconfig from; its text is judged by what is in it."""
+def _ways(resource: Json) -> Iterable[tuple[str, str]]:
+    """What a plugin or a gate would read a kubeconfig from, and send tokens to; a kubeconfig's text is judged by what is in
+    it."""
     kind = str(resource.get("type", ""))
     if not kind.startswith((_PROVIDERS, _DYNAMIC)):
         return
     sides = [props for side in ("inputs", "outputs") if isinstance(props := resource.get(side), Mapping)]
-    values = [_decrypted(props.get("kubeconfig")) for props in sides]
-    yield from dict.fromkeys(each for each in values if isinstance(each, str) and each and not _TEXT.search(each))
+    for what in ("kubeconfig", *(_ADDRESSES if kind.startswith(_DYNAMIC) else ())):
+        values = [_decrypted(props.get(what)) for props in sides]
+        for each in dict.fromkeys(each for each in values if isinstance(each, str)):
+            if each and not (what == "kubeconfig" and _TEXT.search(each)):
+                yield what, each
 
 
 def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str]) -> Iterable[str]:

@@ -9,6 +9,10 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands import state_code
 from slinky_iac.commands.output import FOUND, as_json
+from slinky_iac.commands.stack_config import own_texts
+from slinky_iac.config.values import settings_of
+from slinky_iac.errors import ConfigError
+from slinky_iac.reach import reach
 
 HELP = "check the stack's state for code that isn't this program's, before an engine loads a state that others can write"
 NEXT = (
@@ -23,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = "exit codes: 0 none; 1 the state could not be read; 2 wrong arguments; 6 foreign code, or what may be"
     parser.add_argument("--stack", help="stack; by default the selected one")
     parser.add_argument("--json", action="store_true", help="print JSON")
-    allow = "package, dotted name of a dynamic provider, or kubeconfig's path, that your own program uses; may be repeated"
+    allow = "package, dotted name of a dynamic provider, path of a kubeconfig or address, that is your own; may be repeated"
     parser.add_argument("--allow", action="append", default=[], metavar="NAME", help=allow)
     encrypted = "decrypt nothing: needs no passphrase, and trusts what is encrypted, with whichever key"
     parser.add_argument("--encrypted", action="store_true", help=encrypted)
@@ -47,9 +51,21 @@ def look(
     resources = pulumi_state.everything(stack, pulumi, decrypted=decrypted)
 
     def known() -> frozenset[str]:
-        return more | answer(pulumi, ["config", "--json"], stack, _texts, wanted="a stack's settings")
+        return more | answer(pulumi, ["config", "--json"], stack, known_of, wanted="a stack's settings")
 
     return state_code.foreign(resources, state_code.project_classes() | more, state_code.PACKAGES | more, known)
+
+
+def known_of(settings: object) -> frozenset[str]:
+    """Texts of the settings, and what they give: namespace and Service of slurmrestd have defaults. Raises ValueError."""
+    found = _texts(settings)
+    own = settings if isinstance(settings, dict) else {}
+    entries = {name: {"secret": False, **each} for name, each in own.items() if isinstance(each, dict)}
+    try:
+        way = reach(settings_of(own_texts(entries)[0]))
+    except ConfigError:
+        return found  # and then each of these is named
+    return found | {way.namespace, way.restapi_service}
 
 
 def _texts(settings: object) -> frozenset[str]:

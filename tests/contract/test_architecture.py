@@ -110,7 +110,7 @@ _PARTS = {
         "reach slurmrest specs"
     ),
     "commands.token": "cluster commands.stack_config config errors reach slurmrest",
-    "commands.state_code": "drain external_keys identity jobs text",
+    "commands.state_code": "drain external_keys identity jobs node_table text",
     "commands.scontrol": "",
     "commands.init": (
         "commands.check commands.children commands.rotation commands.scontrol config errors keys kube releases safe_yaml "
@@ -121,7 +121,7 @@ _PARTS = {
         "cluster commands.output commands.rotation commands.stack_config commands.watching config drain errors "
         "external_keys fence keys kube monitoring names releases slurmrest text"
     ),
-    "commands.verify_state": "cluster commands.output commands.state_code",
+    "commands.verify_state": "cluster commands.output commands.stack_config commands.state_code config errors reach",
     "commands.drift": (
         "closing cluster commands.output commands.status commands.waiting_line drain errors fence keys kube names "
         "node_table preflight slurmrest specs text"

@@ -22,6 +22,7 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands import cli, state_code, verify_state
 from slinky_iac.drain.gates import TeardownGateProvider
 from slinky_iac.errors import StateError
+from tests.clusters import MUNGE, STACKS, recorded, stack_sections
 
 SIGNATURE = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
 GATE = "pulumi-python:dynamic/slurm:TeardownGate"
@@ -182,6 +183,38 @@ def test_a_planted_path_of_a_kubeconfig_is_found_unless_the_settings_name_it(cap
     assert judged("kubernetes:core/v1:ConfigMap", "/tmp/evil") == 0
 
 
+@pytest.mark.parametrize(
+    ("prop", "planted", "own"),
+    [
+        ("url", "https://evil.example.org:6820", "https://rest.example.org:6820"),
+        ("caFile", "/tmp/evil.pem", "/etc/slurm/ca.pem"),
+        ("context", "evil", "prod"),
+        ("namespace", "evil", "slurm"),
+        ("restapiService", "evil", "slurm-restapi"),
+    ],
+)
+def test_a_planted_address_to_which_tokens_would_go_is_found(
+    prop: str, planted: str, own: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A destroy asks the state's slurmrestd, with a token of SlurmUser."""
+    rest = {"url": "https://rest.example.org:6820", "caFile": "/etc/slurm/ca.pem"}
+    sections = {"cluster": {"name": "atlas"}, "slurmrest": rest, "kubernetes": {"context": "prod"}}
+    settings = {f"slinky-iac:{name}": {"value": json.dumps(value), "secret": False} for name, value in sections.items()}
+
+    def judged(kind: str, value: str) -> int:
+        def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
+            said = settings if arguments[0] == "config" else state(resource(kind, "x", **{prop: value}))
+            return subprocess.CompletedProcess(arguments, 0, json.dumps(said), "")
+
+        return verify_state.run(cli.parser().parse_args(["verify-state"]), run)
+
+    assert judged(GATE, planted) == 6
+    assert f"its {prop} is {planted!r}, which the settings don't name" in capsys.readouterr().out
+    assert judged(GATE, own) == 0
+    assert judged(GATE, "") == 0
+    assert judged("kubernetes:core/v1:Service", planted) == 0, "what Kubernetes holds is drift's matter"
+
+
 def test_settings_that_can_not_be_read_are_no_answer() -> None:
     def run(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
         text = json.dumps(state(resource(KUBERNETES, "x", kubeconfig="/a"))) if arguments[0] == "stack" else '{"a": "{"}'
@@ -245,3 +278,14 @@ def test_what_is_no_state_is_no_answer(bad: Any) -> None:
         pulumi_state.everything(None, exported(bad), decrypted=False)
     with pytest.raises(StateError, match="passphrase must be set"):
         pulumi_state.everything(None, exported(bad, code=255), decrypted=True)
+
+
+@pytest.mark.parametrize("name", [*STACKS, MUNGE])
+def test_no_stack_of_the_programs_own_is_taken_for_planted(name: str) -> None:
+    """Addresses of each gate are those of the settings, defaults and all."""
+    sections = stack_sections(name)
+    settings = {f"slinky-iac:{key}": {"value": json.dumps(value), "secret": False} for key, value in sections.items()}
+    made = [{"type": each.type, "urn": each.urn, "inputs": each.inputs, "outputs": {}} for each in recorded(name).resources]
+    dynamic = [{**each, "inputs": {**each["inputs"], "__provider": OURS}} for each in made if "dynamic/" in each["type"]]
+    assert dynamic
+    assert state_code.foreign(dynamic, CLASSES, known=lambda: verify_state.known_of(settings)) == ()
