@@ -68,7 +68,7 @@ def _given_back(session: Session, settings: ConfSettings, kept: Props) -> Props:
     try:
         held = conf_held.read(session, settings.controller)
     except SlinkyError as error:
-        session.report(f"whether something is still closed for slurm.conf is not known: {error}", severity="warning")
+        session.report(f"it is unknown whether something is still closed for slurm.conf: {error}", severity="warning")
         return kept
     partitions, hosts = settings.lines.partitions.keys() & held.partitions.keys(), set(settings.lines.hosts) & {*held.hosts}
     return back_props(partitions, hosts) if partitions or hosts else kept
@@ -92,7 +92,7 @@ def plan_props(look: ConfLook, goal: ConfGoal) -> Props:
         "jobs_total": len(holding),
         "free_at": when(None if unknown else max(known, default=0)),
         "blocks": [step.why] if isinstance(step, Stop) and step.cause == "blocked" else [],
-        "warnings": [f"no answer, so nothing is claimed: {look.problem}"] if look.problem else warnings,
+        "warnings": [f"unknown, because there was no answer: {look.problem}"] if look.problem else warnings,
     }
 
 
@@ -110,7 +110,7 @@ def back_props(partitions: Iterable[str], hosts: Iterable[str]) -> dict[str, Any
     return {
         "schema": SCHEMA,
         "gives_back": [*(f"partition {name}" for name in sorted(partitions)), *sorted(hosts)],
-        "why": "an earlier run closed or drained these before a change of slurm.conf that is wanted no more",
+        "why": "an earlier run closed or drained these before a change of slurm.conf that was withdrawn",
     }
 
 

@@ -74,8 +74,9 @@ def names_in_use(seen: Observation, owner: Owner, target: int, going: Collection
         return ""
     shown = ", ".join(used[:8])
     return (
-        f"{shown} {'is' if len(used) == 1 else 'are'} in use in Slurm, and no pod of this NodeSet is behind: a new pod of"
-        " that name would take it over, and slurmctld would end the jobs there. `scontrol show node` shows where such a node"
+        f"{shown} {'is' if len(used) == 1 else 'are'} in use in Slurm, and no pod of this NodeSet belongs to it: a new"
+        " pod of that name would take it over, and slurmctld would end the jobs there. `scontrol show node` shows"
+        " where such a node"
         " is (NodeAddr). If another stack or Kubernetes cluster has it, give one of the two NodeSets another name"
     )
 
@@ -156,8 +157,8 @@ def members_step(seen: Observation, settings: GateSettings, deadline_at: int) ->
         return step
     if seen.now >= deadline_at:
         return Stop(
-            f"after {settings.policy.register_deadline_s} s these are not in service: {'; '.join(missing)}. Repair what is"
-            " named, then run `pulumi up` again; nodes that are in service stay so",
+            f"after {settings.policy.register_deadline_s} s these are not in service: {'; '.join(missing)}. Repair"
+            " them, then run `pulumi up` again; nodes that are in service stay in service",
             "deadline",
         )
     return Wait(f"waiting for {len(missing)}: {'; '.join(missing[:3])}")

@@ -274,7 +274,7 @@ def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]
             yield Finding(
                 f"foreign-drain-{part.replace(' ', '-')}",
                 f"{candidate.pod.slurm_node} ({part}) is drained by {_holder_name(candidate.record)}: "
-                f"{candidate.record.reason!r}; that drain counts, and is neither overwritten nor undone",
+                f"{candidate.record.reason!r}; that drain stays, and is neither overwritten nor undone",
             )
 
 

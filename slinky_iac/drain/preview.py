@@ -94,7 +94,7 @@ def _with_autoscaler(session: Session, settings: GateSettings, seen: Observation
     try:
         scaler = session.scaler(settings)
     except SlinkyError as error:
-        session.report(f"whether the autoscaler is paused is not known: {error}", severity="warning")
+        session.report(f"it is unknown whether the autoscaler is paused: {error}", severity="warning")
         return found
     if scaler is None or not scaler.is_ours(settings.owner):
         return found
@@ -122,7 +122,7 @@ def _first(settings: GateSettings) -> Seen:
         try:
             seen = session.observe(settings, queue=True)
         except SlinkyError as error:
-            session.report(f"whether {settings.resource} is there already, with jobs, is not known: {error}")
+            session.report(f"it is unknown whether {settings.resource} exists already, with jobs: {error}")
             return Seen({})
     if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.ceiling:
         _tell_names_in_use(session, settings, seen)
@@ -148,7 +148,7 @@ def _without_drain(settings: GateSettings, seen: Observation, live: int, kept: P
     ours = {pod.slurm_node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen)
     nodes = sorted(ours - {pod.slurm_node for pod in seen.pods if pod.name in replaced})
     if nodes and undo_steps(seen, settings.owner) and len(seen.pods) <= settings.ceiling:
-        why = "an earlier run did not end; its drains and marks are taken back"
+        why = "an earlier run did not end; its drains and marks are removed"
         plan |= {"gives_back": nodes, "why": why}
         where = ", ".join(nodes) or f"NodeSet {settings.resource}"
         due.append(f"drains or marks of an earlier run are on {where}")
@@ -214,8 +214,8 @@ def login_jobs(way: Reach, loginset: str, hide: str) -> str:
             jobs = session.slurm.jobs_after(session.steady(), wanted="live").jobs if hosts else ()
             found = interactive(jobs, hosts, hide)
     except SlinkyError as error:
-        return f"its pods would be replaced, and which jobs run from them is not known: {error}"
-    return f"its pods would be replaced, and with them end {jobs_in_words(found)} of srun and salloc" if found else ""
+        return f"its pods would be replaced, and it is unknown which jobs run from them: {error}"
+    return f"its pods would be replaced, which ends {jobs_in_words(found)} of srun and salloc" if found else ""
 
 
 def forgotten_jobs(way: Reach, hide: str) -> str:
@@ -225,7 +225,7 @@ def forgotten_jobs(way: Reach, hide: str) -> str:
         with connected(way, budget_s=BUDGET_S) as session:
             found = unfinished(session.slurm.jobs().jobs, hide)
     except SlinkyError as error:
-        return f"which jobs would be forgotten is not known: {error}"
+        return f"it is unknown which jobs would be forgotten: {error}"
     return f"{jobs_in_words(found)} would be forgotten" if found else ""
 
 

@@ -156,8 +156,8 @@ class ScaleInState:
             still = [job for job in self.cluster.jobs(pod.slurm_node) if job.job_state & STANDS_STILL]
             if not pod.healthy and still:
                 return (
-                    f"{pod.name} is retained and not ready, so the operator may take it instead, and takes its suspended job"
-                    f" {still[0].label} for none"
+                    f"{pod.name} is retained and not ready, so the operator may remove it instead, and doesn't count"
+                    f" its suspended job {still[0].label}"
                 )
         return ""
 
@@ -174,7 +174,9 @@ class ScaleInState:
         registered = self._registered
         witnesses = [pod for pod in self.retained if pod.healthy and pod.slurm_node in self.cluster.nodes]
         if not registered and witnesses and not any(pod.slurm_states for pod in witnesses):
-            return "the operator shows no Slurm state on any pod: it has no client and would delete without draining"
+            return (
+                "the operator shows no Slurm state on any pod: it has no Slurm client and would delete pods without draining"
+            )
         return ""
 
 
@@ -228,15 +230,15 @@ def none_listed(seen: Observation, goal: Goal, cluster: ClusterView) -> str:
     return (
         f"slurmctld lists none of the nodes of this NodeSet, though {long_ready[0].name} has been ready for more than"
         f" {REGISTER_GRACE_S} s: it may be another cluster's slurmctld, or one that lost its state (StateSaveLocation)."
-        " Check slurmrest.url; give slurmctld its state back, and the gate continues. Where that can't be had and no job"
-        " runs in these pods, delete the pods: their successors register"
+        " Check slurmrest.url; give slurmctld its state back, and the gate continues. If that is impossible and no job"
+        " runs in these pods, delete the pods: the new ones register"
     )
 
 
 def _verdict(each: Candidate, cluster: ClusterView, now: int, *, teardown: bool) -> Verdict:
     """The rule of :mod:`slinky_iac.drain.free`, and what only the pod can tell."""
     if each.kind is Kind.LEAVING:
-        return Free("its pod is being deleted already, and not through us")
+        return Free("its pod is being deleted already, and not by this program")
     if each.kind is Kind.BLOCKED:
         return Unknown(each.trouble)
     pod = each.pod

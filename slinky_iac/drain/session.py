@@ -81,7 +81,7 @@ class Session(Connection):
         if self._begun and state is not None and last not in {"", self.run}:
             raise DrainBlocked(
                 f"{state.name}: another `pulumi` or `drain cancel` began after this run (annotation {names.ANNOTATION_RUN})."
-                " This run ends, and changed nothing more: what is drained is the other's matter now. `slinky"
+                " This run ends and changes nothing more: the other run now owns what is drained. `slinky"
                 " drain status` shows it"
             )
 

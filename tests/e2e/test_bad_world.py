@@ -180,7 +180,7 @@ def test_an_image_that_does_not_exist_fails_up_with_pod_and_reason_and_a_right_o
     assert "bad-world/cpu: after 40 s these are not in service: slurm-worker-cpu-0 is Pending and not ready" in text
     assert "ErrImageNeverPull" in text
     assert NO_IMAGE in text
-    assert "Repair what is named, then run `pulumi up` again" in text
+    assert "Repair them, then run `pulumi up` again" in text
 
     add("slinky-lab/slurm:26.05")
     stack.up()

@@ -69,7 +69,10 @@ def _rotate(parser: argparse.ArgumentParser) -> None:
     act = parser.add_mutually_exclusive_group()
     act.add_argument("--plan", action="store_true", help="show all steps and where it stands; change nothing")
     act.add_argument("--start", action="store_true", help="begin with a new key where no rotation is under way")
-    stop = "stop the cluster for it, or continue with that: where the key can't be replaced under running jobs; --plan first"
+    stop = (
+        "stop the cluster for it (or continue such a stop), for a key that can't be replaced under running jobs; use --plan"
+        " first"
+    )
     act.add_argument("--stop", action="store_true", help=stop)
     act.add_argument(
         "--script", metavar="HOST", help="print the due step's script for a host, to be piped to it; holds a key"
@@ -237,7 +240,7 @@ def _of_key(arguments: argparse.Namespace, context: RotationContext) -> KeyRotat
     key = BY_NAME[arguments.which]
     if key is TOKENS and (arguments.stop or arguments.confirm):
         raise RotationError(
-            "tokens: their key needs no stop, and tokens tell when hosts are done: leave --stop and --confirm out"
+            "tokens: their key needs no stop, and hosts are tested with tokens: don't give --stop or --confirm"
         )
     if key is TOKENS:
         return TokenRotation(key, context)

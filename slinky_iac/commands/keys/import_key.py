@@ -84,7 +84,7 @@ def write_new(file: Path, raw: bytes) -> None:
             f"{file}: is there already, and may be the only copy of a key in use. Name another file, or move it away first"
         ) from None
     except OSError as error:
-        raise KeyMaterialError(f"{file}: can't be made ({error.strerror}); no key was made") from None
+        raise KeyMaterialError(f"{file}: can't be created ({error.strerror}); no key was made") from None
     try:
         with os.fdopen(handle, "wb") as opened:
             opened.write(raw)

@@ -73,7 +73,7 @@ def set_agreements(found: Sequence[SetOnHost]) -> Iterator[Agreement]:
             else "isn't the file that the configuration's keys make. The holder of a key in it that isn't the stack's can be"
             " any user of Slurm: compare it with the output tokenKeySet and find out who wrote it, then put the stack's own"
             " there (docs/token-keys.md)",
-            None: "isn't there: its daemons take no token of that key",
+            None: "is missing: its daemons accept no token of that key",
         }[each.ours]
         verdict = _verdict(each.ours) if each.ours is not None else "differs"
         yield Agreement(f"token key: jwks.json of host {each.host}", verdict, said)

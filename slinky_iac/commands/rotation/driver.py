@@ -70,7 +70,7 @@ class RotationContext:
             said = host_scripts.parse_report(via.script(host, script(host)))
             has = {name: seen.digest for name, seen in said.items()}
             if wrong := [file.name for file in files if has.get(file.name) != file.digest]:
-                raise RotationError(f"host {host.name}: {', '.join(wrong)} isn't what was sent. {advice}")
+                raise RotationError(f"host {host.name}: {', '.join(wrong)} isn't what was sent to it. {advice}")
 
     def promote_next(self, key: Key, keys: KeyMaterial) -> None:
         """The next key becomes the one in use, and that the previous one, where a rotation of it has one; at every cut both
@@ -213,5 +213,7 @@ def next_step(plan: Plan, done: Sequence[str], *, start: bool, via: Via | None) 
     if step is None or not (plan.under_way or start) or (step.turn is Turn.HOSTS and via is None):
         return None
     if done and step.name == done[-1]:
-        raise RotationError(f"step {step.name} was done and doesn't show: {'; '.join(plan.notes)}. Run this again")
+        raise RotationError(
+            f"step {step.name} was done, but its effect isn't visible: {'; '.join(plan.notes)}. Run this again"
+        )
     return step

@@ -78,7 +78,7 @@ class Engine:
         others = [] if self.checked else others_that_change(self.pulumi("preview", "--json", *self.policies, timeout=UP_S))
         if others:
             raise RotationError(
-                f"`pulumi up` would change more than keys: {', '.join(others[:6])}. Apply that first, or take it back, then"
+                f"`pulumi up` would change more than keys: {', '.join(others[:6])}. Apply or revert that first, then"
                 " run this again. Nothing was changed but the protection of the key Secrets, which the next `pulumi up` sets"
             )
         self.checked = True
@@ -106,7 +106,7 @@ class Engine:
             self.pulumi("preview", "--expect-no-changes", "--diff", timeout=UP_S)
         except StateError as error:
             raise RotationError(
-                "this stack isn't as its configuration says, so a rotation would apply more than keys. Run `pulumi up`"
+                "this stack has changes that are not applied yet, so a rotation would apply more than keys. Run `pulumi up`"
                 f" first; `pulumi preview --diff` shows what it would do ({str(error).splitlines()[-1]})"
             ) from None
         self.checked = True
@@ -124,7 +124,7 @@ def others_that_change(preview: str) -> list[str]:
         changed = [step for step in steps if step["op"] not in ("same", "read", "refresh")]
         return [name_of(str(step["urn"])) for step in changed if not _of_a_rotation(step)]
     except (ValueError, KeyError, TypeError, AttributeError, IndexError, RecursionError):
-        raise StateError("`pulumi preview --json` printed something else than a preview: nothing was updated") from None
+        raise StateError("`pulumi preview --json` printed no preview: nothing was updated") from None
 
 
 def _of_a_rotation(step: Mapping[str, Any]) -> bool:

@@ -59,8 +59,7 @@ def plan_of(facts: JwtFacts) -> Plan:
             Turn.HOSTS,
             "the new jwt_hs256.key, then slurmdbd's restart and slurmctld's `scontrol reconfigure`",
             "from here the old key is refused. The operator has no valid token until the next step, and deletes no pod"
-            " without one: run the next step at once. RS256 tokens of a `jwks=` in AuthAltParameters, if there is one,"
-            " continue",
+            " without one: run the next step at once. RS256 tokens of a `jwks=` in AuthAltParameters stay valid",
             hosts=readers(JWT, facts.hosts),
         ),
         Step(

@@ -82,20 +82,21 @@ def _steps(hosts: tuple[Host, ...]) -> tuple[Step, ...]:
             LEARN_HOSTS,
             Turn.HOSTS,
             f"{reload}: they sign with the old key, and take the new one",
-            "slurmd and sackd that began with slurm.key are restarted this once: jobs continue, but for a second srun and"
-            " sbatch fail there. A host that is left out is cut off at the next change, its jobs lost at SlurmdTimeout",
+            "slurmd and sackd that started with slurm.key are restarted once: jobs continue, but srun and sbatch fail"
+            " there for a second. A host that is left out loses the cluster at the next change, and its jobs at"
+            " SlurmdTimeout",
             hosts=hosts,
         ),
         Step(
             CHANGE_PODS,
             Turn.OURS,
             "slurmKey is the new key, slurmKeyPrevious the old one; `pulumi up`: pods' slurm.jwks signs with the new",
-            "and slurm.key's Secret holds the new key. All take both, so the order of hosts doesn't matter",
+            "and slurm.key's Secret holds the new key. All accept both, so the order of hosts doesn't matter",
         ),
         Step(
             CHANGE_HOSTS,
             Turn.HOSTS,
-            f"{reload}: they sign with the new key, and take the old one; slurm.key becomes the new key",
+            f"{reload}: they sign with the new key, and accept the old one; slurm.key becomes the new key",
             "from here nothing signs with the old key",
             hosts=hosts,
         ),
@@ -159,14 +160,15 @@ def of_unmanaged_nodes(facts: SlurmFacts) -> str:
     """What to do about nodes that no step reaches."""
     if facts.unmanaged_nodes is None:
         return (
-            "unknown whether there are nodes that no step reaches: slurmctld can't be asked. They are cut off at"
+            "it is unknown whether there are nodes that no step reaches: slurmctld can't be asked. Such nodes would"
+            " lose the cluster at"
             f" {CHANGE_HOSTS}, and their jobs lost"
         )
     more = f" and {len(facts.unmanaged_nodes) - 8} more" if len(facts.unmanaged_nodes) > 8 else ""
     return (
         f"no step reaches {', '.join(facts.unmanaged_nodes[:8])}{more}, which answer slurmctld and are neither pods nor"
         " hosts of this stack: name them in external.slurmdHosts, or bring them slurm.jwks yourself in"
-        f" {LEARN_HOSTS}; otherwise they are cut off at {CHANGE_HOSTS}, and their jobs lost"
+        f" {LEARN_HOSTS}; otherwise they lose the cluster at {CHANGE_HOSTS}, and their jobs lost"
     )
 
 

@@ -81,7 +81,7 @@ def _steps(facts: TokenFacts) -> tuple[Step, ...]:
             LEARN,
             turn,
             f"jwks.json with both keys, then {reload}",
-            "from here tokens of either are taken; seen from tokens, before anything signs with the new",
+            "from here tokens of both keys are accepted; this is tested with tokens before anything signs with the new key",
             hosts=hosts,
         ),
         Step(
@@ -94,7 +94,7 @@ def _steps(facts: TokenFacts) -> tuple[Step, ...]:
             FORGET,
             turn,
             f"jwks.json with the new key alone, then {reload}",
-            "from here the old key is refused; a gate that still runs with it reads the Secret again",
+            "from here the old key is refused; a gate that still has it reads the Secret again",
             hosts=hosts,
         ),
         Step(
@@ -219,7 +219,7 @@ class TokenRotation(KeyRotation):
         facts = facts_of(snapshot)
         if not facts.taken(facts.current):
             raise RotationError(
-                f"the token key in use isn't certainly taken: {'; '.join(_notes(facts))}. `slinky preflight`"
+                f"it is not certain that daemons accept the token key in use: {'; '.join(_notes(facts))}. `slinky preflight`"
                 " says what daemons lack; repair that first. Nothing was changed"
             )
         self.context.engine.settled()
@@ -244,7 +244,7 @@ class TokenRotation(KeyRotation):
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
         files = self.files(snapshot, step.name)
         advice = (
-            "Tokens signed with the key in use are taken all the same, since both sets have it: repair the host and run"
+            "Tokens signed with the key in use are still accepted, since both sets have it: repair the host and run"
             " this again"
         )
         self.context.place(step.hosts, lambda host: self.host_script(host, files), files, advice=advice)
@@ -257,6 +257,6 @@ class TokenRotation(KeyRotation):
             FOLLOW_S,
             lambda why: (
                 f"after {FOLLOW_S} s {why}. Outside, slurm.conf and slurmdbd.conf must name the file (`slinky preflight`"
-                " shows it); gates sign with a key that is taken. Run this again"
+                " shows it); gates sign with a key that is accepted. Run this again"
             ),
         )

@@ -59,7 +59,7 @@ def test_an_unchanged_number_that_is_not_known_makes_the_update_ask(silent):
 
 def test_a_creation_that_nobody_can_look_at_says_so(silent):
     assert preview.nodeset_scale(settings(1), {}) == preview.Seen({})
-    assert "hpc-worker-gpu is there already, with jobs, is not known: no route" in silent.said[0]
+    assert "it is unknown whether hpc-worker-gpu exists already, with jobs: no route" in silent.said[0]
 
 
 @pytest.mark.parametrize("there", [0, 2])

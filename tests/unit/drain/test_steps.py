@@ -188,7 +188,7 @@ def test_a_kept_pod_that_is_not_ready_either_must_have_no_suspended_job():
     pods = [pod(0), pod(1, **ill), given_up(2, **ill)]
     nodes = [node(0), node(1), held(2)]
     assert step(seen(pods, nodes), target=2) == SetReplicas(2, (NAME(2),))
-    says("takes its suspended job 7 for none", step(seen(pods, nodes, [job(7, 1, state="SUSPENDED")]), target=2))
+    says("doesn't count its suspended job 7", step(seen(pods, nodes, [job(7, 1, state="SUSPENDED")]), target=2))
 
 
 # -- foreign -------------------------------------------------------------------------------------------------------------
@@ -328,7 +328,7 @@ def test_release_that_overrides_reasons_must_have_seen_the_node_idle():
 def test_operator_without_a_slurm_client_is_not_trusted_even_if_only_unscheduled_pods_go():
     waiting = given_up(1, scheduled=False, phase="Pending", ready=False, created=NOW - 900, slurm_states=frozenset())
     blind = seen([pod(0, slurm_states=frozenset()), waiting], [node(0)])
-    says("no client", step(blind, current=2))
+    says("no Slurm client", step(blind, current=2))
     assert step(seen([pod(0), waiting], [node(0)]), current=2) == SetReplicas(1, (NAME(1),))
 
 

@@ -73,7 +73,7 @@ def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
 
 
 def test_a_folder_that_is_not_there_is_told(tmp_path: Path) -> None:
-    with pytest.raises(KeyMaterialError, match="can't be made"):
+    with pytest.raises(KeyMaterialError, match="can't be created"):
         generate(SLURM, tmp_path / "no" / "slurm.key")
 
 

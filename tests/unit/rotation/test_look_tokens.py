@@ -190,7 +190,7 @@ def test_a_host_in_the_middle_of_a_rotation_is_told_from_a_rogue_set() -> None:
 
 def test_a_host_without_a_set_differs() -> None:
     verdicts, said = of_hosts(None)
-    assert (verdicts, "isn't there" in said) == ({"differs"}, True)
+    assert (verdicts, "is missing" in said) == ({"differs"}, True)
 
 
 def test_without_a_way_to_hosts_nothing_is_said_of_them() -> None:

@@ -183,7 +183,7 @@ def test_a_script_is_made_only_for_a_host_whose_turn_it_is_and_holds_nothing_pri
 def test_hosts_that_read_no_set_stop_it_while_the_old_key_still_signs() -> None:
     world = begun()
     world.reads_no_set = True
-    with pytest.raises(RotationError, match=r"must name the file .*gates sign with a key that is taken"):
+    with pytest.raises(RotationError, match=r"must name the file .*gates sign with a key that is accepted"):
         world.runner(TOKENS).run(start=True)
     assert world.signing == token_key("old").kid
     world.check()
@@ -192,7 +192,7 @@ def test_hosts_that_read_no_set_stop_it_while_the_old_key_still_signs() -> None:
 def test_a_key_that_is_refused_already_is_no_beginning() -> None:
     world = begun()
     world.kids_of["ctl"] = frozenset()
-    with pytest.raises(RotationError, match=r"isn't certainly taken.*Nothing was changed"):
+    with pytest.raises(RotationError, match=r"it is not certain that daemons accept.*Nothing was changed"):
         world.runner(TOKENS).run(start=True)
     assert world.operations == 0
 
