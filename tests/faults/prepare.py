@@ -5,6 +5,8 @@ from __future__ import annotations
 from lab import apt, enforcer, keda, later_operator, python_env, store
 from lab.slurm import jupyter, munge, nginx, older, python3
 
+TERMINAL = {"tmux": "tmux"}
+"""A terminal without a window, and Debian's package of it."""
 PROMETHEUS = {"prometheus": "prometheus", "promtool": "prometheus"}
 """Programs that scrape the lab, and Debian's package of them."""
 
@@ -19,5 +21,5 @@ if __name__ == "__main__":
     store.program()
     keda.programs()
     older.root()
-    apt.ensure(PROMETHEUS)
+    apt.ensure(PROMETHEUS | TERMINAL)
     python_env.ensure_dashboard()
