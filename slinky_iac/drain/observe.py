@@ -6,10 +6,10 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.policy import pseudonym
+from slinky_iac.drain.scaler import rivals
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestVersionError
 from slinky_iac.kube.client import KubeClient
@@ -76,9 +76,8 @@ def look(
     found = Workers.look(kube, reach.namespace, settings.resource)
     if found.nodeset is None:
         return Look(Observation(now=now, version=settings.version))
-    going = {f"ScaledObject/{settings.leaving}", f"HorizontalPodAutoscaler/{names.KEDA_HPA}{settings.leaving}"}
-    found_scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
-    scalers = tuple(each for each in found_scalers if each not in going)
+    all_scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
+    scalers = rivals(all_scalers, settings.leaving)
     hide = settings.policy.hide_by(settings.owner.stack)
     answers, problem = _ask(slurm, [pod.slurm_node for pod in found.pods], last, hide, queue=queue)
     seen = Observation(

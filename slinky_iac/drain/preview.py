@@ -26,6 +26,7 @@ from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import shown
 from slinky_iac.drain.plan import DrainPlan, plan_scale_in, unknown_plan
 from slinky_iac.drain.rollout import plan_rollout, refusals
+from slinky_iac.drain.scaler import rivals
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.drain.text import jobs_in_words
@@ -93,9 +94,17 @@ def _with_autoscaler(session: Session, settings: GateSettings, seen: Observation
         session.report(text, severity="warning" if warns else "info", keep=True)
     try:
         scaler = session.scaler(settings)
+        others = rivals(session.kube.scalers_of(settings.reach.namespace, settings.resource), settings.autoscaler)
     except SlinkyError as error:
         session.report(f"it is unknown whether the autoscaler is paused: {error}", severity="warning")
         return found
+    if others:
+        also = f"{', '.join(others)} also writes the number of {settings.resource}"
+        session.report(
+            f"{also}: two autoscalers undo each other. Remove one",
+            severity="warning",
+            keep=True,
+        )
     if scaler is None or not scaler.is_ours(settings.owner):
         return found
     why = "the autoscaler is paused by an earlier run, which did not end"

@@ -12,11 +12,12 @@ The mark is ``stack/nodeset run``, by which an earlier run that still continues 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from slinky_iac import names
 from slinky_iac.drain.actions import Done, PauseScaler, ResumeScaler, Step, Stop, Wait
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.errors import DrainBlocked, SlinkyError
@@ -67,6 +68,12 @@ def resume_step(seen: ScalerView | None, owner: Owner, run: str, maximum: int | 
     if seen is None or not (seen.is_of(owner, run) if run else seen.is_ours(owner)):
         return Done()
     return ResumeScaler(None if maximum == seen.maximum else maximum)
+
+
+def rivals(found: Iterable[str], own: str) -> tuple[str, ...]:
+    """Autoscalers of a NodeSet, ``kind/name``, besides the ScaledObject ``own`` and what KEDA makes of it."""
+    ours = {f"ScaledObject/{own}", f"HorizontalPodAutoscaler/{names.KEDA_HPA}{own}"}
+    return tuple(each for each in found if each not in ours)
 
 
 class ScalerTask(Task["ScalerView | None"]):

@@ -51,10 +51,10 @@ class Autoscaled(Gated):
         found: dict[str, Any] = json.loads(self.world.kubectl("get", KIND, "-n", NAMESPACE, RESOURCE, "-o", "json").stdout)
         return found
 
-    def serve_metrics(self, serve: bool = True) -> None:
-        """Whether slurmctld answers them."""
+    def serve_metrics(self, serve: bool = True, more: str = "") -> None:
+        """Whether slurmctld answers them; ``more``: lines of slurm.conf."""
         lines = nodeset_lines(str(self.stack.outputs()["outsideSlurmConf"]))
-        outside.set_nodesets_conf(lines + (f"MetricsType={METRICS_TYPE}\n" if serve else ""))
+        outside.set_nodesets_conf(lines + (f"MetricsType={METRICS_TYPE}\n" if serve else "") + more)
         outside.reconfigure()
 
     def submit(self, *options: str) -> int:

@@ -226,6 +226,40 @@ def test_the_stack_takes_the_number_over_from_its_autoscaler(autoscaled: Autosca
     autoscaled.up(0, nodeset=nodeset())
 
 
+def test_preflights_pod_says_whether_metrics_are_served_and_what_switched_them_off(autoscaled: Autoscaled) -> None:
+    assert _preflight(autoscaled) == ("fine", "")
+    autoscaled.serve_metrics(serve=False)
+    try:
+        verdict, got = _preflight(autoscaled)
+        assert (verdict, "MetricsType" in got) == ("problem", True)
+        autoscaled.serve_metrics(more="PrivateData=jobs\n")
+        verdict, got = _preflight(autoscaled)
+        assert (verdict, "PrivateData" in got) == ("problem", True)
+    finally:
+        autoscaled.serve_metrics()
+
+
+def _preflight(found: Autoscaled) -> tuple[str, str]:
+    """Verdict on slurmctld's metrics, and what a pod got where it isn't fine."""
+    checks = json.loads(found.cli("preflight", "--json").stdout)["checks"]
+    worst = next(each for each in checks if each["name"] == "metrics")
+    return worst["verdict"], "" if worst["verdict"] == "fine" else worst["got"]
+
+
+def test_two_autoscalers_of_one_nodeset_are_named_in_the_preview(autoscaled: Autoscaled) -> None:
+    autoscaled.empty()
+    spec = autoscaled.scaler()["spec"]
+    rival = {"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject", "spec": spec}
+    meta = {"name": "rival", "namespace": NAMESPACE}
+    autoscaled.world.kubectl("apply", "-f", "-", stdin=json.dumps(rival | {"metadata": meta}))
+    try:
+        said = autoscaled.stack.pulumi("preview")
+        assert "ScaledObject/rival" in said.stdout + said.stderr
+        assert "two autoscalers undo each other" in said.stdout + said.stderr
+    finally:
+        autoscaled.world.kubectl("delete", "scaledobjects.keda.sh", "-n", NAMESPACE, "rival")
+
+
 def test_a_pause_of_a_person_stays_and_is_an_alert(autoscaled: Autoscaled, tmp_path: Path) -> None:
     apt.ensure(PROMETHEUS)
     autoscaled.three_nodes()

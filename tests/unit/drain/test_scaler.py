@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.drain import scale, scaler
 from slinky_iac.drain.actions import Done, PauseScaler, ResumeScaler, SetReplicas, Wait
-from slinky_iac.drain.scaler import ScalerView, pause_step, resume_step, standing_still
+from slinky_iac.drain.scaler import ScalerView, pause_step, resume_step, rivals, standing_still
 from slinky_iac.errors import DrainBlocked, DrainDeadline
 from tests.unit.drain.made import OWNER
 from tests.unit.drain.model import world
@@ -178,6 +178,11 @@ def test_whatever_ends_a_run_the_next_one_ends_with_an_autoscaler_that_works(pod
     assert not keda.paused
     assert first.w.replicas <= max(maximum, 0) or first.w.replicas == 0
     assert [step for step in second.written_while_scaled if isinstance(step, SetReplicas)] == []
+
+
+def test_another_autoscaler_of_the_nodeset_is_a_rival_and_what_keda_makes_is_none():
+    found = ("ScaledObject/gpu", "HorizontalPodAutoscaler/keda-hpa-gpu", "ScaledObject/mine", "HorizontalPodAutoscaler/h")
+    assert rivals(found, "gpu") == ("ScaledObject/mine", "HorizontalPodAutoscaler/h")
 
 
 def taken_over(replicas):
