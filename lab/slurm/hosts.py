@@ -102,7 +102,14 @@ class Hosts:
         command = self.entered(name, inner, user=user)
         begun = time.monotonic()
         done = subprocess.run(
-            command, input=stdin, capture_output=True, text=True, check=False, timeout=timeout + 10, cwd="/"
+            command,
+            input=stdin,
+            capture_output=True,
+            text=True,
+            errors="replace",  # a job's name may hold any byte
+            check=False,
+            timeout=timeout + 10,
+            cwd="/",
         )
         shown = " ".join(argv)
         if done.returncode in (124, 137) and time.monotonic() - begun >= timeout:

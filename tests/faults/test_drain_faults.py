@@ -173,7 +173,14 @@ def _replicas(gated: Gated) -> int:
 @pytest.mark.parametrize("step", STEPS)
 def test_pulumi_killed_with_sigkill_after_each_step_is_healed_by_the_next_up(begin: Begin, step: str) -> None:
     case = begin(wait_for_drain=False)
-    await_true(f"the protocol is at: {step}", lambda: STEPS[step](case.gated, case.slurm), 180, every=0.2)
+
+    def reached() -> bool:
+        if STEPS[step](case.gated, case.slurm):
+            return True
+        assert case.run.poll() is None, f"the update ended before that:\n{case.finish(10)}"
+        return False
+
+    await_true(f"the protocol is at: {step}", reached, 180, every=0.2)
     os.killpg(case.run.pid, signal.SIGKILL)
     case.finish(30)
     case.gated.stack.pulumi("cancel", "--yes", check=False)

@@ -47,7 +47,7 @@ def settings(address: str) -> Settings:
     found["slinky-iac:cluster"]["images"]["slurmdbd"] = IMAGE
     found["slinky-iac:accounting"] = {"database": {"host": "dbd", "name": DATABASE, "username": "slurm"}, "pod": GRACE}
     found["slinky-iac:drain"] = {"deadline": "4m"}
-    nodeset = {"replicas": 1, "pod": GRACE, "drain": {"deadline": "4m", "registerDeadline": "90s"}}
+    nodeset = {"replicas": 1, "pod": GRACE, "drain": {"deadline": "4m", "registerDeadline": "4m"}}
     found["slinky-iac:nodesets"] = {"solo": copy.deepcopy(nodeset), "gpu": copy.deepcopy(nodeset)}
     found["slinky-iac:partitions"] |= {"training": {"nodesets": ["gpu"]}, "batch": {"nodesets": ["solo"]}}
     metal = {"name": METAL, "address": address, "config": {"CPUs": 2, "RealMemory": 1000}}
