@@ -88,7 +88,7 @@ class Demand:
     def asked(self, step: int, least: int, most: int) -> int:
         """The number of replicas that the autoscaler comes to."""
         wanted = self.wanted(step)
-        raised = max(wanted, ceil(self.nodes * BEYOND_TOLERANCE)) if wanted > self.nodes else wanted
+        raised = max(wanted, ceil(round(self.nodes * BEYOND_TOLERANCE, 6))) if wanted > self.nodes else wanted
         return max(least, min(raised, most))
 
 

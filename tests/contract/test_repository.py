@@ -134,7 +134,7 @@ def commands() -> Iterator[tuple[str, list[str]]]:
     """Every command line of our own tools in a document, with the page it stands on."""
     for page in PAGES:
         for block in re.findall(r"`{1,3}(?:sh\n)?([^`]+)`{1,3}", TEXTS[page]):
-            for line in block.splitlines():
+            for line in block.replace("\\\n", " ").splitlines():
                 found = re.search(rf"(?:^|\s)((?:{OURS})(?: .*)?)$", line)
                 if found:
                     plain = re.split(r"\s+#|\s+>|[)\"]", found[1])[0]
