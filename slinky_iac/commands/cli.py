@@ -7,8 +7,10 @@ has more says so in its help.
 from __future__ import annotations
 
 import argparse
+import difflib
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from typing import Final, NoReturn, Protocol
@@ -43,6 +45,7 @@ from slinky_iac.text import printable
 
 MODULE: Final = "python -m slinky_iac"
 """How the command line is called in a checkout, where nothing is installed."""
+WRONG_ARGUMENTS: Final = 2
 PAGES: Final[dict[str, Callable[[], str]]] = {
     "configuration": reference,
     "findings": findings_page,
@@ -84,11 +87,26 @@ COMMANDS: Final[dict[str, Command]] = {
 }
 
 
+class _Parser(argparse.ArgumentParser):
+    """Names the command that a wrong one resembles."""
+
+    def error(self, message: str) -> NoReturn:
+        """A line instead of all commands twice."""
+        wrong = re.search(r"argument COMMAND: invalid choice: '([^']*)'", message)
+        if wrong is not None:
+            near = difflib.get_close_matches(wrong[1], [*COMMANDS, "schema", "reference", "completion"], n=1)
+            meant = f"did you mean {near[0]}? " if near else ""
+            self.exit(2, f"{self.prog}: there is no command {printable(wrong[1])}; {meant}`{self.prog} --help` lists all\n")
+        super().error(message)
+
+
 def parser(prog: str = MODULE) -> argparse.ArgumentParser:
     """All commands and their arguments."""
-    top = argparse.ArgumentParser(prog=prog, description="Check, inspect and hand off a hybrid Slurm cluster.")
+    top = _Parser(prog=prog, description="Check, inspect and hand off a hybrid Slurm cluster. Use pulumi to change it.")
     top.add_argument("--version", action="version", version=f"slinky-iac {__version__}")
-    commands = top.add_subparsers(dest="command", required=True)
+    commands = top.add_subparsers(
+        dest="command", required=True, title="commands", metavar="COMMAND", parser_class=argparse.ArgumentParser
+    )
     for name, command in COMMANDS.items():
         command.add_arguments(commands.add_parser(name, help=command.HELP))
     printed = "exit codes: 0 printed; 2 wrong arguments"
@@ -115,7 +133,11 @@ def console() -> NoReturn:
 
 def main(argv: Sequence[str], prog: str = MODULE) -> int:
     """Carry out one command; returns the exit code."""
-    arguments = parser(prog).parse_args(argv)
+    top = parser(prog)
+    if not argv:
+        top.print_help(sys.stderr)
+        return WRONG_ARGUMENTS
+    arguments = top.parse_args(argv)
     code = 0
     try:
         if arguments.command == "schema":

@@ -125,7 +125,7 @@ def _status(arguments: argparse.Namespace) -> int:
 
 
 def _given_back(taken: int) -> str:
-    return f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to give back"
+    return f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to return"
 
 
 def status(stack: str | None, nodeset: str | None) -> tuple[list[dict[str, object]], list[str]]:

@@ -318,7 +318,7 @@ def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " 189); use 1.1.1 or newer, or leave it off: this program checks the same",
         )
     if operator.install and operator.namespace == config.cluster.namespace:
-        yield error("operator.namespace", "is the cluster's namespace too; to destroy one would remove the other")
+        yield error("operator.namespace", "is the cluster's namespace too; destroying one would remove the other")
 
 
 def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:

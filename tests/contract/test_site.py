@@ -55,6 +55,12 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert {page for page, times in listed.items() if times > 1} == set()
 
 
+def test_the_index_leads_to_every_page() -> None:
+    index = ROOT / "docs" / "index.md"
+    linked = {(index.parent / link).resolve() for link in re.findall(r"\]\(([^)#]+\.md)", index.read_text())}
+    assert {path for path in tracked() if path.suffix == ".md" and path.is_relative_to(index.parent)} - linked == {index}
+
+
 @pytest.mark.parametrize("text", RECIPES)
 def test_a_recipe_is_sound(text: str) -> None:
     whole = merged(BASE, yaml.safe_load(text))

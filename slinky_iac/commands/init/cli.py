@@ -97,7 +97,7 @@ def _target(arguments: argparse.Namespace) -> Path:
         raise ProjectError(f"{arguments.stack[:60]!a}: is no name of a stack, which has letters, digits, '-', '_' and '.'")
     file = Path(f"Pulumi.{arguments.stack}.yaml")
     if file.exists() and not arguments.force:
-        raise ProjectError(f"{file}: is there already and was not changed; name another stack, or give --force")
+        raise ProjectError(f"{file}: exists already and was not changed; name another stack, or give --force")
     if not Path("Pulumi.yaml").exists():
         raise ProjectError("this folder has no Pulumi.yaml; begin with `slinky new DIR`, and run this there")
     if (project := project_of(file)) != PROJECT:

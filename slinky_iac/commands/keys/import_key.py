@@ -81,7 +81,7 @@ def write_new(file: Path, raw: bytes) -> None:
         handle = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
     except FileExistsError:
         raise KeyMaterialError(
-            f"{file}: is there already, and may be the only copy of a key in use. Name another file, or move it away first"
+            f"{file}: exists already, and may be the only copy of a key in use. Name another file, or move it away first"
         ) from None
     except OSError as error:
         raise KeyMaterialError(f"{file}: can't be created ({error.strerror}); no key was made") from None

@@ -105,7 +105,7 @@ def test_no_key_is_in_the_file_on_the_screen_or_in_an_argument(project: Path, ca
 def test_a_file_that_is_there_is_not_changed_without_force(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (project / "Pulumi.prod.yaml").write_text("mine")
     assert main(["init", "prod", *via(project)]) == 1
-    assert "is there already and was not changed" in capsys.readouterr().err
+    assert "exists already and was not changed" in capsys.readouterr().err
     assert (project / "Pulumi.prod.yaml").read_text() == "mine"
     assert not (project.parent / "script").exists(), "no host is asked in vain"
 

@@ -63,7 +63,7 @@ def test_a_disk_that_is_full_leaves_no_part_of_a_key(tmp_path: Path) -> None:
 def test_a_file_that_is_there_is_never_overwritten(tmp_path: Path) -> None:
     file = tmp_path / "slurm.key"
     file.write_bytes(KEY)
-    with pytest.raises(KeyMaterialError, match="is there already"):
+    with pytest.raises(KeyMaterialError, match="exists already"):
         generate(SLURM, file)
     (tmp_path / "link").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(KeyMaterialError):

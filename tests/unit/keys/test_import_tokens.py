@@ -46,7 +46,7 @@ def test_a_made_file_is_its_owners_alone_and_its_name_is_told(tmp_path: Path, ca
     said = json.loads(capsys.readouterr().out)
     assert said == {"schema": 1, "file": str(file), "kid": parse("made", file.read_bytes()).kid}
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    with pytest.raises(KeyMaterialError, match="is there already"):
+    with pytest.raises(KeyMaterialError, match="exists already"):
         cli.run(arguments("generate", "tokens", "--out", str(file)))
 
 
