@@ -67,6 +67,12 @@ def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
             seen = session.observe(settings, queue=True)
         except SlinkyError as error:
             return _unanswered(session, settings, olds, kept, str(error))
+        return _of_look(session, settings, olds, seen)
+
+
+def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], seen: Observation) -> Seen:
+    """The same from a look; the session is open, since the autoscaler is asked about too."""
+    kept = dict(olds.get("plan") or {})
     if seen.nodeset is None:
         why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
         return Seen(kept, due=why)

@@ -116,6 +116,44 @@ def test_a_nodeset_that_is_gone_is_said_to_need_a_refresh(silent):
     assert "`pulumi up --refresh` makes it again" in preview.nodeset_scale(settings(3), {"replicas": 3.0}).due
 
 
+class Watched:
+    """A session with an autoscaler and another one beside it, which answers as long as it is open."""
+
+    def __init__(self):
+        self.open = True
+        self.said = []
+        self.kube = self
+
+    def observe(self, _settings, **_more):
+        return world("1.1.0", 3).observe()
+
+    def scaler(self, _settings):
+        assert self.open, "a closed connection answers nothing"
+
+    def scalers_of(self, *_names):
+        assert self.open, "a closed connection answers nothing"
+        return ("ScaledObject/hpc-worker-gpu", "ScaledObject/rival")
+
+    def report(self, message, **_more):
+        self.said.append(message)
+
+
+def test_a_preview_asks_about_the_autoscaler_before_it_closes_its_connection(monkeypatch):
+    session = Watched()
+
+    @contextmanager
+    def opened(*_arguments, **_more):
+        yield session
+        session.open = False
+
+    monkeypatch.setattr(preview, "open_session", opened)
+    found = settings(0, scaler="autoscaler", maximum=4, autoscaler="hpc-worker-gpu")
+    assert preview.nodeset_scale(found, {"replicas": 0.0, "maxReplicas": 4.0}).failures == ()
+    assert not session.open
+    assert "today's demand" in session.said[0] or "busy" in session.said[0]
+    assert session.said[1].startswith("ScaledObject/rival also writes")
+
+
 @pytest.mark.parametrize(
     ("before", "after", "leaving"),
     [
