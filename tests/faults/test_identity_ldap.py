@@ -17,7 +17,7 @@ from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import INSIDE, inside
 from tests.e2e.world import Settings, World, dev_settings, ready
 from tests.faults.identity_parts import HOMES, VOLUME, by_ssh, home, on_node
-from tests.faults.inside_parts import await_login
+from tests.faults.inside_parts import await_login, queue_volume
 from tests.faults.later_operator import IMAGE, Inside
 from tests.integration import leaks
 
@@ -100,6 +100,7 @@ def settings() -> Settings:
         found["slinky-iac:operator"] = operator
         found["slinky-iac:cluster"]["images"] |= {"login": ldap.IMAGE, "slurmd": ldap.IMAGE, "sidecar": IMAGE}
         found["slinky-iac:identity"] = {"sssd": {"caFile": "directory.crt"}}
+        found["slinky-iac:controller"]["persistence"] = {"enabled": True, "size": "1Gi"}
         found["slinky-iac:nodesets"]["solo"] |= {"volumes": [VOLUME]}
         found["slinky-iac:logins"] = {"main": {"volumes": [VOLUME]}}
 
@@ -160,17 +161,18 @@ def directory(world: World, authority: pki.Pair) -> Iterator[None]:
 def cluster(world: World, directory: None, authority: pki.Pair) -> Iterator[Inside]:
     world.vacate()
     home("erin", 5001)
-    try:
-        found = Inside(world, world.stack("ldap", settings()))
-        (found.stack.folder / "directory.crt").write_bytes(authority.pem)
-        found.stack.pulumi("config", "set", "--secret", "sssdConf", stdin=SSSD)
-        found.stack.up()
-        await_login(world)
-        yield found
-        assert leaks.find(BIND.encode(), engine.BACKEND, found.stack.folder, paths.LOGS) == [], "the bind password"
-    finally:
-        world.vacate()
-        on_node("rm", "-rf", HOMES)
+    with queue_volume(world):
+        try:
+            found = Inside(world, world.stack("ldap", settings()))
+            (found.stack.folder / "directory.crt").write_bytes(authority.pem)
+            found.stack.pulumi("config", "set", "--secret", "sssdConf", stdin=SSSD)
+            found.stack.up()
+            await_login(world)
+            yield found
+            assert leaks.find(BIND.encode(), engine.BACKEND, found.stack.folder, paths.LOGS) == [], "the bind password"
+        finally:
+            world.vacate()
+            on_node("rm", "-rf", HOMES)
 
 
 def test_a_rest_job_of_a_user_of_the_directory_runs_with_her_groups(cluster: Inside) -> None:
