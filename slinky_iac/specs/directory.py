@@ -5,7 +5,8 @@ neither sssd nor libnss_sss. So sssd runs in a sidecar there, of the login image
 and a copy of libnss_sss, which fits because both images of a release have one base.
 
 The sidecar starts sssd again where it ends, and lets slurmctld start before sssd answers: a directory that is down must not
-keep the cluster's jobs without slurmctld. A user is unknown until sssd answers.
+keep the cluster's jobs without slurmctld. A user is unknown until sssd answers. The pod's fsGroup is SlurmUser's, and sssd
+takes no file or folder of such a group.
 
 Sources: SlinkyProject/containers, Dockerfiles of 25.11 and 26.05; sssd(8); nsswitch.conf(5).
 """
@@ -32,6 +33,9 @@ _OWN: Final = "sssd-own"
 _SCRIPT: Final = f"""\
 umask 022
 cd {_SSS}
+chown 0:0 . /etc/sssd
+chmod 755 . /etc/sssd
+chmod g-s . /etc/sssd
 mkdir -p mc pipes pubconf gpo_cache deskprofile db secrets keytabs pipes/private slurmctld/lib
 chmod 700 db secrets keytabs pipes/private
 printf '%s\\n' 'passwd: files sss' 'group: files sss' 'shadow: files' 'hosts: files dns' > slurmctld/nsswitch.conf
@@ -46,7 +50,7 @@ done
 child=
 trap '[ -z "$child" ] || kill -TERM "$child"; exit 0' TERM INT
 while :; do
-  install -m 600 {FOLDER}/{CONF} /etc/sssd/{CONF}
+  install -o 0 -g 0 -m 600 {FOLDER}/{CONF} /etc/sssd/{CONF}
   rm -f /run/sssd.pid /var/run/sssd.pid
   sssd -i --logger=stderr &
   child=$!
