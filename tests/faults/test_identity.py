@@ -33,7 +33,7 @@ def known(**users: dict[str, Any]) -> Settings:
         operator = found["slinky-iac:operator"]
         inside(found)
         found["slinky-iac:operator"] = operator
-        found["slinky-iac:cluster"]["images"] |= {"login": IMAGE, "sidecar": IMAGE}
+        found["slinky-iac:cluster"]["images"] |= {"login": ldap.IMAGE, "sidecar": IMAGE}
         found["slinky-iac:identity"] = {"passwd": {"users": users, "groups": GROUPS}}
         found["slinky-iac:nodesets"]["solo"] |= {"volumes": [VOLUME]}
         found["slinky-iac:logins"] = {"main": {"sssdConfSecret": "sssd", "volumes": [VOLUME]}}
