@@ -34,6 +34,8 @@ from slinky_iac.text import plain
 
 FINISHED: Final = 2084
 """ESLURM_JOB_FINISHED: the job ended between the look and the call."""
+NOT_PENDING: Final = 2073
+"""ESLURM_JOB_NOT_PENDING: somebody else released it between the look and the call, and it runs."""
 GOOD: Final = "COMPLETED"
 LONGEST_PATH: Final = 4096
 ENDED_S: Final = 120
@@ -106,10 +108,10 @@ class RunTask(Task[JobsSeen]):
             case Submit():
                 self._answered |= {self._submit()}
             case Mark(job):
-                with _may_be_over():
+                with _may_be_further():
                     slurm.mark_job(job, self.tag)
             case Release(job):
-                with _may_be_over():
+                with _may_be_further():
                     slurm.release_job(job)
                 self._released |= {job}
             case CancelJobs(jobs):
@@ -154,11 +156,11 @@ def _unknown_user(settings: JobSettings, error: Exception) -> str:
 
 
 @contextmanager
-def _may_be_over() -> Iterator[None]:
+def _may_be_further() -> Iterator[None]:
     try:
         yield
     except SlurmrestRefused as error:
-        if error.error_number != FINISHED:
+        if error.error_number not in (FINISHED, NOT_PENDING):
             raise
 
 

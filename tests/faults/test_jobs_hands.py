@@ -110,9 +110,10 @@ def released_by_hand(slurm: Slurm, job: str) -> Callable[[], None]:
     return release
 
 
+@pytest.mark.parametrize("step", [FIRST_MARK, RELEASE], ids=["mark", "release"])
 @pytest.mark.parametrize("text", ["sleep 20", "true"], ids=["runs", "over"])
-def test_a_job_that_an_administrator_releases_before_its_mark_is_the_run(
-    gated: Gated, slurm: Slurm, proxy: FaultProxy, job: str, text: str
+def test_a_job_that_an_administrator_releases_before_the_run_does_is_the_run(
+    gated: Gated, slurm: Slurm, proxy: FaultProxy, job: str, text: str, step: tuple[str, int]
 ) -> None:
     gated.write(3, jobs={job: script(text)}, slurmrest={"url": proxy.url})
 
@@ -121,7 +122,7 @@ def test_a_job_that_an_administrator_releases_before_its_mark_is_the_run(
         if text == "true":
             await_true("it is over", lambda: not waiting(slurm, job), 60)
 
-    at(proxy, FIRST_MARK, release)
+    at(proxy, step, release)
     up(gated)
     assert_once(gated, slurm, job)
 
