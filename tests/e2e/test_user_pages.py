@@ -36,7 +36,7 @@ def test_what_the_page_of_the_login_says(slurm: Slurm) -> None:
     assert first == "ssh alice@login.example.org"
     assert len(lines) == 8
     said = typed(slurm, *lines)
-    for words in ("(alice)", "gpu-0", "metal-1", "MaxTime=", "research", "JOBID", "Submitted batch job"):
+    for words in ("(alice)", "gpu-[0-2]", "metal-[1-2]", "MaxTime=", "research", "JOBID", "Submitted batch job"):
         assert words in said, said
 
 
