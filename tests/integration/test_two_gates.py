@@ -31,7 +31,7 @@ GATES = """
 
 @pytest.fixture
 def world() -> Iterator[tuple[World, str]]:
-    with served() as made:
+    with served(World()) as made:
         yield made
 
 

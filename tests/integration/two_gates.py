@@ -13,7 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import Any, TypeVar
 
 import httpx
 
@@ -171,10 +171,12 @@ class World:
         return {"name": name, "annotations": dict(annotations), **made}
 
 
+Made = TypeVar("Made", bound=World)
+
+
 @contextmanager
-def served() -> Iterator[tuple[World, str]]:
+def served(world: Made) -> Iterator[tuple[Made, str]]:
     """A world behind a port of its own, and its URL."""
-    world = World()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
