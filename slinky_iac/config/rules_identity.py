@@ -43,7 +43,7 @@ def passwd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                     f"{name_of(group)} is not in {path}.groups; add it there with its gid",
                 )
     yield from _clients(config, given)
-    if (size := _size(given)) > MOST_BYTES:
+    if (size := rendered_size(given)) > MOST_BYTES:
         yield error(
             path,
             f"{len(given.users)} users make about {size // 1024} KiB, and a ConfigMap holds 1024 KiB at the most. Use a"
@@ -122,7 +122,8 @@ def _clients(config: StackConfig, given: Passwd) -> Iterator[Finding]:
                 )
 
 
-def _size(given: Passwd) -> int:
+def rendered_size(given: Passwd) -> int:
+    """Bytes that the entries have at the most."""
     size = 0
     for name, user in given.users.items():
         size += 2 * len(name) + len(user.home or f"/home/{name}") + len(user.shell) + LINE

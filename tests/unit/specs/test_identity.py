@@ -17,7 +17,9 @@ from hypothesis import strategies as st
 
 from slinky_iac.config.identity import Passwd, User
 from slinky_iac.config.load import load
+from slinky_iac.config.rules_identity import rendered_size
 from slinky_iac.config.workers import LoginSet
+from slinky_iac.errors import ConfigError
 from slinky_iac.specs.daemons import accounting_spec, controller_spec
 from slinky_iac.specs.identity import PAGE, passwd_files, users_pod
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
@@ -119,6 +121,42 @@ def test_no_entry_goes_over_the_end_of_a_page_and_none_is_lost(homes: list[int])
     pages = [text[at : at + PAGE] for at in range(0, len(text), PAGE)]
     assert all(page.endswith("\n") for page in pages)
     assert len([line for line in text.splitlines() if line]) == len(users)
+
+
+def test_ten_thousand_users_fit_a_config_map_and_the_rule_counts_at_least_what_is_rendered() -> None:
+    given = many(10_000)
+    size = sum(map(len, passwd_files(given).values()))
+    assert size <= rendered_size(given)
+    assert size < 2**20
+
+
+def test_a_group_without_members_and_a_user_without_a_group_of_her_own_are_whole_entries() -> None:
+    given = Passwd(users={"carol": User(uid=3001, gid=3000)}, groups={"physics": 3000, "empty": 3005, "carol": 3009})
+    assert passwd_files(given)["groups"] == "physics:*:3000:\nempty:*:3005:\ncarol:*:3009:\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "over"),
+    [
+        ("a:b", {}),
+        ("a\n", {}),
+        ("a\nroot", {}),
+        ("-x", {}),
+        ("", {}),
+        ("x" * 33, {}),
+        ("carol", {"home": "/a:0:0"}),
+        ("carol", {"home": "/a\nmallory:*:0:0::/:/bin/sh"}),
+        ("carol", {"home": "home"}),
+        ("carol", {"shell": "/bin/sh\n"}),
+        ("carol", {"uid": -1}),
+        ("carol", {"uid": 2**31}),
+        ("carol", {"groups": ["a,b"]}),
+        ("carol", {"password": "x"}),
+    ],
+)
+def test_what_would_make_another_entry_of_the_file_is_refused(name: str, over: dict[str, Any]) -> None:
+    with pytest.raises(ConfigError):
+        load(minimal(identity={"passwd": {"users": {name: {"uid": 3001, "gid": 3001} | over}}}))
 
 
 def test_a_group_with_more_members_than_a_page_has_several_lines() -> None:
