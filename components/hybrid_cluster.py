@@ -9,9 +9,10 @@ from typing import Any
 
 import pulumi
 from pulumi_kubernetes import Provider
-from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota
+from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota, Secret
 
 from slinky_iac import names, taken
+from slinky_iac.config.directory_files import read_ca
 from slinky_iac.config.findings import Finding, Level, acknowledged
 from slinky_iac.config.job_scripts import scripts_of
 from slinky_iac.config.reader import StackRefused, StackSettings
@@ -20,6 +21,7 @@ from slinky_iac.config.rules_jobs import smoke_jobs
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import MUNGE
+from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.endpoints import host_port
 from slinky_iac.specs.identity import passwd_files
@@ -115,7 +117,7 @@ class HybridCluster(pulumi.ComponentResource):
         if config.network_policies.enabled:
             args_ = NetworkPoliciesArgs(config=config)
             networks = NetworkPolicies(f"{name}-networks", args_, child(self, operator, namespace, provider=kube))
-        users = self._users(name, config, kube, namespace)
+        users = self._users(name, settings, kube, namespace)
         first = (operator, namespace, keys, endpoints, fence, networks, self._quota(name, config, kube, namespace), users)
         accounting = self._accounting(name, settings, kube, first)
         controller = Controller(
@@ -164,7 +166,7 @@ class HybridCluster(pulumi.ComponentResource):
             kubeconfig=access.kubeconfig,
             context=access.context,
             # In place, else a Secret that changes is deleted first. Those that are immutable are replaced all the same.
-            enable_secret_mutable=True if config.keys.jwks or config.clients or in_place else None,
+            enable_secret_mutable=True if config.keys.jwks or config.clients or in_place or config.identity.sssd else None,
             enable_config_map_mutable=True if in_place or config.identity.passwd is not None else None,
             opts=options,
         )
@@ -187,12 +189,26 @@ class HybridCluster(pulumi.ComponentResource):
             f"{name}-quota", metadata=meta, spec=quota_spec(config), opts=child(self, namespace, provider=kube)
         )
 
-    def _users(self, name: str, config: StackConfig, kube: Provider, namespace: Namespace | None) -> ConfigMap | None:
-        if config.identity.passwd is None:
+    def _users(
+        self, name: str, settings: StackSettings, kube: Provider, namespace: Namespace | None
+    ) -> pulumi.Resource | None:
+        config, options = settings.config, child(self, namespace, provider=kube)
+        base = config.cluster.resource_name
+        if config.identity.passwd is not None:
+            data = passwd_files(config.identity.passwd)
+            return ConfigMap(f"{name}-users", metadata=metadata(config, names.users(base)), data=data, opts=options)
+        sssd = config.identity.sssd
+        if sssd is None or sssd.conf_secret is not None or settings.sssd_conf is None:
             return None
-        meta = metadata(config, names.users(config.cluster.resource_name))
-        data = passwd_files(config.identity.passwd)
-        return ConfigMap(f"{name}-users", metadata=meta, data=data, opts=child(self, namespace, provider=kube))
+        ca = {} if sssd.ca_file is None else {CA: read_ca(sssd.ca_file)}
+        return Secret(
+            f"{name}-sssd",
+            metadata=metadata(config, names.sssd_secret(base)),
+            string_data={CONF: settings.sssd_conf, **ca},
+            opts=pulumi.ResourceOptions.merge(
+                options, pulumi.ResourceOptions(additional_secret_outputs=["data", "stringData"])
+            ),
+        )
 
     def _accounting(
         self, name: str, settings: StackSettings, kube: Provider, after: tuple[pulumi.Resource | None, ...]

@@ -79,6 +79,8 @@ set changes: slurmdbd reads it only when it starts (accounting_app.go, 1.1.0).""
 ANNOTATION_SLURM_JWKS = "slinky-iac/slurm-jwks"
 """Set by us on slurmd's pods: kubelet looks at a pod's volumes when the pod changes, else once a minute or so."""
 
+ANNOTATION_SSSD = "slinky-iac/sssd"
+"""On pods that read sssd.conf: its revision, by which a new one replaces them."""
 ANNOTATION_TLS_FILES = "slinky-iac/tls-files"
 """Set by us on slurmrestd's pods: a hash of the files of the TLS proxy in them."""
 
@@ -251,6 +253,11 @@ def client(cluster: str, name: str) -> str:
 def users(cluster: str) -> str:
     """Name of the ConfigMap with the users of `identity.passwd`."""
     return shorten(f"{cluster}-users")
+
+
+def sssd_secret(cluster: str) -> str:
+    """Name of the Secret with sssd.conf that a stack makes."""
+    return shorten(f"{cluster}-sssd")
 
 
 def nodeset_resource(cluster: str, nodeset: str) -> str:

@@ -29,6 +29,7 @@ from slurm_rules import (
     tokens,
     traffic,
     updates,
+    users,
 )
 from slurm_rules.rule import Rule
 
@@ -82,6 +83,7 @@ RULES: tuple[Rule, ...] = (
     outside.outside_configuration,
     images.images_pinned,
     images.versions_agree,
+    users.users_are_ordinary,
     storage.controller_persistence,
     storage.accounting_database_durable,
     operator_chart.webhook_or_equivalent,

@@ -9,6 +9,7 @@ from typing import Any
 
 from slurm_rules.model import API_GROUP, Resource, Stack
 from slurm_rules.rule import Options, rule, words
+from slurm_rules.users import lists_users
 
 RBAC = "rbac.authorization.k8s.io"
 _ROLES = ("Role", "ClusterRole")
@@ -223,7 +224,7 @@ _PUBLIC_KEYS = "*-token-jwks"
     options={"allowedRoles": words((), "Names of roles that may write all ConfigMaps of a cluster's namespace.")},
 )
 def config_maps_written_by_few(role: Resource, stack: Stack, options: Options) -> Iterator[str]:
-    """No role of the stack may write the ConfigMaps that Slurm obeys: public keys of tokens, slurmctld's files, scripts.
+    """No role of the stack may write the ConfigMaps that Slurm obeys: keys of tokens, users, slurmctld's files, scripts.
 
     Why: who adds a key to the set of public keys signs tokens of any user, SlurmUser too. A prolog or a file of
     /etc/slurm is run or read by root on every node. Rights to write ConfigMaps are commoner than rights to Secrets.
@@ -250,7 +251,7 @@ def config_maps_written_by_few(role: Resource, stack: Stack, options: Options) -
 
 def _obeyed(resource: Resource) -> Iterator[tuple[str, str]]:
     """Namespace and name of every ConfigMap that a resource makes Slurm obey."""
-    if resource.is_a("", "ConfigMap") and fnmatch(resource.in_cluster_name, _PUBLIC_KEYS):
+    if lists_users(resource) or (resource.is_a("", "ConfigMap") and fnmatch(resource.in_cluster_name, _PUBLIC_KEYS)):
         yield resource.namespace, resource.in_cluster_name
     if not resource.is_slinky or resource.kind not in ("Controller", "Accounting"):
         return

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 from pydantic import Field, model_validator
 
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import FilePath, SlurmUser
+from slinky_iac.config.fields import DnsLabel, FilePath, Image, SlurmUser
 
 Number = Annotated[int, Field(ge=0, le=2147483647)]
 Path = Annotated[str, Field(pattern=r"^/[A-Za-z0-9._/@+-]{0,255}$")]
@@ -38,6 +38,25 @@ class Passwd(Section):
     """gid of each group, by name; 1000 or above."""
 
 
+class Sssd(Section):
+    """Users of a directory (LDAP, Active Directory), by sssd: in slurmd's and login pods the one of Slinky's images, beside
+    slurmctld a sidecar."""
+
+    conf_secret: DnsLabel | None = None
+    """Secret of the cluster's namespace with sssd.conf. By default the stack makes one of the secret sssdConf
+    (`pulumi config set --secret sssdConf`)."""
+    conf_entry: str = Field(default="sssd.conf", pattern=r"^[A-Za-z0-9._-]{1,253}$")
+    """Entry of that Secret."""
+    ca_file: FilePath | None = None
+    """Certificate authority of the directory, as a PEM file relative to Pulumi.yaml. Pods have it as
+    /etc/slinky-sssd/ca.crt, for ldap_tls_cacert in sssd.conf. In a Secret of your own it is the entry ca.crt."""
+    image: Image | None = None
+    """Image of slurmctld's sidecar: sssd, and a libnss_sss that slurmctld's image can load. By default the login image."""
+    revision: int = Field(default=1, ge=1)
+    """Raise it when sssd.conf has changed: sssd reads it at its start. slurmctld restarts, and NodeSets roll out as with any
+    new pod template."""
+
+
 class Oidc(Section):
     """An identity provider (OIDC), whose tokens slurmctld and slurmdbd take beside the stack's own. Slurm checks signature,
     `exp` and `iat`, neither issuer nor audience: give the keys of a realm that signs for your users only."""
@@ -62,5 +81,7 @@ class Identity(Section):
     passwd: Passwd | None = None
     """Users and groups that this file lists: for sites with no directory. A change reaches running pods within two minutes,
     and replaces none."""
+    sssd: Sssd | None = None
+    """Users of a directory, by sssd. Instead of `passwd`."""
     oidc: Oidc | None = None
     """An identity provider whose tokens slurmrestd's users have. Needs `keys.tokens: rs256` or `prepared`."""

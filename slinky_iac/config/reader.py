@@ -51,6 +51,7 @@ class StackSettings:
     findings: tuple[Finding, ...]
     database_password: pulumi.Output[str] | None
     keys: KeyOutputs = field(default_factory=KeyOutputs)
+    sssd_conf: pulumi.Output[str] | None = None
 
 
 def read_stack() -> StackSettings:
@@ -74,7 +75,9 @@ def _read(raw: dict[str, str]) -> StackSettings:
         token_set=None if public is None else public.decode(),
     )
     secret_password = None if password is None else pulumi.Output.secret(password)
-    return StackSettings(values.config, values.findings, secret_password, outputs)
+    conf = own.get("sssdConf")
+    secret_conf = None if conf is None else pulumi.Output.secret(conf)
+    return StackSettings(values.config, values.findings, secret_password, outputs, secret_conf)
 
 
 def _hidden(raw: bytes) -> pulumi.Output[str]:

@@ -227,7 +227,7 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield from _limits(config, name)
         if nodeset.ssh.enabled and not config.operator_version.has_ssh:
             yield error(f"{path}.ssh", f"needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}")
-        if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_secret is None:
+        if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_secret is None and config.identity.sssd is None:
             yield error(f"{path}.ssh.sssdConfSecret", "is needed with ssh.enabled: the operator mounts sssd.conf from it")
         if nodeset.owner == "autoscaler" and nodeset.max_replicas is None:
             yield error(f"{path}.maxReplicas", "is needed with owner: autoscaler; without it nothing bounds the node count")

@@ -51,6 +51,31 @@ def passwd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         )
 
 
+def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
+    """Findings about `identity.sssd`, and about login sets, which need sssd.conf in every case."""
+    given = config.identity.sssd
+    for name, login in config.logins.items():
+        if login.sssd_conf_secret is None and given is None:
+            yield error(
+                f"logins.{name}.sssdConfSecret",
+                "is needed: slurm-operator mounts sssd.conf from it. Set identity.sssd; or without a directory, make a"
+                " Secret whose entry sssd.conf is `[sssd]`, and name it here",
+            )
+    if given is None or config.keys.auth == "auth/munge":
+        return
+    if config.identity.passwd is not None:
+        yield error("identity.sssd", "stands beside passwd: two lists of users could differ. Keep one of them")
+    if given.conf_secret is None and "sssdConf" not in secrets:
+        yield error(
+            "identity.sssd",
+            "has no sssd.conf: run `pulumi config set --secret sssdConf < sssd.conf`, or name a Secret in confSecret",
+        )
+    if given.conf_secret is not None and given.ca_file is not None:
+        yield error(
+            "identity.sssd.caFile", "goes with the stack's own Secret; put the certificate into yours as the entry ca.crt"
+        )
+
+
 def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Findings about `identity.oidc`; a file's are those of :mod:`slinky_iac.config.provider_keys`."""
     given = config.identity.oidc
@@ -131,4 +156,4 @@ def rendered_size(given: Passwd) -> int:
     return size + sum(len(name) + LINE for name in given.groups)
 
 
-RULES = (passwd, oidc)
+RULES = (passwd, sssd, oidc)

@@ -58,14 +58,15 @@ def _user(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
 def _known(config: StackConfig, path: str, user: str) -> Iterator[Finding]:
     """slurmctld looks up who a token names. Users of commands are known by their credential (AuthInfo=use_client_ids)."""
     given = config.identity.passwd
-    if config.controller.external is not None or (given is not None and user in given.users):
+    known = config.identity.sssd is not None or (given is not None and user in given.users)
+    if config.controller.external is not None or known:
         return
     has = "knows the users of its image only" if given is None else "knows those of identity.passwd and of its image only"
     yield warning(
         path,
         f"{name_of(user)} must be known where slurmctld runs, and slurmctld in Kubernetes {has}: slurmctld would refuse the"
-        " user's jobs by slurmrestd (error 6010). List the user in identity.passwd, use an image that knows the user, or a"
-        " slurmctld outside Kubernetes",
+        " user's jobs by slurmrestd (error 6010). List the user in identity.passwd, set"
+        " identity.sssd, use an image that knows the user, or a slurmctld outside Kubernetes",
         id="job-user-unknown",
     )
 

@@ -23,7 +23,8 @@ from slinky_iac.releases import OperatorVersion
 
 PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
-SECRET_KEYS = (SLURM.config, JWT.config, "databasePassword", MUNGE.config, *ROTATION_SECRETS, *TOKEN_SECRETS)
+SSSD_CONF = "sssdConf"
+SECRET_KEYS = (SLURM.config, JWT.config, "databasePassword", MUNGE.config, *ROTATION_SECRETS, *TOKEN_SECRETS, SSSD_CONF)
 """Configuration values that are set by ``pulumi config set --secret`` only and never enter :class:`StackConfig`."""
 FIRST_SECRETS = frozenset(SECRET_KEYS) - {name for key in ROTATING for name in key.rotation_secrets}
 """Secrets that a stack may need from its first `pulumi up` on."""

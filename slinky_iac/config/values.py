@@ -11,6 +11,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from slinky_iac.config.directory_files import sssd_conf_faults
 from slinky_iac.config.findings import Finding, acknowledged, warning
 from slinky_iac.config.load import load
 from slinky_iac.config.provider_keys import provider_keys
@@ -79,6 +80,8 @@ def values_of(own: Mapping[str, str], secret: frozenset[str], *, with_keys: bool
     if not with_keys:
         return Values(config, found, rotation_secrets=rotating)
     _require_readable_password(config, own)
+    if (config.identity.sssd is not None) and (wrong := sssd_conf_faults(own["sssdConf"]) if "sssdConf" in own else ""):
+        raise ConfigError((f"sssdConf: {wrong}. Nothing was changed",))
     material = decoded(own, _used(config), allow_trailing_newline=config.keys.allow_trailing_newline)
     if (jwt := material.of(JWT)) is not None and jwt == material.of(SLURM):
         raise ConfigError(

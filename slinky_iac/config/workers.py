@@ -86,7 +86,7 @@ class Ssh(Section):
     enabled: bool = False
     """Run sshd beside slurmd."""
     sssd_conf_secret: DnsLabel | None = None
-    """Secret with sssd.conf for it."""
+    """Secret with sssd.conf for it; by default that of `identity.sssd`."""
     sssd_conf_entry: str = "sssd.conf"
     """Entry of that Secret."""
     extra_sshd_config: str = ""
@@ -211,8 +211,8 @@ class LoginSet(Section):
     """Public keys that may log in as root."""
     extra_sshd_config: str = ""
     """More lines for sshd_config."""
-    sssd_conf_secret: DnsLabel
-    """Secret with sssd.conf. It holds directory credentials, so it is made outside this program."""
+    sssd_conf_secret: DnsLabel | None = None
+    """Secret with sssd.conf, made outside this program; by default that of `identity.sssd`. One of the two is needed."""
     sssd_conf_entry: str = "sssd.conf"
     """Entry of that Secret."""
     service: Service = Service()

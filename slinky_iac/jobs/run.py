@@ -193,20 +193,21 @@ def look_again(settings: JobSettings) -> SubmittedJob | None:
 
 
 def result(job: SubmittedJob) -> dict[str, Any]:
-    """What the resource shows of its last run."""
+    """What the resource shows of its last run. Its user may change the path of its output."""
     ended = job.over
-    return {
+    shown: dict[str, Any] = {
         "id": job.job_id,
         "state": job.state,
         "exitCode": job.exit_code.code if ended else None,
         "derivedExitCode": job.derived_exit_code.code if ended else None,
-        "reason": plain(job.state_reason),
+        "reason": job.state_reason,
         "partition": job.partition,
         "nodes": job.nodes,
         "start": _time(job.start_time.value if not job.waits else None),
         "end": _time(job.end_time.value if ended else None),
-        "output": plain(job.stdout_expanded or job.standard_output, LONGEST_PATH),  # its user may change it
+        "output": job.stdout_expanded or job.standard_output,
     }
+    return {name: plain(each, LONGEST_PATH) if isinstance(each, str) else each for name, each in shown.items()}
 
 
 def _time(seconds: int | None) -> str:

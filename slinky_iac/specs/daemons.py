@@ -10,6 +10,7 @@ from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
 from slinky_iac.config.stack import ClusterConfig, StackConfig
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.specs.database_tls import database_tls_parameters, database_tls_volumes
+from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.identity import users_mounts, users_pod
 from slinky_iac.specs.monitoring import inside_service_monitor
@@ -47,7 +48,7 @@ def _inside_controller(config: StackConfig) -> Spec:
     slurmctld = images.slurmctld or slinky_image(config, "slurmctld")
     spec: Spec = {
         **token_set_reference(config),
-        "slurmctld": container(config, slurmctld, {"volumeMounts": mounts} if (mounts := users_mounts(config)) else None),
+        "slurmctld": container(config, slurmctld, _users(config)),
         "reconfigure": container(config, slurmctld),
         "logfile": sidecar(config),
         "persistence": _persistence(config),
@@ -55,7 +56,7 @@ def _inside_controller(config: StackConfig) -> Spec:
     }
     if text := controller_extra_conf(config):
         spec["extraConf"] = text
-    if pod := template(config, controller.pod, users_pod(config, slurmctld)):
+    if pod := noted(config, template(config, controller.pod, users_pod(config, slurmctld) or sidecar_pod(config))):
         spec["template"] = pod
     for field, name, files in script_maps(config):
         if files:
@@ -63,6 +64,11 @@ def _inside_controller(config: StackConfig) -> Spec:
     if controller.metrics or slurmctld_has_metrics(config):
         spec["metrics"] = {"enabled": True, "serviceMonitor": inside_service_monitor(config)}
     return spec
+
+
+def _users(config: ClusterConfig) -> Spec:
+    mounts = users_mounts(config)
+    return {"volumeMounts": mounts} if mounts else sidecar_client(config)
 
 
 def restarts_slurmctld(old: Mapping[str, Any], new: Mapping[str, Any], version: OperatorVersion) -> bool:

@@ -23,7 +23,8 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import Spec, container
 
 SIDECAR: Final = "users"
-FILES: Final = ("passwd", "group")
+FILES: Final = {"users": "passwd", "groups": "group"}
+"""Entries of the ConfigMap, and the files that they become. An entry called passwd would look like a password's."""
 PAGE: Final = 4096
 _FROM: Final = "/identity"
 _TO: Final = "/users"
@@ -84,7 +85,7 @@ def passwd_files(given: Passwd) -> dict[str, str]:
     by a password, and asks for no entry in shadow, which the image doesn't have (passwd(5), pam_unix(8))."""
     users = sorted(given.users.items(), key=lambda each: each[1].uid)
     passwd = [f"{name}:*:{each.uid}:{each.gid}::{each.home or f'/home/{name}'}:{each.shell}" for name, each in users]
-    return {"passwd": _paged(passwd), "group": _paged(_group_lines(given))}
+    return {"users": _paged(passwd), "groups": _paged(_group_lines(given))}
 
 
 def _group_lines(given: Passwd) -> Iterator[str]:
@@ -123,7 +124,10 @@ def users_pod(config: ClusterConfig, image: str) -> Spec:
     """What the pod of a daemon needs of `identity`, as fields of a PodSpec; nothing where the stack has no such section."""
     if config.identity.passwd is None:
         return {}
-    source = {"name": names.users(config.cluster.resource_name), "items": [{"key": each, "path": each} for each in FILES]}
+    source = {
+        "name": names.users(config.cluster.resource_name),
+        "items": [{"key": each, "path": file} for each, file in FILES.items()],
+    }
     return {
         "initContainers": [_sidecar(config, image)],
         "volumes": [
@@ -137,7 +141,7 @@ def users_mounts(config: ClusterConfig) -> list[Spec]:
     """Mounts of the daemon's container."""
     if config.identity.passwd is None:
         return []
-    return [{"name": _JOINED, "mountPath": f"/etc/{each}", "subPath": each, "readOnly": True} for each in FILES]
+    return [{"name": _JOINED, "mountPath": f"/etc/{each}", "subPath": each, "readOnly": True} for each in FILES.values()]
 
 
 def _sidecar(config: ClusterConfig, image: str) -> Spec:

@@ -10,7 +10,8 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.config.workers import LoginSet, NodeSet, Resources
+from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
+from slinky_iac.specs.directory import conf_mounts, conf_volume, noted, sssd_conf
 from slinky_iac.specs.identity import users_mounts, users_pod
 from slinky_iac.specs.shared import Spec, container, reference, service, sidecar, slinky_image, template
 from slinky_iac.specs.slurm_conf import pairs
@@ -41,15 +42,15 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
         secret = {"secretName": names.slurm_jwks_secret(config.cluster.resource_name), "defaultMode": 0o600}
         volumes.append({"name": JWKS_VOLUME, "secret": secret})
     image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
-    pod |= (users := users_pod(config, image))
-    if volumes:
-        pod["volumes"] = volumes + users.get("volumes", [])
+    pod |= users_pod(config, image)
+    if volumes := volumes + pod.get("volumes", []) + conf_volume(config):
+        pod["volumes"] = volumes
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": 0,
         "slurmd": container(config, image, _slurmd(config, nodeset)),
         "logfile": sidecar(config),
-        "template": template(config, nodeset.pod, pod),
+        "template": noted(config, template(config, nodeset.pod, pod)),
         "partition": _partition(config, nodeset),
         "updateStrategy": _update_strategy(nodeset),
     }
@@ -60,7 +61,7 @@ def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
         spec["ssh"] = {
             "enabled": True,
             "extraSshdConfig": ssh.extra_sshd_config,
-            "sssdConfRef": {"name": ssh.sssd_conf_secret, "key": ssh.sssd_conf_entry},
+            "sssdConfRef": _sssd_conf(config, ssh),
         }
     return spec
 
@@ -71,6 +72,13 @@ def _volumes(settings: NodeSet | LoginSet) -> list[Spec]:
 
 def _mounts(settings: NodeSet | LoginSet) -> list[Spec]:
     return [{"name": v.name, "mountPath": v.mount_path, "readOnly": v.read_only} for v in settings.volumes]
+
+
+def _sssd_conf(config: ClusterConfig, given: Ssh | LoginSet) -> Spec:
+    place = sssd_conf(config)
+    if given.sssd_conf_secret is not None or place is None:
+        return {"name": given.sssd_conf_secret, "key": given.sssd_conf_entry}
+    return place.reference
 
 
 def template_digest(spec: Spec) -> str:
@@ -100,7 +108,7 @@ def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     mounts = _mounts(nodeset)
     if jwks:  # the folder, not the file: only then does kubelet follow the Secret
         mounts.append({"name": JWKS_VOLUME, "mountPath": names.SLURM_JWKS_FOLDER, "readOnly": True})
-    if mounts := mounts + users_mounts(config):
+    if mounts := mounts + users_mounts(config) + conf_mounts(config, by_operator=nodeset.ssh.enabled):
         more["volumeMounts"] = mounts
     return more
 
@@ -149,13 +157,13 @@ def _update_strategy(nodeset: NodeSet) -> Spec:
 def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
     """Spec of one LoginSet."""
     image = login.image or config.cluster.images.login or slinky_image(config, "login")
-    mounts = _mounts(login) + users_mounts(config)
+    mounts = _mounts(login) + users_mounts(config) + conf_mounts(config, by_operator=True)
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": login.replicas,
         "login": container(config, image, {"volumeMounts": mounts} if mounts else None),
         "initconf": sidecar(config),
-        "sssdConfRef": {"name": login.sssd_conf_secret, "key": login.sssd_conf_entry},
+        "sssdConfRef": _sssd_conf(config, login),
         "service": service(login.service, 22),
     }
     if login.root_authorized_keys:
@@ -163,9 +171,9 @@ def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
     if login.extra_sshd_config:
         spec["extraSshdConfig"] = login.extra_sshd_config
     more = users_pod(config, image)
-    if volumes := _volumes(login) + more.pop("volumes", []):
+    if volumes := _volumes(login) + more.pop("volumes", []) + conf_volume(config):
         more["volumes"] = volumes
-    if pod := template(config, login.pod, more):
+    if pod := noted(config, template(config, login.pod, more)):
         spec["template"] = pod
     return spec
 

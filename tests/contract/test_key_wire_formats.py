@@ -27,7 +27,7 @@ OF_TOKENS = ("tokenKey", "tokenKeyNext", "tokenKeyPrevious")
 
 
 def test_the_secret_configuration_values_have_these_names_in_this_order() -> None:
-    assert (*CONFIG_NAMES, *OF_ROTATIONS, *OF_TOKENS) == SECRET_KEYS
+    assert (*CONFIG_NAMES, *OF_ROTATIONS, *OF_TOKENS, "sssdConf") == SECRET_KEYS
 
 
 def test_names_of_secrets_entries_files_and_annotations() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from lab import apt, enforcer, keda, later_operator, python_env, store
-from lab.slurm import jupyter, munge, nginx, older, python3
+from lab.slurm import jupyter, ldap, munge, nginx, older, python3
 
 TERMINAL = {"tmux": "tmux"}
 """A terminal without a window, and Debian's package of it."""
@@ -13,6 +13,7 @@ PROMETHEUS = {"prometheus": "prometheus", "promtool": "prometheus"}
 if __name__ == "__main__":
     munge.image()
     jupyter.image()
+    ldap.image()
     jupyter.node_image()
     nginx.image()
     python3.image()

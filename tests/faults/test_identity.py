@@ -8,19 +8,18 @@ from typing import Any
 
 import pytest
 
-from lab import paths
-from lab.kubernetes import layout, machine
+from lab import images
+from lab.kubernetes import layout
 from lab.kubernetes.cluster import LAB as KUBERNETES
+from lab.slurm import ldap
 from tests.e2e.running import results
 from tests.e2e.slurm import await_true
 from tests.e2e.test_two_stacks import INSIDE, inside
 from tests.e2e.world import Settings, World, dev_settings
+from tests.faults.identity_parts import HOMES, VOLUME, by_ssh, home, on_node
 from tests.faults.inside_parts import bring_login
 from tests.faults.later_operator import IMAGE, Inside
 
-HOMES = f"/srv/{paths.STATE.name}-homes"
-"""Nodes of all labs see one file system, so each lab has its own."""
-VOLUME = {"name": "home", "mountPath": "/home", "source": {"hostPath": {"path": HOMES}}}
 CAROL, DAVE = {"uid": 3001, "gid": 3001, "groups": ["physics"]}, {"uid": 3002, "gid": 3000}
 GROUPS = {"physics": 3000}
 LATE = 120
@@ -34,7 +33,7 @@ def known(**users: dict[str, Any]) -> Settings:
         operator = found["slinky-iac:operator"]
         inside(found)
         found["slinky-iac:operator"] = operator
-        found["slinky-iac:cluster"]["images"] |= {"login": IMAGE, "sidecar": IMAGE}
+        found["slinky-iac:cluster"]["images"] |= {"login": ldap.IMAGE, "sidecar": IMAGE}
         found["slinky-iac:identity"] = {"passwd": {"users": users, "groups": GROUPS}}
         found["slinky-iac:nodesets"]["solo"] |= {"volumes": [VOLUME]}
         found["slinky-iac:logins"] = {"main": {"sssdConfSecret": "sssd", "volumes": [VOLUME]}}
@@ -45,7 +44,9 @@ def known(**users: dict[str, Any]) -> Settings:
 @pytest.fixture(scope="module")
 def cluster(world: World) -> Iterator[Inside]:
     world.vacate()
-    on_node("install", "-d", "-m", "700", "-o", "3001", "-g", "3001", f"{HOMES}/carol")
+    for node in layout.NODES:
+        images.import_into(KUBERNETES.home.socket(node), ldap.image())  # it has a client of ssh
+    home("carol", 3001)
     try:
         found = Inside(world, world.stack("identity", known(carol=CAROL)))
         found.stack.up()
@@ -55,12 +56,6 @@ def cluster(world: World) -> Iterator[Inside]:
     finally:
         world.vacate()
         on_node("rm", "-rf", HOMES)
-
-
-def on_node(*argv: str) -> None:
-    """A command on a Kubernetes node, as root."""
-    argv_ = machine.entered(KUBERNETES.home, layout.NODES[0], list(argv))
-    subprocess.run(argv_, check=True, cwd="/", timeout=60)
 
 
 def run_as(cluster: Inside, user: str, *, users: dict[str, dict[str, Any]]) -> subprocess.CompletedProcess[str]:
@@ -76,6 +71,11 @@ def test_a_rest_job_of_a_user_that_no_image_knows_runs_as_her_with_her_groups(cl
     assert results(cluster.stack)["id-carol"]["state"] == "COMPLETED"
     said = cluster.on("solo-0", "cat", "/tmp/id-carol")
     assert said.strip() == "uid=3001(carol) gid=3001(carol) groups=3001(carol),3000(physics)"
+
+
+def test_ssh_into_a_login_pod_as_her_has_her_home_and_submits(cluster: Inside) -> None:
+    said = by_ssh(cluster, "carol", 3001, "id -un; id -Gn; pwd; srun -p solo -t1 id -un; srun -p solo -t1 pwd")
+    assert said == ["carol", "carol physics", "/home/carol", "carol", "/home/carol"]
 
 
 def test_a_user_who_comes_later_is_known_with_no_pod_replaced_and_jobs_run_on(cluster: Inside) -> None:

@@ -77,8 +77,7 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     if config.cluster.quota:
         yield CORE, "resourcequotas", names.resource_quota(base)
     yield from _keys(config, base)
-    if config.identity.passwd is not None:
-        yield CORE, "configmaps", names.users(base)
+    yield from _users(config, base)
     for endpoint in (slurmdbd_endpoint(config), slurmctld_endpoint(config)):
         if endpoint is not None:
             yield CORE, "services", endpoint.name
@@ -98,6 +97,13 @@ def _in_namespace(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     yield from ((names.GROUP, "nodesets", names.nodeset_resource(base, each)) for each in config.nodesets)
     yield from _autoscalers(config)
     yield from ((names.GROUP, "loginsets", names.loginset_resource(base, each)) for each in config.logins)
+
+
+def _users(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:
+    if config.identity.passwd is not None:
+        yield CORE, "configmaps", names.users(base)
+    if config.identity.sssd is not None and config.identity.sssd.conf_secret is None:
+        yield CORE, "secrets", names.sssd_secret(base)
 
 
 def _autoscalers(config: StackConfig) -> Iterator[tuple[str, str, str]]:

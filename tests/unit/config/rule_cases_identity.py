@@ -129,6 +129,38 @@ IDENTITY = [
         {"identity": {"oidc": {"userClaim": "preferred_username"}}},
     ),
     Case(
+        "a directory without its sssd.conf",
+        minimal(identity={"sssd": {}}),
+        "error",
+        "identity.sssd",
+        ("sssdConf", "confSecret"),
+        {"identity": {"sssd": {"confSecret": "sssd"}}},
+    ),
+    Case(
+        "a directory beside a list",
+        minimal(identity={"sssd": {"confSecret": "sssd"}, "passwd": {"users": {"carol": CAROL}}}),
+        "error",
+        "identity.sssd",
+        ("two lists",),
+        {"identity": {"passwd": None}},
+    ),
+    Case(
+        "a certificate for a Secret that others make",
+        minimal(identity={"sssd": {"confSecret": "sssd", "caFile": "ca.crt"}}),
+        "error",
+        "identity.sssd.caFile",
+        ("ca.crt",),
+        {"identity": {"sssd": {"caFile": None}}},
+    ),
+    Case(
+        "a login set without sssd.conf",
+        minimal(logins={"main": {}}),
+        "error",
+        "logins.main.sssdConfSecret",
+        ("identity.sssd",),
+        {"identity": {"sssd": {"confSecret": "sssd"}}},
+    ),
+    Case(
         "10,000 users with long homes",
         users(**{f"user{n}": {"uid": 10000 + n, "gid": 3001, "home": f"/home/{'x' * 100}/{n}"} for n in range(10_000)}),
         "error",
@@ -147,13 +179,16 @@ IDENTITY_TOLD = [
         ("dave", "identity.passwd", "6010"),
         {"identity": {"passwd": {"users": {"dave": {"uid": 3002, "gid": 3001}}}}},
     ),
-    Case(
-        "a token of a user whom slurmctld can't know",
-        minimal(tokens={"ci": {"user": "carol"}}),
-        "warning",
-        "tokens.ci.user",
-        ("carol", "image"),
-        {"identity": {"passwd": {"users": {"carol": CAROL}}}},
+    *(
+        Case(
+            f"a token of a user whom slurmctld can't know, mended by {way}",
+            minimal(tokens={"ci": {"user": "carol"}}),
+            "warning",
+            "tokens.ci.user",
+            ("carol", "image", "identity.sssd"),
+            {"identity": {way: given}},
+        )
+        for way, given in (("passwd", {"users": {"carol": CAROL}}), ("sssd", {"confSecret": "sssd"}))
     ),
 ]
 """Warnings."""

@@ -127,7 +127,7 @@ def test_a_job_of_the_clusters_own_slurm_user_is_refused_whatever_its_name() -> 
 
 
 def test_what_the_jobs_user_wrote_moves_no_cursor_in_the_stacks_output() -> None:
-    ended = job(7, "FAILED", stdout_expanded="/tmp/\x1b[2J\u202eout", state_reason="\x07NonZeroExitCode", nodes="gpu-0")
+    ended = job(7, "FAILED", stdout_expanded="/tmp/\x1b[2J\u202eout", state_reason="\x07NonZeroExitCode", nodes="gpu-0\x1b")
     shown = result(ended)
     assert all(each.isprintable() for each in shown.values() if isinstance(each, str))
     assert shown["output"].startswith("/tmp/")

@@ -21,7 +21,7 @@ from slinky_iac.config.rules_identity import rendered_size
 from slinky_iac.config.workers import LoginSet
 from slinky_iac.errors import ConfigError
 from slinky_iac.specs.daemons import accounting_spec, controller_spec
-from slinky_iac.specs.identity import PAGE, passwd_files, users_pod
+from slinky_iac.specs.identity import FILES, PAGE, passwd_files, users_pod
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.clusters import recorded
@@ -38,7 +38,7 @@ VOLUMES = [
         "name": "slurm-users-given",
         "configMap": {
             "name": "slurm-users",
-            "items": [{"key": "passwd", "path": "passwd"}, {"key": "group", "path": "group"}],
+            "items": [{"key": "users", "path": "passwd"}, {"key": "groups", "path": "group"}],
         },
     },
     {"name": "slurm-users", "emptyDir": {"medium": "Memory", "sizeLimit": "8Mi"}},
@@ -55,8 +55,8 @@ def test_the_files_whole() -> None:
     config = load(minimal(identity=GIVEN | {"passwd": GIVEN["passwd"] | {"users": {"carol": CAROL, "bill": BILL}}}))
     assert config.identity.passwd is not None
     assert passwd_files(config.identity.passwd) == {
-        "passwd": "bill:*:2500:3000::/srv/bill:/bin/sh\ncarol:*:3001:3001::/home/carol:/bin/bash\n",
-        "group": "physics:*:3000:carol\ncarol:*:3001:\n",
+        "users": "bill:*:2500:3000::/srv/bill:/bin/sh\ncarol:*:3001:3001::/home/carol:/bin/bash\n",
+        "groups": "physics:*:3000:carol\ncarol:*:3001:\n",
     }
 
 
@@ -111,13 +111,13 @@ def test_a_stack_without_identity_makes_none_and_one_with_it_makes_one_config_ma
     (made,) = [
         each for each in recorded("dev", identity=GIVEN).of("ConfigMap") if each.inputs["metadata"]["name"] == "slurm-users"
     ]
-    assert set(made.inputs["data"]) == {"passwd", "group"}
+    assert set(made.inputs["data"]) == {"users", "groups"}
 
 
 @given(st.lists(st.integers(1, 200), max_size=400))
 def test_no_entry_goes_over_the_end_of_a_page_and_none_is_lost(homes: list[int]) -> None:
     users = {f"u{n}": User(uid=1000 + n, gid=3000, home="/" + "h" * length) for n, length in enumerate(homes)}
-    text = passwd_files(Passwd(users=users))["passwd"]
+    text = passwd_files(Passwd(users=users))["users"]
     pages = [text[at : at + PAGE] for at in range(0, len(text), PAGE)]
     assert all(page.endswith("\n") for page in pages)
     assert len([line for line in text.splitlines() if line]) == len(users)
@@ -160,7 +160,7 @@ def test_what_would_make_another_entry_of_the_file_is_refused(name: str, over: d
 
 
 def test_a_group_with_more_members_than_a_page_has_several_lines() -> None:
-    lines = [line for line in passwd_files(many(2000))["group"].splitlines() if line]
+    lines = [line for line in passwd_files(many(2000))["groups"].splitlines() if line]
     assert len(lines) > 1
     assert {line.rpartition(":")[0] for line in lines} == {"all:*:3000"}
     assert [name for line in lines for name in line.rpartition(":")[2].split(",")] == [f"user{n}" for n in range(2000)]
@@ -211,7 +211,7 @@ class Pod:
         """What kubelet does with a new ConfigMap."""
         for name, text in passwd_files(passwd).items():
             (self.given / f"{name}.new").write_text(text)
-            (self.given / f"{name}.new").rename(self.given / name)
+            (self.given / f"{name}.new").rename(self.given / FILES[name])
 
     @contextmanager
     def running(self) -> Iterator[subprocess.Popen[str]]:
@@ -246,7 +246,7 @@ def pod(tmp_path: Path) -> Pod:
 
 
 def lines(passwd: Passwd) -> list[str]:
-    return [*IMAGE.splitlines(), *(line for line in passwd_files(passwd)["passwd"].splitlines() if line)]
+    return [*IMAGE.splitlines(), *(line for line in passwd_files(passwd)["users"].splitlines() if line)]
 
 
 def test_changes_come_into_the_same_file_and_the_images_own_entries_stay_first(pod: Pod) -> None:

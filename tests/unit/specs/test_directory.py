@@ -1,0 +1,136 @@
+"""Users of a directory: what each pod gets of sssd, and that sssd.conf is read by sssd alone."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from slinky_iac.config.directory_files import read_ca, sssd_conf_faults
+from slinky_iac.config.load import load
+from slinky_iac.config.values import values_of
+from slinky_iac.config.workers import LoginSet
+from slinky_iac.errors import ConfigError
+from slinky_iac.specs.daemons import controller_spec
+from slinky_iac.specs.workers import loginset_spec, nodeset_spec
+from tests.clusters import recorded
+from tests.stacks import minimal
+
+SOURCES = [
+    {"secret": {"name": "slurm-sssd", "items": [{"key": "sssd.conf", "path": "sssd.conf"}]}},
+    {"secret": {"name": "slurm-sssd", "items": [{"key": "ca.crt", "path": "ca.crt"}], "optional": True}},
+]
+GIVEN = {"name": "sssd-given", "projected": {"defaultMode": 0o600, "sources": SOURCES}}
+FOLDER = {"name": "sssd-given", "mountPath": "/etc/slinky-sssd", "readOnly": True}
+CONF = {"name": "sssd-given", "mountPath": "/etc/sssd/sssd.conf", "subPath": "sssd.conf", "readOnly": True}
+NOTED = {"annotations": {"slinky-iac/sssd": "1"}}
+
+
+def stack(**sssd: Any) -> dict[str, Any]:
+    return minimal(nodesets={"gpu": {"replicas": 1}}, identity={"sssd": sssd})
+
+
+def test_slurmctld_gets_a_socket_a_library_and_where_to_look_and_never_the_configuration() -> None:
+    plain, config = load(minimal()), load(stack())
+    spec = controller_spec(config)
+    (sidecar,) = spec["template"]["spec"]["initContainers"]
+    assert sidecar["image"] == "ghcr.io/slinkyproject/login:26.05-ubuntu26.04"
+    assert [each["name"] for each in spec["template"]["spec"]["volumes"]] == ["sssd-given", "sssd-state", "sssd-own"]
+    assert spec["template"]["spec"]["volumes"][0] == GIVEN
+    assert spec["template"]["metadata"] == NOTED
+    assert spec["slurmctld"].pop("env") == [{"name": "LD_LIBRARY_PATH", "value": "/usr/local/lib/slinky-nss"}]
+    shared = {mount["mountPath"]: mount["subPath"] for mount in spec["slurmctld"]["volumeMounts"]}
+    assert shared == {
+        "/var/lib/sss/pipes": "pipes",
+        "/etc/nsswitch.conf": "slurmctld/nsswitch.conf",
+        "/usr/local/lib/slinky-nss": "slurmctld/lib",
+    }
+    assert {(each["name"], each["readOnly"]) for each in spec["slurmctld"].pop("volumeMounts")} == {("sssd-state", True)}
+    del spec["template"]
+    assert spec == controller_spec(plain), "nothing else changes"
+
+
+def test_slurmd_and_logins_start_their_own_sssd() -> None:
+    config = load(stack())
+    node = nodeset_spec(config, "gpu", config.nodesets["gpu"])
+    assert node["template"] == {"metadata": NOTED, "spec": {"hostname": "gpu-", "volumes": [GIVEN]}}
+    assert node["slurmd"]["volumeMounts"] == [FOLDER, CONF]
+    login = loginset_spec(config, LoginSet())
+    assert login["sssdConfRef"] == {"name": "slurm-sssd", "key": "sssd.conf"}
+    assert login["login"]["volumeMounts"] == [FOLDER], "slurm-operator mounts sssd.conf itself"
+    assert loginset_spec(config, LoginSet(sssd_conf_secret="mine"))["sssdConfRef"]["name"] == "mine"
+
+
+def test_with_ssh_in_worker_pods_sssd_conf_is_mounted_once() -> None:
+    more = {"operator": {"version": "1.2.1"}, "nodesets": {"gpu": {"replicas": 1, "ssh": {"enabled": True}}}}
+    config = load(stack() | more)
+    node = nodeset_spec(config, "gpu", config.nodesets["gpu"])
+    assert node["ssh"]["sssdConfRef"] == {"name": "slurm-sssd", "key": "sssd.conf"}
+    assert node["slurmd"]["volumeMounts"] == [FOLDER]
+
+
+def test_another_revision_replaces_pods() -> None:
+    def template(revision: int) -> Any:
+        config = load(stack(revision=revision))
+        return nodeset_spec(config, "gpu", config.nodesets["gpu"])["template"]
+
+    assert template(1) != template(2)
+
+
+def test_a_secret_of_others_is_read_where_it_is() -> None:
+    config = load(stack(confSecret="mine", confEntry="conf"))
+    volume = nodeset_spec(config, "gpu", config.nodesets["gpu"])["template"]["spec"]["volumes"][0]
+    assert volume["projected"]["sources"][0]["secret"] == {"name": "mine", "items": [{"key": "conf", "path": "sssd.conf"}]}
+
+
+def test_a_stack_makes_no_secret_of_others(tmp_path: Path) -> None:
+    secrets = {
+        each.inputs["metadata"]["name"] for each in recorded("dev", identity={"sssd": {"confSecret": "mine"}}).of("Secret")
+    }
+    assert "slurm-sssd" not in secrets
+
+
+def test_the_sidecars_script_is_one_that_sh_reads() -> None:
+    (sidecar,) = controller_spec(load(stack()))["template"]["spec"]["initContainers"]
+    subprocess.run(["sh", "-n"], input=sidecar["command"][-1], text=True, check=True)
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "names no domain"),
+        ("[sssd]\n", "names no domain"),
+        ("[sssd]\ndomains = a, b\n[domain/a]\nid_provider = ldap\n", "no section"),
+        ("domains = a\n", "can't be read"),
+        ("[sssd]\ndomains = a\n[domain/a]\nldap_default_authtok = s3cret\n", ""),
+    ],
+)
+def test_an_sssd_conf_with_which_sssd_ends_is_refused(text: str, words: str) -> None:
+    said = sssd_conf_faults(text)
+    assert bool(said) == bool(words)
+    assert words in said
+    own = {"cluster": '{"name": "lab"}', "accounting": '{"enabled": false}', "identity": '{"sssd": {}}', "sssdConf": text}
+    own["keys"] = '{"source": "generated"}'
+    if words:
+        with pytest.raises(ConfigError, match="sssdConf"):
+            values_of(own, frozenset({"sssdConf"}))
+    else:
+        assert "s3cret" not in repr(values_of(own, frozenset({"sssdConf"})))
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (b"-----BEGIN PRIVATE KEY-----\n", "private key"),
+        (b"hello", "no PEM"),
+        (b"\xff\xfe", "no PEM"),
+    ],
+)
+def test_a_certificate_file_that_is_none_is_refused(tmp_path: Path, text: bytes, words: str) -> None:
+    (tmp_path / "ca.crt").write_bytes(text)
+    with pytest.raises(ConfigError, match=words):
+        read_ca(str(tmp_path / "ca.crt"))
+    with pytest.raises(ConfigError, match="can't be read"):
+        read_ca(str(tmp_path / "none.crt"))
