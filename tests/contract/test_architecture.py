@@ -127,7 +127,7 @@ _PARTS = {
         "node_table preflight slurmrest specs text"
     ),
     "commands.preflight": (
-        "cluster commands.children commands.output commands.rotation commands.scontrol commands.stack_config "
+        "cluster commands.children commands.output commands.scontrol commands.stack_config "
         "commands.verify_state commands.waiting_line config errors keys kube names preflight reach slurmrest specs text"
     ),
     "commands.cli": (

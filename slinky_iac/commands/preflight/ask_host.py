@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from typing import Final
 
 from slinky_iac.commands import children
 from slinky_iac.commands.preflight.host_answer import SCRIPT, filled, read
-from slinky_iac.commands.rotation.hosts import TIMEOUT_S, Via
-from slinky_iac.commands.rotation.model import Host
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ProjectError
 from slinky_iac.kube.connection import for_children
@@ -18,19 +18,26 @@ from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.facts import Facts, HostFacts
 from slinky_iac.text import printable
 
+TIMEOUT_S: Final = 120
 Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
 
 def require_host(config: StackConfig, via: str) -> None:
-    """Raises :class:`ProjectError` where the stack has no host to ask, or ``via`` names none."""
+    """Raises :class:`ProjectError` where the stack has no host to ask, or ``via`` is no command."""
     if config.controller.external is None:
         raise ProjectError("--via: slurmctld of this stack runs in Kubernetes, so there is no host to ask; leave --via out")
     if config.keys.auth == "auth/munge":
         raise ProjectError("--via: there is nothing to ask for a stack with keys.auth: auth/munge; leave --via out")
+    if not _command(via, "HOST"):
+        raise ProjectError("--via: names no command, such as 'ssh root@{host} sh -s'")
+
+
+def _command(via: str, host: str) -> list[str]:
+    """Words of the command. It may name the host itself: there is only one to ask. Empty where they can't be split."""
     try:
-        Via(via).command(Host("HOST", ()))
-    except ValueError as wrong:
-        raise ProjectError(str(wrong)) from None
+        return [word.replace("{host}", host) for word in shlex.split(via)]
+    except ValueError:
+        return []
 
 
 def ask_host(
@@ -47,7 +54,7 @@ def ask_host(
     host = config.controller.external.host
     before = clock.wall()
     try:
-        done = run(Via(via).command(Host(host, ())), input=SCRIPT, timeout=TIMEOUT_S, env=for_children(env))
+        done = run(_command(via, host), input=SCRIPT, timeout=TIMEOUT_S, env=for_children(env))
     except (OSError, subprocess.TimeoutExpired) as wrong:
         return replace(facts, host=HostFacts(host, trouble=f"did not answer ({type(wrong).__name__})"))
     if done.returncode != 0:

@@ -184,7 +184,8 @@ def test_without_it_the_screen_names_the_command_and_with_it_not() -> None:
     ("over", "via"),
     [
         ({"controller": {"external": None}, "external": {"slurmdHosts": [], "loginHosts": []}}, VIA),
-        ({}, "ssh root@ctl sh -s"),
+        ({}, "ssh 'root"),
+        ({}, " "),
     ],
 )
 def test_a_stack_without_such_a_host_is_refused(over: dict[str, Any], via: str) -> None:
