@@ -15,15 +15,18 @@ from slinky_iac.commands.preflight.pod import Placement, report_of
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.errors import KubeError, ProjectError, SlinkyError, SlurmrestError
 from slinky_iac.jobs.run import in_words, last, result
+from slinky_iac.keys.provider import parsed
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.login_pods import login_hosts
+from slinky_iac.kube.machines import kubelet_config, machines
 from slinky_iac.kube.mounts import pods_with_secret
 from slinky_iac.kube.scalers import autoscalers, scaled_object
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.preflight.facts import Place
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.submitted import SubmittedJob
+from tests.fuzz.key_targets import SETS
 from tests.fuzz.kube_targets import REFUSAL, SCALER, asking_kube, listed
 from tests.fuzz.slurm_targets import CONF, OTHERS, asking_slurm, body
 from tests.fuzz.target import SECRET, Target
@@ -145,6 +148,16 @@ def _host(data: bytes) -> str:
     return "\n".join((*hints(found), repr(found)))
 
 
+OWNED = {"manager": "slinky-iac-dev", "operation": "Apply", "fieldsV1": {"f:metadata": {"f:labels": {"f:x.org/ib": {}}}}}
+MACHINE = {"metadata": meta("worker-1", labels={"x.org/ib": "true"}, annotations={}) | {"managedFields": [OWNED]}}
+KUBELET = {"kubeletconfig": {"cpuManagerPolicy": "static", "memorySwap": {"swapBehavior": "NoSwap"}}}
+
+
+def _machines(kube: KubeClient) -> None:
+    for each in machines(kube).values():
+        assert each.managed_by("slinky-iac-dev") or each.setters("labels", "x.org/ib") is not None
+
+
 METRICS = "\n".join(f'{metric}{{partition="gpu"}} {at}' for at, metric in enumerate(demand.METRICS.values())).encode()
 
 
@@ -177,6 +190,9 @@ TARGETS = (
     Target("kube-login-pods", (listed(pod_body(0)), REFUSAL), asking_kube(lambda k: login_hosts(k, "slurm", "m")), ASKED[1]),
     Target("kube-short-pods", (listed(SHORT), _json(SHORT), REFUSAL), asking_kube(_short), ASKED[1]),
     Target("kube-marks", (_json(SHORT), REFUSAL), asking_kube(lambda k: marks.namespace(k, "slurm")), ASKED[1]),
+    Target("kube-machines", (listed(MACHINE), REFUSAL), asking_kube(_machines), ASKED[1]),
+    Target("kubelet", (_json(KUBELET), REFUSAL), asking_kube(lambda k: kubelet_config(k, "worker-1")), ASKED[1]),
+    Target("provider-keys", SETS, lambda data: parsed(data) and None, (ValueError,)),
     Target("preflight-pod", (MESSAGE,), _report, ()),
     Target("host-of-init", (answer().encode(), answer(slurm=SECRET.encode() * 2).encode()), _host, (ProjectError,)),
     Target("metrics", (METRICS,), lambda data: demand.read(data.decode("utf-8", "replace"), "gpu") and None, (SlinkyError,)),
