@@ -181,7 +181,7 @@ def in_words(met: Met, runs: Collection[Accounted]) -> str:
     unheard = open_jobs(runs, met) - ended
     kept = met.kept & met.jobs.keys() - ended
     parts = [f"{counted(len(met.jobs) - len(ended) - len(unheard) - len(kept))} ran on"]
-    parts += [f"{len(kept)} on returned nodes; their end was not waited for"] if kept else []
+    parts += [f"{len(kept)} on returned nodes, whose end was not waited for"] if kept else []
     parts += [f"{len(ended)} ended as onDeadline says"] if ended else []
     parts += [f"{len(unheard)} of whose end slurmdbd has not heard ({_numbers(unheard)})"] if unheard else []
     return ", ".join([*parts, "0 lost"])
