@@ -35,9 +35,20 @@ def users_are_ordinary(config_map: Resource, _: Stack, __: Options) -> Iterator[
         for line in config_map.text("data", file).splitlines():
             fields = line.split(":")
             numbers = [number for number in fields[2 : 4 if file == "users" else 3] if line]
+            if _of_system(file, fields, numbers):
+                continue
             if line and (len(fields) < 4 or not all(_ordinary(number) for number in numbers)):
                 yield f"{config_map.label}: data.{file} has a number that isn't a user's; give one above {_FIRST - 1}"
                 break
+
+
+def _of_system(file: str, fields: list[str], numbers: list[str]) -> bool:
+    """Whether a line says of root or slurm what every image says; of a group, without a member."""
+    if len(set(numbers)) != 1 or (file == "groups" and fields[3:] != [""]):
+        return False
+    number = numbers[0]
+    slurm = fields[0] == "slurm" and number.isascii() and number.isdigit() and 0 < int(number) < _FIRST
+    return slurm or (fields[0], number) == ("root", "0")
 
 
 def _ordinary(text: str) -> bool:

@@ -1,5 +1,5 @@
 """Whatever a stack of this program has beside the daemons, the pack finds no fault with it: clients, a JupyterHub, jobs,
-tokens, autoscalers, monitoring."""
+tokens, autoscalers, a node table, users, monitoring."""
 
 from __future__ import annotations
 
@@ -36,6 +36,14 @@ PARTS: dict[str, tuple[dict[str, Any], set[str]]] = {
     "jobs": ({"jobs": {"bench": JOB}, "smoke": {"enabled": True, "user": "alice"}}, set()),
     "tokens": ({"tokens": {"ci": {"user": "alice"}}}, set()),
     "autoscaler": ({"nodesets": {"gpu": SCALED}}, set()),
+    "nodes": ({"nodes": {"prefix": "slurm.example.org", "table": [{"names": ["w-[1-2]"], "features": ["ib"]}]}}, set()),
+    "identity": (
+        {
+            "identity": {"passwd": {"users": {"alice": {"uid": 20001, "gid": 20001}}}},
+            "clients": {"nb": {"namespace": "notebooks", "people": PEOPLE}},
+        },
+        set(),
+    ),
     "monitoring": (
         {"monitoring": {"rules": True, "dashboard": True, "status": STATUS}},
         {"host-folders-within-bounds"},  # the site names node_exporter's folder
