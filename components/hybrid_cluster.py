@@ -93,6 +93,7 @@ class HybridCluster(pulumi.ComponentResource):
         settings, config = args.settings, args.settings.config
         _require_effect(config)
         scripts = _scripts(config)
+        self._authority = _authority(config)
         self._say(settings.findings)
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
@@ -200,7 +201,7 @@ class HybridCluster(pulumi.ComponentResource):
         sssd = config.identity.sssd
         if sssd is None or sssd.conf_secret is not None or settings.sssd_conf is None:
             return None
-        ca = {} if sssd.ca_file is None else {CA: read_ca(sssd.ca_file)}
+        ca = {} if self._authority is None else {CA: self._authority}
         return Secret(
             f"{name}-sssd",
             metadata=metadata(config, names.sssd_secret(base)),
@@ -355,6 +356,17 @@ def _scripts(config: StackConfig) -> Mapping[str, str]:
     """Before anything is made: a script that can't be read is an error."""
     try:
         return scripts_of(config.jobs)
+    except ConfigError as error:
+        raise StackRefused(str(error)) from None
+
+
+def _authority(config: StackConfig) -> str | None:
+    """Before anything is made: a directory's certificate that can't be read is an error."""
+    sssd = config.identity.sssd
+    if sssd is None or sssd.ca_file is None or config.keys.auth == "auth/munge":
+        return None
+    try:
+        return read_ca(sssd.ca_file)
     except ConfigError as error:
         raise StackRefused(str(error)) from None
 

@@ -10,12 +10,14 @@ import pytest
 
 from slinky_iac.config.directory_files import read_ca, sssd_conf_faults
 from slinky_iac.config.load import load
+from slinky_iac.config.reader import StackRefused
 from slinky_iac.config.values import values_of
 from slinky_iac.config.workers import LoginSet
 from slinky_iac.errors import ConfigError
 from slinky_iac.specs.daemons import controller_spec
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
-from tests.clusters import recorded
+from tests.clusters import build, recorded
+from tests.program import Recording, Secret, run_stack
 from tests.stacks import minimal
 
 SOURCES = [
@@ -134,3 +136,27 @@ def test_a_certificate_file_that_is_none_is_refused(tmp_path: Path, text: bytes,
         read_ca(str(tmp_path / "ca.crt"))
     with pytest.raises(ConfigError, match="can't be read"):
         read_ca(str(tmp_path / "none.crt"))
+
+
+BIND = "bind-s3cret-0451"
+OF_SSSD = f"[sssd]\ndomains = a\n[domain/a]\nldap_default_authtok = {BIND}\n"
+OWN: dict[str, Any] = {"cluster": {"fence": False, "name": "lab"}, "keys": {"source": "generated"}}
+
+
+def made(ca: Path) -> Recording:
+    data = stack(caFile=str(ca)) | OWN
+    return run_stack(data, build, {"sssdConf": OF_SSSD})
+
+
+def test_the_stacks_own_secret_has_sssd_conf_as_a_secret_and_nothing_else_has_the_bind_password(tmp_path: Path) -> None:
+    (tmp_path / "ca.crt").write_text("-----BEGIN CERTIFICATE-----\n")
+    resources = made(tmp_path / "ca.crt").resources
+    (secret,) = [each for each in resources if BIND in repr(each.inputs)]
+    assert (secret.type, secret.inputs["metadata"]["name"]) == ("kubernetes:core/v1:Secret", "slurm-sssd")
+    assert isinstance(secret.inputs["stringData"], Secret) or isinstance(secret.inputs["stringData"]["sssd.conf"], Secret)
+    assert secret.secret_outputs == {"data", "stringData"}
+
+
+def test_a_certificate_that_cant_be_read_ends_the_update_before_the_first_resource(tmp_path: Path) -> None:
+    with pytest.raises(StackRefused, match=r"identity\.sssd\.caFile: can't be read"):
+        made(tmp_path / "none.crt")
