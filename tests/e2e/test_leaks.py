@@ -1,5 +1,6 @@
-"""Neither key is anywhere but in its Secret and its file: state, history, logs, previews, plans, pages, scripts, pods,
-events, processes. The token key, the database password and munge.key have this walk where they are used (tests/faults).
+"""Neither key is anywhere but in its Secret, a client's and its file: state, history, logs, previews, plans, pages, scripts,
+pods, events, processes; nor is a person's token that the operator made. The stack has clients, a job, a token and the
+CronJob of monitoring. The token key, the database password and munge.key have this walk where they are used (tests/faults).
 """
 
 from __future__ import annotations
@@ -10,20 +11,27 @@ import json
 import shutil
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import yaml
 
 from lab import engine, paths
 from lab.stacks import Stack, imported_keys
 from slinky_iac.commands.handoff.cli import FORMS
+from tests.e2e.rotating import VIA
+from tests.e2e.running import fresh, script
+from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, dev_settings
 from tests.integration import leaks
 
 COMMANDS = (
     ("check", "Pulumi.leaks.yaml"),
     ("status", "--json"),
+    ("status", "--prometheus"),
+    ("client", "nb"),
+    ("client", "nb", "--person", "carol"),
     ("drift",),
     ("drain", "status"),
     ("preflight", "--no-pod"),
@@ -35,15 +43,40 @@ COMMANDS = (
     ("keys", "rotate", "jwt", "--plan"),
     ("rights", "--for", "apply"),
     ("diagram",),
+    ("init", "read", "--slurmctld", "ctl", "--via", VIA, "--nodeset", "burst=1", "--base", "base.yaml"),
 )
 """What people run and paste elsewhere."""
-KEY_SECRETS = {"slurm-auth-slurm", "slurm-auth-jwths256"}
+KEY_SECRETS = {"slurm-auth-slurm", "slurm-auth-jwths256", "slurm-client-nb", "slurm-ci-token"}
+SAID = {
+    "client-nb.txt": "slurm-client-nb",
+    "client-nb---person.txt": "kind: Pod",
+    "status---prometheus.txt": "slinky_",
+    "verify-state.txt": "the state holds no foreign code",
+    "init-read---slurmctld.txt": "slurmKey: imported",
+}
+"""Commands that came last, and a word of their answers."""
+STATUS = {
+    "image": "slinky-lab/busybox:1",
+    "environmentSecret": "pulumi",
+    "serviceAccount": "slinky-review",
+    "project": "project",
+    "folder": "/var/lib/node_exporter",
+    "schedule": "0 0 1 1 *",
+}
 
 
 def small(settings: Settings) -> None:
-    """One NodeSet of one pod."""
+    """One NodeSet of one pod, and what else there is beside daemons."""
     settings["slinky-iac:nodesets"] = {"gpu": {"replicas": 1, "pod": {"terminationGrace": "2s"}}}
     settings["slinky-iac:partitions"] = {}
+    people = {"carol": {"uid": 23456, "gid": 23456, "home": "/tmp"}}
+    settings["slinky-iac:clients"] = {"nb": {"namespace": "walk", "people": people, "deployment": {"person": "carol"}}}
+    settings["slinky-iac:tokens"] = {"ci": {"user": "alice"}}
+    settings["slinky-iac:jobs"] = {JOB: script("echo $GREETING", environment={"GREETING": "hello"})}
+    settings["slinky-iac:monitoring"] = {"dashboard": True, "status": STATUS}
+
+
+JOB = fresh("walk")
 
 
 class Arguments:
@@ -77,6 +110,12 @@ class Lived:
 
     stack: Stack
     told: Path
+    token: bytes = field(repr=False)
+    """What the operator made for alice."""
+
+    def everywhere(self, keys: dict[str, bytes], *folders: Path) -> list[str]:
+        """Places under the folders that hold a key or the token, in any form."""
+        return everywhere(keys | {"alice's token": self.token}, *folders)
 
 
 @pytest.fixture(scope="module")
@@ -86,7 +125,8 @@ def keys() -> dict[str, bytes]:
 
 
 @pytest.fixture(scope="module")
-def lived(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+def lived(world: World, slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Lived]:
+    assert slurm.jobs() is not None, "slurmctld knows alice"
     world.vacate()
     told = tmp_path_factory.mktemp("told")
     with Arguments() as arguments:
@@ -117,14 +157,24 @@ def lived(world: World, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Li
 
         (told / "pages").mkdir()
         ask("plan-said", "plan", str(told / "less.json"), "--folder", str(told / "pages"))
-        for each in COMMANDS:
-            ask("-".join(each), *each)
         for form in FORMS:
             ask(f"handoff-{form}", "handoff", "--format", form, "--out", str(told / f"handoff-{form}"))
+        base = {name: settings for name, settings in dev_settings().items() if name.endswith((":operator", ":cluster"))}
+        (stack.folder / "base.yaml").write_text(yaml.safe_dump({"config": base}))
+        for each in COMMANDS:  # the last one selects a stack of its own
+            ask("-".join(each[:3]), *each)
         world.stack("leaks", dev_settings(small, _annotated))
     (told / "arguments.txt").write_bytes(b"\n".join(sorted(arguments.seen)))
-    yield Lived(stack, told)
+    await_true("the operator has made the token", lambda: token_of(world), 60)
+    yield Lived(stack, told, token_of(world))
+    stack.pulumi("stack", "rm", "--yes", "--stack", "read", check=False)
     world.vacate()
+
+
+def token_of(world: World) -> bytes:
+    """The token in its Secret; empty while there is none."""
+    found = world.kubectl("get", "secret", "slurm-ci-token", "-n", "slurm", "-o", "jsonpath={.data.token}", check=False)
+    return base64.b64decode(found.stdout)
 
 
 def _annotated(settings: Settings) -> None:
@@ -158,7 +208,7 @@ def test_state_history_backups_and_settings_hold_no_key(keys: dict[str, bytes], 
     files = [file for file in engine.BACKEND.rglob("*") if file.is_file()]
     assert [file for file in files if "history" in file.parts], "there is a history to search"
     assert [file for file in files if "backups" in file.parts], "there are backups to search"
-    assert everywhere(keys, engine.BACKEND, lived.stack.folder) == []
+    assert lived.everywhere(keys, engine.BACKEND, lived.stack.folder) == []
 
 
 def test_every_pickled_provider_holds_no_key(keys: dict[str, bytes], lived: Lived, tmp_path: Path) -> None:
@@ -172,7 +222,7 @@ def test_every_pickled_provider_holds_no_key(keys: dict[str, bytes], lived: Live
                 (tmp_path / str(count)).write_bytes(base64.b64decode(text))
                 count += 1
     assert count >= 6, "two gates, outside hosts, identity, in inputs and outputs"
-    assert everywhere(keys, tmp_path) == []
+    assert lived.everywhere(keys, tmp_path) == []
 
 
 def test_previews_updates_plans_pages_and_scripts_hold_no_key(keys: dict[str, bytes], lived: Lived) -> None:
@@ -180,23 +230,25 @@ def test_previews_updates_plans_pages_and_scripts_hold_no_key(keys: dict[str, by
     empty = {name for name, size in said.items() if not size and not name.endswith("/.slinky-iac-handoff")}
     assert empty == {"plan-said.txt"}, "it writes pages and says nothing; a hand-off's mark is empty"
     assert {"order.html", "order.md", "install.sh"} <= {Path(name).name for name in said}
-    assert everywhere(keys, lived.told) == []
+    for name, word in SAID.items():
+        assert word in (lived.told / name).read_text(), f"{name} says what it is for"
+    assert lived.everywhere(keys, lived.told) == []
 
 
 def test_no_process_was_given_a_key_as_an_argument(keys: dict[str, bytes], lived: Lived) -> None:
     seen = (lived.told / "arguments.txt").read_bytes()
     for program in (b"pulumi\0config\0set\0--secret", b"pulumi\0up", b"pulumi-resource-kubernetes", b"dynamic"):
         assert program in seen, f"{program!r} was watched"
-    forms = [form for key in keys.values() for form in leaks.encodings(key).values()]
+    forms = [form for key in (*keys.values(), lived.token) for form in leaks.encodings(key).values()]
     assert not any(form in seen for form in forms)
 
 
 def test_logs_of_the_lab_hold_no_key(keys: dict[str, bytes], lived: Lived) -> None:
     assert lived.stack.outputs()["nodesets"] == {"gpu": 1}
-    assert everywhere(keys, paths.LOGS) == []
+    assert lived.everywhere(keys, paths.LOGS) == []
 
 
-def test_no_object_but_the_two_secrets_holds_a_key(
+def test_no_object_but_the_secrets_of_keys_and_tokens_holds_one(
     keys: dict[str, bytes], lived: Lived, world: World, tmp_path: Path
 ) -> None:
     assert lived.stack.outputs()["nodesets"] == {"gpu": 1}
@@ -204,15 +256,19 @@ def test_no_object_but_the_two_secrets_holds_a_key(
     events = json.loads(world.kubectl("get", "events", "-A", "-o", "json").stdout)["items"]
     assert events
     ours = [item for item in objects if item["kind"] == "Secret" and item["metadata"]["name"] in KEY_SECRETS]
-    assert len(ours) == 2
+    assert len(ours) == len(KEY_SECRETS)
     rest = [item for item in objects if item not in ours]
     kinds = {item["kind"] for item in rest}
-    assert kinds >= {"Pod", "ConfigMap", "Secret", "NodeSet", "Controller", "RestApi", "Deployment"}, kinds
-    (tmp_path / "objects.json").write_text(json.dumps([*rest, *events]))
+    assert kinds >= {"Pod", "ConfigMap", "Secret", "NodeSet", "Controller", "RestApi", "Deployment", "Token", "CronJob"}, (
+        kinds
+    )
+    for kind in kinds:
+        (tmp_path / f"{kind}.json").write_text(json.dumps([item for item in rest if item["kind"] == kind]))
+    (tmp_path / "events.json").write_text(json.dumps(events))
     for item in rest:
         if item.get("type") == "helm.sh/release.v1":
             release = gzip.decompress(base64.b64decode(base64.b64decode(item["data"]["release"])))
             (tmp_path / item["metadata"]["name"]).write_bytes(release)
     metadata = [{**item["metadata"]} for item in ours]
     (tmp_path / "metadata.json").write_text(json.dumps(metadata))
-    assert everywhere(keys, tmp_path) == []
+    assert lived.everywhere(keys, tmp_path) == []
