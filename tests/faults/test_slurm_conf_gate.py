@@ -54,7 +54,7 @@ def settings(address: str) -> Settings:
     found["slinky-iac:external"] = {"slurmdHosts": [metal]}
     if RESTARTS:
         found["slinky-iac:controller"]["persistence"] = {"enabled": True, "size": "1Gi"}
-        found["slinky-iac:controller"]["extraConf"] = {"ReturnToService": "2"}
+        found["slinky-iac:controller"]["extraConf"] |= {"ReturnToService": "2"}
     return found
 
 
