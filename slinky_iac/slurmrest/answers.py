@@ -30,8 +30,8 @@ NO_SUCH_NODE = 2018
 """ESLURM_INVALID_NODE_NAME: the node isn't known, or not any more."""
 NO_SUCH_JOB = 2017
 """ESLURM_INVALID_JOB_ID: slurmctld has no such job (any more), or doesn't show it to us."""
-PASSING = frozenset({1800, 5004, 7000})
-"""slurmctld not reachable; slurmctld silent; slurmdbd not reachable."""
+PASSING = frozenset({104, 1800, 5004, 7000})
+"""slurmctld ended in the middle of a question (connection reset); not reachable; silent; slurmdbd not reachable."""
 PASSING_STATUS = frozenset({502, 503, 504})
 SLURMDBD_SILENT: Final = frozenset({110, 111, 113, 7000})
 """slurmdbd doesn't answer in time; refuses the connection; no route to its host; no connection to it."""

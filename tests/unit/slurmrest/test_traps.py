@@ -111,6 +111,20 @@ def test_trap_6_a_timed_out_update_is_unknown_until_seen() -> None:
     assert len(slurm.asked_for("POST", "nodes/")) == 2
 
 
+def test_a_slurmctld_that_ended_while_it_was_asked_is_asked_again_and_a_write_is_unknown() -> None:
+    """slurm-operator 1.2 restarts slurmctld over a changed slurm.conf; slurmrestd then answers HTTP 500 with 104 (seen)."""
+    reset = answer(500, [error(104, "Connection reset by peer")])
+    slurm = FakeSlurm().add(node("g-0"))
+    client = slurm.client()
+    seen = client.nodes()
+    slurm.faults = [lambda _: reset]
+    assert client.nodes().nodes == seen.nodes
+    assert len(slurm.asked_for("GET", "nodes/")) == 3
+    slurm.faults = [lambda _: reset]
+    assert client.drain(["g-0"], OURS, seen=seen).names(Outcome.UNKNOWN) == ("g-0",)
+    assert len(slurm.asked_for("POST", "nodes/")) == 1
+
+
 def test_trap_7_a_drain_of_somebody_else_is_never_overwritten_or_lifted() -> None:
     theirs = node("g-0", "IDLE", "DRAIN", reason="bad DIMM", user="root")
     operators = node("g-1", "MIXED", "DRAIN", reason="slurm-operator: Pod (a/b) was cordoned", user="slurm")
