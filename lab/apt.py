@@ -25,6 +25,7 @@ NEEDED = {
     "kubectl": "kubernetes-client",
     "chromium": "chromium",
     "munged": "munge",
+    "tmux": "tmux",
 }
 """A program (on PATH, or an absolute path) and the Debian 12 package that brings it."""
 QUIET_SERVICES = Path("/usr/sbin/policy-rc.d")

@@ -5,8 +5,6 @@ from __future__ import annotations
 from lab import apt, enforcer, keda, later_operator, python_env, store
 from lab.slurm import jupyter, ldap, munge, nginx, older, python3
 
-TERMINAL = {"tmux": "tmux"}
-"""A terminal without a window, and Debian's package of it."""
 PROMETHEUS = {"prometheus": "prometheus", "promtool": "prometheus"}
 """Programs that scrape the lab, and Debian's package of them."""
 
@@ -22,5 +20,5 @@ if __name__ == "__main__":
     store.program()
     keda.programs()
     older.root()
-    apt.ensure(PROMETHEUS | TERMINAL)
+    apt.ensure(PROMETHEUS)
     python_env.ensure_dashboard()
