@@ -97,8 +97,8 @@ def autoscaled(world: World, slurm: Slurm) -> Iterator[Autoscaled]:
         yield found
         slurm.cancel_all()
         keda.start(keda.programs())
+        found.serve_metrics(serve=False)  # by an output, which a destroyed stack has no more
         found.stack.destroy()
-        found.serve_metrics(serve=False)
 
 
 @dataclass
