@@ -6,6 +6,7 @@ the same modules.
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -103,6 +104,10 @@ def test_from_an_outside_slurmctld_to_a_job_in_four_commands_and_back_without_a_
         assert f"{name}: imported, {fingerprint(raw)}" in said.stdout
     assert "# DECIDE: " in stack.config_file.read_text(), "pulumi leaves comments where they are"
     site.run("slinky", "check")
+    via = VIA.replace("{host}", "ctl")
+    told = site.run("slinky", "preflight", "--via", via, "--no-pod", "--json", env=env, check=False).stdout
+    fine = {each["name"] for each in json.loads(told)["checks"] if each["verdict"] == "fine"}
+    assert {"slurmctld-host", "auth-type", "configless", "jwt-key", "slurm-key"} <= fine, "before slurmrestd is there"
     assert {op for op, _ in steps(stack.pulumi("preview", "--json"))} == {"create"}
     stack.up()  # the second
     outside.set_nodesets_conf(nodeset_lines(str(stack.outputs()["outsideSlurmConf"])))  # the third, the Slurm admin's

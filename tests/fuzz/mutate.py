@@ -163,7 +163,9 @@ def changed(dice: random.Random, data: Any) -> Any:
             case 1 if isinstance(value, list) and value:
                 value.append(copy.deepcopy(dice.choice(value)))
             case 2 if isinstance(value, dict):
-                value[dice.choice(("", "a", "\x1b", "\u202e", "a.b", "kind", "x" * 300))] = dice.choice(VALUES)
+                value[dice.choice(("", "a", "\x1b", "\u202e", "a.b", "kind", "x" * 300))] = copy.deepcopy(
+                    dice.choice(VALUES)
+                )
             case 3:
                 parent[key] = DEEP if dice.random() < 0.3 else dice.choice(([value], {"a": value}))
             case 4 if isinstance(value, str):
