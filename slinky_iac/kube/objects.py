@@ -17,6 +17,7 @@ from msgspec import Meta, Struct
 from msgspec.structs import replace
 
 from slinky_iac import names
+from slinky_iac.decoders import decoder
 from slinky_iac.errors import KubeError
 from slinky_iac.text import one_line
 
@@ -37,7 +38,7 @@ class Wire(Struct, frozen=True, rename="camel"):
 def read(body: bytes, kind: type[Read], what: str) -> Read:
     """``body`` as ``kind``. Raises :class:`KubeError` (never quoting the body) where it is something else."""
     try:
-        return msgspec.json.decode(body, type=kind)
+        return decoder(kind).decode(body)
     except (ValueError, RecursionError) as error:
         said = one_line(str(error)) if isinstance(error, msgspec.MsgspecError) else type(error).__name__
         raise KubeError(

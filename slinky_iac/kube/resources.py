@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-import msgspec
-
+from slinky_iac.decoders import decoder
 from slinky_iac.kube.objects import ManagedFields, Moment, ObjectMeta, Wire, seconds
 
 ADMISSION: Final = {
@@ -230,6 +229,6 @@ class Status(Wire, frozen=True):
 def status_of(content: bytes) -> Status:
     """The error in an answer; an empty one where it isn't Kubernetes' own."""
     try:
-        return msgspec.json.decode(content, type=Status)
+        return decoder(Status).decode(content)
     except (ValueError, RecursionError):
         return Status()

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 from typing import Final, Self, TypeVar
 
 import httpx
-import msgspec
 
+from slinky_iac.decoders import decoder
 from slinky_iac.errors import (
     SlurmrestAuthError,
     SlurmrestError,
@@ -87,7 +87,7 @@ class Envelope(Wire, frozen=True, kw_only=True):
     @classmethod
     def parse(cls, content: bytes) -> Self:
         """The body as this model. Raises one of :data:`UNREADABLE`, and nothing else, for any bytes."""
-        return msgspec.json.decode(legible(content), type=cls)
+        return decoder(cls).decode(legible(content))
 
 
 class _KubeStatus(Wire, frozen=True):
@@ -234,7 +234,7 @@ def _kube_status(response: httpx.Response) -> _KubeStatus | None:
     if response.status_code == 200:
         return None
     try:
-        status = msgspec.json.decode(legible(response.content), type=_KubeStatus)
+        status = decoder(_KubeStatus).decode(legible(response.content))
     except UNREADABLE:
         return None
     return status if status.kind == "Status" else None

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Generic, TypeVar
 
-import msgspec
-
+from slinky_iac.decoders import decoder
 from slinky_iac.errors import SlurmrestGarbage
 from slinky_iac.kube.wire import quote
 from slinky_iac.slurmrest.answers import UNREADABLE as UNREADABLE_BYTES
@@ -89,7 +88,7 @@ class _Rows(Generic[Row]):
 
     def __init__(self, key: str, of: type[Row], hide: Hide) -> None:
         self.found: list[Row] = []
-        self._decoder = msgspec.json.Decoder(of)
+        self._decoder = decoder(of)
         self._sieve = RowSieve(key, self._take, hide)
 
     def feed(self, chunk: bytes) -> None:
@@ -130,7 +129,7 @@ class NodeRows(_Rows[Node]):
 
     def _salvaged(self, row: bytes, why: str) -> Node:
         try:
-            name = msgspec.json.decode(row, type=_AnyNode).name
+            name = decoder(_AnyNode).decode(row).name
         except UNREADABLE_BYTES:
             name = None
         if not isinstance(name, str) or not name:
@@ -153,7 +152,7 @@ class JobRows(_Rows[Job]):
     def _salvaged(self, row: bytes, why: str) -> Job:
         """The row as far as it can be read. Missing states or nodes may be any."""
         try:
-            raw = msgspec.json.decode(row, type=_AnyJob)
+            raw = decoder(_AnyJob).decode(row)
         except UNREADABLE_BYTES:
             raw = _AnyJob()
         known = isinstance(raw.job_id, int) and raw.job_id > 0 and not isinstance(raw.job_id, bool)

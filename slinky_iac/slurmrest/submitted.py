@@ -11,10 +11,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Annotated, Any
 
-import msgspec
 from msgspec import Meta
 from msgspec.structs import replace
 
+from slinky_iac.decoders import decoder
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused
 from slinky_iac.kube.wire import quote
 from slinky_iac.slurmrest.accounts import AccountsSession
@@ -205,10 +205,10 @@ class _Tagged:
     def _take(self, row: bytes, *, certain: bool) -> bool:
         row = legible(row)
         try:
-            texts = msgspec.json.decode(row, type=_Texts)
+            texts = decoder(_Texts).decode(row)
             own = any(isinstance(each, str) and each.encode().startswith(self._prefix) for each in _both(texts))
             if own:
-                self.found.append(msgspec.json.decode(row, type=SubmittedJob))
+                self.found.append(decoder(SubmittedJob).decode(row))
         except UNREADABLE as fault:
             if not certain:
                 return False

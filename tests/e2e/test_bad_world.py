@@ -134,7 +134,7 @@ def test_a_preview_without_slurmrestd_says_that_the_update_must_ask(stack: Stack
         await_true("slurmrestd is gone", lambda: not answering(), 60)
         text = said(stack.pulumi("preview"))
         assert 'no endpoints available for service "slurm-restapi' in text
-        assert "Check the RestApi's Service and pods" in text
+        assert "No pod of slurmrestd is ready" in text
         assert "The update asks again, and fails if it gets no answer" in text
         assert "1 to update" in text, "an update that ends well has asked whether a drain of ours is left"
     finally:
