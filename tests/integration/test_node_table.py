@@ -120,7 +120,7 @@ def test_a_selector_means_the_nodes_of_today_and_no_answer_changes_no_label(
     silent.write_text(api.kubeconfig.read_text().replace("https://127.0.0.1:", "https://127.0.0.1:1"))
     write(project, KubeApi(silent), row)
     said = project.preview()
-    assert "is not known" in said.stdout + said.stderr
+    assert "nodes of the node table are not known" in said.stdout + said.stderr
     refused = project.up(ok=False)
     assert refused.returncode != 0
     write(project, api, row)
