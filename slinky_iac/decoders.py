@@ -19,8 +19,7 @@ _BUILT: Final[dict[type, msgspec.json.Decoder[Any]]] = {}
 
 def decoder(kind: type[Kind]) -> msgspec.json.Decoder[Kind]:
     """The decoder of a type. Its ``decode`` raises what msgspec's does."""
-    found = _BUILT.get(kind)
-    if found is None:
-        with _LOCK:
-            found = _BUILT.setdefault(kind, _BUILT.get(kind) or msgspec.json.Decoder(kind))
-    return found
+    with _LOCK:
+        if kind not in _BUILT:
+            _BUILT[kind] = msgspec.json.Decoder(kind)
+        return _BUILT[kind]

@@ -153,7 +153,7 @@ class Session(Connection):
         return ScalerView(
             paused=found.paused,
             mark=found.metadata.annotations.get(names.ANNOTATION_PAUSED_BY, ""),
-            stopped=found.says("Paused") and not left,
+            stopped=found.status.says("Paused") is not None and not left,
             maximum=found.spec.max_replica_count,
         )
 

@@ -22,10 +22,14 @@ class ScaledObjectSpec(Wire, frozen=True):
     max_replica_count: int | None = None
 
 
-class ScaledObjectStatus(Wire, frozen=True):
-    """What KEDA says."""
+class Conditions(Wire, frozen=True):
+    """A status, as far as it is read here."""
 
     conditions: tuple[Condition, ...] = ()
+
+    def says(self, condition: str, status: str = "True") -> Condition | None:
+        """The condition, where its status is that one."""
+        return next((each for each in self.conditions if (each.type, each.status) == (condition, status)), None)
 
 
 class ScaledObject(Wire, frozen=True):
@@ -33,16 +37,12 @@ class ScaledObject(Wire, frozen=True):
 
     metadata: WrittenMeta
     spec: ScaledObjectSpec
-    status: ScaledObjectStatus = ScaledObjectStatus()
+    status: Conditions = Conditions()
 
     @property
     def paused(self) -> bool:
         """Whether KEDA is asked to do nothing; any value but false asks so."""
         return self.metadata.annotations.get(KEDA_PAUSED, "false") != "false"
-
-    def says(self, condition: str) -> bool:
-        """Whether a condition holds."""
-        return any(each.type == condition and each.status == "True" for each in self.status.conditions)
 
 
 class AutoscalerSpec(Wire, frozen=True):
@@ -51,23 +51,17 @@ class AutoscalerSpec(Wire, frozen=True):
     scale_target_ref: ScaleTarget
 
 
-class AutoscalerStatus(Wire, frozen=True):
-    """What Kubernetes says of it."""
-
-    conditions: tuple[Condition, ...] = ()
-
-
 class Autoscaler(Wire, frozen=True):
     """A HorizontalPodAutoscaler (autoscaling/v2)."""
 
     spec: AutoscalerSpec
-    status: AutoscalerStatus = AutoscalerStatus()
+    status: Conditions = Conditions()
 
     @property
     def trouble(self) -> str:
         """Why it can't act, in Kubernetes' words: its metric gave no answer; ``""`` where it can."""
-        failed = (each for each in self.status.conditions if each.type == "ScalingActive" and each.status == "False")
-        return next((each.message for each in failed), "")
+        failed = self.status.says("ScalingActive", "False")
+        return failed.message if failed else ""
 
 
 class AutoscalerList(Wire, frozen=True):
@@ -109,12 +103,11 @@ def scaling(kube: KubeClient, namespace: str, name: str, nodeset: str) -> Scalin
         found = scaled_object(kube, namespace, name)
     except KubeNotFound:
         return Scaling(there=False)
-    failed = any(each.type == "Ready" and each.status == "False" for each in found.status.conditions)
     troubles = (each.trouble for each in autoscalers(kube, namespace, nodeset))
     return Scaling(
         paused=found.paused,
         paused_by=found.metadata.annotations.get(ANNOTATION_PAUSED_BY, ""),
-        falls_back=found.says("Fallback") or failed,
+        falls_back=bool(found.status.says("Fallback") or found.status.says("Ready", "False")),
         trouble=next((each for each in troubles if each), ""),
     )
 

@@ -83,12 +83,12 @@ class _AnyJob(Wire, frozen=True):
     partition: Any = ""
 
 
-class _Rows(Generic[Row]):
-    """A sieve that keeps each row as a value."""
+class Rows(Generic[Row]):
+    """A sieve that keeps each row as a value, but for those that ``read`` leaves out."""
 
-    def __init__(self, key: str, of: type[Row], hide: Hide) -> None:
+    def __init__(self, key: str, read: Callable[[bytes], Row | None], hide: Hide) -> None:
         self.found: list[Row] = []
-        self._decoder = decoder(of)
+        self._read = read
         self._sieve = RowSieve(key, self._take, hide)
 
     def feed(self, chunk: bytes) -> None:
@@ -102,23 +102,25 @@ class _Rows(Generic[Row]):
     def _take(self, row: bytes, *, certain: bool) -> bool:
         row = legible(row)
         try:
-            found = self._decoder.decode(row)
+            found = self._read(row)
         except UNREADABLE_BYTES as error:
             if not certain:
                 return False
             found = self._salvaged(row, quote(str(error)))
-        self.found.append(found)
+        if found is not None:
+            self.found.append(found)
         return True
 
-    def _salvaged(self, row: bytes, why: str) -> Row:
+    def _salvaged(self, row: bytes, why: str) -> Row | None:
+        """What a row that can't be read counts as."""
         raise NotImplementedError
 
 
-class NodeRows(_Rows[Node]):
+class NodeRows(Rows[Node]):
     """The rows of GET nodes/."""
 
     def __init__(self, hide: Hide = bytes) -> None:
-        super().__init__("nodes", Node, hide)
+        super().__init__("nodes", decoder(Node).decode, hide)
 
     def answer(self, body: RowlessNodes, asked: float, answered: float) -> NodesAnswer:
         """Raises :class:`SlurmrestGarbage` where a name occurs twice: then neither row can be trusted."""
@@ -138,11 +140,11 @@ class NodeRows(_Rows[Node]):
         return Node.unknown(name, why)
 
 
-class JobRows(_Rows[Job]):
+class JobRows(Rows[Job]):
     """The rows of GET jobs/."""
 
     def __init__(self, hide: Hide = bytes) -> None:
-        super().__init__("jobs", Job, hide)
+        super().__init__("jobs", decoder(Job).decode, hide)
 
     def answer(self, body: RowlessJobs, asked: float, answered: float) -> JobsAnswer:
         """All of them."""

@@ -7,7 +7,7 @@ from administrators only (job_mgr.c, validate_job_create_req and _update_job), a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from functools import partial
 from typing import Annotated, Any
 
@@ -16,12 +16,12 @@ from msgspec.structs import replace
 
 from slinky_iac.decoders import decoder
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused
-from slinky_iac.kube.wire import quote
+from slinky_iac.kube.wire import SIEVE
 from slinky_iac.slurmrest.accounts import AccountsSession
-from slinky_iac.slurmrest.answers import NO_SUCH_JOB, UNREADABLE, Envelope, legible, read
+from slinky_iac.slurmrest.answers import NO_SUCH_JOB, Envelope, read
 from slinky_iac.slurmrest.controller import RowlessJobs
+from slinky_iac.slurmrest.lists import Hide, Rows
 from slinky_iac.slurmrest.objects import UNSET, Number, States, Wire, may_hold_nodes, only_waits
-from slinky_iac.slurmrest.rows import RowSieve
 from slinky_iac.slurmrest.session import LONG
 
 OF_OLD = "1"
@@ -186,38 +186,25 @@ class _Texts(Wire, frozen=True):
     comment: Any = ""
 
 
-class _Tagged:
+class _Tagged(Rows[SubmittedJob]):
     """Rows of GET jobs/ whose tag begins as ours do; no other is kept."""
 
-    def __init__(self, prefix: str, hide: Callable[[bytes], bytes] = bytes) -> None:
-        self.found: list[SubmittedJob] = []
+    def __init__(self, prefix: str, hide: Hide = bytes) -> None:
         self._prefix = prefix.encode()
-        self._sieve = RowSieve("jobs", self._take, hide)
+        self._texts, self._job = decoder(_Texts), decoder(SubmittedJob)
+        super().__init__("jobs", self._own, hide)
 
-    def feed(self, chunk: bytes) -> None:
-        """The next piece of the answer."""
-        self._sieve.feed(chunk)
+    def _own(self, row: bytes) -> SubmittedJob | None:
+        texts = self._texts.decode(row)
+        both = (texts.admin_comment, texts.comment)
+        own = any(isinstance(each, str) and each.encode().startswith(self._prefix) for each in both)
+        return self._job.decode(row) if own else None
 
-    def rest(self) -> bytes:
-        """The answer without its rows."""
-        return self._sieve.rest()
-
-    def _take(self, row: bytes, *, certain: bool) -> bool:
-        row = legible(row)
-        try:
-            texts = decoder(_Texts).decode(row)
-            own = any(isinstance(each, str) and each.encode().startswith(self._prefix) for each in _both(texts))
-            if own:
-                self.found.append(decoder(SubmittedJob).decode(row))
-        except UNREADABLE as fault:
-            if not certain:
-                return False
-            if self._prefix in row:
-                raise SlurmrestGarbage(
-                    f"jobs: a row that may be of a job of this stack can't be read ({quote(str(fault))}). Nothing was"
-                    " concluded from the list"
-                ) from None
-        return True
+    def _salvaged(self, row: bytes, why: str) -> None:
+        if self._prefix in row:
+            raise SlurmrestGarbage(
+                f"jobs: a row that may be of a job of this stack can't be read ({why}). Nothing was concluded from the list"
+            ) from None
 
 
 class SubmittingSession(AccountsSession):
@@ -246,15 +233,10 @@ class SubmittingSession(AccountsSession):
         """Jobs that slurmctld remembers and whose ``admin_comment`` or ``comment`` begins with ``prefix``."""
         left = self._left(self._lists_s if budget_s is None else budget_s)
         path = self._path("jobs/", left())
-        sieves: list[_Tagged] = []
-
-        def sieve(hide: Callable[[bytes], bytes]) -> _Tagged:
-            sieves.append(partial(_Tagged, prefix)(hide))
-            return sieves[-1]
-
-        response = self._send("GET", path, "jobs", left(), rows=sieve)
+        response = self._send("GET", path, "jobs", left(), rows=partial(_Tagged, prefix))
         read(response, RowlessJobs, "jobs")
-        return tuple(sieves[-1].found)
+        rows: _Tagged = response.extensions[SIEVE]
+        return tuple(rows.found)
 
     def submitted_job(self, job_id: int, *, budget_s: float | None = None) -> SubmittedJob | None:
         """One job as slurmctld has it; None where it doesn't know it (any more)."""
@@ -290,7 +272,3 @@ class SubmittingSession(AccountsSession):
 
 def _moment(seconds: int) -> Number:
     return Number(set=True, number=seconds)
-
-
-def _both(texts: _Texts) -> tuple[Any, Any]:
-    return texts.admin_comment, texts.comment

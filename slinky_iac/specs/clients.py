@@ -13,7 +13,7 @@ Sources: sackd(8); watched with Slurm 26.05 (tests/e2e/test_clients.py). auth/mu
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.clients import Client
@@ -21,7 +21,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import MUNGE, SLURM, SecretEntry
 from slinky_iac.specs.endpoints import Target
 from slinky_iac.specs.munge_clients import client_slurm_conf, munge_pod
-from slinky_iac.specs.shared import Spec, slinky_image
+from slinky_iac.specs.shared import Spec, locked, requests, shell_sidecar, slinky_image
 
 SIDECAR: Final = "sackd"
 RUN_FOLDER: Final = "/run/slurm"
@@ -146,7 +146,7 @@ def person_pod(
         "imagePullPolicy": config.cluster.images.pull_policy,
         "command": list(command),
         "env": pod.pop("env"),
-        "securityContext": _locked(own.uid, own.gid),
+        "securityContext": locked(own.uid, own.gid, read_only=False),
         "volumeMounts": pod.pop("volumeMounts"),
     }
     return pod | {
@@ -195,19 +195,6 @@ def _people() -> list[Spec]:
     return [{"name": "slurm-people", "mountPath": path, "subPath": entry, "readOnly": True} for entry, path in mounted]
 
 
-def _locked(user: int, group: int, *, read_only: bool = False) -> dict[str, Any]:
-    """What the Pod Security Standard "restricted" asks of a container."""
-    return {
-        "runAsUser": user,
-        "runAsGroup": group,
-        "runAsNonRoot": True,
-        "allowPrivilegeEscalation": False,
-        **({"readOnlyRootFilesystem": True} if read_only else {}),
-        "capabilities": {"drop": ["ALL"]},
-        "seccompProfile": {"type": "RuntimeDefault"},
-    }
-
-
 def _slurm_pod(config: StackConfig, client: Client, place: SecretEntry) -> Spec:
     file = _file(config)
     return {
@@ -241,19 +228,19 @@ def _sackd(config: StackConfig, client: Client) -> Spec:
     script = _SCRIPT
     for mark, text in given.items():
         script = script.replace(mark, text)
-    return {
-        "name": SIDECAR,
-        "image": client.image or _login_image(config),
-        "imagePullPolicy": config.cluster.images.pull_policy,
-        "restartPolicy": "Always",
-        "command": ["/bin/sh", "-euc", script],
-        "startupProbe": {"exec": {"command": ["/bin/sh", "-c", _READY]}, "periodSeconds": 1, "failureThreshold": 120},
-        "resources": {"requests": {"cpu": "10m", "memory": "32Mi"}, "limits": {"memory": "256Mi"}},
-        "securityContext": _locked(client.slurm_uid, client.slurm_uid, read_only=True),
-        "volumeMounts": [
+    return shell_sidecar(
+        config,
+        name=SIDECAR,
+        image=client.image or _login_image(config),
+        script=script,
+        ready=("/bin/sh", "-c", _READY),
+        tries=120,
+        resources=requests("10m", "32Mi", "256Mi"),
+        security=locked(client.slurm_uid),
+        mounts=(
             {"name": "slurm-key", "mountPath": KEY_FOLDER, "readOnly": True},
             {"name": "sackd-own", "mountPath": OWN_FOLDER},
             {"name": "slurm-run", "mountPath": RUN_FOLDER},
             *(_people() if client.people else []),
-        ],
-    }
+        ),
+    )

@@ -18,7 +18,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import SecretEntry
-from slinky_iac.specs.shared import Spec, container, slinky_image
+from slinky_iac.specs.shared import Spec, requests, shell_sidecar, slinky_image
 
 SIDECAR: Final = "sssd"
 CONF: Final = "sssd.conf"
@@ -137,27 +137,24 @@ def sidecar_client(config: ClusterConfig) -> Spec:
 
 
 def _sidecar(config: ClusterConfig, image: str) -> Spec:
-    return container(config, image) | {
-        "name": SIDECAR,
-        "restartPolicy": "Always",
-        "command": ["/bin/sh", "-euc", _SCRIPT],
-        "startupProbe": {
-            "exec": {"command": ["/bin/sh", "-c", f"[ -e {_SSS}/slurmctld/ready ]"]},
-            "periodSeconds": 1,
-            "failureThreshold": 60,
-        },
-        "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "512Mi"}},
+    return shell_sidecar(
+        config,
+        name=SIDECAR,
+        image=image,
+        script=_SCRIPT,
+        ready=("/bin/sh", "-c", f"[ -e {_SSS}/slurmctld/ready ]"),
+        resources=requests("20m", "64Mi", "512Mi"),
         # sssd reads its configuration, and makes its files, as root. It has no need of more than root of a container.
-        "securityContext": {
+        security={
             "runAsUser": 0,
             "runAsGroup": 0,
             "runAsNonRoot": False,
             "allowPrivilegeEscalation": False,
             "seccompProfile": {"type": "RuntimeDefault"},
         },
-        "volumeMounts": [
+        mounts=(
             {"name": _GIVEN, "mountPath": FOLDER, "readOnly": True},
             {"name": _OWN, "mountPath": "/etc/sssd"},
             {"name": _STATE, "mountPath": _SSS},
-        ],
-    }
+        ),
+    )

@@ -20,7 +20,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.identity import Passwd
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.shared import Spec, container
+from slinky_iac.specs.shared import Spec, locked, requests, shell_sidecar
 
 SIDECAR: Final = "users"
 FILES: Final = {"users": "passwd", "groups": "group"}
@@ -145,27 +145,13 @@ def users_mounts(config: ClusterConfig) -> list[Spec]:
 
 
 def _sidecar(config: ClusterConfig, image: str) -> Spec:
-    return container(config, image) | {
-        "name": SIDECAR,
-        "restartPolicy": "Always",
-        "command": ["/bin/sh", "-euc", _SCRIPT],
-        "startupProbe": {
-            "exec": {"command": ["/bin/sh", "-c", f"[ -s {_TO}/passwd ]"]},
-            "periodSeconds": 1,
-            "failureThreshold": 60,
-        },
-        "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "64Mi"}},
-        "securityContext": {
-            "runAsUser": names.SLINKY_UID,
-            "runAsGroup": names.SLINKY_UID,
-            "runAsNonRoot": True,
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "volumeMounts": [
-            {"name": _GIVEN, "mountPath": _FROM, "readOnly": True},
-            {"name": _JOINED, "mountPath": _TO},
-        ],
-    }
+    return shell_sidecar(
+        config,
+        name=SIDECAR,
+        image=image,
+        script=_SCRIPT,
+        ready=("/bin/sh", "-c", f"[ -s {_TO}/passwd ]"),
+        resources=requests("10m", "16Mi", "64Mi"),
+        security=locked(names.SLINKY_UID),
+        mounts=({"name": _GIVEN, "mountPath": _FROM, "readOnly": True}, {"name": _JOINED, "mountPath": _TO}),
+    )

@@ -14,7 +14,7 @@ from slinky_iac.config.monitoring import StatusJob
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.monitoring.rules import alerts, groups
 from slinky_iac.specs.endpoints import Endpoint, Target, endpoint
-from slinky_iac.specs.shared import Spec, labels
+from slinky_iac.specs.shared import Spec, labels, locked
 
 PATHS: Final = ("/metrics/jobs", "/metrics/nodes", "/metrics/partitions", "/metrics/scheduler")
 """What slurmctld answers on its own port. ``jobs-users-accts`` has a series for each user, so it is left out."""
@@ -83,12 +83,7 @@ def status_job(config: StackConfig, job: StatusJob, stack: str) -> Spec:
         "envFrom": [{"secretRef": {"name": job.environment_secret}}],
         "env": [{"name": "HOME", "value": "/tmp"}],
         "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "512Mi"}},
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": locked(),
         "volumeMounts": [
             {"name": "textfile", "mountPath": "/textfile"},
             {"name": "project", "mountPath": "/project", "readOnly": True},

@@ -16,7 +16,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import MUNGE, SecretEntry
-from slinky_iac.specs.shared import Spec
+from slinky_iac.specs.shared import Spec, locked, requests, shell_sidecar
 
 SOCKET: Final = "/run/munge/munge.socket.2"
 """Where libmunge looks by default, on Debian and in Red Hat's packages alike."""
@@ -94,30 +94,17 @@ def munge_pod(config: StackConfig, user: int, image: str | None, place: SecretEn
 
 
 def _munged(config: StackConfig, user: int, image: str | None) -> Spec:
-    return {
-        "name": "munged",
-        "image": image,
-        "imagePullPolicy": config.cluster.images.pull_policy,
-        "restartPolicy": "Always",
-        "command": ["/bin/sh", "-euc", SCRIPT],
-        "startupProbe": {
-            "exec": {"command": ["munge", "--no-input", f"--socket={SOCKET}", "--output=/dev/null"]},
-            "periodSeconds": 1,
-            "failureThreshold": 60,
-        },
-        "resources": {"requests": {"cpu": "10m", "memory": "16Mi"}, "limits": {"memory": "64Mi"}},
-        "securityContext": {
-            "runAsUser": user,
-            "runAsGroup": user,
-            "runAsNonRoot": True,
-            "allowPrivilegeEscalation": False,
-            "readOnlyRootFilesystem": True,
-            "capabilities": {"drop": ["ALL"]},
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
-        "volumeMounts": [
+    return shell_sidecar(
+        config,
+        name="munged",
+        image=image,
+        script=SCRIPT,
+        ready=("munge", "--no-input", f"--socket={SOCKET}", "--output=/dev/null"),
+        resources=requests("10m", "16Mi", "64Mi"),
+        security=locked(user),
+        mounts=(
             {"name": "munge-key", "mountPath": KEY_FOLDER, "readOnly": True},
             {"name": "munge-own", "mountPath": OWN_FOLDER},
             {"name": "munge-socket", "mountPath": "/run/munge"},
-        ],
-    }
+        ),
+    )

@@ -15,7 +15,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.shared import Spec, container
+from slinky_iac.specs.shared import Spec, container, locked
 
 CONTAINER: Final = "slinky-tls"
 CONF, CERTIFICATE, CLIENTS, SCRATCH = "/etc/slinky-tls/conf", "/etc/slinky-tls/own", "/etc/slinky-tls/clients", "/tmp"
@@ -111,13 +111,7 @@ def tls_pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
         "name": CONTAINER,
         "command": ["sh", f"{CONF}/{START}"],
         "ports": [{"name": "slurmrestd-tls", "containerPort": names.SLURMRESTD_TLS_PORT, "protocol": "TCP"}],
-        "securityContext": {
-            "allowPrivilegeEscalation": False,
-            "capabilities": {"drop": ["ALL"]},
-            "readOnlyRootFilesystem": True,
-            "runAsNonRoot": True,
-            "seccompProfile": {"type": "RuntimeDefault"},
-        },
+        "securityContext": {"runAsNonRoot": True, **locked()},
         "volumeMounts": mounts,
     }
     return {"containers": [container(config, tls.image, proxy)], "volumes": volumes}

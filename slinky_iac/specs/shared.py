@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from slinky_iac import names
@@ -76,6 +76,49 @@ def container(config: ClusterConfig, image: str, more: Mapping[str, Any] | None 
 def sidecar(config: ClusterConfig) -> Spec:
     """A log or init sidecar."""
     return container(config, config.cluster.images.sidecar)
+
+
+def locked(user: int | None = None, group: int | None = None, *, read_only: bool = True) -> Spec:
+    """What the Pod Security Standard "restricted" asks of a container; who it runs as may be the image's to say."""
+    ids = {} if user is None else {"runAsUser": user, "runAsGroup": user if group is None else group, "runAsNonRoot": True}
+    return {
+        **ids,
+        "allowPrivilegeEscalation": False,
+        **({"readOnlyRootFilesystem": True} if read_only else {}),
+        "capabilities": {"drop": ["ALL"]},
+        "seccompProfile": {"type": "RuntimeDefault"},
+    }
+
+
+def shell_sidecar(
+    config: ClusterConfig,
+    *,
+    name: str,
+    image: str | None,
+    script: str,
+    ready: Sequence[str],
+    tries: int = 60,
+    resources: Spec,
+    security: Spec,
+    mounts: Sequence[Spec],
+) -> Spec:
+    """An init container that continues to run, so that the pod's own containers start once ``ready`` succeeds."""
+    return {
+        "name": name,
+        "image": image,
+        "imagePullPolicy": config.cluster.images.pull_policy,
+        "restartPolicy": "Always",
+        "command": ["/bin/sh", "-euc", script],
+        "startupProbe": {"exec": {"command": [*ready]}, "periodSeconds": 1, "failureThreshold": tries},
+        "resources": resources,
+        "securityContext": security,
+        "volumeMounts": [*mounts],
+    }
+
+
+def requests(cpu: str, memory: str, most: str) -> Spec:
+    """``resources`` of a small container: what it asks for, and the most memory that it gets."""
+    return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": most}}
 
 
 def placement(pod: PodSettings) -> Spec:
