@@ -11,8 +11,7 @@ from pulumi.dynamic import Resource
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Drain
 from slinky_iac.drain.conf_gates import QueueGateProvider, SlurmConfGateProvider
-from slinky_iac.drain.policy import plain_policy
-from slinky_iac.drain.settings import SCHEMA, reach_props
+from slinky_iac.drain.settings import SCHEMA, plain_policy, reach_props
 from slinky_iac.reach import reach
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, partition_lines
 

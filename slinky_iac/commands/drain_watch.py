@@ -9,10 +9,9 @@ from typing import Final
 from slinky_iac.commands.output import Paint, clipped, columns
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.mark import tag_of
-from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.progress import bar, last_job
+from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings
-from slinky_iac.drain.text import counted
+from slinky_iac.drain.text import bar, counted, last_job
 from slinky_iac.slurmrest.objects import Job
 from slinky_iac.text import full, plain, span, until
 

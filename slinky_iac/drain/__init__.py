@@ -1,9 +1,9 @@
 """Scale-in, removal and maintenance that lose no job: the plan (pure), the steps (pure), and the loop that carries them out.
 
-Pure, and written to be read in this order: ``observation`` (what is looked at) ← ``ranking`` (what the operator would
-delete), ``free`` (is a node free) ← ``cost`` (which pods cost least to remove) ← ``plan`` (what will be done) ←
-``scale_in_state``, ``steps``, ``rollout``, ``members``, ``conf_steps`` (the next act, as a value of ``actions``).
+Pure, and written to be read in this order: ``settings`` ← ``protocol`` (what is looked at, what is wanted, the steps) ←
+``cost`` (what the operator would delete, which pods cost least to remove), ``free`` (is a node free) ← ``plan`` (what will
+be done) ← ``scale_in_state``, ``steps``, ``rollout``, ``members``, ``conf_steps`` (the next step).
 
-With connections: ``driver`` (the one loop), ``observe`` (answers to views), ``session`` (acts to calls), ``scale``,
-``conf_run``, ``maintenance`` (what is brought about), ``preview``, ``gates``, ``conf_gates`` (Pulumi's side), ``command``.
+With connections: ``driver`` (the one loop), ``observe`` (answers to views), ``session`` (steps to calls), ``scale``,
+``scaler``, ``conf_run``, ``maintenance`` (what is brought about), ``proof``, ``preview``, ``gates``, ``conf_gates``.
 """

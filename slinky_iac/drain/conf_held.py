@@ -15,8 +15,8 @@ from threading import Lock
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.drain.actions import Undrain
 from slinky_iac.drain.conf_steps import CLOSED
+from slinky_iac.drain.protocol import Undrain
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import Owner
 from slinky_iac.errors import KubeNotFound, StateError

@@ -7,7 +7,6 @@ from typing import Any
 
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.drain import conf_held, conf_run
-from slinky_iac.drain.actions import Stop
 from slinky_iac.drain.conf_steps import (
     CLOSED,
     ConfGoal,
@@ -21,8 +20,9 @@ from slinky_iac.drain.conf_steps import (
     next_step,
 )
 from slinky_iac.drain.describe import MAX_JOBS, SCHEMA, job_props, when
+from slinky_iac.drain.free import tied_in_words, tied_to
 from slinky_iac.drain.preview import BUDGET_S, FIRST_S
-from slinky_iac.drain.queue import tied_in_words, tied_to
+from slinky_iac.drain.protocol import Stop
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.errors import SlinkyError
 

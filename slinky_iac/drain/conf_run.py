@@ -8,7 +8,6 @@ from typing import Final
 from slinky_iac import closing
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import conf_held
-from slinky_iac.drain.actions import ClosePartitions, Done, Drain, Signal, Step, Stop, Wait
 from slinky_iac.drain.conf_held import Held
 from slinky_iac.drain.conf_steps import (
     CLOSED,
@@ -31,6 +30,7 @@ from slinky_iac.drain.conf_steps import (
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.observe import shown
 from slinky_iac.drain.proof import Met, prove
+from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Signal, Step, Stop, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.errors import (
     KubeError,
@@ -116,7 +116,6 @@ class ConfTask(Task[ConfLook]):
 
     @property
     def poll_s(self) -> float:
-        """Between two looks."""
         return max(self.policy.poll_s, POLL_S)
 
     def look(self) -> ConfLook:
@@ -129,7 +128,6 @@ class ConfTask(Task[ConfLook]):
             return ConfLook(self.session.now(), problem=str(error))
 
     def decide(self, seen: ConfLook) -> Step:
-        """By the rules of ``next_step``."""
         return next_step(seen, self.goal)
 
     def check(self, seen: ConfLook, step: Step) -> Step:
@@ -164,13 +162,11 @@ class ConfTask(Task[ConfLook]):
             self._goal = replace(self._goal, forget_at=self.session.now() + REMEMBER_S)
 
     def clock_was_set(self, jump: int) -> None:
-        """These times, too."""
         super().clock_was_set(jump)
         signalled, forget = (at and at + jump for at in (self._goal.signalled_at, self._goal.forget_at))
         self._goal = replace(self._goal, signalled_at=signalled, forget_at=forget)
 
     def ended(self, seen: ConfLook) -> str:
-        """Nothing is in the way."""
         del seen
         return f"no job needs what leaves slurm.conf: {leaving_in_words(self._goal.leaving)}"
 
@@ -182,7 +178,6 @@ class ConfTask(Task[ConfLook]):
         conf_held.write(session, controller, Held())
 
     def stays(self) -> str:
-        """What a run that ends unfinished leaves."""
         return "What was closed or drained stays so, slurm.conf is as it was, and `pulumi up` continues"
 
 
@@ -204,7 +199,6 @@ class ReadTask(Task[tuple[int | None, str]]):
             return self.before, f": {error}"
 
     def decide(self, seen: tuple[int | None, str]) -> Step:
-        """Done once it has begun again."""
         began, why = seen
         if began is None:
             return Stop(
@@ -225,12 +219,10 @@ class ReadTask(Task[tuple[int | None, str]]):
         return Wait(f"waiting for slurmctld to read its new configuration, then {shown} go(es) back to work")
 
     def ended(self, seen: tuple[int | None, str]) -> str:
-        """It has begun again."""
         del seen
         return "slurmctld has read its new configuration"
 
     def stays(self) -> str:
-        """The hosts."""
         return f"{', '.join(self.hosts)} stay(s) drained, and `pulumi up` returns them: run it again"
 
 

@@ -19,12 +19,11 @@ from typing import Any, Final
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.cost import drainable
 from slinky_iac.drain.free import Free, verdict
 from slinky_iac.drain.plan import job_findings
-from slinky_iac.drain.policy import DrainPolicy, Limits, parse_policy
-from slinky_iac.drain.settings import Owner, known_schema, reach_from
+from slinky_iac.drain.protocol import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Step, Stop, Wait
+from slinky_iac.drain.settings import DrainPolicy, Limits, Owner, known_schema, parse_policy, reach_from
 from slinky_iac.drain.text import iso, jobs_in_words
 from slinky_iac.slurmrest.objects import Job
 

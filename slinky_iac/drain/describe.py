@@ -10,8 +10,8 @@ from typing import Any
 
 from slinky_iac.drain.cost import Candidate
 from slinky_iac.drain.mark import foreign_tags, tag_of
-from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import DrainPlan
+from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso
 from slinky_iac.slurmrest.objects import Job

@@ -12,10 +12,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
-from slinky_iac.drain.actions import NEXT_STEP, Done, OwnStep, SetReplicas, Signal, Step, Stop, Wait
-from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.progress import Pace
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.protocol import NEXT_STEP, Done, OwnStep, SetReplicas, Signal, Step, Stop, Wait
+from slinky_iac.drain.settings import DrainPolicy, Owner
+from slinky_iac.drain.text import Pace
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
 
 if TYPE_CHECKING:

@@ -13,17 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.cost import drainable
 from slinky_iac.drain.describe import job_props
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.observe import cluster_view
-from slinky_iac.drain.progress import waiting_line
 from slinky_iac.drain.proof import Met, prove
+from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings, Owner
-from slinky_iac.drain.text import jobs_in_words, named
+from slinky_iac.drain.text import jobs_in_words, named, waiting_line
 from slinky_iac.errors import DrainDeadline, KubeNotFound, SlinkyError, SlurmrestGarbage, SlurmrestUnreachable
 from slinky_iac.slurmrest.objects import Job, Node
 
@@ -136,7 +135,6 @@ class LinesTask(Task[tuple[str, ...]]):
         return (f"waiting for slurmctld to read the NodeName= line of {', '.join(unknown)}",) if unknown else ()
 
     def ended(self, seen: tuple[str, ...]) -> str:
-        """The hosts are known."""
         del seen
         return "slurmctld has read the hosts' lines"
 
@@ -156,14 +154,12 @@ class HostsTask(Task[HostsPlan]):
         self.met = Met(settings.owner, stands="The hosts are held as asked for: `pulumi up` again ends well.")
 
     def look(self) -> HostsPlan:
-        """The hosts, judged."""
         cluster = cluster_view(self.session.slurm, hide=self.policy.hide_by(self.owner.stack))
         for host in self.settings.held:
             self.met.wait_for(cluster.jobs(host), self.session.now(), [host])
         return _decided(self.session, self.settings, cluster)
 
     def decide(self, seen: HostsPlan) -> Step:
-        """Refuse, return, drain, wait."""
         if refused := (*seen.refused, *_unknown_in_words(seen, self.settings)):
             return Stop(f"nothing was drained or returned. {'; '.join(refused)}", "blocked")
         if seen.returns:
@@ -188,17 +184,14 @@ class HostsTask(Task[HostsPlan]):
         return Wait(line, seen.waiting)
 
     def ended(self, seen: HostsPlan) -> str:
-        """Which hosts are held, and free."""
         del seen
         held = named(self.settings.held)
         return f"held and free: {held}" if held else "all hosts are in service"
 
     def act(self, step: Step) -> None:
-        """By slurmctld."""
         act_on_slurm(self.session.slurm, step, self.owner, self.session.report)
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
-        """What the last look met."""
         return DrainDeadline(f"{self.owner.text}: {self._over(str(error))}")
 
     def over(self, _last: Step | None) -> SlinkyError | None:

@@ -24,9 +24,8 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import Mark, Release, RevokePermit, SetReason, Step, Undrain, Unmark, Wait
-from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
+from slinky_iac.drain.cost import INT32_MIN, predicted_victims
+from slinky_iac.drain.protocol import Mark, Observation, Release, RevokePermit, SetReason, Step, Undrain, Unmark, Wait
 from slinky_iac.drain.settings import Owner
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node

@@ -19,9 +19,8 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import Done, Resume, Step, Stop, Wait
 from slinky_iac.drain.mark import drained_for_cordon, release_steps, tag_of
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.protocol import Done, Observation, Resume, Step, Stop, Wait
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node

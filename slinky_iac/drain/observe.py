@@ -7,10 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView, Workers
-from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.policy import pseudonym
+from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.scaler import rivals
-from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.settings import GateSettings, pseudonym
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestVersionError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.slurmrest.client import SlurmrestClient

@@ -2,7 +2,7 @@
 
 Pure: the same look gives the same plan, so that a preview and the `up` after it agree unless the cluster changed. The
 choice is :func:`slinky_iac.drain.cost.choose`'s; the prediction of what the operator will delete is
-:func:`slinky_iac.drain.ranking.predicted_victims`'s.
+:func:`slinky_iac.drain.cost.predicted_victims`'s.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ from dataclasses import dataclass
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import mark
-from slinky_iac.drain.cost import Candidate, Kind, assess, choose, seen_elsewhere
-from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.policy import DrainPolicy, Limits
-from slinky_iac.drain.queue import left_out_in_words, stranded, stranded_in_words, tied_in_words, tied_to
-from slinky_iac.drain.ranking import HEALTHY, class_of, predicted_victims
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.cost import HEALTHY, Candidate, Kind, assess, choose, class_of, predicted_victims, seen_elsewhere
+from slinky_iac.drain.free import left_out_in_words, stranded, stranded_in_words, tied_in_words, tied_to
+from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion

@@ -17,16 +17,15 @@ from typing import Any, Final
 from slinky_iac.cluster.connection import connected
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
-from slinky_iac.drain.demand_now import in_words as demand_in_words
-from slinky_iac.drain.demand_now import today
 from slinky_iac.drain.describe import plan_props
 from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import names_in_use
-from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import shown
 from slinky_iac.drain.plan import DrainPlan, plan_scale_in, unknown_plan
+from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.rollout import plan_rollout, refusals
-from slinky_iac.drain.scaler import rivals
+from slinky_iac.drain.scaler import in_words as demand_in_words
+from slinky_iac.drain.scaler import rivals, today
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
 from slinky_iac.drain.text import jobs_in_words
@@ -221,7 +220,7 @@ def login_jobs(way: Reach, loginset: str, hide: str) -> str:
     A job of sbatch continues without the host where it was submitted. An srun ends its job when it is killed; salloc's
     allocation stays, without the shell that used it.
 
-    ``hide``: of :meth:`slinky_iac.drain.policy.DrainPolicy.hide_by`.
+    ``hide``: of :meth:`slinky_iac.drain.settings.DrainPolicy.hide_by`.
     """
     try:
         with connected(way, budget_s=BUDGET_S) as session:

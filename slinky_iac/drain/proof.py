@@ -11,9 +11,8 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Final, Protocol
 
-from slinky_iac.drain.actions import Cancel, Requeue, Step, Undrain
 from slinky_iac.drain.mark import tag_of
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.protocol import Cancel, Observation, Requeue, Step, Undrain
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.drain.text import counted, iso

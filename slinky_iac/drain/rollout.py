@@ -17,17 +17,15 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import NEXT_STEP, DeletePod, Done, Resume, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
 from slinky_iac.drain.describe import plan_props, when
 from slinky_iac.drain.free import Free
 from slinky_iac.drain.mark import cost_below, is_marked, mark, tag_of
 from slinky_iac.drain.members import fault_of, names_in_use, stale_records
-from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import DrainPlan, Finding, foreign_gates, limit_findings, share_findings
-from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.protocol import NEXT_STEP, DeletePod, Done, Goal, Observation, Resume, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged
-from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
+from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, operator_blind, refused, trigger_sync, wait
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.kube.objects import NodeSet, Pod

@@ -11,13 +11,24 @@ from dataclasses import replace
 from typing import Final
 
 from slinky_iac.drain import conf_held, conf_run, scaler
-from slinky_iac.drain.actions import NEXT_STEP, DeleteNodeSet, DeletePod, Done, Drain, SetReplicas, Step, Stop, Wait
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import members_step, records_without_pods
-from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.drain.proof import Met, still_running
+from slinky_iac.drain.protocol import (
+    NEXT_STEP,
+    DeleteNodeSet,
+    DeletePod,
+    Done,
+    Drain,
+    Goal,
+    Observation,
+    SetReplicas,
+    Step,
+    Stop,
+    Wait,
+)
 from slinky_iac.drain.rollout import at_once, in_words, members, roll_step
 from slinky_iac.drain.scale_in_state import touched
 from slinky_iac.drain.scaler import standing_still, stop_for_removal
@@ -50,7 +61,6 @@ class NodeSetTask(Task[Observation]):
         return self.session.glance(self.settings)
 
     def act(self, step: Step) -> None:
-        """By the session."""
         self.session.act(step, self.owner)
 
 
@@ -73,7 +83,6 @@ class ScaleTask(NodeSetTask):
         return replace(self._goal, deadline_at=self.deadline_at)
 
     def decide(self, seen: Observation) -> Step:
-        """The protocol's next step."""
         return self.steps(seen, self.goal)
 
     def check(self, seen: Observation, step: Step) -> Step:
@@ -87,7 +96,6 @@ class ScaleTask(NodeSetTask):
         self.met.did(step)
 
     def ended(self, seen: Observation) -> str:
-        """The number, and the nodes that were drained for it."""
         state = seen.nodeset
         drained = f"; drained for it: {named(self.met.nodes)}" if self.met.nodes else ""
         if state is None:
@@ -95,11 +103,9 @@ class ScaleTask(NodeSetTask):
         return f"replicas are {state.spec.replicas}{drained}"
 
     def undo(self) -> None:
-        """Give everything back."""
         give_back(self.session, self.settings)
 
     def clock_was_set(self, jump: int) -> None:
-        """The bound, too."""
         super().clock_was_set(jump)
         self.bound_at += jump
 
@@ -114,7 +120,6 @@ class ScaleTask(NodeSetTask):
         )
 
     def stays(self) -> str:
-        """By what the policy may have done."""
         return f"{touched(self.goal, self.session.now())}; drained nodes stay so. {NEXT_STEP}"
 
     def _accounts_first(self, seen: Observation, step: Step) -> Step:
@@ -173,7 +178,6 @@ class RollTask(ScaleTask):
         """Nodes that a scale-in of the same run drained: they are gone, and not replaced."""
 
     def ended(self, seen: Observation) -> str:
-        """All pods are new."""
         new = counted(len(seen.pods) - len(seen.outdated), "pod")
         return f"{new} of the newest template; replaced: {named(self.met.nodes - self._before) or 'none'}"
 
@@ -195,7 +199,6 @@ class MembersTask(NodeSetTask):
         super().__init__(session, settings, settings.policy.register_deadline_s)
 
     def decide(self, seen: Observation) -> Step:
-        """Done when nothing is missing."""
         return members_step(seen, self.settings, self.deadline_at)
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
@@ -207,7 +210,6 @@ class MembersTask(NodeSetTask):
         )
 
     def over(self, _last: Step | None) -> SlinkyError | None:
-        """An act that doesn't take."""
         if isinstance(_last, Wait) or self.session.now() < self.deadline_at:
             return None
         return DrainDeadline(
@@ -230,16 +232,13 @@ class UndoTask(NodeSetTask):
         return self.look(), True
 
     def decide(self, seen: Observation) -> Step:
-        """What is left, in order."""
         steps = undo_steps(seen, self.owner)
         return steps[0] if steps else Done()
 
     def did(self, step: Step) -> None:
-        """Count."""
         self.taken += not isinstance(step, Wait)
 
     def ended(self, seen: Observation) -> str:
-        """Nothing of ours is left."""
         return f"nothing of ours is left on {seen.nodeset.name if seen.nodeset else self.owner.nodeset}"
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
@@ -247,7 +246,6 @@ class UndoTask(NodeSetTask):
         return self.over(None) or error
 
     def over(self, _last: Step | None) -> SlinkyError | None:
-        """After enough looks."""
         if self.session.now() < self.deadline_at:
             return None
         return DrainBlocked(

@@ -10,15 +10,12 @@ from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import NEXT_STEP, Cancel, Requeue, Signal, Step, Stop, Wait
-from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, seen_elsewhere
+from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, overrides_reasons, seen_elsewhere
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
 from slinky_iac.drain.mark import signalled, tag_of
-from slinky_iac.drain.observation import Goal, Observation
-from slinky_iac.drain.policy import LAST_RESORT_S
-from slinky_iac.drain.progress import waiting_line
-from slinky_iac.drain.ranking import overrides_reasons
-from slinky_iac.drain.text import iso, jobs_in_words
+from slinky_iac.drain.protocol import NEXT_STEP, Cancel, Goal, Observation, Requeue, Signal, Step, Stop, Wait
+from slinky_iac.drain.settings import LAST_RESORT_S
+from slinky_iac.drain.text import iso, jobs_in_words, waiting_line
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, STANDS_STILL, Job
 

@@ -8,23 +8,32 @@ removes the ScaledObject, which it does after the gate. A run that was killed le
 takes it over, and so does `drain cancel`. A person's pause is left alone.
 
 The mark is ``stack/nodeset run``, by which an earlier run that still continues doesn't take back a later one's pause.
+
+Today's demand, for previews, is what the autoscaler asks for now, by slurmctld's nodes and jobs. slurmrestd says neither
+which jobs are held nor how many nodes a job may take at most: held ones are counted here, and a job for its least number of
+nodes. KEDA goes by slurmctld's own metrics.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from slinky_iac import names
-from slinky_iac.drain.actions import Done, PauseScaler, ResumeScaler, Step, Stop, Wait
+from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.demand import Demand
 from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.protocol import Done, Observation, PauseScaler, ResumeScaler, Step, Stop, Wait
+from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.text import counted
 from slinky_iac.errors import DrainBlocked, SlinkyError
+from slinky_iac.slurmrest.objects import STANDS_STILL, Job
 
 if TYPE_CHECKING:
     from slinky_iac.drain.session import Session
-    from slinky_iac.drain.settings import GateSettings, Owner
+    from slinky_iac.drain.settings import Owner
 
 
 @dataclass(frozen=True)
@@ -90,7 +99,6 @@ class ScalerTask(Task["ScalerView | None"]):
         return self.session.scaler(self.settings)
 
     def decide(self, seen: ScalerView | None) -> Step:
-        """Pause; at the deadline stop."""
         step = pause_step(seen, self.owner, self.session.run)
         if isinstance(step, Wait) and self.session.now() >= self.deadline_at:
             return Stop(
@@ -101,7 +109,6 @@ class ScalerTask(Task["ScalerView | None"]):
         return step
 
     def act(self, step: Step) -> None:
-        """By the session."""
         self.session.act(step, self.owner)
 
     def stays(self) -> str:
@@ -120,15 +127,12 @@ class ResumeTask(ScalerTask):
         self._maximum = maximum
 
     def decide(self, seen: ScalerView | None) -> Step:
-        """What is left of it."""
         return resume_step(seen, self.owner, self._run, self._maximum)
 
     def stays(self) -> str:
-        """The pause."""
         return "The autoscaler stays paused; `pulumi up` resumes it."
 
     def over(self, _last: Step | None) -> SlinkyError | None:
-        """An act that doesn't take."""
         if self.session.now() < self.deadline_at:
             return None
         return DrainBlocked(f"{self.owner.text}: the autoscaler is still paused. Run `pulumi up` again, which resumes it")
@@ -178,3 +182,69 @@ def give_back(session: Session, settings: GateSettings) -> int:
 
 def _seen(session: Session, settings: GateSettings) -> ScalerView | None:
     return session.scaler(settings) if settings.scaled_object else None
+
+
+@dataclass(frozen=True)
+class Today:
+    """One look."""
+
+    demand: Demand
+    replicas: int
+    too_wide: tuple[Job, ...] = ()
+    """Jobs that wait for more nodes than the maximum."""
+
+
+def today(seen: Observation, settings: GateSettings) -> Today | None:
+    """The demand in a look; None where Slurm or the NodeSet gave no answer, or not all jobs that wait were read."""
+    if seen.cluster is None or seen.nodeset is None or seen.cluster.queue_left_out:
+        return None
+    waiting = tuple(job for job in seen.cluster.queue if job.waits and settings.owner.nodeset in job.partitions)
+    widest = max((job.least for job in waiting), default=0)
+    too_wide = tuple(job for job in waiting if job.least > settings.maximum and len(job.partitions) == 1)
+    return Today(_demand(seen, seen.cluster, len(waiting), widest), seen.nodeset.spec.replicas, too_wide)
+
+
+def _demand(seen: Observation, cluster: ClusterView, pending: int, widest: int) -> Demand:
+    records = [cluster.nodes[pod.slurm_node] for pod in seen.pods if pod.slurm_node in cluster.nodes]
+    busy = [node for node in records if node.busy]
+    calm = [node for node in records if not node.busy]
+    still = sum(any(job.job_state & STANDS_STILL for job in cluster.jobs(node.name)) for node in records)
+    return Demand(
+        alloc=len(busy),
+        idle=len(calm),
+        drained=sum(node.drained_or_draining for node in calm),
+        nodes=len(records),
+        pending=pending,
+        suspended=still,
+        narrow=widest,
+        wide=widest,
+    )
+
+
+def in_words(found: Today | None, settings: GateSettings) -> Iterator[tuple[str, bool]]:
+    """Sentences for a preview, and whether each is a warning. None: not known, which isn't no demand."""
+    name = settings.owner.nodeset
+    if found is None:
+        yield f"{name}: today's demand is not known: Slurm gave no answer, or too many jobs wait to read them all", False
+        return
+    demand = found.demand
+    wait = f"{counted(demand.waiting, 'job')} wait" if demand.waiting != 1 else "1 job waits"
+    widest = f", the widest for {counted(demand.narrow, 'node')}" if demand.narrow > 1 else ""
+    asked = demand.asked(settings.step, settings.least, settings.maximum)
+    yield (
+        f"{name}: {counted(demand.busy, 'node')} busy, {wait}{widest}: the autoscaler asks for {asked} of at most"
+        f" {settings.maximum}, and has {found.replicas}",
+        False,
+    )
+    if found.too_wide:
+        yield (
+            f"{name}: {_some(found.too_wide)}. With maxReplicas {settings.maximum} it never starts here, and it keeps the"
+            " autoscaler at its maximum. Raise maxReplicas, or cancel the job",
+            True,
+        )
+
+
+def _some(jobs: Sequence[Job]) -> str:
+    widest = max(jobs, key=lambda job: job.least)
+    more = f", as {counted(len(jobs) - 1, 'other job')} does" if len(jobs) > 1 else ""
+    return f"job {widest.label} of {widest.user_name or 'unknown'} waits for {widest.least} nodes{more}"

@@ -13,12 +13,11 @@ from slinky_iac import names
 from slinky_iac.actor import actor
 from slinky_iac.cluster.connection import PATIENT_S, Connection
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import actions, plugin_process
-from slinky_iac.drain.actions import Mark, Unmark
+from slinky_iac.drain import plugin_process, protocol
 from slinky_iac.drain.members import LEFT_BEHIND
-from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.plugin_process import Report, engine_report
+from slinky_iac.drain.protocol import Mark, Observation, Unmark
 from slinky_iac.drain.scaler import ScalerView
 from slinky_iac.drain.settings import GateSettings, Owner
 from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestRefused
@@ -44,7 +43,7 @@ class Session(Connection):
         super().__init__(reach, stack, budget_s=budget_s, clock=clock, tries=tries)
         self.report = report
         self.run = secrets.token_hex(4)
-        """Stamp of this run (:attr:`slinky_iac.drain.observation.Goal.run`)."""
+        """Stamp of this run (:attr:`slinky_iac.drain.protocol.Goal.run`)."""
         self.asked_by = actor(os.environ, host=socket.gethostname())
         self._pods: dict[str, Pod] = {}
         self._nodeset: NodeSet | None = None
@@ -117,25 +116,25 @@ class Session(Connection):
         self._nodeset = seen.observation.nodeset
         return seen
 
-    def act(self, step: actions.Step, owner: Owner) -> None:
+    def act(self, step: protocol.Step, owner: Owner) -> None:
         """Carry out one step. Raises what the clients raise; a half-done step is found by the next look."""
         match step:
-            case actions.SetCosts(pods) | actions.TriggerSync(pods):
+            case protocol.SetCosts(pods) | protocol.TriggerSync(pods):
                 self._set_marks(pods)
-            case actions.CordonAnnotate(pods):
+            case protocol.CordonAnnotate(pods):
                 self._annotate({pod: {names.ANNOTATION_POD_CORDON: "true"} for pod in pods})
-            case actions.Release(pods):
+            case protocol.Release(pods):
                 self._annotate({each.pod: _released(each) for each in pods})
-            case actions.SetReplicas() | actions.DeleteNodeSet() | actions.RevokePermit():
+            case protocol.SetReplicas() | protocol.DeleteNodeSet() | protocol.RevokePermit():
                 self._write(step)
-            case actions.PauseScaler() | actions.ResumeScaler():
+            case protocol.PauseScaler() | protocol.ResumeScaler():
                 self._write_scaler(step)
-            case actions.DeletePod(pod):
+            case protocol.DeletePod(pod):
                 with suppress(KubeNotFound):
                     self.kube.delete_worker(self.reach.namespace, self._pods[pod])
             case _:
                 act_on_slurm(self.slurm, step, owner, self._tell, self._recent_nodes())
-                if isinstance(step, actions.Signal):
+                if isinstance(step, protocol.Signal):
                     self._set_marks(step.marks)
 
     def scaler(self, settings: GateSettings) -> ScalerView | None:
@@ -157,11 +156,11 @@ class Session(Connection):
             maximum=found.spec.max_replica_count,
         )
 
-    def _write_scaler(self, step: actions.PauseScaler | actions.ResumeScaler) -> None:
+    def _write_scaler(self, step: protocol.PauseScaler | protocol.ResumeScaler) -> None:
         state = self._scaler
         if state is None:
             raise AssertionError("a ScaledObject is written only after a look at it")
-        mark, maximum = (step.mark, None) if isinstance(step, actions.PauseScaler) else (None, step.maximum)
+        mark, maximum = (step.mark, None) if isinstance(step, protocol.PauseScaler) else (None, step.maximum)
         wanted = {names.KEDA_PAUSED: "true" if mark else None, names.ANNOTATION_PAUSED_BY: mark}
         scalers.write(self.kube, self.reach.namespace, state, wanted, maximum)
 
@@ -170,7 +169,7 @@ class Session(Connection):
         nodes = self._answers.nodes if self._answers is not None else None
         return nodes if nodes is not None and self.steady() - nodes.answered <= RECENT_S else None
 
-    def _write(self, step: actions.SetReplicas | actions.DeleteNodeSet | actions.RevokePermit) -> None:
+    def _write(self, step: protocol.SetReplicas | protocol.DeleteNodeSet | protocol.RevokePermit) -> None:
         """Write or delete exactly the NodeSet of the last look; its end is the next look's matter.
 
         Raises KubeConflict where it was written since.
@@ -178,10 +177,10 @@ class Session(Connection):
         state, namespace = self._nodeset, self.reach.namespace
         if state is None:
             raise AssertionError("a NodeSet is written only after a look at it")
-        if isinstance(step, actions.RevokePermit):
+        if isinstance(step, protocol.RevokePermit):
             self._permit(state, None)
             return
-        if isinstance(step, actions.DeleteNodeSet):
+        if isinstance(step, protocol.DeleteNodeSet):
             state = self._permit(state, names.permit_to_delete(state.metadata.generation))
             with suppress(KubeNotFound):
                 self.kube.delete_nodeset(namespace, state)
@@ -215,7 +214,7 @@ class Session(Connection):
 
 def act_on_slurm(
     slurm: SlurmrestClient,
-    step: actions.Step,
+    step: protocol.Step,
     owner: Owner,
     tell: Callable[[str], None],
     seen: NodesAnswer | None = None,
@@ -228,21 +227,21 @@ def act_on_slurm(
     replaces a reason always lists again, since a node that a person has taken meanwhile would go back to work.
     """
     match step:
-        case actions.Drain(nodes, reason, hold):
+        case protocol.Drain(nodes, reason, hold):
             _accepted(slurm.drain(nodes, reason, hold, seen=seen), "drain")
-        case actions.RenewHold(nodes, hold):
+        case protocol.RenewHold(nodes, hold):
             _accepted(slurm.drain(nodes, owner.reason("hold"), hold, seen=seen), "renew the hold of")
-        case actions.Undrain(nodes):
+        case protocol.Undrain(nodes):
             _accepted(slurm.undrain(nodes, owners=[owner.prefix]), "undrain")
-        case actions.Resume(nodes):
+        case protocol.Resume(nodes):
             _accepted(slurm.resume(nodes, owners=[owner.prefix, *LEFT_BEHIND]), "resume")
-        case actions.SetReason(nodes, reason):
+        case protocol.SetReason(nodes, reason):
             _accepted(slurm.set_reason(nodes, reason, owners=[owner.prefix]), "write the reason of")
-        case actions.Requeue(jobs):
+        case protocol.Requeue(jobs):
             _touched(slurm.requeue_jobs(jobs), "requeued", tell)
-        case actions.Signal(jobs, signal):
+        case protocol.Signal(jobs, signal):
             _touched(slurm.cancel_jobs(jobs, signal) if jobs else (), "signalled", tell)
-        case actions.Cancel(jobs):
+        case protocol.Cancel(jobs):
             _touched(slurm.cancel_jobs(jobs), "cancelled", tell)
         case _:
             raise AssertionError(f"{type(step).__name__} is no act on Slurm")

@@ -40,21 +40,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import (
-    CordonAnnotate,
-    DeleteNodeSet,
-    Done,
-    Drain,
-    RenewHold,
-    SetCosts,
-    SetReason,
-    SetReplicas,
-    Step,
-    Stop,
-    TriggerSync,
-    Wait,
-)
-from slinky_iac.drain.cost import Kind
+from slinky_iac.drain.cost import Kind, predicted_victims
 from slinky_iac.drain.mark import (
     cost_below,
     is_marked,
@@ -66,9 +52,23 @@ from slinky_iac.drain.mark import (
     unused_permit,
 )
 from slinky_iac.drain.members import names_in_use
-from slinky_iac.drain.observation import Goal, Observation
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
-from slinky_iac.drain.ranking import predicted_victims
+from slinky_iac.drain.protocol import (
+    CordonAnnotate,
+    DeleteNodeSet,
+    Done,
+    Drain,
+    Goal,
+    Observation,
+    RenewHold,
+    SetCosts,
+    SetReason,
+    SetReplicas,
+    Step,
+    Stop,
+    TriggerSync,
+    Wait,
+)
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
 from slinky_iac.kube.objects import NodeSet
 

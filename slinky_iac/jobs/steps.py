@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from slinky_iac.drain.actions import Done, OwnStep, Step, Stop, Wait
+from slinky_iac.drain.protocol import Done, OwnStep, Step, Stop, Wait
 from slinky_iac.slurmrest.submitted import SubmittedJob
 
 

@@ -34,10 +34,9 @@ from functools import partial
 from lab.paths import REPO
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import stated_cost
-from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import DrainPlan, plan_scale_in
-from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.kube.objects import Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.answers import Envelope

@@ -49,7 +49,7 @@ EXTRA = {
     "slinky_iac/jobs/gates.py": {"pulumi"},
     "slinky_iac/node_table/gates.py": {"pulumi"},
     "slinky_iac/drain/plugin_process.py": {"google", "grpc", "pulumi"},
-    "slinky_iac/drain/policy.py": {"msgspec"},
+    "slinky_iac/drain/settings.py": {"msgspec"},
     "slinky_iac/decoders.py": {"msgspec"},
     "slinky_iac/commands/monitoring.py": {"yaml"},
     "lab/dashboard.py": {"grafana_foundation_sdk"},
@@ -317,8 +317,8 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     pure += [f"slinky_iac/preflight/{name}.py" for name in ("facts", "compare")]
     pure += [f"slinky_iac/commands/preflight/{name}.py" for name in ("pod", "report")]
     pure += [path for path in PRODUCTION if path.startswith("slinky_iac/commands/diagram/")]
-    pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/ranking.py", "slinky_iac/drain/free.py"]
-    pure += [f"slinky_iac/drain/{name}.py" for name in ("queue", "conf_steps", "members", "rollout", "scale_in_state")]
+    pure += ["slinky_iac/drain/plan.py", "slinky_iac/drain/cost.py", "slinky_iac/drain/free.py"]
+    pure += [f"slinky_iac/drain/{name}.py" for name in ("protocol", "conf_steps", "members", "rollout", "scale_in_state")]
     impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}
     allowed = {"datetime"}  # the type; `now` is searched for below
     for path in pure:

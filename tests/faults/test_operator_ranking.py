@@ -16,8 +16,8 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
+from slinky_iac.drain.cost import Prediction, predicted_victims
 from slinky_iac.drain.plugin_process import Severity
-from slinky_iac.drain.ranking import Prediction, predicted_victims
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings, gates
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, STACK, Gated

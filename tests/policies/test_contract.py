@@ -15,8 +15,7 @@ from components.cluster_identity import ClusterIdentity
 from components.gates import NodeSetScale, OutsideHosts
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain.policy import DrainPolicy, Limits, plain_policy
-from slinky_iac.drain.settings import reach_props
+from slinky_iac.drain.settings import DrainPolicy, Limits, plain_policy, reach_props
 from slinky_iac.releases import MINIMUM_SLURM, SUPPORTED, OperatorVersion
 from slinky_iac.specs.shared import SLINKY_REGISTRY
 from slinky_iac.specs.slurm_conf import OPERATOR_MAX_NODE_COUNT

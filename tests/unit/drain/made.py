@@ -2,9 +2,8 @@
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.observation import Goal, Observation
-from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.protocol import Goal, Observation
+from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.releases import OperatorVersion
 from tests.unit import builders
 

@@ -9,12 +9,13 @@ from dataclasses import dataclass, replace
 from functools import lru_cache
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import (
+from slinky_iac.drain.protocol import (
     Cancel,
     CordonAnnotate,
     DeleteNodeSet,
     DeletePod,
     Drain,
+    Observation,
     Release,
     RenewHold,
     Requeue,
@@ -27,7 +28,6 @@ from slinky_iac.drain.actions import (
     TriggerSync,
     Undrain,
 )
-from slinky_iac.drain.observation import Observation
 from slinky_iac.kube import objects as kube
 from slinky_iac.releases import OperatorVersion
 from tests.unit import builders

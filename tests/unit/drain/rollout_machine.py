@@ -10,10 +10,9 @@ from __future__ import annotations
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 
-from slinky_iac.drain.actions import Done, Stop, Wait
-from slinky_iac.drain.observation import Goal
-from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.protocol import Done, Goal, Stop, Wait
 from slinky_iac.drain.rollout import roll_step
+from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.drain.steps import next_step
 from tests.unit.drain.model import OURS, PERSON, Job, Node, world
 from tests.unit.drain.scale_in_machine import OWNER, PICK, VERSIONS, Everybody, pick

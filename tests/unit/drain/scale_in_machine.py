@@ -17,11 +17,9 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from slinky_iac.drain.actions import Cancel, DeleteNodeSet, Done, Requeue, Step, Stop, Wait
 from slinky_iac.drain.mark import undo_steps
-from slinky_iac.drain.observation import Goal
-from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.protocol import Cancel, DeleteNodeSet, Done, Goal, Requeue, Step, Stop, Wait
+from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.steps import next_step
 from tests.unit.drain.model import OPERATOR, OURS, PERSON, Job, Node, World, world
 

@@ -6,8 +6,7 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import conf_held, conf_plan, conf_run
 from slinky_iac.drain.conf_held import Held
 from slinky_iac.drain.conf_steps import SLURM_CONF, ConfLines, ConfSettings
-from slinky_iac.drain.policy import DrainPolicy, Limits
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, KubeUnreachable, SlurmrestAuthError, StateError
 from tests.unit.drain.conf_world import ConfSession, Kube, Slurmctld
 from tests.unit.slurmrest.fake import answer, error, job, node, run

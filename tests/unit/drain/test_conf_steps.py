@@ -7,7 +7,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Stop, Wait
 from slinky_iac.drain.conf_plan import plan_props
 from slinky_iac.drain.conf_steps import (
     SLURM_CONF,
@@ -18,8 +17,8 @@ from slinky_iac.drain.conf_steps import (
     limits_exceeded,
     next_step,
 )
-from slinky_iac.drain.policy import DrainPolicy, Limits
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.protocol import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Stop, Wait
+from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from tests.unit import builders
 from tests.unit.drain.made import NOW, job
 

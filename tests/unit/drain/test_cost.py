@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, drainable, stated_cost
-from slinky_iac.drain.ranking import class_of
+from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, class_of, drainable, stated_cost
 from tests.unit import builders
 from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod
 

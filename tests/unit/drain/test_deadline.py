@@ -2,9 +2,9 @@
 
 import pytest
 
-from slinky_iac.drain.actions import Cancel, Requeue, Signal, Stop, TriggerSync, Wait
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.policy import LAST_RESORT_S, DrainPolicy
+from slinky_iac.drain.protocol import Cancel, Requeue, Signal, Stop, TriggerSync, Wait
+from slinky_iac.drain.settings import LAST_RESORT_S, DrainPolicy
 from slinky_iac.drain.steps import next_step
 from tests.unit.drain.made import NOW, given_up, goal, held, job, node, pod, seen
 

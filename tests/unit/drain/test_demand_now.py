@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from slinky_iac.drain.demand_now import in_words, today
+from slinky_iac.drain.scaler import in_words, today
 from tests.unit.drain.made import job, node, pod, seen
 from tests.unit.drain.test_drive import settings
 

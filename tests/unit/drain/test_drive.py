@@ -8,10 +8,8 @@ import pytest
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import driver, members, scale
-from slinky_iac.drain.actions import DeleteNodeSet
-from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import GateSettings
+from slinky_iac.drain.protocol import DeleteNodeSet, Observation
+from slinky_iac.drain.settings import DrainPolicy, GateSettings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
 from slinky_iac.releases import OperatorVersion
 from tests.unit.drain.made import OWNER, node, nodeset, pod, seen

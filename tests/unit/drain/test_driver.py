@@ -2,10 +2,9 @@
 
 import pytest
 
-from slinky_iac.drain.actions import Done, Stop, Undrain, Wait
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.protocol import Done, Stop, Undrain, Wait
+from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
 
 UNDRAIN = Undrain(("gpu-0",))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from slinky_iac.drain import scale
-from slinky_iac.drain.policy import DrainPolicy
+from slinky_iac.drain.settings import DrainPolicy
 from slinky_iac.errors import DrainBlocked, DrainDeadline
 from slinky_iac.releases import OperatorVersion
 from tests.unit.drain.model import Job, world

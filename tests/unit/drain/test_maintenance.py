@@ -7,8 +7,7 @@ import pytest
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
-from slinky_iac.drain.policy import DrainPolicy
-from slinky_iac.drain.settings import OUTSIDE, OutsideSettings, Owner, reach_props
+from slinky_iac.drain.settings import OUTSIDE, DrainPolicy, OutsideSettings, Owner, reach_props
 from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
 from tests.unit.drain.made import NOW
 from tests.unit.slurmrest.fake import FakeSlurm, answer, job, node, run

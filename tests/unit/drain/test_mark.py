@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from slinky_iac.drain.cost import INT32_MIN
 from slinky_iac.drain.mark import (
     BASE_COST,
     TRIGGER_EVERY_S,
@@ -20,7 +21,6 @@ from slinky_iac.drain.mark import (
     triggered,
     unmark,
 )
-from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.settings import Owner
 from tests.unit.drain.made import NOW, OWNER, given_up, pod
 

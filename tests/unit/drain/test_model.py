@@ -8,7 +8,7 @@ import random
 import pytest
 from hypothesis import HealthCheck, settings
 
-from slinky_iac.drain.actions import SetReplicas
+from slinky_iac.drain.protocol import SetReplicas
 from tests.unit.drain.scale_in_machine import STRANGE, VERSIONS, ScaleIn
 from tests.unit.drain.wider_machine import Wider
 

@@ -7,13 +7,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import Kind
+from slinky_iac.drain.cost import INT32_MIN, Kind, predicted_victims
 from slinky_iac.drain.describe import lines, plan_props
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import _choice_blocks, is_forced, plan_scale_in, plan_teardown, unknown_plan, with_costs
-from slinky_iac.drain.policy import DrainPolicy, Limits
-from slinky_iac.drain.ranking import INT32_MIN, predicted_victims
+from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.text import iso, jobs_in_words
 from slinky_iac.releases import OperatorVersion
 from tests.unit import builders

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.policy import DrainPolicy, Limits, parse_policy, plain_policy
+from slinky_iac.drain.settings import DrainPolicy, Limits, parse_policy, plain_policy
 
 
 def test_nothing_given_means_the_defaults():

@@ -6,7 +6,7 @@ import pytest
 
 from slinky_iac.drain import preview
 from slinky_iac.drain.gates import outputs, with_leaving
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.protocol import Observation
 from slinky_iac.errors import KubeUnreachable
 from tests.unit.drain.model import OURS, world
 from tests.unit.drain.test_drive import settings

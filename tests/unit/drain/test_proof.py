@@ -3,8 +3,8 @@
 import pytest
 
 from slinky_iac.drain import proof
-from slinky_iac.drain.actions import Cancel, Requeue, Undrain, Wait
 from slinky_iac.drain.proof import Met, prove
+from slinky_iac.drain.protocol import Cancel, Requeue, Undrain, Wait
 from slinky_iac.errors import DrainLost
 from tests.unit import builders
 from tests.unit.drain.made import OWNER, given_up, held, job, node, pod, seen

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.queue import stranded, stranded_in_words, tied_in_words, tied_to
+from slinky_iac.drain.free import stranded, stranded_in_words, tied_in_words, tied_to
 from tests.unit import builders
 from tests.unit.drain.made import job, node
 from tests.unit.slurmrest.fake import FakeSlurm

@@ -8,11 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.actions import DeletePod, Done, Drain, Requeue, Resume, SetCosts, Stop, TriggerSync, Undrain, Wait
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.policy import DrainPolicy, Limits
+from slinky_iac.drain.protocol import (
+    DeletePod,
+    Done,
+    Drain,
+    Observation,
+    Requeue,
+    Resume,
+    SetCosts,
+    Stop,
+    TriggerSync,
+    Undrain,
+    Wait,
+)
 from slinky_iac.drain.rollout import at_once, plan_rollout, refusals, roll_step
+from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.steps import next_step
 from tests.unit.drain.made import NOW, OWNER, V121, given_up, goal, held, job, node, nodeset, pod, seen
 from tests.unit.drain.test_drive import settings

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.drain import scale, scaler
-from slinky_iac.drain.actions import Done, PauseScaler, ResumeScaler, SetReplicas, Wait
+from slinky_iac.drain.protocol import Done, PauseScaler, ResumeScaler, SetReplicas, Wait
 from slinky_iac.drain.scaler import ScalerView, pause_step, resume_step, rivals, standing_still
 from slinky_iac.errors import DrainBlocked, DrainDeadline
 from tests.unit.drain.made import OWNER

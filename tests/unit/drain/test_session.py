@@ -7,7 +7,7 @@ import jwt
 import pytest
 
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain.actions import Cancel, Drain, Requeue, Resume, SetReason, Signal, Undrain
+from slinky_iac.drain.protocol import Cancel, Drain, Requeue, Resume, SetReason, Signal, Undrain
 from slinky_iac.drain.session import RECENT_S, Session, act_on_slurm
 from slinky_iac.errors import DrainBlocked, SlurmrestUnreachable
 from slinky_iac.kube.wire import Clock

@@ -6,11 +6,14 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.actions import (
+from slinky_iac.drain.cost import INT32_MIN
+from slinky_iac.drain.mark import BASE_COST, Mark, Tag
+from slinky_iac.drain.protocol import (
     CordonAnnotate,
     DeleteNodeSet,
     Done,
     Drain,
+    Observation,
     Release,
     RenewHold,
     SetCosts,
@@ -21,12 +24,8 @@ from slinky_iac.drain.actions import (
     Undrain,
     Wait,
 )
-from slinky_iac.drain.mark import BASE_COST, Mark, Tag
-from slinky_iac.drain.observation import Observation
-from slinky_iac.drain.policy import DrainPolicy, Limits
-from slinky_iac.drain.ranking import INT32_MIN
 from slinky_iac.drain.scale_in_state import judge
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.drain.steps import FIRST_ANSWER_S, HANDED_OVER_S, _hand_over, next_step
 from tests.unit import builders
 from tests.unit.drain.made import (

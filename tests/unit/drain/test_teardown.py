@@ -3,8 +3,8 @@
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.describe import plan_props
 from slinky_iac.drain.mark import Tag
-from slinky_iac.drain.observation import Observation
 from slinky_iac.drain.plan import plan_teardown
+from slinky_iac.drain.protocol import Observation
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, job, node, nodeset, pod
 
 

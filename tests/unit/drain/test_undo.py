@@ -3,9 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from slinky_iac.drain.actions import Release, RevokePermit, SetReason, Undrain, Wait
 from slinky_iac.drain.mark import BASE_COST, RELEASED_REASON, Tag, Unmark, undo_steps
-from slinky_iac.drain.observation import Observation
+from slinky_iac.drain.protocol import Observation, Release, RevokePermit, SetReason, Undrain, Wait
 from tests.unit.drain.made import NOW, OURS, OWNER, V110, given_up, held, node, nodeset, pod, seen
 
 NAME = "hpc-worker-gpu-{}".format

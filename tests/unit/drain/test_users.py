@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from components.gates import drain_policy
 from slinky_iac.config.workers import Drain
 from slinky_iac.drain.observe import shown
-from slinky_iac.drain.policy import DrainPolicy, parse_policy, plain_policy, pseudonym
+from slinky_iac.drain.settings import DrainPolicy, parse_policy, plain_policy, pseudonym
 from tests.unit.drain.test_observe import JOB
 
 HIDE = DrainPolicy(show_users=False).hide_by("prod")

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from slinky_iac.drain.actions import DeleteNodeSet, Done, SetReplicas, Step, Stop, Wait
 from slinky_iac.drain.proof import Met
+from slinky_iac.drain.protocol import DeleteNodeSet, Done, SetReplicas, Step, Stop, Wait
 from slinky_iac.drain.scale import ScaleTask
 from slinky_iac.drain.steps import next_step
 from slinky_iac.slurmrest.accounts import Accounted
