@@ -30,6 +30,7 @@ class Section(BaseModel):
         validate_by_name=True,
         validate_by_alias=True,
         hide_input_in_errors=True,
+        defer_build=True,
     )
 
     @classmethod
