@@ -19,7 +19,7 @@ from tests.e2e.gated import NAMESPACE, NODES, RESOURCE, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import World
 
-__all__ = ["Autoscaled", "Witness", "autoscaled"]
+__all__ = ["Autoscaled", "Witness", "autoscaled", "autoscaling"]
 
 COOLDOWN_S = 60
 GIVEN_BACK_LOOKS = 8
@@ -89,10 +89,17 @@ class Autoscaled(Gated):
 
 @pytest.fixture(scope="module")
 def autoscaled(world: World, slurm: Slurm) -> Iterator[Autoscaled]:
+    with autoscaling(world, slurm) as found:
+        yield found
+
+
+@contextmanager
+def autoscaling(world: World, slurm: Slurm, settings: Mapping[str, object] = AUTOSCALE) -> Iterator[Autoscaled]:
+    """The stack and KEDA, inside of it; ``settings`` of its `autoscale`."""
     world.vacate()
     with keda.running():
         found = Autoscaled(world, slurm, world.named("autoscaled"))
-        found.up(0, nodeset=nodeset())
+        found.up(0, nodeset=nodeset(autoscale=settings))
         found.serve_metrics()
         yield found
         slurm.cancel_all()
@@ -111,6 +118,8 @@ class Witness:
 
     found: Autoscaled
     drained_under_work: set[str] = field(default_factory=set)
+    drained_busy_looks: int = 0
+    """Nodes that were drained while a job ran there, summed over all looks: node-seconds."""
     for_looks: dict[str, int] = field(default_factory=dict)
     numbers: list[int] = field(default_factory=list)
     looks: int = 0
@@ -130,7 +139,8 @@ class Witness:
     def _watch(self) -> None:
         while not self._end.wait(1):
             for name, states in self.found.slurm.states().items():
-                stays = name in NODES and "DRAIN" in states and states & {"ALLOCATED", "MIXED"}
+                stays = name in NODES and "DRAIN" in states and bool(states & {"ALLOCATED", "MIXED"})
+                self.drained_busy_looks += stays
                 self.for_looks[name] = self.for_looks.get(name, 0) + 1 if stays else 0
                 if self.for_looks[name] > GIVEN_BACK_LOOKS:
                     self.drained_under_work.add(name)
@@ -146,9 +156,9 @@ class Witness:
 
 
 @contextmanager
-def recipe(found: Autoscaled, cooldown_s: int) -> Iterator[None]:
+def recipe(found: Autoscaled, cooldown_s: int, settings: Mapping[str, object] = AUTOSCALE) -> Iterator[None]:
     """The ScaledObject that slurm-operator's guide shows, on the NodeSet instead of ours: it goes by pending jobs alone. Its
-    metric comes from slurmctld itself, and its waits are as ours."""
+    metric comes from slurmctld itself, and its waits are as ours, which has ``settings`` again after it."""
     window = {"scaleDown": {"stabilizationWindowSeconds": cooldown_s}}
     address = found.scaler()["spec"]["triggers"][0]["metadata"]["url"]
     where = {"url": address, "format": "prometheus", "valueLocation": 'slurm_partition_jobs_pending{partition="gpu"}'}
@@ -170,4 +180,4 @@ def recipe(found: Autoscaled, cooldown_s: int) -> Iterator[None]:
         yield
     finally:
         found.world.kubectl("delete", KIND, "-n", NAMESPACE, "scale-gpu")
-        found.up(0, nodeset=nodeset())
+        found.up(0, nodeset=nodeset(autoscale=settings))
