@@ -8,7 +8,8 @@ slurmctld), never DRAIN.
 Only reasons of ours and of the operator are cleared, and only those older than the pod: a younger one may be the sign of
 the pod's own end, and then a job started there would die with it. A record whose pod is gone for good is deleted. Drains of
 people stay, are named, and don't hold up an update: they are somebody's decision. Nodes over an autoscaler's maximum stay
-drained too, until it lowers its number.
+drained too, until it lowers its number. Those that slurm-operator drained for an autoscaler's lower number, which was raised
+again before their pods were gone, are returned: with OnDelete the operator itself returns them only at the next new pod.
 """
 
 from __future__ import annotations
@@ -20,8 +21,8 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.mark import drained_for_cordon, release_steps, tag_of
-from slinky_iac.drain.protocol import Done, Observation, Resume, Step, Stop, Wait
-from slinky_iac.drain.settings import GateSettings, Owner
+from slinky_iac.drain.protocol import Done, Observation, Release, Resume, Step, Stop, Unmark, Wait
+from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
 
@@ -106,6 +107,20 @@ def stale_records(seen: Observation, owner: Owner) -> tuple[str, ...]:
     )
 
 
+def taken_back(seen: Observation, settings: GateSettings) -> tuple[Pod, ...]:
+    """Pods whose nodes slurm-operator holds for ``pod-cordon`` though the NodeSet has its number, an autoscaler's.
+
+    A person may have set that annotation: :func:`slinky_iac.kube.marks.is_makers` says.
+    """
+    state, cluster = seen.nodeset, seen.cluster
+    if settings.scaler != "autoscaler" or settings.updates == OPERATORS or state is None or cluster is None:
+        return ()
+    if not state.observed or len(seen.pods) != state.spec.replicas or state.spec.replicas > settings.ceiling:
+        return ()
+    held = (pod for pod in seen.pods if pod.cordon and not pod.gate and not pod.terminating)
+    return tuple(pod for pod in held if drained_for_cordon(cluster.nodes.get(pod.slurm_node)))
+
+
 def _is_stale(pod: Pod, record: Node | None, owner: Owner) -> bool:
     return (
         record is not None
@@ -174,6 +189,11 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
     held = _held(seen, settings)
     faults += [fault for pod in seen.pods if pod.slurm_node not in held and (fault := fault_of(pod, seen, settings.owner))]
     faults += [f"{node} carries what an earlier pod of its name left" for node in stale_records(seen, settings.owner)]
+    faults += [
+        f"{pod.slurm_node} is still drained for a lower number that was raised again"
+        for pod in seen.pods
+        if pod.name in seen.cordoned
+    ]
     return tuple(faults)
 
 
@@ -194,4 +214,6 @@ def _given_back(settings: GateSettings, seen: Observation) -> Step | None:
     stale = stale_records(seen, settings.owner)
     if stale:
         return Resume(stale)
+    if seen.cordoned:
+        return Release(tuple(Unmark(name, restore_cost=False, was=None, uncordon=True) for name in sorted(seen.cordoned)))
     return None if not steps or isinstance(steps[0], Wait) else steps[0]

@@ -7,11 +7,14 @@ from dataclasses import dataclass, replace
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView, Workers
+from slinky_iac.drain.members import taken_back
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.scaler import rivals
 from slinky_iac.drain.settings import GateSettings, pseudonym
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestVersionError
+from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
+from slinky_iac.names import ANNOTATION_POD_CORDON
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
@@ -61,6 +64,7 @@ def look(
     last: Answers | None = None,
     *,
     queue: bool = False,
+    is_makers: Callable[[KubeClient, str, str, str], bool] = marks.is_makers,
 ) -> Look:
     """Look at one NodeSet. ``queue``: for a plan, which names jobs that wait too where there are not too many.
 
@@ -89,7 +93,9 @@ def look(
         restapi_ready=kube.deployment_available(reach.namespace, reach.restapi_service) > 0,
         problem=problem,
     )
-    return Look(seen, answers)
+    held = (pod.name for pod in taken_back(seen, settings))
+    cordoned = frozenset(name for name in held if is_makers(kube, reach.namespace, name, ANNOTATION_POD_CORDON))
+    return Look(replace(seen, cordoned=cordoned) if cordoned else seen, answers)
 
 
 def _ask(

@@ -166,6 +166,12 @@ def _without_drain(settings: GateSettings, seen: Observation, live: int, kept: P
         plan |= {"gives_back": nodes, "why": why}
         where = ", ".join(nodes) or f"NodeSet {settings.resource}"
         due.append(f"drains or marks of an earlier run are on {where}")
+    back = sorted(pod.slurm_node for pod in seen.pods if pod.name in seen.cordoned)
+    if back:
+        why = "the autoscaler raised its number again before these nodes were removed"
+        plan = {"why": why, **plan, "gives_back": sorted({*plan.get("gives_back", ()), *back})}
+        said = "slurm-operator keeps {} drained for a lower number that was raised again; the update returns {} to service"
+        due.append(said.format(", ".join(back), "it" if len(back) == 1 else "them"))
     return Seen(plan, due="; ".join(due)) if plan else Seen(kept)
 
 

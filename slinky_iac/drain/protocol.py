@@ -35,6 +35,8 @@ class Observation:
     restapi_ready: bool = True
     """Whether the operator's slurmrestd is available: without it the operator is blind."""
     problem: str = ""
+    cordoned: frozenset[str] = frozenset()
+    """Pods that slurm-operator has cordoned for a lower number of an autoscaler, which was raised again since."""
 
     @cached_property
     def pods_by_name(self) -> dict[str, Pod]:

@@ -24,6 +24,7 @@ from slinky_iac.drain.protocol import (
     Drain,
     Goal,
     Observation,
+    Release,
     SetReplicas,
     Step,
     Stop,
@@ -197,9 +198,16 @@ class MembersTask(NodeSetTask):
 
     def __init__(self, session: Session, settings: GateSettings) -> None:
         super().__init__(session, settings, settings.policy.register_deadline_s)
+        self._uncordoned: frozenset[str] = frozenset()
 
     def decide(self, seen: Observation) -> Step:
-        return members_step(seen, self.settings, self.deadline_at)
+        """Done when nothing is missing. A cordon that the operator sets again has another cause, and stays."""
+        left = replace(seen, cordoned=seen.cordoned - self._uncordoned)
+        return members_step(left, self.settings, self.deadline_at)
+
+    def did(self, step: Step) -> None:
+        if isinstance(step, Release):
+            self._uncordoned |= {each.pod for each in step.pods}
 
     def unanswered(self, error: SlinkyError) -> SlinkyError:
         """What the last look met is what is missing."""

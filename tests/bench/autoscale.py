@@ -27,7 +27,7 @@ from tests.e2e.world import World, lab_environment
 from tests.faults.autoscaled import AUTOSCALE, Autoscaled, Witness, autoscaling, recipe
 
 WAYS = ("ours", "recipe")
-COOLDOWN_S = 30
+COOLDOWN_S = 60
 BEYOND_S = 45
 """How long the jobs run beyond the cool-down: KEDA and Kubernetes look every 5 and 15 seconds."""
 SETTINGS = {**AUTOSCALE, "cooldown": f"{COOLDOWN_S}s"}
