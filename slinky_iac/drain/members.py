@@ -190,7 +190,7 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
     faults += [fault for pod in seen.pods if pod.slurm_node not in held and (fault := fault_of(pod, seen, settings.owner))]
     faults += [f"{node} carries what an earlier pod of its name left" for node in stale_records(seen, settings.owner)]
     faults += [
-        f"{pod.slurm_node} is still drained for a lower number that was raised again"
+        f"{pod.slurm_node} is still drained by slurm-operator, though no pod is selected for removal now"
         for pod in seen.pods
         if pod.name in seen.cordoned
     ]

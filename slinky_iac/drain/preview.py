@@ -170,7 +170,7 @@ def _without_drain(settings: GateSettings, seen: Observation, live: int, kept: P
     if back:
         why = "the autoscaler raised its number again before these nodes were removed"
         plan = {"why": why, **plan, "gives_back": sorted({*plan.get("gives_back", ()), *back})}
-        said = "slurm-operator keeps {} drained for a lower number that was raised again; the update returns {} to service"
+        said = "slurm-operator keeps {} drained, though no pod is selected for removal now; the update returns {} to service"
         due.append(said.format(", ".join(back), "it" if len(back) == 1 else "them"))
     return Seen(plan, due="; ".join(due)) if plan else Seen(kept)
 

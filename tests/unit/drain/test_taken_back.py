@@ -128,5 +128,5 @@ def test_a_preview_says_that_the_update_returns_the_node(silent):
     found = nodeset_scale(GATE, {"replicas": 2.0})
     assert found.plan["gives_back"] == ["gpu-1"]
     assert found.due == (
-        "slurm-operator keeps gpu-1 drained for a lower number that was raised again; the update returns it to service"
+        "slurm-operator keeps gpu-1 drained, though no pod is selected for removal now; the update returns it to service"
     )
