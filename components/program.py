@@ -8,6 +8,7 @@ from typing import Final
 import pulumi
 
 from slinky_iac.config.reader import read_stack
+from slinky_iac.config.topology import text_of
 from slinky_iac.preflight import notices
 from slinky_iac.taken import lost
 
@@ -44,4 +45,6 @@ def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     cluster = HybridCluster(config.cluster.name, args, opts)
     for name, attribute in EXPORTS.items():
         pulumi.export(name, getattr(cluster, attribute))
+    if config.controller.external is not None and (topology := text_of(config)):
+        pulumi.export("outsideTopology", topology)
     return cluster

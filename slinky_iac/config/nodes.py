@@ -9,6 +9,7 @@ from pydantic import Field
 
 from slinky_iac.config.base import Section
 from slinky_iac.config.fields import Gres, SlurmName
+from slinky_iac.config.topology import FILE, Topology, TopologyName, text_of
 from slinky_iac.errors import HostlistError
 from slinky_iac.hostlist import expand
 
@@ -47,7 +48,7 @@ class NodeRow(Section):
     topology: str | None = Field(default=None, pattern=r"^[A-Za-z0-9_.,:=-]+$")
     """Place in Slurm's topology, e.g. topo-switch:s1,topo-block:b1: an annotation of the Kubernetes nodes, which
     slurm-operator 1.1 and newer gives to slurmctld, and Topology= of the hosts' NodeName= lines. topology.yaml must have
-    these units."""
+    these units: `nodes.topologies` makes it so."""
 
     @property
     def on_kubernetes(self) -> bool:
@@ -62,6 +63,9 @@ class Nodes(Section):
     """Prefix of the labels. They are this stack's alone: one that somebody else has set is refused, never overwritten."""
     table: tuple[NodeRow, ...] = ()
     """Rows. A node, a host or a NodeSet may be in several, a NodeSet in one with names or without."""
+    topologies: dict[TopologyName, Topology] = Field(default_factory=dict)
+    """Slurm's topologies, by name. The stack makes topology.yaml from them and from the places of its nodes: a file of
+    slurmctld in Kubernetes, or one for the external slurmctld's host."""
 
 
 def labels_of(nodes: Nodes, row: NodeRow) -> dict[str, str]:
@@ -87,6 +91,20 @@ def fault(text: str) -> str:
 def applied(config: StackConfig) -> StackConfig:
     """The configuration with the table carried over to NodeSets and external hosts, so that all that is made from them,
     and all that is said of them, has it."""
+    return _with_file(_with_table(config))
+
+
+def _with_file(config: StackConfig) -> StackConfig:
+    """topology.yaml for slurmctld in Kubernetes; a file of the user's own stays, and a rule names it."""
+    files = config.controller.config_files
+    text = text_of(config)
+    if not text or config.controller.external is not None or FILE in {name.lower() for name in files}:
+        return config
+    controller = config.controller.model_copy(update={"config_files": {**files, FILE: text}})
+    return config.model_copy(update={"controller": controller})
+
+
+def _with_table(config: StackConfig) -> StackConfig:
     nodes = config.nodes
     if not nodes.table:
         return config

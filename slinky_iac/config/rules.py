@@ -26,6 +26,7 @@ from slinky_iac.config import (
     rules_slurm_conf,
     rules_tls,
     rules_tokens,
+    rules_topology,
 )
 from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, error, info, warning
 from slinky_iac.config.sections import ExternalHost
@@ -349,6 +350,7 @@ RULES: tuple[Rule, ...] = (
     *rules_monitoring.RULES,
     *rules_networks.RULES,
     *rules_nodes.RULES,
+    *rules_topology.RULES,
     *rules_secrets.RULES,
     *rules_autoscale.RULES,
     *rules_clients.RULES,

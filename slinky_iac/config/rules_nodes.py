@@ -8,11 +8,10 @@ from typing import Final
 
 from slinky_iac.config.findings import Finding, error, info
 from slinky_iac.config.nodes import NodeRow, fault, labels_of, members
+from slinky_iac.config.rules_topology import too_old
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
-TOPOLOGY_SINCE: Final = (25, 5)
-"""Slurm's release that first has topology.yaml and Topology= of nodes."""
 RESERVED: Final = {"kubernetes.io": "Kubernetes", "k8s.io": "Kubernetes", "slinky.slurm.net": "slurm-operator"}
 """Domains of labels that others read, and whose they are (Kubernetes, Well-Known Labels, Annotations and Taints)."""
 
@@ -78,18 +77,21 @@ def _sides(config: StackConfig, row: NodeRow, path: str) -> Iterator[Finding]:
 
 def _place(config: StackConfig, topology: str, path: str) -> Iterator[Finding]:
     """Topology= of hosts: slurmctld refuses its whole file over a unit that its topology.yaml lacks (run, 26.05)."""
-    if tuple(int(part) for part in config.slurm_release.split(".")) < TOPOLOGY_SINCE:
+    if too_old(config):
         yield error(path, "needs Slurm 25.05 or newer for hosts: older releases take no Topology= on a NodeName= line")
+        return
+    if config.nodes.topologies and config.controller.external is None:
         return
     units = list(dict.fromkeys(unit for each in topology.split(",") for unit in each.split(":")[1:]))
     text = next((text for name, text in config.controller.config_files.items() if name.lower() == "topology.yaml"), "")
     named = set(re.split(r"[^A-Za-z0-9_.-]+", text))
     lacking = [unit for unit in units if unit not in named]
     if config.controller.external is not None:
+        where = " The output outsideTopology and the hand-off have the file" if config.nodes.topologies else ""
         yield info(
             path,
             f"topology.yaml beside the outside slurm.conf must have {', '.join(units)} before slurmctld reads the hosts'"
-            " lines: it refuses the whole file over a unit that it doesn't know",
+            f" lines: it refuses the whole file over a unit that it doesn't know.{where}",
             id="outside-topology",
         )
     elif lacking:

@@ -36,6 +36,7 @@ MAY_IMPORT = {
 EXTRA = {
     "slinky_iac/config/reader.py": {"pulumi"},
     "slinky_iac/config/stack_file.py": {"yaml"},
+    "slinky_iac/config/topology.py": {"yaml"},
     "slinky_iac/identity.py": {"pulumi"},
     "slinky_iac/external_keys.py": {"pulumi"},
     "slinky_iac/keys/rsa.py": {"cryptography"},

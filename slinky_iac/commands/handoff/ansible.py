@@ -115,7 +115,10 @@ def play(sheet: Sheet, handed: Handoff, *, with_keys: bool) -> dict[str, Any]:
 
 def _file(each: Placed, sheet: Sheet) -> Task:
     restart = [] if sheet.edits or each.path == sheet.check_path else [f"Restart {sheet.service}"]
-    return _copy(f"Place {each.path}", f"files/{sheet.role}/{each.below}", each.path, each.owner, each.mode, restart)
+    task = _copy(f"Place {each.path}", f"files/{sheet.role}/{each.below}", each.path, each.owner, each.mode, restart)
+    if each.yields:  # its check says what the file that is there lacks
+        task["ansible.builtin.copy"]["force"] = False
+    return task
 
 
 def _copy(name: str, src: str, dest: str, owner: str, mode: int, notify: list[str]) -> Task:

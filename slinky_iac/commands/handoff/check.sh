@@ -13,6 +13,11 @@ tell() { # KIND WHAT...: one finding
     if [ -z "$only_missing" ]; then printf '%-8s %s\n' "$kind" "${*//[[:cntrl:]]/?}"; fi # others' text moves no cursor
 }
 missing() { # LINE FILE: a line to add
+    case "${no_topology:-} $1" in "1 "*" Topology="*)
+        tell missing "$1    (add this line to $2, after the units that topology.yaml lacks)"
+        return
+        ;;
+    esac
     if [ -n "$only_missing" ]; then printf '%s\n' "$1"; fi
     tell missing "$1    (add this line to $2)"
 }
@@ -292,6 +297,23 @@ check_jwks() { # FILE SET DIGEST KID...: AuthAltParameters names the set of publ
     others="$others keys, the stack's are $#. The holder of any other can be any user of Slurm"
     tell bad "$set is not the stack's file: it holds $others: place the hand-off's file, then scontrol reconfigure. After a" \
         "rotation of the token key make the hand-off again"
+}
+
+check_topology() { # FILE WORDS...: topology.yaml names these topologies and units; without them no Topology= is to be added
+    local each text='' lacking=''
+    no_topology=1
+    if [ -e "$root$1" ]; then
+        text=$(sed -E "s/#.*//; s/[\"']//g; s/^[[:space:]-]+//; s/[[:space:]]+$//; s/:[[:space:]]+/: /" "$root$1")
+    fi
+    for each in "${@:2}"; do
+        grep -qxF -- "$each" <<<"$text" || lacking+=", $each"
+    done
+    if [ -z "$lacking" ]; then
+        no_topology=
+        tell ok "$1 has the topologies and units of the stack"
+    else
+        tell bad "$1 lacks ${lacking#, }: slurmctld ends over a Topology= that it doesn't know. Add them before the NodeName= lines"
+    fi
 }
 
 check_line() { # FILE LINE: a NodeName=, NodeSet= or PartitionName= line, with at least these words

@@ -35,7 +35,7 @@ def _files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Render
 
 def user_data(sheet: Sheet, handed: Handoff, keys: Mapping[str, bytes] | None) -> str:
     """The user data of one role."""
-    files = [_text_entry(each, sheet) for each in sheet.files]
+    files = [_text_entry(each, sheet) for each in sheet.files if not each.yields]  # an image may have its own
     if keys is not None:
         encoded = {key: base64.b64encode(keys[key.name]).decode() for key in sheet.keys}
         files += [_entry(key, encoding="b64", content=text) for key, text in encoded.items()]

@@ -34,6 +34,8 @@ class Placed:
     text: str
     mode: int = 0o644
     owner: str = "root"
+    yields: bool = False
+    """An admin's own file of this name stays: its first line is another than this one's."""
 
     @property
     def below(self) -> str:

@@ -54,6 +54,9 @@ def sheet_page(sheet: Sheet, *, level: int = 1) -> str:
         f"Place {key.name}: `{key.fetch}`\n" if key.fetch else f"Leave {key.name} as it is: {FROM_HERE}.\n"
         for key in sheet.keys
     ]
+    for each in sheet.files:
+        if each.yields:
+            lines += [f"`{each.path}`, or your own file with these units in it:\n", f"```\n{each.text}```\n"]
     if sheet.edits:
         lines += [f"`{sheet.edits}` must hold, besides what else is yours:\n", f"```\n{sheet.wanted}```\n"]
     lines += ["Open (TCP):\n", "| From | Port | For |", "|---|---|---|"]

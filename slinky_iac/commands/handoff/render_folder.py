@@ -45,7 +45,9 @@ def key_files(sheet: Sheet, keys: Mapping[str, bytes] | None, below: str) -> Ite
 
 def install_script(sheet: Sheet, cluster: str) -> str:
     """install.sh of a role: idempotent, and it never edits a file that is the admin's without being told to."""
-    calls: list[tuple[str, ...]] = [("put", each.below, f"{each.mode:o}", each.owner) for each in sheet.files]
+    calls: list[tuple[str, ...]] = [
+        ("put_beside" if each.yields else "put", each.below, f"{each.mode:o}", each.owner) for each in sheet.files
+    ]
     calls += [("hosts_line", line.address, " ".join(line.names)) for line in sheet.host_lines if line.address]
     return _Shell(INSTALL.read_text()).substitute(
         role=sheet.role,

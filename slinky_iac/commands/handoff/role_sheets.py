@@ -12,8 +12,9 @@ from urllib.parse import urlsplit
 from slinky_iac import names
 from slinky_iac.commands.handoff import common, network
 from slinky_iac.commands.handoff.common import JWT_KEY, SLURM_KEY, Check, Known
-from slinky_iac.commands.handoff.model import Handoff, Host, Placed, Role, Sheet
+from slinky_iac.commands.handoff.model import SLURM_FOLDER, Handoff, Host, Placed, Role, Sheet
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.topology import FILE, entries, text_of
 from slinky_iac.config.workers import LoginHost, SlurmdHost
 from slinky_iac.errors import HandoffError
 from slinky_iac.specs.endpoints import join_target
@@ -107,11 +108,14 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
     assert outside is not None
     conf = "/etc/slurm/slurm.conf"
     lines = outside_lines(config)
+    units = text_of(config)
+    topology = Placed(f"{SLURM_FOLDER}/{FILE}", units, yields=True) if units else None
     checks = [
         *common.common(config, "/usr/sbin/slurmctld"),
         *common.slurm_key_checks(known),
         ("check_key", JWT_KEY, known.jwt_key or "", "slurm"),
         *common.parameters(conf, required(config), known),
+        *((("check_topology", topology.path, *entries(config)),) if topology else ()),
         *(("check_line", conf, line) for line in lines),
         ("check_cgroup", "/etc/slurm/cgroup.conf"),
         ("check_running", "slurmctld"),
@@ -122,7 +126,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         service="slurmctld",
         ports=network.ports(config, Role.SLURMCTLD),
         hosts=(Host(outside.host, outside.host),),
-        files=common.token_files(known),
+        files=(*common.token_files(known), *((topology,) if topology else ())),
         keys=common.keys(config, known, jwt=True, at=outside.host),
         checks=tuple(checks),
         edits=conf,

@@ -132,3 +132,185 @@ NODES = [
         cured(IB | {"nodesets": ["gpu"]}, {"names": ["worker-3"], "features": ["big"]}),
     ),
 ]
+TREE = {"topo-switch": {"tree": {"core": ["s[1-2]"]}}}
+FLAT = {"topo-flat": {"flat": True}}
+AT_S1 = {"hosts": ["metal-1"], "topology": "topo-switch:s1"}
+
+
+def declared(topologies: dict[str, Any], *rows: dict[str, Any], **more: Any) -> dict[str, Any]:
+    given: dict[str, Any] = {"nodesets": {"gpu": {"replicas": 2}}, "external": HOST} | more
+    return minimal(nodes={"topologies": topologies, "table": list(rows)}, **given)
+
+
+def topologies(**each: Any) -> dict[str, Any]:
+    return {"nodes": {"topologies": {name.replace("_", "-"): value for name, value in each.items()}}}
+
+
+def blocks(sizes: list[int], **more: Any) -> dict[str, Any]:
+    return {"b": {"block": {"blockSizes": sizes, "blocks": ["b[1-4]"]} | more}}
+
+
+TOPOLOGIES = [
+    Case(
+        "topologies with an old Slurm",
+        declared(TREE, cluster={"name": "c", "slurmVersion": "24.11"}),
+        "error",
+        "nodes.topologies",
+        ("25.05",),
+        {"nodes": {"topologies": None}},
+    ),
+    Case(
+        "a topology.yaml beside one that the stack makes",
+        declared(TREE, controller={"configFiles": {"topology.yaml": "- topology: t\n"}}),
+        "error",
+        "controller.configFiles.topology.yaml",
+        ("beside nodes.topologies",),
+        {"controller": {"configFiles": {"topology.yaml": None}}},
+    ),
+    Case(
+        "two defaults",
+        declared({"a": {"flat": True, "default": True}, "b": {"flat": True, "default": True}}),
+        "error",
+        "nodes.topologies",
+        ("several with default",),
+        topologies(b={"default": False}),
+    ),
+    Case(
+        "a topology of no kind",
+        declared({"t": {}}),
+        "error",
+        "nodes.topologies.t",
+        ("exactly one",),
+        topologies(t={"flat": True}),
+    ),
+    Case(
+        "a tree without a switch",
+        declared({"t": {"tree": {}}}),
+        "error",
+        "nodes.topologies.t.tree",
+        ("no switch", "ends"),
+        topologies(t={"tree": {"core": ["s1"]}}),
+    ),
+    Case(
+        "a switch below itself",
+        declared({"t": {"tree": {"a": ["b"], "b": ["a"]}}}),
+        "error",
+        "nodes.topologies.t.tree",
+        ("below itself",),
+        topologies(t={"tree": {"b": ["c"]}}),
+    ),
+    Case(
+        "a switch below two others",
+        declared({"t": {"tree": {"a": ["s1"], "b": ["s1"]}}}),
+        "error",
+        "nodes.topologies.t.tree",
+        ("s1", "one other at the most"),
+        topologies(t={"tree": {"b": ["s2"]}}),
+    ),
+    Case(
+        "switches that are no hostlist",
+        declared({"t": {"tree": {"a": ["s[1-"]}}}),
+        "error",
+        "nodes.topologies.t.tree.a",
+        ("no hostlist",),
+        topologies(t={"tree": {"a": ["s[1-2]"]}}),
+    ),
+    Case(
+        "blocks without a block",
+        declared(blocks([2], blocks=[])),
+        "error",
+        "nodes.topologies.b.block",
+        ("no block",),
+        topologies(**blocks([2])),
+    ),
+    Case(
+        "block sizes that are no powers of two apart",
+        declared(blocks([2, 6])),
+        "error",
+        "nodes.topologies.b.block.blockSizes",
+        ("power of two",),
+        topologies(**blocks([3, 6, 12])),
+    ),
+    Case(
+        "a place in a topology that isn't there",
+        declared(FLAT, AT_S1),
+        "error",
+        "nodes.table.0.topology",
+        ("topo-switch", "lacks"),
+        topologies(topo_switch={"tree": {}}),
+    ),
+    Case(
+        "a place at a switch that the tree lacks",
+        declared(TREE, AT_S1 | {"topology": "topo-switch:s3"}),
+        "error",
+        "nodes.table.0.topology",
+        ("s3", "topo-switch:core:s3"),
+        {"nodes": {"table": [AT_S1 | {"topology": "topo-switch:core:s3"}]}},
+    ),
+    Case(
+        "a place at a switch with switches below it",
+        declared(TREE, AT_S1 | {"topology": "topo-switch:core"}),
+        "error",
+        "nodes.table.0.topology",
+        ("lowest switches",),
+        {"nodes": {"table": [AT_S1]}},
+    ),
+    Case(
+        "a place without a unit",
+        declared(TREE, AT_S1 | {"topology": "topo-switch"}),
+        "error",
+        "nodes.table.0.topology",
+        ("no switch or block",),
+        {"nodes": {"table": [AT_S1]}},
+    ),
+    Case(
+        "two places in one topology",
+        declared(TREE, AT_S1 | {"topology": "topo-switch:s1,topo-switch:s2"}),
+        "error",
+        "nodes.table.0.topology",
+        ("two places",),
+        {"nodes": {"table": [AT_S1]}},
+    ),
+    Case(
+        "a host's own parameter that names no block",
+        declared(blocks([2]), external={"slurmdHosts": [{"name": "metal-1", "config": {"topology": "b:b9"}}]}),
+        "error",
+        "external.slurmdHosts.0.config.Topology",
+        ("b9", "no block"),
+        {"external": {"slurmdHosts": [{"name": "metal-1", "config": {"topology": "b:b4"}}]}},
+    ),
+    Case(
+        "a NodeSet's place in a topology that isn't there",
+        declared(FLAT, nodesets={"gpu": {"replicas": 1, "extraConf": {"Topology": "topo:s1"}}}),
+        "error",
+        "nodesets.gpu.extraConf.Topology",
+        ("no place",),
+        topologies(topo={"tree": {}}),
+    ),
+    Case(
+        "a partition with a topology that isn't there",
+        declared(FLAT, partitions={"all": {"nodesets": ["gpu"], "config": {"Topology": "tree"}}}),
+        "error",
+        "partitions.all.config.Topology",
+        ("tree", "lacks"),
+        {"partitions": {"all": {"config": {"Topology": "topo-flat"}}}},
+    ),
+]
+TOPOLOGIES_TOLD = [
+    Case(
+        "nodes without a place in the default topology",
+        declared(TREE, AT_S1),
+        "warning",
+        "nodes.topologies.topo-switch",
+        ("gpu", "several nodes"),
+        {"nodesets": {"gpu": {"extraConf": {"Topology": "topo-switch:s2"}}}},
+    ),
+    Case(
+        "topology of hosts of an external slurmctld",
+        declared(TREE, AT_S1, keys={"source": "imported"}, controller={"external": {"host": "ctl.example.org"}}),
+        "info",
+        "nodes.table.0.topology",
+        ("outsideTopology", "s1"),
+        {"nodes": {"table": []}},
+    ),
+]

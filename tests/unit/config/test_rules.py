@@ -17,12 +17,12 @@ from tests.unit.config.rule_cases_identity import IDENTITY, IDENTITY_TOLD
 from tests.unit.config.rule_cases_jobs import JOBS, JOBS_TOLD
 from tests.unit.config.rule_cases_monitoring import MONITORING
 from tests.unit.config.rule_cases_networks import NETWORKS, NETWORKS_TOLD
-from tests.unit.config.rule_cases_nodes import NODES
+from tests.unit.config.rule_cases_nodes import NODES, TOPOLOGIES, TOPOLOGIES_TOLD
 from tests.unit.config.rule_cases_tls import TLS, TLS_TOLD
 from tests.unit.config.rule_cases_workers import TOLD, WORKERS
 
-ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + AUTOSCALE + CLIENTS + JOBS + MONITORING + NODES + IDENTITY
-HINTS = TOLD + TLS_TOLD + NETWORKS_TOLD + AUTOSCALE_TOLD + CLIENTS_TOLD + JOBS_TOLD + IDENTITY_TOLD
+ERRORS = DAEMONS + WORKERS + TLS + NETWORKS + AUTOSCALE + CLIENTS + JOBS + MONITORING + NODES + TOPOLOGIES + IDENTITY
+HINTS = TOLD + TLS_TOLD + NETWORKS_TOLD + AUTOSCALE_TOLD + CLIENTS_TOLD + JOBS_TOLD + IDENTITY_TOLD + TOPOLOGIES_TOLD
 
 
 def ids(case: Case) -> str:

@@ -36,8 +36,22 @@ class Scratch:
         self, role: str, example: Path = OUTSIDE, known: Known = KNOWN, *, arguments: tuple[str, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
         """Carry a role's folder there, anew, and run its install.sh."""
+        script = self.carry(texts(render(made(example, known), None)), role)
+        return self._run(script, *arguments)
+
+    def call(self, rendered: dict[str, str], role: str, *words: str) -> str:
+        """Carry a role's folder there and run one function of its install.sh; what it says."""
+        script = self.carry(rendered, role)
+        head = script.read_text().partition("\nmkdir -p ")[0]
+        script.write_text(f"{head}\n{' '.join(words)}\n")
+        done = self._run(script)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    def carry(self, rendered: dict[str, str], role: str) -> Path:
+        """Write a role's folder there, with an install.sh whose root is this host's; its path."""
         there = self.root / "carried"
-        for path, text in texts(render(made(example, known), None)).items():
+        for path, text in rendered.items():
             below, _, name = path.partition("/")
             if below == role:
                 (there / name).parent.mkdir(parents=True, exist_ok=True)
@@ -46,8 +60,11 @@ class Scratch:
         script = re.sub(r"(?<![\w$])/(etc|run|usr/local/sbin)/", rf"{self.root}/\1/", script)
         script = script.replace('"/$1"', f'"{self.root}/$1"')
         (there / "install.sh").write_text(script.replace("in 1 2 3 4 5 6 7 8 9 10;", "in 1;"))
+        return there / "install.sh"
+
+    def _run(self, script: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            ["bash", str(there / "install.sh"), *arguments],
+            ["bash", str(script), *arguments],
             env={
                 "PATH": f"{self.root}/bin:{os.environ['PATH']}",
                 "CALLS": str(self.root / "calls"),

@@ -44,7 +44,12 @@ class Tree:
 
     def check(self, *call: str, missing: bool = False, path: str = "") -> Said:
         """Run one function of the library."""
-        script = f'set -uf\n{functions_for([call[0]])}\n{script_words(call)}\nexit "$wrong"\n'
+        return self.checks(call, missing=missing, path=path)
+
+    def checks(self, *calls: tuple[str, ...], missing: bool = False, path: str = "") -> Said:
+        """Run functions of the library, one after the other."""
+        words = "\n".join(map(script_words, calls))
+        script = f'set -uf\n{functions_for(call[0] for call in calls)}\n{words}\nexit "$wrong"\n'
         done = subprocess.run(
             ["bash", "-s", "--", *(["--missing"] if missing else [])],
             input=script, env={"SLINKY_ROOT": str(self.root), "PATH": f"{path}:/usr/sbin:/usr/bin:/sbin:/bin"},

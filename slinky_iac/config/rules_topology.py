@@ -1,0 +1,194 @@
+"""Rules of topologies: what slurmctld refuses its whole configuration over, and ends.
+
+Source: Slurm 26.05 ``switch_record.c``, ``block_record.c``, ``read_config.c`` (fatal there), run on the lab.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.nodes import fault
+from slinky_iac.config.shown import name_of
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.topology import (
+    FILE,
+    MARK,
+    BlockTopology,
+    Placed,
+    Topology,
+    blocks,
+    default_of,
+    has_place,
+    parameter,
+    placed,
+    switches,
+)
+
+TOPOLOGY_SINCE: Final = (25, 5)
+"""Slurm's release that first has topology.yaml and Topology= of nodes."""
+LEVELS: Final = 16
+"""Most levels of blocks (``MAX_BLOCK_LEVELS``)."""
+ENDS: Final = "slurmctld refuses its whole configuration over it, and ends"
+
+
+def too_old(config: StackConfig) -> bool:
+    """Whether this Slurm has no topology.yaml."""
+    return tuple(int(part) for part in config.slurm_release.split(".")) < TOPOLOGY_SINCE
+
+
+def _declared(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    declared = config.nodes.topologies
+    if not declared:
+        return
+    if too_old(config):
+        yield error("nodes.topologies", f"needs Slurm 25.05 or newer: {config.slurm_release} reads no {FILE}")
+    for name in config.controller.config_files:
+        if name.lower() in {"topology.conf", FILE} and not config.controller.config_files[name].startswith(MARK):
+            yield error(
+                f"controller.configFiles.{name}",
+                f"is there beside nodes.topologies, from which the stack makes {FILE}. Remove one of them",
+            )
+    defaults = [name for name, each in declared.items() if each.default]
+    if len(defaults) > 1:
+        yield error(
+            "nodes.topologies", f"has several with default: {', '.join(map(name_of, defaults))}. Set one of them only"
+        )
+    for name, each in declared.items():
+        path = f"nodes.topologies.{name}"
+        if (each.tree is not None) + (each.block is not None) + each.flat != 1:
+            yield error(path, "must have exactly one of tree, block and flat")
+        elif each.tree is not None:
+            yield from _tree(config, name, each, path)
+        elif each.block is not None:
+            yield from _block(config, name, each.block, path)
+    for setting in placed(config):
+        yield from _place(config, setting)
+    yield from _partitions(config)
+    yield from _without_place(config)
+
+
+def _hostlists(path: str, texts: tuple[str, ...]) -> Iterator[Finding]:
+    for text in texts:
+        if why := fault(text):
+            yield error(path, f"is no hostlist: {why}")
+
+
+def _tree(config: StackConfig, name: str, topology: Topology, path: str) -> Iterator[Finding]:
+    for upper, texts in (topology.tree or {}).items():
+        yield from _hostlists(f"{path}.tree.{upper}", texts)
+    found = switches(config, name, topology)
+    if not found:
+        yield error(f"{path}.tree", f"has no switch, and no node has a place in it: {ENDS}. Name its switches")
+    above: dict[str, str] = {}
+    for upper, below in found.items():
+        for lower in below:
+            if above.setdefault(lower, upper) != upper:
+                yield error(
+                    f"{path}.tree",
+                    f"has {name_of(lower)} below {name_of(above[lower])} and below {name_of(upper)}: a switch of a tree is"
+                    " below one other at the most",
+                )
+    for unit in found:
+        seen, at = {unit}, above.get(unit)
+        while at is not None and at not in seen:
+            seen.add(at)
+            at = above.get(at)
+        if at == unit:
+            yield error(f"{path}.tree", f"has {name_of(unit)} below itself: {ENDS}")
+            return
+
+
+def _block(config: StackConfig, name: str, block: BlockTopology, path: str) -> Iterator[Finding]:
+    yield from _hostlists(f"{path}.block.blocks", block.blocks)
+    if not blocks(config, name, block):
+        yield error(f"{path}.block", f"has no block, and no node has a place in it: {ENDS}. Name its blocks")
+    first, *more = block.block_sizes
+    factors = [size / first for size in more]
+    powers = {float(2**level) for level in range(1, LEVELS)}
+    if not set(factors) <= powers or factors != sorted(set(factors)):
+        yield error(
+            f"{path}.block.blockSizes",
+            f"must grow, each the first ({first}) times a power of two below 2^{LEVELS}: {ENDS}",
+        )
+
+
+def _place(config: StackConfig, setting: Placed) -> Iterator[Finding]:
+    """A unit that the file lacks, or that takes no nodes."""
+    declared = config.nodes.topologies
+    seen: set[str] = set()
+    for place in setting.places:
+        topology = declared.get(place.topology)
+        if topology is None:
+            yield error(
+                setting.path,
+                f"names topology {name_of(place.topology)}, which nodes.topologies lacks; it has"
+                f" {', '.join(map(name_of, declared))}. For a host's line {ENDS}; a pod's node would have no place",
+            )
+            continue
+        if place.topology in seen:
+            yield error(setting.path, f"has two places in {name_of(place.topology)}: a node has one in each topology")
+        seen.add(place.topology)
+        if not topology.flat and not place.units:
+            yield error(setting.path, f"names no switch or block of {name_of(place.topology)}: write topology:unit")
+        elif topology.tree is not None:
+            yield from _switch(config, setting.path, place.topology, topology, place.units)
+        elif topology.block is not None:
+            has = blocks(config, place.topology, topology.block)
+            if len(place.units) != 1 or place.units[0] not in has:
+                yield error(
+                    setting.path,
+                    f"has {name_of(':'.join(place.units))}, which is no block of {name_of(place.topology)}; it has"
+                    f" {', '.join(map(name_of, has))}",
+                )
+
+
+def _switch(config: StackConfig, path: str, name: str, topology: Topology, units: tuple[str, ...]) -> Iterator[Finding]:
+    found = switches(config, name, topology)
+    if found[units[-1]]:
+        yield error(
+            path, f"puts nodes at {name_of(units[-1])}, which has switches below it: nodes are at the lowest switches only"
+        )
+    declared = topology.tree or {}
+    known = {*declared, *(unit for upper in declared for unit in found[upper])}
+    if declared and units[0] not in known:
+        yield error(
+            path,
+            f"has {name_of(units[0])}, which nodes.topologies.{name}.tree lacks. Add it below a switch there, or write the"
+            f" way from the top: {name}:{next(iter(declared))}:{units[0]}",
+        )
+
+
+def _partitions(config: StackConfig) -> Iterator[Finding]:
+    """Topology= of a partition, which names one topology."""
+    own = {f"nodesets.{name}.partition.config": each.partition.config for name, each in config.nodesets.items()}
+    shared = {f"partitions.{name}.config": each.config for name, each in config.partitions.items()}
+    for path, conf in (own | shared).items():
+        for key, value in conf.items():
+            if key.lower() == "topology" and value not in config.nodes.topologies:
+                yield error(f"{path}.{key}", f"got {name_of(value)}, which nodes.topologies lacks: {ENDS}")
+
+
+def _without_place(config: StackConfig) -> Iterator[Finding]:
+    """Nodes outside the default topology run jobs of one node only (run on the lab, 26.05.5)."""
+    declared = config.nodes.topologies
+    name = default_of(declared)
+    if declared[name].flat:
+        return
+    by_table = any(row.on_kubernetes and has_place(row.topology, name) for row in config.nodes.table)
+    without = [host.name for host in config.external.slurmd_hosts if not has_place(parameter(host.config), name)]
+    without += [
+        each for each, set_ in config.nodesets.items() if not (by_table or has_place(parameter(set_.extra_conf), name))
+    ]
+    if without:
+        yield warning(
+            f"nodes.topologies.{name}",
+            f"holds for partitions that name no topology, and {', '.join(map(name_of, without))} has no place in it:"
+            " slurmctld refuses jobs of several nodes there (Requested topology configuration is not available). Give a"
+            " place to each (`topology` of a row, Topology of extraConf), or partitions of their own with a flat one",
+            id="topology-without-place",
+        )
+
+
+RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_declared,)

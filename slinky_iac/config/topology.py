@@ -1,0 +1,183 @@
+"""Topologies of Slurm: what `nodes.topologies` declares, the places that nodes have in them, and topology.yaml from both.
+
+Sources: topology.yaml(5); Slurm's "Topology Guide" (Dynamic Topology); Slurm 26.05 ``topology_tree.c``, ``switch_record.c``,
+``block_record.c``. Nodes are never in the file: each comes into its unit by its own ``Topology=``, so that a file for nodes
+that don't exist yet is complete.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+import yaml
+from pydantic import Field
+
+from slinky_iac.config.base import Section
+from slinky_iac.errors import HostlistError
+from slinky_iac.hostlist import expand
+
+if TYPE_CHECKING:
+    from slinky_iac.config.stack import StackConfig
+
+FILE: Final = "topology.yaml"
+MARK: Final = "# by slinky-iac, from nodes.topologies and the places of nodes"
+"""First line of the file; by it a hand-off knows a file of ours from an admin's own."""
+TopologyName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+UnitName = Annotated[str, Field(pattern=r"^[A-Za-z0-9_.-]{1,64}$")]
+"""A switch or a block."""
+BlockSize = Annotated[int, Field(ge=1)]
+
+
+class BlockTopology(Section):
+    """Blocks of nodes (topology/block)."""
+
+    block_sizes: tuple[BlockSize, ...] = Field(min_length=1)
+    """Nodes of a block, then those of the groups of blocks above it: each is the first one times a power of two, e.g.
+    [4, 16]."""
+    blocks: tuple[str, ...] = ()
+    """Blocks in their order, as hostlists: b[1-4]. By default those that nodes have a place in."""
+
+
+class Topology(Section):
+    """One topology of topology.yaml: a tree, blocks, or none (flat)."""
+
+    default: bool = False
+    """Holds for partitions that name no topology; by default the first topology does."""
+    tree: dict[UnitName, tuple[str, ...]] | None = None
+    """Switches (topology/tree): those above others, each with the switches below it as hostlists, e.g. {core: ["s[1-2]"]};
+    nodes are below the lowest. {} takes the switches that nodes have a place in, and what is above them from places such as
+    topo-switch:core:s1."""
+    block: BlockTopology | None = None
+    """Blocks (topology/block)."""
+    flat: bool = False
+    """All nodes alike (topology/flat)."""
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a node is in one topology: its unit, and for a tree what is above it, the highest first."""
+
+    topology: str
+    units: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Placed:
+    """A setting that gives nodes their places."""
+
+    path: str
+    places: tuple[Place, ...]
+
+
+def places_of(text: str) -> tuple[Place, ...]:
+    """``topo-switch:core:s1,topo-block:b1`` as slurmctld reads it (``topology_g_add_rm_node``)."""
+    split = (each.split(":") for each in text.split(",") if each)
+    return tuple(Place(name, tuple(unit for unit in units if unit)) for name, *units in split)
+
+
+def placed(config: StackConfig) -> Iterator[Placed]:
+    """Each setting that gives nodes a place: rows of the table, NodeSets' extraConf, hosts' own parameters."""
+    in_rows: set[str] = set()
+    for number, row in enumerate(config.nodes.table):
+        if row.topology is not None:
+            in_rows.update(row.hosts)
+            yield Placed(f"nodes.table.{number}.topology", places_of(row.topology))
+    for name, nodeset in config.nodesets.items():
+        if (text := parameter(nodeset.extra_conf)) is not None:
+            yield Placed(f"nodesets.{name}.extraConf.Topology", places_of(text))
+    for number, host in enumerate(config.external.slurmd_hosts):
+        if host.name not in in_rows and (text := parameter(host.config)) is not None:
+            yield Placed(f"external.slurmdHosts.{number}.config.Topology", places_of(text))
+
+
+def parameter(conf: Mapping[str, str]) -> str | None:
+    """``Topology=`` among a node's parameters."""
+    return next((text for key, text in conf.items() if key.lower() == "topology"), None)
+
+
+def names(texts: tuple[str, ...]) -> tuple[str, ...]:
+    """Units of hostlists; one that can't be read stays as it is, and a rule names it."""
+    found: list[str] = []
+    for text in texts:
+        try:
+            found += expand(text)
+        except HostlistError:
+            found.append(text)
+    return tuple(dict.fromkeys(found))
+
+
+def switches(config: StackConfig, name: str, topology: Topology) -> dict[str, tuple[str, ...]]:
+    """All switches of a tree, each with those below it; a lowest one has none."""
+    below = {upper: list(names(texts)) for upper, texts in (topology.tree or {}).items()}
+    for upper in list(below):
+        for lower in below[upper]:
+            below.setdefault(lower, [])
+    for units in _units(config, name):
+        for at, unit in enumerate(units):
+            below.setdefault(unit, [])
+            if at and unit not in below[units[at - 1]]:
+                below[units[at - 1]].append(unit)
+    return {unit: tuple(lower) for unit, lower in below.items()}
+
+
+def blocks(config: StackConfig, name: str, block: BlockTopology) -> tuple[str, ...]:
+    """All blocks of a topology, in their order."""
+    return names(block.blocks) or tuple(dict.fromkeys(units[-1] for units in _units(config, name)))
+
+
+def _units(config: StackConfig, name: str) -> Iterator[tuple[str, ...]]:
+    for each in placed(config):
+        yield from (place.units for place in each.places if place.topology == name and place.units)
+
+
+def text_of(config: StackConfig) -> str:
+    """topology.yaml; empty where the stack declares none. What slurmctld would refuse is for the rules to name."""
+    document = _document(config)
+    return f"{MARK}\n{yaml.safe_dump(document, sort_keys=False, width=4096)}" if document else ""
+
+
+def entries(config: StackConfig) -> tuple[str, ...]:
+    """What a file of another's must name for this stack: ``topology: NAME``, ``switch: NAME``, ``block: NAME``."""
+    found: list[str] = []
+    for each in _document(config):
+        found.append(f"topology: {each['topology']}")
+        found += [f"switch: {unit['switch']}" for unit in each.get("tree", {}).get("switches", ())]
+        found += [f"block: {unit['block']}" for unit in each.get("block", {}).get("blocks", ())]
+    return tuple(found)
+
+
+def default_of(declared: Mapping[str, Topology]) -> str:
+    """The topology of partitions that name none."""
+    return next((name for name, each in declared.items() if each.default), next(iter(declared)))
+
+
+def has_place(text: str | None, name: str) -> bool:
+    """Whether a value of ``Topology=`` has a place in this topology."""
+    return any(place.topology == name for place in places_of(text or ""))
+
+
+def _document(config: StackConfig) -> list[dict[str, Any]]:
+    declared = config.nodes.topologies
+    if not declared:
+        return []
+    default = default_of(declared)
+    return [
+        {"topology": name, "cluster_default": name == default, **_body(config, name, each)}
+        for name, each in declared.items()
+    ]
+
+
+def _body(config: StackConfig, name: str, topology: Topology) -> dict[str, Any]:
+    if topology.tree is not None:
+        found = switches(config, name, topology)
+        return {"tree": {"switches": [_switch(unit, below) for unit, below in found.items()]}}
+    if topology.block is not None:
+        found_blocks = [{"block": unit} for unit in blocks(config, name, topology.block)]
+        return {"block": {"block_sizes": list(topology.block.block_sizes), "blocks": found_blocks}}
+    return {"flat": True}
+
+
+def _switch(unit: str, below: tuple[str, ...]) -> dict[str, str]:
+    return {"switch": unit} | ({"children": ",".join(below)} if below else {})
