@@ -1,8 +1,8 @@
 """`python -m lab.dashboard`: writes slinky_iac/monitoring/dashboard.json by Grafana's foundation SDK.
 
-The SDK is a tool of whoever changes the dashboard, pinned in tests/requirements-dashboard.txt: what the stack makes is the
-JSON, so no user installs it. tests/faults/test_monitoring.py builds it again, compares, and asks a real Prometheus every
-panel's query.
+You need the SDK only to change the dashboard (tests/requirements-dashboard.txt pins it): a stack reads the JSON file, so users
+don't install it. tests/faults/test_monitoring.py builds the file again, compares the two, and sends every panel's query to a
+real Prometheus.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class LanguageHost(language_pb2_grpc.LanguageRuntimeServicer):
     ) -> proto.LanguageHandshakeResponse:
         """Called only when an engine attaches to a running host (PULUMI_DEBUG_LANGUAGES): brings its address.
 
-        Such a host outlives its engines: whoever started it by hand ends it.
+        Such a host outlives its engines: the person who started it by hand ends it.
         """
         self._engine = request.engine_address
         return proto.LanguageHandshakeResponse()

@@ -101,7 +101,7 @@ def _words(name: str) -> set[str]:
 
 
 def volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Root of a slurmd pod reads all that is mounted there, and whoever runs jobs may become root on a node."""
+    """Root of a slurmd pod reads all that is mounted there, and a user who runs jobs may become root on a node."""
     keys = key_secrets(config)
     for nodeset, settings in config.nodesets.items():
         for volume in settings.volumes:

@@ -98,7 +98,7 @@ class ClusterConfig(Section):
         return self.cluster.slurm_version or self.operator_version.slurm_release
 
     def secret_of(self, key: Key) -> SecretEntry:
-        """Where a key is: its Secret and the entry in it, whoever makes them."""
+        """Where a key is: its Secret and the entry in it, for keys of the stack and of others."""
         given: dict[str, tuple[str | None, str]] = {
             "slurm": (self.keys.slurm_key_secret, self.keys.slurm_key_entry),
             "jwt": (self.keys.jwt_key_secret, self.keys.jwt_key_entry),

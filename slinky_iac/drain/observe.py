@@ -34,7 +34,7 @@ class Answers:
     jobs: JobsAnswer
     view: ClusterView
     held: Mapping[str, Node]
-    """Drained nodes of the NodeSet's pods, whoever drained them: it is their jobs that are waited for."""
+    """Drained nodes of the NodeSet's pods, drained by us or by others: the gate waits for their jobs."""
     since: float
     """When these were first answered as they are."""
     whole: bool

@@ -42,7 +42,7 @@ class Members:
     ours: tuple[Candidate, ...]
     """Those that the gate replaces."""
     held: tuple[Candidate, ...]
-    """Those that it leaves to whoever holds their nodes."""
+    """Those that it leaves to the holders of their nodes."""
 
 
 def at_once(most: int | str, replicas: int) -> int:

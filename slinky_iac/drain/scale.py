@@ -52,7 +52,7 @@ class NodeSetTask(Task[Observation]):
         self.settings = settings
 
     def look(self) -> Observation:
-        """Pods, nodes, jobs, in this order; before the first, an earlier run that still continues is told to end."""
+        """Read pods, nodes and jobs, in this order. The first look also stops an earlier run that still continues."""
         self.session.begin(self.settings.resource)
         return self.session.observe(self.settings)
 

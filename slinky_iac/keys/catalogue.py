@@ -124,7 +124,7 @@ MUNGE: Final = Key("munge", "munge.key", config="mungeKey", file=names.MUNGE_KEY
 """auth/munge, in place of all others."""
 
 DAEMON_KEYS: Final = (SLURM, JWT)
-"""Raw bytes that daemons of a cluster with auth/slurm share; whoever makes them, the stack or others (`keys.source`)."""
+"""Raw bytes that daemons of a cluster with auth/slurm share; the stack makes them, or others do (`keys.source`)."""
 ROTATING: Final = (SLURM, JWT, TOKENS)
 """Keys that `keys rotate` replaces."""
 BY_NAME: Final = {key.name: key for key in (SLURM, JWT, TOKENS, MUNGE)}

@@ -246,7 +246,7 @@ class KubeClient:
         return (*found, *(f"ScaledObject/{each.metadata.name}" for each in objects if each.scales(nodeset, GROUP)))
 
     def secret_entry(self, namespace: str, name: str, entry: str) -> bytes:
-        """The raw bytes of one entry of a Secret; they go to whoever asked and into no message.
+        """The raw bytes of one entry of a Secret; they go to the caller and into no message.
 
         :raises KubeNotFound: no such Secret, or no such entry in it.
         """

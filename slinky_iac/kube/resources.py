@@ -43,7 +43,7 @@ class Secret(Wire, frozen=True):
         return seconds(self.metadata.creation_timestamp)
 
     def written(self, entry: str) -> int | None:
-        """When whoever owns ``entry`` last changed anything of theirs in the Secret: the entry is at least as old.
+        """When the owner of ``entry`` last changed anything of its own in the Secret: the entry is at least as old.
 
         Field managers say so (Kubernetes, "Server-Side Apply", ``managedFields[].time``); None where none owns the entry.
         """

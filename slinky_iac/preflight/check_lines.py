@@ -108,7 +108,7 @@ def _nodesets(config: StackConfig, facts: Facts) -> Iterator[Answer]:
 
 
 def _left(config: StackConfig, facts: Facts) -> Iterator[Answer]:
-    """Partitions over the stack's NodeSets that the stack doesn't have: whoever takes their lines out loses their jobs."""
+    """Partitions over the stack's NodeSets that the stack doesn't have: removing their lines loses their jobs."""
     wanted, own = partition_lines(config), nodeset_lines(config)
     for each in facts.slurm.partitions or () if config.controller.external is not None else ():
         named = None if facts.slurm.jobs_by_partition is None else facts.slurm.jobs_by_partition.get(each.name, 0)

@@ -75,7 +75,7 @@ def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float 
 
 
 def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
-    """A warning where keys and tokens go to whoever answers in the API server's place, or listens on the way."""
+    """A warning where keys and tokens could go to an impostor of the API server, or to a listener on the way."""
     if urlsplit(access.server).scheme == "https" and not access.insecure:
         return ()
     why = "has insecure-skip-tls-verify" if access.insecure else "has an http:// server"

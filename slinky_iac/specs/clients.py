@@ -1,6 +1,6 @@
 """What a pod needs to be a client of the cluster: a sidecar with the key, its volumes, and mounts for the user's container.
 
-auth/slurm: sackd runs beside the user's container, as SlurmUser. Only sackd's container sees slurm.key: whoever can read it
+auth/slurm: sackd runs beside the user's container, as SlurmUser. Only sackd's container sees slurm.key: who can read it
 can be any user of the cluster, root too. The user's container sees sackd's folder read-only: the socket, and slurm.conf,
 which sackd fetches from slurmctld. sackd knows its callers by uid (SO_PEERCRED) and writes name and groups into the
 credential, so it must know the person: slurmctld holds jobs of a uid without a name.

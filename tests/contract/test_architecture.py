@@ -44,6 +44,8 @@ EXTRA = {
     "slinky_iac/safe_yaml.py": {"yaml"},
     "slinky_iac/commands/client.py": {"yaml"},
     "slinky_iac/commands/shell_completion.py": {"shtab"},
+    "slinky_iac/commands/plan/wire.py": {"msgspec"},
+    "slinky_iac/commands/plan/gate_inputs.py": {"msgspec"},
     "slinky_iac/commands/plan/render_html.py": {"jinja2", "markupsafe"},
     "slinky_iac/drain/gates.py": {"pulumi"},
     "slinky_iac/drain/conf_gates.py": {"pulumi"},

@@ -204,7 +204,7 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
         ("check_tcp", "127.0.0.1", listening, "slurmrestd"),
     ]
     notes = [
-        "It forwards its callers' tokens and holds no key. Its user is `nobody`: it refuses to run as root or SlurmUser.",
+        "slurmrestd forwards its callers' tokens and holds no key. Its user is `nobody`; it refuses root and SlurmUser.",
         "slurmrestd may not be newer than slurmctld, and serves REST v0.0.44 since Slurm 25.11.",
         "slurm.conf of this host is only read by slurmrestd. Where slurmctld's own slurm.conf is at hand, use that.",
     ]

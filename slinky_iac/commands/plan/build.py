@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from slinky_iac.commands.plan import wire
 from slinky_iac.commands.plan.changes import changes, op_of
 from slinky_iac.commands.plan.drains import drains, gives_back
+from slinky_iac.commands.plan.gate_inputs import GatePlan, Removals
 from slinky_iac.commands.plan.model import ChangeOrder, Message
 from slinky_iac.errors import PreviewError
 
@@ -16,7 +16,7 @@ QUIET = ("debug", "")
 """Severities that no reviewer reads."""
 
 
-def change_order(text: str, *, now: int, removals: Mapping[str, Mapping[str, Any]] | None = None) -> ChangeOrder:
+def change_order(text: str, *, now: int, removals: Mapping[str, GatePlan] | None = None) -> ChangeOrder:
     """Read a preview. ``now``: seconds since the epoch, for previews that don't say when they were taken; ``removals``:
     plans of removals by NodeSet (see :func:`read_removals`).
 
@@ -28,7 +28,7 @@ def change_order(text: str, *, now: int, removals: Mapping[str, Mapping[str, Any
         raise PreviewError("the preview is nested deeper than any preview is: nothing was judged") from None
 
 
-def _order(seen: wire.Preview, now: int, removals: Mapping[str, Mapping[str, Any]]) -> ChangeOrder:
+def _order(seen: wire.Preview, now: int, removals: Mapping[str, GatePlan]) -> ChangeOrder:
     taken_at = seen.taken_at or now
     project, stack = _whose(seen.steps)
     return ChangeOrder(
@@ -45,15 +45,15 @@ def _order(seen: wire.Preview, now: int, removals: Mapping[str, Mapping[str, Any
     )
 
 
-def read_removals(text: str) -> dict[str, Mapping[str, Any]]:
+def read_removals(text: str) -> dict[str, GatePlan]:
     """Plans by NodeSet, from the output of `slinky drain plan --json`."""
     try:
-        found = json.loads(text)["plans"]
-    except (ValueError, KeyError, TypeError, RecursionError):
-        found = None
-    if isinstance(found, list) and all(isinstance(plan, dict) and "nodeset" in plan for plan in found):
-        return {str(plan["nodeset"]): plan for plan in found}
-    raise PreviewError("the plans of removals are no output of `slinky drain plan --json`; nothing was judged")
+        found = Removals.of(json.loads(text)).plans
+    except (ValueError, RecursionError):
+        found = (GatePlan(),)
+    if not all(plan.nodeset for plan in found):
+        raise PreviewError("the plans of removals are no output of `slinky drain plan --json`; nothing was judged")
+    return {plan.nodeset: plan for plan in found}
 
 
 def _whose(steps: Sequence[wire.Step]) -> tuple[str, str]:

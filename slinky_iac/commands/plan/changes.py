@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import RELEASE, SECRET, STACK, custom, dynamic, name_of, type_of
 from slinky_iac.commands.plan.differences import differences
 from slinky_iac.commands.plan.model import Change, Op
-from slinky_iac.commands.plan.wire import Step
+from slinky_iac.commands.plan.wire import State, Step
 
 _OPS: Final[Mapping[str, Op]] = {
     "create": "create",
@@ -59,12 +59,6 @@ def op_of(step: Step) -> Op | None:
     return None if step.op == "same" else _OPS.get(step.op, "other")
 
 
-def inputs(state: Mapping[str, Any]) -> Mapping[str, Any]:
-    """Inputs of a resource's state, empty where there are none."""
-    found = state.get("inputs")
-    return found if isinstance(found, dict) else {}
-
-
 def changes(steps: Iterable[Step]) -> tuple[Change, ...]:
     """One change a resource: a replacement has up to three steps and is one. In the order of the preview."""
     by_urn: dict[str, list[Step]] = {}
@@ -78,21 +72,21 @@ def changes(steps: Iterable[Step]) -> tuple[Change, ...]:
 def _change(urn: str, group: list[Step]) -> Change | None:
     ops = [each for step in group if (each := op_of(step)) is not None]
     op: Op = "replace" if "replace" in ops else ops[-1]
-    old = next((step.old for step in group if step.old), {})
-    new = next((step.new for step in group if step.new), {})
+    old = next((step for step in group if step.old), group[0])
+    new = next((step for step in group if step.new), group[0])
     kind = type_of(urn)
-    fields = differences(inputs(old), inputs(new)) if op in ("update", "replace") else ()
+    fields = differences(old.before, new.after) if op in ("update", "replace") else ()
     if kind == STACK:
         return None
-    return Change(op, _KINDS.get(kind, kind.rpartition(":")[2]), name_of(urn), fields, _undo(op, kind, old))
+    return Change(op, _KINDS.get(kind, kind.rpartition(":")[2]), name_of(urn), fields, _undo(op, kind, old.old or State()))
 
 
-def _undo(op: Op, kind: str, old: Mapping[str, Any]) -> str:
+def _undo(op: Op, kind: str, old: State) -> str:
     if op not in ("delete", "replace") or kind.startswith(dynamic("")):
         return ""
     why = _HARM.get(kind, "it is replaced, and keeps nothing of the old one" if op == "replace" else "it is gone")
-    if old.get("protect"):
+    if old.protect:
         return f"{why}. It is protected: the update stops here until somebody unprotects it"
-    if old.get("retainOnDelete"):
+    if old.retain_on_delete:
         return f"it stays in the cluster, and this stack no longer knows it ({why} when somebody removes it)"
     return why

@@ -7,8 +7,9 @@ from __future__ import annotations
 
 from typing import Final
 
+from slinky_iac.commands.plan.gate_inputs import GatePlan, Inputs, fresh
 from slinky_iac.commands.plan.model import Drain, Job, Node
-from slinky_iac.commands.plan.wire import Json, dictionary, rows, texts, whole
+from slinky_iac.commands.plan.wire import Json
 from slinky_iac.text import moment
 
 CONF: Final = "pulumi-python:dynamic/slurm:SlurmConfGate"
@@ -17,44 +18,34 @@ ASK: Final = "the preview has no plan for what slurm.conf loses: slurmrestd may 
 
 def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
     """Partitions and hosts that leave, and whose jobs they wait for; None where nothing leaves. ``old``, ``new``: inputs."""
-    plan = dictionary(new.get("plan"))
-    fresh = plan != dictionary(old.get("plan"))
-    gone = {f"partition {name}" for name in _names(old, "partitions") - _names(new, "partitions")}
-    gone |= {f"host {name}" for name in _names(old, "hosts") - _names(new, "hosts")}
-    told = _told(plan) if fresh or gone else ()
-    if not told and not gone:
+    before, after = Inputs.of(old), Inputs.of(new)
+    gone = {f"partition {name}" for name in before.partitions.keys() - after.partitions.keys()}
+    gone |= {f"host {name}" for name in before.hosts.keys() - after.hosts.keys()}
+    plan = after.plan
+    named = _named(plan) if gone or fresh(old, new) else ()
+    if not named and not gone:
         return None
-    outside = new.get("outside") is True
-    policy = dictionary(new.get("policy"))
-    wait = policy.get("deadline_s")
-    deadline = now + int(wait) if isinstance(wait, int | float) and not outside else None
-    known = plan.get("known") is True and gone <= set(told)
-    jobs = tuple(_job(dictionary(each), now) for each in rows(plan.get("jobs")))
-    total = whole(plan.get("jobs_total"))
-    free = moment(plan.get("free_at"), now)
-    what = ", ".join(told or sorted(gone))
+    known = plan.known and gone <= set(named)
+    jobs, free = plan.jobs_at(now), moment(plan.free_at, now)
+    wait = None if after.outside else after.policy.deadline_s
     return Drain(
         "slurm-conf",
-        f"slurm.conf without {what}",
+        f"slurm.conf without {', '.join(named or sorted(gone))}",
         known=known,
-        nodes=tuple(_leaves(name, jobs, free) for name in told),
+        nodes=tuple(_leaves(name, jobs, free) for name in named),
         jobs=jobs,
-        jobs_total=max(total, len(jobs)),
+        jobs_total=max(plan.jobs_total, len(jobs)),
         free_at=free,
-        deadline_at=deadline,
-        on_deadline=str(policy.get("on_deadline") or "keep"),
-        blocks=texts(plan.get("blocks")),
-        warnings=(*texts(plan.get("warnings")), *texts(plan.get("steps")), *(() if known else (ASK,))),
+        deadline_at=None if wait is None else now + wait,
+        on_deadline=after.policy.on_deadline or "keep",
+        blocks=plan.blocks,
+        warnings=(*plan.warnings, *plan.steps, *(() if known else (ASK,))),
     )
 
 
-def _names(props: Json, kind: str) -> set[str]:
-    return set(dictionary(props.get(kind)))
-
-
-def _told(plan: Json) -> tuple[str, ...]:
-    hosts = (*texts(plan.get("hosts")), *texts(plan.get("changed")))
-    return (*(f"partition {name}" for name in texts(plan.get("partitions"))), *(f"host {name}" for name in hosts))
+def _named(plan: GatePlan) -> tuple[str, ...]:
+    hosts = (*plan.hosts, *plan.changed)
+    return (*(f"partition {name}" for name in plan.partitions), *(f"host {name}" for name in hosts))
 
 
 def _leaves(name: str, jobs: tuple[Job, ...], free: int | None) -> Node:
@@ -62,14 +53,3 @@ def _leaves(name: str, jobs: tuple[Job, ...], free: int | None) -> Node:
     kind, _, bare = name.partition(" ")
     there = tuple(job.label for job in jobs if kind == "partition" and bare in job.partition.split(","))
     return Node(name if kind == "partition" else bare, "", "leaves" if kind == "host" else "closes", free, there, len(there))
-
-
-def _job(raw: Json, now: int) -> Job:
-    return Job(
-        label=str(raw.get("job") or ""),
-        user=str(raw.get("user") or "") or "unknown",
-        partition=str(raw.get("partition") or ""),
-        state=str(raw.get("state") or ""),
-        started=moment(raw.get("started"), now),
-        ends_by=None if raw.get("waits") is True else moment(raw.get("ends_by"), now),
-    )

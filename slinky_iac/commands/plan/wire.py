@@ -1,7 +1,7 @@
 """Both forms of `pulumi preview --json`: one document, or one event a line (PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1).
 
 Only the second says what policies found. Source: pulumi pkg/backend/display/json.go (PreviewDigest), sdk/go/common/
-apitype/events.go (EngineEvent).
+apitype/events.go (EngineEvent); Go writes what is empty as null.
 """
 
 from __future__ import annotations
@@ -9,25 +9,111 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
+
+from msgspec import Struct, ValidationError, convert, field
 
 from slinky_iac.commands.plan.model import Message, Policies, Policy
 from slinky_iac.errors import PreviewError
 
 Json = Mapping[str, Any]
+Kind = TypeVar("Kind")
 _LAST: Final = 253_402_300_800
 """The end of the year 9999, as far as calendars go."""
 _HINT: Final = "Give the output of `pulumi preview --json`, whole and unchanged"
 
 
-@dataclass(frozen=True)
-class Step:
-    """One step of a preview, as either form has it."""
+class Wire(Struct, frozen=True, rename="camel", kw_only=True):
+    """Base of what is read: types are never bent to fit, and unknown fields are ignored."""
 
-    op: str
-    urn: str
-    old: Json
-    new: Json
+
+class State(Wire, frozen=True):
+    """A resource before or after a step."""
+
+    inputs: dict[str, Any] | None = None
+    protect: bool = False
+    retain_on_delete: bool = False
+
+
+class Step(Wire, frozen=True):
+    """One step of a preview, as the event form has it."""
+
+    op: str = ""
+    urn: str = ""
+    old: State | None = None
+    new: State | None = None
+
+    @property
+    def before(self) -> Json:
+        """Inputs of the state before; empty where there is none."""
+        return (self.old and self.old.inputs) or {}
+
+    @property
+    def after(self) -> Json:
+        """Inputs of the state after."""
+        return (self.new and self.new.inputs) or {}
+
+
+class _DocumentStep(Step, frozen=True):
+    old: State | None = field(default=None, name="oldState")
+    new: State | None = field(default=None, name="newState")
+
+
+class _Said(Wire, frozen=True):
+    severity: str = ""
+    message: str = ""
+    ephemeral: bool = False
+
+    def read(self) -> Message:
+        # The document form has the prefix in the message, the event form beside it.
+        return Message(self.severity, self.message.strip().removeprefix(f"{self.severity}: "))
+
+
+class _Document(Wire, frozen=True):
+    steps: tuple[_DocumentStep, ...] | None = None
+    diagnostics: tuple[_Said, ...] | None = None
+    change_summary: dict[str, Any] | None = None
+
+
+class _Summary(Wire, frozen=True):
+    result: str = ""
+
+
+class _Planned(Wire, frozen=True):
+    metadata: Step = Step()
+
+
+class _Objection(Wire, frozen=True):
+    enforcement_level: str = ""
+    policy_name: str = ""
+    policy_pack_name: str = ""
+    resource_urn: str = ""
+    message: str = ""
+
+    def read(self, level: str) -> Policy:
+        return Policy(
+            level=level,
+            name=self.policy_name,
+            pack=self.policy_pack_name,
+            resource=self.resource_urn.rpartition("::")[2],
+            message=self.message or "changed the resource to what the rule asks for",
+        )
+
+
+class _Analyzed(Wire, frozen=True):
+    passed: tuple[str, ...] | None = None
+    failed: tuple[str, ...] | None = None
+
+
+class _Event(Wire, frozen=True):
+    timestamp: Any = None
+    summary_event: _Summary | None = None
+    diagnostic_event: _Said | None = None
+    resource_pre_event: _Planned | None = None
+    policy_event: _Objection | None = None
+    policy_remediation_event: _Objection | None = None
+    policy_analyze_summary_event: _Analyzed | None = None
+    policy_analyze_stack_summary_event: _Analyzed | None = None
 
 
 @dataclass(frozen=True)
@@ -53,108 +139,74 @@ def read(text: str) -> Preview:
         # Not splitlines(): it also splits at U+0085 and U+2028, which Go's encoder leaves in texts as they are.
         return _events(lines.split("\n"))
     if isinstance(whole, dict) and ("steps" in whole or "changeSummary" in whole or "diagnostics" in whole):
-        return _digest(whole)
+        return _digest(_typed(whole, _Document, "the preview"))
     if isinstance(whole, dict) and "sequence" in whole:
         return _events([lines])
     raise PreviewError(f"this JSON is no preview: it has neither steps nor events. {_HINT}")
 
 
-def _digest(whole: Json) -> Preview:
-    steps = tuple(_step(dictionary(each), "oldState", "newState") for each in rows(whole.get("steps")))
-    messages = tuple(_message(dictionary(each)) for each in rows(whole.get("diagnostics")))
+def _digest(whole: _Document) -> Preview:
+    messages = tuple(each.read() for each in whole.diagnostics or ())
     failed = any(each.severity == "error" for each in messages)
-    if not failed and not isinstance(whole.get("changeSummary"), dict):
+    if not failed and whole.change_summary is None:
         raise PreviewError(f"the preview has no changeSummary, so it didn't come to its end. {_HINT}")
-    return Preview(steps, messages, None, failed, None)
+    return Preview(_named(whole.steps or ()), messages, None, failed, None)
 
 
 def _events(lines: Iterable[str]) -> Preview:
     events = [_event(line, number) for number, line in enumerate(lines, 1) if line.strip()]
-    summary = next((dictionary(event["summaryEvent"]) for event in events if "summaryEvent" in event), None)
-    said = [dictionary(event["diagnosticEvent"]) for event in events if "diagnosticEvent" in event]
-    messages = tuple(_message(each) for each in said if not each.get("ephemeral") and each.get("severity") != "debug")
+    summary = next((event.summary_event for event in events if event.summary_event), None)
+    said = [event.diagnostic_event for event in events if event.diagnostic_event]
+    messages = tuple(each.read() for each in said if not each.ephemeral and each.severity != "debug")
     failed = any(each.severity == "error" for each in messages)
     if summary is None and not failed:
         raise PreviewError(f"the preview has {len(events)} events and no summary, so it was cut off. {_HINT}")
     policies = _policies(events)
-    failed = (
-        failed or dictionary(summary).get("result") == "failed" or any(p.level == "mandatory" for p in policies.violations)
-    )
-    steps = [
-        dictionary(dictionary(event["resourcePreEvent"]).get("metadata")) for event in events if "resourcePreEvent" in event
-    ]
-    moment = events[0].get("timestamp") if events else None
+    failed = failed or (summary is not None and summary.result == "failed")
+    failed = failed or any(p.level == "mandatory" for p in policies.violations)
+    moment = events[0].timestamp if events else None
     taken_at = moment if isinstance(moment, int) and 0 < moment < _LAST else None
-    return Preview(tuple(_step(each, "old", "new") for each in steps), messages, policies, failed, taken_at)
+    steps = _named(event.resource_pre_event.metadata for event in events if event.resource_pre_event)
+    return Preview(steps, messages, policies, failed, taken_at)
 
 
-def _event(line: str, number: int) -> Json:
+def _event(line: str, number: int) -> _Event:
     try:
         event = json.loads(line)
     except (ValueError, RecursionError):
         event = None
     if not isinstance(event, dict):
         raise PreviewError(f"line {number} of the preview is no JSON event. {_HINT}")
-    return event
+    return _typed(event, _Event, f"line {number} of the preview")
 
 
-def _policies(events: Iterable[Json]) -> Policies:
+def _typed(raw: Json, kind: type[Kind], where: str) -> Kind:
+    try:
+        return convert(raw, kind)
+    except ValueError as error:  # a lone surrogate is one, which Go doesn't write
+        said = str(error) if isinstance(error, ValidationError) else type(error).__name__
+        raise PreviewError(f"{where} isn't as Pulumi writes it ({said}). {_HINT}") from None
+
+
+def _policies(events: Iterable[_Event]) -> Policies:
     violations: dict[Policy, None] = {}
     passed: set[str] = set()
     failing: set[str] = set()
     for event in events:
-        for key in ("policyAnalyzeSummaryEvent", "policyAnalyzeStackSummaryEvent"):
-            passed |= {str(name) for name in rows(dictionary(event.get(key)).get("passed"))}
-            failing |= {str(name) for name in rows(dictionary(event.get(key)).get("failed"))}
-        if "policyEvent" in event:
-            violations[_policy(dictionary(event["policyEvent"]), "")] = None
-        if "policyRemediationEvent" in event:
-            violations[_policy(dictionary(event["policyRemediationEvent"]), "remediate")] = None
+        for analyzed in (event.policy_analyze_summary_event, event.policy_analyze_stack_summary_event):
+            if analyzed:
+                passed |= {*(analyzed.passed or ())}
+                failing |= {*(analyzed.failed or ())}
+        if found := event.policy_event:
+            violations[found.read({"warning": "advisory"}.get(found.enforcement_level, found.enforcement_level))] = None
+        if event.policy_remediation_event:
+            violations[event.policy_remediation_event.read("remediate")] = None
     return Policies(tuple(violations), len(passed - failing - {each.name for each in violations}))
 
 
-def _policy(raw: Json, level: str) -> Policy:
-    return Policy(
-        level=level or {"warning": "advisory"}.get(_text(raw, "enforcementLevel"), _text(raw, "enforcementLevel")),
-        name=_text(raw, "policyName"),
-        pack=_text(raw, "policyPackName"),
-        resource=_text(raw, "resourceUrn").rpartition("::")[2],
-        message=_text(raw, "message") or "changed the resource to what the rule asks for",
-    )
-
-
-def _message(raw: Json) -> Message:
-    # The document form has the prefix in the message, the event form beside it.
-    return Message(_text(raw, "severity"), _text(raw, "message").strip().removeprefix(f"{_text(raw, 'severity')}: "))
-
-
-def _step(raw: Json, old: str, new: str) -> Step:
-    urn = _text(raw, "urn")
-    if not urn.startswith("urn:pulumi:") or urn.count("::") < 3:
-        raise PreviewError(f"a step of the preview has no URN of a resource but {urn[:80]!r}. {_HINT}")
-    return Step(_text(raw, "op"), urn, dictionary(raw.get(old)), dictionary(raw.get(new)))
-
-
-def _text(raw: Json, key: str) -> str:
-    value = raw.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def dictionary(value: object) -> Json:
-    """The value where it is a JSON object, else an empty one."""
-    return value if isinstance(value, dict) else {}
-
-
-def rows(value: object) -> list[Any]:
-    """The value where it is a JSON list, else an empty one."""
-    return value if isinstance(value, list) else []
-
-
-def texts(value: object) -> tuple[str, ...]:
-    """The value's parts as texts where it is a JSON list."""
-    return tuple(str(each) for each in rows(value))
-
-
-def whole(value: object) -> int:
-    """The value where it is a number, else 0: providers get their numbers as floats."""
-    return int(value) if isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < 1e15 else 0
+def _named(steps: Iterable[Step]) -> tuple[Step, ...]:
+    found = tuple(steps)
+    for step in found:
+        if not step.urn.startswith("urn:pulumi:") or step.urn.count("::") < 3:
+            raise PreviewError(f"a step of the preview has no URN of a resource but {step.urn[:80]!r}. {_HINT}")
+    return found

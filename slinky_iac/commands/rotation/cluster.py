@@ -121,7 +121,7 @@ class Cluster:
         return tuple(pod for pod in self._pods_of_nodesets() if pod.status.phase == "Running" and not pod.terminating)
 
     def _client_pods(self) -> Iterator[tuple[str, Pod]]:
-        """Running pods that hold a client's Secret, whoever made them, with their namespace."""
+        """Running pods that mount a client's Secret, with their namespaces, those of pods that others created too."""
         if self.config.keys.of_others or not self.config.keys.jwks:
             return
         for name, client in self.config.clients.items():

@@ -33,7 +33,7 @@ from slinky_iac.kube.scalers import Scaling, scaling
 from slinky_iac.slurmrest.controller import Pings
 
 BUDGET_S: Final = 10.0
-"""Longest wait for any one question: whoever asks for a status waits for it."""
+"""Longest wait for any one question: a person waits for the answer."""
 SLURMRESTD_S: Final = 25.0
 """The same for slurmrestd's ping: it waits for a slurmctld that hangs, MessageTimeout long (10 s), before it says so. Given
 up earlier, slurmrestd would be taken for the one that is down."""

@@ -94,6 +94,32 @@ def test_a_scale_in_without_a_plan_is_unknown() -> None:
     assert judge(order(scale_in(unasked, before=3, after=1)), Limits()).code is Exit.UNKNOWN
 
 
+@pytest.mark.parametrize("part", [{"jobs": [{"job": 7}]}, {"nodes": "all"}, {"jobs_total": 1e300}, {"known": "?"}])
+def test_a_plan_of_which_a_part_can_not_be_read_is_unknown(part: dict[str, object]) -> None:
+    (drain,) = order(scale_in({**PLAN, **part}, before=3, after=1)).drains
+    assert (drain.known, drain.before, drain.after, drain.deadline_at) == (False, 3, 1, None)
+
+
+def test_hosts_whose_plan_can_not_be_read_are_unknown() -> None:
+    old = {"hosts": {"metal-1": "active"}, "plan": {}}
+    new = {"hosts": {"metal-1": "drained"}, "plan": {"drains": ["metal-1"], "jobs": [{"job": 7}]}}
+    (drain,) = order(step("update", HOSTS, "hosts", old, new)).drains
+    assert (drain.known, [node.name for node in drain.nodes]) == (False, ["metal-1"])
+
+
+def test_an_input_that_is_not_known_yet_is_absent_alone() -> None:
+    unknown = "04da6b54-80e4-46f7-96ec-b56ff0331ba9"
+    new = {**gate_inputs(1, PLAN), "policy": unknown, "template": unknown}
+    (drain,) = order(step("update", *_gate(), gate_inputs(3, None), new)).drains
+    assert (drain.known, drain.deadline_at, len(drain.nodes)) == (True, None, 2)
+
+
+@pytest.mark.parametrize("state", ["x", [], {"inputs": []}, {"protect": 1}])
+def test_a_step_that_pulumi_does_not_write_is_refused_with_its_place_and_no_value(state: object) -> None:
+    with pytest.raises(PreviewError, match=r"isn't as Pulumi writes it .*\$\.steps\[0\]\.newState"):
+        order({"op": "update", "urn": "urn:pulumi:a::b::c::d", "newState": state})
+
+
 def test_a_new_gate_drains_nobody() -> None:
     assert order(step("create", *_gate(), None, gate_inputs(3, None))).drains == ()
 
