@@ -6,7 +6,7 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.identity import KUBERNETES, PINNED, STACK, IdentityProvider
+from slinky_iac.identity import KEY_SECRETS, KUBERNETES, NOT_PROTECTED, OF_OTHERS, PINNED, STACK, IdentityProvider
 from slinky_iac.keys.catalogue import JWT, SLURM
 
 
@@ -28,6 +28,7 @@ class ClusterIdentity(Resource, module="slurm", name="ClusterIdentity"):
             "keepNamespace": config.cluster.keep_namespace,
             "operatorNamespace": _operator_namespace(config),
             "operatorCrds": _operator_crds(config),
+            KEY_SECRETS: _key_secrets(config),
             # Never None: such an input doesn't reach the provider at all.
             KUBERNETES: "",  # its own check fills it in
             STACK: pulumi.get_stack(),
@@ -55,3 +56,10 @@ def _operator_crds(config: ClusterConfig) -> str:
     if not config.operator.install or not config.operator.install_crds:
         return "none"
     return "protected" if config.operator.protect_crds else "not protected"
+
+
+def _key_secrets(config: ClusterConfig) -> str:
+    """Empty where the engine itself refuses to delete the Secrets."""
+    if config.keys.of_others:
+        return OF_OTHERS
+    return "" if config.keys.protect else NOT_PROTECTED

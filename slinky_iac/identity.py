@@ -47,7 +47,13 @@ KUBERNETES: Final = "kubernetes"
 PINNED: Final = "kubernetesPinned"
 STACK: Final = "stack"
 ACCESS: Final = ("kubeconfig", "context")
-RECORDED: Final = (*REASONS, "createNamespace", "keepNamespace", "operatorNamespace", "operatorCrds", KUBERNETES, *ACCESS)
+NOT_PROTECTED: Final = "not protected"
+OF_OTHERS: Final = "of others"
+KEY_SECRETS: Final = "keySecrets"
+"""Property: whose the keys' Secrets are; empty, as in an older state, where they are this stack's and protected."""
+RECORDED: Final = (
+    *REASONS, "createNamespace", "keepNamespace", "operatorNamespace", "operatorCrds", KEY_SECRETS, KUBERNETES, *ACCESS,
+)  # fmt: skip
 """All properties that the state keeps."""
 BUDGET_S: Final = 3.0
 """Longest wait for Kubernetes' answer: a preview is looked at by somebody who waits."""
@@ -87,6 +93,13 @@ def refusals(olds: Props, news: Props, *, made_here: bool = True) -> dict[str, s
             " and their jobs. Set it back. To leave the CRDs to another stack, set operator.protectCrds: true and run"
             " `pulumi up`; then `pulumi state unprotect` and `pulumi state delete` the releases slurm-operator-crds and"
             " slurm-operator, which stay in Kubernetes"
+        )
+    if (olds.get(KEY_SECRETS), news.get(KEY_SECRETS)) == (NOT_PROTECTED, OF_OTHERS):
+        found[KEY_SECRETS] = (
+            "keys.source can't change to existing or external while keys.protect is false: Pulumi would delete the Secrets"
+            " that this stack made, which the daemons' pods mount, and no pod could start again. Set it back. To leave the"
+            " Secrets to others, set keys.protect: true and run `pulumi up`; then `pulumi state delete --force` both"
+            " Secrets, which stay in Kubernetes, and change keys.source"
         )
     if text := _another_kubernetes(olds.get(KUBERNETES) or "", news.get(KUBERNETES) or "", news.get(PINNED) or ""):
         found[KUBERNETES] = text
@@ -160,8 +173,8 @@ class IdentityProvider(ResourceProvider):
         return CheckResult(news | {KUBERNETES: live or _olds.get(KUBERNETES) or ""}, failures)
 
     def diff(self, _id: str, _olds: dict[str, Any], _news: dict[str, Any]) -> DiffResult:
-        """A difference where a property may change, or is new (an older state lacks it)."""
-        return DiffResult(changes=any(_olds.get(name) != _news.get(name) for name in RECORDED))
+        """A difference where a property may change, or is new (an older state lacks it). Empty is as good as absent."""
+        return DiffResult(changes=any((_olds.get(name) or "") != (_news.get(name) or "") for name in RECORDED))
 
     def create(self, props: dict[str, Any]) -> CreateResult:
         """Record what the cluster is."""

@@ -61,6 +61,7 @@ PROVIDERS = {
             "keepNamespace",
             "operatorNamespace",
             "operatorCrds",
+            "keySecrets",
             "kubernetes",
             "kubernetesPinned",
             "stack",

@@ -160,6 +160,28 @@ def test_crds_that_nothing_protects_cannot_leave_the_program(leaves: dict[str, A
     assert refusals(of_old, inputs(**leaves)) == {}, "not recorded: nothing is known"
 
 
+@pytest.mark.parametrize("source", ["existing", "external"])
+def test_key_secrets_that_nothing_protects_cannot_leave_the_program(source: str) -> None:
+    """Pulumi would delete them under the daemons that mount them."""
+
+    def inputs(**keys: Any) -> dict[str, Any]:
+        names = {"slurmKeySecret": "slurm-auth-slurm", "jwtKeySecret": "slurm-auth-jwths256"}
+        found: dict[str, Any] = recorded("all-outside", keys=names | keys, cluster={"createNamespace": False}).one("slurm:ClusterIdentity").inputs
+        return found
+
+    bare, others = inputs(protect=False), inputs(source=source, protect=False)
+    assert "keys.protect: true" in refusals(bare, others)["keySecrets"]
+    assert "keySecrets" in refusals(bare, inputs(source=source)), "the state says what protects them"
+    assert refusals(inputs(), others) == {}, "the engine refuses to delete what is protected"
+    assert refusals(bare, inputs()) == refusals(others, bare) == {}
+
+
+def test_a_record_that_says_nothing_new_is_no_change() -> None:
+    old = {name: value for name, value in WHOLE.items() if name != "keySecrets"}
+    assert not IdentityProvider().diff("lab", old, WHOLE | {"keySecrets": ""}).changes
+    assert IdentityProvider().diff("lab", old, WHOLE | {"keySecrets": "not protected"}).changes
+
+
 def test_a_stack_that_lives_in_one_kubernetes_is_refused_in_another() -> None:
     said = refusals(PROPS | {KUBERNETES: HERE}, PROPS | {KUBERNETES: ELSEWHERE})
     assert set(said) == {KUBERNETES}

@@ -1,0 +1,85 @@
+"""Who makes the Secrets of the keys changes on a live stack: the Secret that daemons read stays, on a real API server."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.integration.engine import Project
+from tests.integration.kube_api import KubeApi, served
+from tests.raw_keys import raw_key
+from tests.stacks import ROOT, outside
+
+SECRETS = ("slurm-auth-slurm", "slurm-auth-jwths256")
+PROGRAM = """
+    import sys
+    sys.path.insert(0, {root!r})
+    import pulumi
+    import pulumi_kubernetes
+    from components.auth_keys import AuthKeys, AuthKeysArgs
+    from components.cluster_identity import ClusterIdentity
+    from slinky_iac.config.load import load
+    from slinky_iac.config.reader import KeyOutputs
+
+    config = load({stack!r})
+    identity = ClusterIdentity("cluster-identity", config)
+    provider = pulumi_kubernetes.Provider("kube", kubeconfig={kubeconfig!r}, opts=pulumi.ResourceOptions(depends_on=[identity]))
+    values = {{name: pulumi.Output.secret(text) for name, text in {keys!r}.items()}}
+    opts = pulumi.ResourceOptions(provider=provider, depends_on=[identity])
+    AuthKeys("lab", AuthKeysArgs(config=config, keys=KeyOutputs(values)), opts)
+"""
+KEYS = {name: base64.b64encode(raw_key(name, 64)).decode() for name in ("slurmKey", "jwtKey")}
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
+    with served(tmp_path_factory.mktemp("api")) as made:
+        made.kubectl("create", "namespace", "slurm")
+        yield made
+
+
+def write(project: Project, api: KubeApi, **keys: object) -> None:
+    imported = KEYS if keys["source"] == "imported" else {}
+    cluster = {"name": "lab", "createNamespace": False}
+    stack = outside(keys=keys, cluster=cluster, kubernetes={"kubeconfig": str(api.kubeconfig)})
+    project.write(main=PROGRAM.format(root=str(ROOT), stack=stack, kubeconfig=str(api.kubeconfig), keys=imported))
+
+
+def uids(api: KubeApi) -> dict[str, str]:
+    """Secrets with keys, by name."""
+    listed: list[dict[str, Any]] = json.loads(api.kubectl("get", "secrets", "-n", "slurm", "-o", "json"))["items"]
+    return {each["metadata"]["name"]: each["metadata"]["uid"] for each in listed}
+
+
+def test_secrets_that_nothing_protects_do_not_go_when_others_are_to_make_them(
+    project: Project, api: KubeApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONPATH", str(ROOT))
+    write(project, api, source="imported", protect=False)
+    project.up()
+    made = uids(api)
+    assert set(made) == set(SECRETS)
+
+    write(project, api, source="existing", protect=False)
+    for refused in (project.preview(ok=False), project.up("--continue-on-error", ok=False)):
+        assert refused.returncode != 0
+        assert "keys.protect: true" in refused.stdout + refused.stderr, refused.stdout
+    assert uids(api) == made
+
+    write(project, api, source="imported", protect=True)
+    project.up()
+    write(project, api, source="existing")
+    assert "protect" in project.up(ok=False).stdout, "the engine refuses to delete it"
+    assert uids(api) == made
+    for name, row in project.resources().items():
+        if name.endswith("-secret"):
+            project.run("state", "delete", row["urn"], "--force", "--yes")
+    project.up()
+    assert uids(api) == made
+    project.preview("--expect-no-changes")
+    project.destroy()
+    assert uids(api) == made
