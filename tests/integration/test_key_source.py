@@ -27,7 +27,8 @@ PROGRAM = """
 
     config = load({stack!r})
     identity = ClusterIdentity("cluster-identity", config)
-    provider = pulumi_kubernetes.Provider("kube", kubeconfig={kubeconfig!r}, opts=pulumi.ResourceOptions(depends_on=[identity]))
+    after = pulumi.ResourceOptions(depends_on=[identity])
+    provider = pulumi_kubernetes.Provider("kube", kubeconfig={kubeconfig!r}, opts=after)
     values = {{name: pulumi.Output.secret(text) for name, text in {keys!r}.items()}}
     opts = pulumi.ResourceOptions(provider=provider, depends_on=[identity])
     AuthKeys("lab", AuthKeysArgs(config=config, keys=KeyOutputs(values)), opts)

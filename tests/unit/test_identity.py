@@ -166,7 +166,11 @@ def test_key_secrets_that_nothing_protects_cannot_leave_the_program(source: str)
 
     def inputs(**keys: Any) -> dict[str, Any]:
         names = {"slurmKeySecret": "slurm-auth-slurm", "jwtKeySecret": "slurm-auth-jwths256"}
-        found: dict[str, Any] = recorded("all-outside", keys=names | keys, cluster={"createNamespace": False}).one("slurm:ClusterIdentity").inputs
+        found: dict[str, Any] = (
+            recorded("all-outside", keys=names | keys, cluster={"createNamespace": False})
+            .one("slurm:ClusterIdentity")
+            .inputs
+        )
         return found
 
     bare, others = inputs(protect=False), inputs(source=source, protect=False)
