@@ -15,13 +15,14 @@ from slinky_iac.commands import watching
 from slinky_iac.commands.drain_watch import DrainView, screen, view
 from slinky_iac.commands.output import as_json, wants_colour
 from slinky_iac.drain import scale
-from slinky_iac.drain.describe import lines, plan_props, status_of
-from slinky_iac.drain.plan import DrainPlan, plan_teardown
+from slinky_iac.drain.members import status_of
+from slinky_iac.drain.plan import DrainPlan, plan_props, plan_teardown
 from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings, gates
-from slinky_iac.drain.text import counted
+from slinky_iac.drain.text import counted, iso, whose
 from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestError, StateError
+from slinky_iac.slurmrest.objects import Job
 
 HELP = "show what scale-ins have drained and what a removal would wait for; return nodes"
 CODES = "exit codes: 0 done; 1 the stack's state, Kubernetes or Slurm could not be asked; 2 wrong arguments"
@@ -77,8 +78,23 @@ def _plan(arguments: argparse.Namespace) -> None:
         print("no NodeSet of this stack is up, so a removal waits for no job")
     for plan in found:
         print(f"{plan.nodeset}: {counted(plan.removes, 'node')}")
-        for line in (*lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
+        for line in (*plan_lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
             print(f"    {line}")
+
+
+def plan_lines(plan: DrainPlan) -> tuple[str, ...]:
+    """One line a node that is selected, for people."""
+    shown = []
+    for each in plan.selected:
+        jobs = ", ".join(_job(job) for job in each.jobs[:4]) or "no job"
+        known = f"until {iso(each.end)}" if each.jobs else "free now"
+        until = "of no known end" if each.unforeseen else known
+        shown.append(f"{each.pod.slurm_node} ({each.kind.name.lower()}): {jobs}, {until}")
+    return tuple(shown)
+
+
+def _job(job: Job) -> str:
+    return whose(job) + (f", {job.of_stack}" if job.of_stack else "")
 
 
 def _watch(arguments: argparse.Namespace) -> None:

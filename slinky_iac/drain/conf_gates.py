@@ -20,7 +20,7 @@ class SlurmConfGateProvider(Gate):
 
     def check(self, _olds: Props, news: Props) -> CheckResult:
         """Add the plan: what leaves, whose jobs hold it up and until when. Limits fail here, in the preview."""
-        from slinky_iac.drain import conf_plan
+        from slinky_iac.drain import preview
         from slinky_iac.drain.conf_steps import ConfSettings
 
         prepare()
@@ -30,7 +30,7 @@ class SlurmConfGateProvider(Gate):
             settings = ConfSettings.from_props(news)
         except ValueError as fault:
             return CheckResult(news, [CheckFailure("policy", str(fault))])
-        plan, failures = conf_plan.slurm_conf(settings, _olds)
+        plan, failures = preview.slurm_conf(settings, _olds)
         return CheckResult({**news, "plan": plan}, [CheckFailure("partitions", text) for text in failures])
 
     def create(self, props: Props) -> CreateResult:

@@ -1,14 +1,15 @@
-"""The gates around slurm.conf at work: empty what leaves it, give back what was closed for nothing, await what it says."""
+"""The gates around slurm.conf at work: empty what leaves it, give back what was closed for nothing, await what it says.
+What is closed or drained is written down first (:class:`slinky_iac.drain.mark.Held`)."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
+from threading import Lock
 from typing import Final
 
 from slinky_iac import closing
-from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import conf_held
-from slinky_iac.drain.conf_held import Held
 from slinky_iac.drain.conf_steps import (
     CLOSED,
     REMEMBER_S,
@@ -28,14 +29,15 @@ from slinky_iac.drain.conf_steps import (
     remembered,
 )
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.observe import shown
+from slinky_iac.drain.mark import ENTRY, Held, place
+from slinky_iac.drain.observe import conf_look, partition_states
 from slinky_iac.drain.proof import Met, prove
-from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Signal, Step, Stop, Wait
+from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Signal, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
+from slinky_iac.drain.settings import Owner
 from slinky_iac.errors import (
     KubeError,
     KubeNotFound,
-    SlinkyError,
     SlurmrestAuthError,
     SlurmrestError,
     SlurmrestGarbage,
@@ -43,33 +45,71 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     SlurmrestVersionError,
 )
-from slinky_iac.slurmrest.versions import PARTITIONS_SINCE
+
+_ONE_AT_A_TIME: Final = Lock()
+"""The gates of several NodeSets run in one process, and each writes down its own partition."""
+
+
+def held_of(session: Session, controller: str) -> Held:
+    """What is held; nothing where there is no ConfigMap. Raises what Kubernetes raises."""
+    try:
+        data = session.kube.config_map_data(session.reach.namespace, place(controller))
+    except KubeNotFound:
+        return Held()
+    return Held.read(data.get(ENTRY, ""))
+
+
+def hold(session: Session, controller: str, held: Held) -> None:
+    """Remember ``held``; the ConfigMap goes where there is nothing to remember."""
+    namespace, name = session.reach.namespace, place(controller)
+    if held:
+        session.kube.set_config_map(namespace, name, {ENTRY: held.text()})
+    else:
+        with suppress(KubeNotFound):
+            session.kube.set_config_map(namespace, name, None)
+
+
+def remember(session: Session, controller: str, partition: str, before: str | None) -> None:
+    """Add one partition with the state that it had, unless it is held already; None forgets it."""
+    with _ONE_AT_A_TIME:
+        held = held_of(session, controller)
+        others = {name: state for name, state in held.partitions.items() if name != partition}
+        was = held.partitions.get(partition, before)
+        wanted = others if before is None or was is None else {**others, partition: was}
+        if wanted != held.partitions:
+            hold(session, controller, replace(held, partitions=wanted))
+
+
+def reopen(session: Session, controller: str, name: str) -> None:
+    """Open a NodeSet's own partition where the gate of its predecessor closed it.
+
+    For a NodeSet that is replaced: slurmctld may never have read a file without the partition, and then keeps its state.
+    """
+    before = held_of(session, controller).partitions.get(name)
+    if before is None:
+        return
+    if CLOSED.get(before, "") in partition_states(session.slurm).get(name, frozenset()):
+        session.slurm.set_partition_state(name, before)
+        session.report(f"partition {name} is {before} again", keep=True)
+    remember(session, controller, name, None)
+
+
+def restore(session: Session, owner: Owner, held: Held, states: Mapping[str, frozenset[str]]) -> None:
+    """Set partitions to the states that they had, where ours still stand, and undrain hosts that carry our reason."""
+    for name, before in sorted(held.partitions.items()):
+        if CLOSED.get(before, "") in states.get(name, frozenset()):
+            session.slurm.set_partition_state(name, before)
+            session.report(f"partition {name} is {before} again", keep=True)
+    if held.hosts:
+        act_on_slurm(session.slurm, Undrain(held.hosts), owner, session.report)
+
 
 POLL_S: Final = 5
 """Shortest time between two looks: each asks for all jobs."""
 
 
-def look(session: Session, settings: ConfSettings) -> ConfLook:
-    """One look, with users' names as the settings say."""
-    return _look(session, settings.policy.hide_by(settings.owner.stack))
-
-
-def _look(session: Session, hide: str) -> ConfLook:
-    """One look. Partitions are asked for before jobs, so that a job that came in before a partition closed is seen."""
-    client = session.slurm
-    states = conf_held.partition_states(client)
-    nodes = client.nodes(allow_none=True)
-    can_close = client.version() == PARTITIONS_SINCE
-    # What ended is asked for where slurmctld may not lose a partition of a job that it remembers.
-    listed = client.jobs_after(nodes.answered, wanted="live" if can_close else "all").jobs
-    jobs = tuple(shown(job, hide) for job in listed)
-    return ConfLook(
-        now=session.now(),
-        partitions=states,
-        cluster=ClusterView.of(nodes.nodes, jobs),
-        jobs=jobs,
-        can_close=can_close,
-    )
+def _look(session: Session, settings: ConfSettings) -> ConfLook:
+    return conf_look(session, settings.policy.hide_by(settings.owner.stack))
 
 
 def live_lines(session: Session, settings: ConfSettings) -> ConfLines:
@@ -78,14 +118,6 @@ def live_lines(session: Session, settings: ConfSettings) -> ConfLines:
         return read_lines(session.kube.controller(session.reach.namespace, settings.controller).spec.extra_conf)
     except KubeNotFound:
         return ConfLines()
-
-
-def look_or_problem(session: Session, settings: ConfSettings) -> ConfLook:
-    """The same for a preview; without an answer it holds the problem."""
-    try:
-        return look(session, settings)
-    except SlinkyError as error:
-        return ConfLook(session.now(), problem=str(error))
 
 
 def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
@@ -104,7 +136,7 @@ class ConfTask(Task[ConfLook]):
     def __init__(self, session: Session, settings: ConfSettings, going: Leaving, *, all_waiting: bool = False) -> None:
         super().__init__(session, settings.owner, settings.policy, settings.policy.deadline_s)
         self.settings = settings
-        begun = bool(conf_held.read(session, settings.controller))  # a run that continues was judged when it began
+        begun = bool(held_of(session, settings.controller))  # a run that continues was judged when it began
         self._goal = replace(goal_of(settings, going, session.now()), limited=not begun, all_waiting=all_waiting)
         self._last: ConfLook | None = None
         self.met = Met(settings.owner, anywhere=True, stands="slurm.conf is as it was: `pulumi up` continues.")
@@ -121,7 +153,7 @@ class ConfTask(Task[ConfLook]):
     def look(self) -> ConfLook:
         """Slurm's passing silence is part of what is seen."""
         try:
-            return look(self.session, self.settings)
+            return _look(self.session, self.settings)
         except (SlurmrestAuthError, SlurmrestVersionError):
             raise
         except SlurmrestError as error:
@@ -142,15 +174,15 @@ class ConfTask(Task[ConfLook]):
         session, controller = self.session, self.settings.controller
         match step:
             case ClosePartitions(states, before):
-                held = conf_held.read(session, controller)
-                conf_held.write(session, controller, replace(held, partitions={**before, **held.partitions}))
+                held = held_of(session, controller)
+                hold(session, controller, replace(held, partitions={**before, **held.partitions}))
                 for name, state in states.items():
                     session.slurm.set_partition_state(name, state)
                     session.report(f"partition {name} is {state}: it takes no new job, and is emptied", keep=True)
                 return
             case Drain(nodes):
-                held = conf_held.read(session, controller)
-                conf_held.write(session, controller, replace(held, hosts=tuple(sorted({*held.hosts, *nodes}))))
+                held = held_of(session, controller)
+                hold(session, controller, replace(held, hosts=tuple(sorted({*held.hosts, *nodes}))))
         act_on_slurm(session.slurm, step, self.owner, lambda text: session.report(text, severity="warning", keep=True))
 
     def did(self, step: Step) -> None:
@@ -173,9 +205,9 @@ class ConfTask(Task[ConfLook]):
     def undo(self) -> None:
         """All that this stack closed and drained for slurm.conf."""
         session, controller = self.session, self.settings.controller
-        seen = self._last or look(session, self.settings)
-        conf_held.restore(session, self.owner, conf_held.read(session, controller), seen.partitions)
-        conf_held.write(session, controller, Held())
+        seen = self._last or _look(session, self.settings)
+        restore(session, self.owner, held_of(session, controller), seen.partitions)
+        hold(session, controller, Held())
 
     def stays(self) -> str:
         return "What was closed or drained stays so, slurm.conf is as it was, and `pulumi up` continues"
@@ -251,8 +283,8 @@ def settle(session: Session, settings: ConfSettings, olds: ConfLines) -> None:
     if going:
         _empty(ConfTask(session, settings, going))
     if going.changed:
-        held = conf_held.read(session, settings.controller)
-        conf_held.write(session, settings.controller, replace(held, began=session.slurm.slurmctld_began()))
+        held = held_of(session, settings.controller)
+        hold(session, settings.controller, replace(held, began=session.slurm.slurmctld_began()))
 
 
 def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> None:
@@ -261,17 +293,13 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
         return
     jobs: int | None = None
     try:
-        seen = look(session, settings)
+        seen = _look(session, settings)
         jobs = len(held_by(seen, goal_of(settings, going, seen.now)))
     except (SlurmrestError, KubeError) as error:
         session.report(str(error))
     said = closing.losing(going.partitions, going.nodes, jobs)
-    session.report(f"{said}. Its admin's steps:\n{indented(going)}", severity="warning", keep=True)
-
-
-def indented(going: Leaving) -> str:
-    """The admin's steps, a line each."""
-    return "\n".join(f"  {step}" for step in closing.closing_steps(going.partitions, going.nodes))
+    steps = "\n".join(f"  {step}" for step in closing.closing_steps(going.partitions, going.nodes))
+    session.report(f"{said}. Its admin's steps:\n{steps}", severity="warning", keep=True)
 
 
 def partition_holds(session: Session, controller: str, name: str, hide: str = "", *, waiting_only: bool = False) -> str:
@@ -282,12 +310,12 @@ def partition_holds(session: Session, controller: str, name: str, hide: str = ""
     jobs alone decide. ``hide``: of :meth:`DrainPolicy.hide_by`. ``waiting_only``: what runs doesn't count yet. Raises what
     the client raises.
     """
-    seen = _look(session, hide)
+    seen = conf_look(session, hide)
     states = seen.partitions.get(name)
     if states is not None and not states & TAKES_NONE:
         if seen.can_close:
             before = "DOWN" if "DOWN" in states else "UP"
-            conf_held.remember(session, controller, name, before)
+            remember(session, controller, name, before)
             session.slurm.set_partition_state(name, CLOSED[before])
             return f"partition {name} was open, and is closed now"
         session.report(f"partition {name} is open, and slurmrestd before 26.05 can't close it", severity="warning")
@@ -315,7 +343,7 @@ def finish(session: Session, settings: ConfSettings) -> None:
 def _tell_kept(session: Session, settings: ConfSettings) -> None:
     """Say what a destroy leaves behind: slurmctld's volume keeps its queue, and slurmd on metal its jobs."""
     try:
-        seen = look(session, settings)
+        seen = _look(session, settings)
     except (SlurmrestError, KubeNotFound) as error:
         session.report(f"the queue is not known: {error}", severity="warning", keep=True)
         return
@@ -332,21 +360,21 @@ def _tell_kept(session: Session, settings: ConfSettings) -> None:
 
 def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     """Open partitions and return hosts that an earlier run took and that stay now; forget those that are gone."""
-    held = conf_held.read(session, settings.controller)
+    held = held_of(session, settings.controller)
     if not held:
         return
     news = settings.lines
     opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
     returns = tuple(host for host in held.hosts if host in news.hosts.keys() - {*going.nodes})
-    seen = look(session, settings)
-    conf_held.restore(session, settings.owner, Held(opens, returns), seen.partitions)
+    seen = _look(session, settings)
+    restore(session, settings.owner, Held(opens, returns), seen.partitions)
     left = {
         name: state
         for name, state in held.partitions.items()
         if name not in opens and (name in seen.partitions or name in going.partitions)
     }
     hosts = tuple(h for h in held.hosts if h not in returns and (h in seen.cluster.nodes or h in going.nodes))
-    conf_held.write(session, settings.controller, Held(left, hosts, held.began))
+    hold(session, settings.controller, Held(left, hosts, held.began))
 
 
 def return_hosts(session: Session, settings: ConfSettings) -> None:
@@ -355,17 +383,17 @@ def return_hosts(session: Session, settings: ConfSettings) -> None:
     Raises DrainDeadline where slurmctld doesn't begin with them in the time that a node has to register, and DrainBlocked
     where it doesn't say: the hosts stay drained, and the next update returns them.
     """
-    held = conf_held.read(session, settings.controller)
+    held = held_of(session, settings.controller)
     hosts = tuple(host for host in held.hosts if host in settings.lines.hosts)
     if hosts:
         drive(ReadTask(session, settings, held.began, hosts))
-        conf_held.restore(session, settings.owner, Held(hosts=hosts), {})
+        restore(session, settings.owner, Held(hosts=hosts), {})
     partitions = {name: state for name, state in held.partitions.items() if name in settings.lines.partitions}
     if held:
-        conf_held.write(session, settings.controller, Held(partitions))
+        hold(session, settings.controller, Held(partitions))
 
 
 def forget(session: Session, settings: ConfSettings) -> None:
     """slurmctld is gone, and with it what was closed and drained: leave nothing of that in a namespace that stays."""
-    if not settings.outside and conf_held.read(session, settings.controller):
-        conf_held.write(session, settings.controller, Held())
+    if not settings.outside and held_of(session, settings.controller):
+        hold(session, settings.controller, Held())

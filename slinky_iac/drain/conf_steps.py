@@ -19,12 +19,12 @@ from typing import Any, Final
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import drainable
+from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.free import Free, verdict
 from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.protocol import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner, known_schema, parse_policy, reach_from
-from slinky_iac.drain.text import iso, jobs_in_words
+from slinky_iac.drain.text import iso, jobs_in_words, some, whose
 from slinky_iac.slurmrest.objects import Job
 
 SLURM_CONF: Final = "slurm-conf"
@@ -195,8 +195,7 @@ def next_step(look: ConfLook, goal: ConfGoal) -> Step:
 def limits_exceeded(holding: Iterable[Job], limits: Limits, now: int) -> tuple[str, ...]:
     """A sentence for each limit that these jobs exceed. Jobs that wait have no age."""
     jobs = tuple(holding)
-    running = [each for each in jobs if not each.waits]
-    return tuple(text for _, text in job_findings([each for each in jobs], running, limits, now))
+    return tuple(each.text for each in job_findings(jobs, [each for each in jobs if not each.waits], limits, now))
 
 
 def _unanswered(look: ConfLook, goal: ConfGoal) -> Step:
@@ -267,13 +266,11 @@ def _drains(look: ConfLook, goal: ConfGoal) -> tuple[tuple[str, ...], tuple[str,
         record = look.cluster.nodes.get(host)
         if record is None or "DRAIN" in record.state:
             continue
-        if drainable(record, goal.owner):
-            drains.append(host)
+        trouble = overwrites(host, record, goal.owner)
+        if trouble:
+            refused.append(trouble)
         else:
-            refused.append(
-                f"{record.reason_set_by_user or 'somebody'} marked {host} without draining it ({record.reason!r}), and a"
-                " drain of ours would overwrite that: drain it by hand with its reason, or return it to service"
-            )
+            drains.append(host)
     return tuple(drains), tuple(refused)
 
 
@@ -370,10 +367,9 @@ def _because(each: Job, going: Leaving) -> str:
 
 
 def _in_words(running: list[Job], waiting: list[Job]) -> str:
-    queue = ", ".join(f"{job.label} of {job.user_name or 'unknown'}" for job in waiting[:4])
-    more = f" and {len(waiting) - 4} more" if len(waiting) > 4 else ""
+    queue = some(map(whose, waiting), 4)
     parts = [jobs_in_words(running)] if running else []
-    return "; ".join([*parts, *([f"{len(waiting)} waiting in the queue ({queue}{more})"] if waiting else [])])
+    return "; ".join([*parts, *([f"{len(waiting)} waiting in the queue ({queue})"] if waiting else [])])
 
 
 def _cannot_close(open_: Mapping[str, str], goal: ConfGoal) -> str:

@@ -39,6 +39,7 @@ from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.text import marked_by
 from slinky_iac.kube.objects import Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.objects import CALM_STATES, Job, Node
@@ -227,13 +228,6 @@ def choose(candidates: Sequence[Candidate], target: int) -> tuple[Candidate, ...
     return tuple(selected)
 
 
-def stated_cost(selected: Iterable[Candidate]) -> tuple[tuple[Key, ...], int]:
-    """The cost that :func:`choose` makes smallest."""
-    members = tuple(selected)
-    keys = tuple(sorted((member.key for member in members), reverse=True))
-    return keys, len({member.holder for member in members} - {None})
-
-
 def drainable(record: Node, owner: Owner) -> bool:
     """Whether a drain of ours would overwrite no person's words.
 
@@ -245,6 +239,16 @@ def drainable(record: Node, owner: Owner) -> bool:
         or owner.owns(record.reason)
         or record.held_by_operator
         or record.reason.lstrip(" :").startswith(_SYSTEM_REASONS)
+    )
+
+
+def overwrites(host: str, record: Node, owner: Owner) -> str:
+    """Why a drain of ours would overwrite a person's words, ``""`` where it wouldn't or the host is drained."""
+    if "DRAIN" in record.state or drainable(record, owner):
+        return ""
+    return (
+        f"{marked_by(record)} marked {host} without draining it ({record.reason!r}), and a drain of ours would overwrite "
+        "that: drain it by hand with its reason, or return it to service"
     )
 
 
@@ -309,7 +313,7 @@ def _trouble(record: Node | None, jobs: Sequence[Job], owner: Owner) -> str:
     if not record.known:
         return f"its state {record.state_text} is not understood"
     if not record.drained_or_draining and not drainable(record, owner):
-        return f"{record.reason_set_by_user or 'somebody'} marked it without draining it: {record.reason!r}"
+        return f"{marked_by(record)} marked it without draining it: {record.reason!r}"
     return ""
 
 

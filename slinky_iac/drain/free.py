@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.text import iso, jobs_in_words
+from slinky_iac.drain.text import iso, jobs_in_words, whose
 from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
 
 HOLD_MARGIN_S: Final = 300
@@ -147,7 +147,7 @@ def stranded_in_words(jobs: tuple[Job, ...]) -> tuple[str, ...]:
     """A sentence about jobs that could run nowhere, none without any."""
     if not jobs:
         return ()
-    some = ", ".join(f"{job.label} of {job.user_name or 'unknown'} in {job.partition}" for job in jobs[:4])
+    some = ", ".join(f"{whose(job)} in {job.partition}" for job in jobs[:4])
     more = f", and {len(jobs) - 4} more" if len(jobs) > 4 else ""
     return (
         f"{len(jobs)} waiting job(s) could run on no node that is left, by partition, features and number of nodes:"

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from typing import Any
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import drainable
-from slinky_iac.drain.describe import job_props
+from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.observe import cluster_view
+from slinky_iac.drain.plan import job_props
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings, Owner
-from slinky_iac.drain.text import jobs_in_words, named, waiting_line
+from slinky_iac.drain.text import distinct, jobs_in_words, marked_by, named, waiting_line
 from slinky_iac.errors import DrainDeadline, KubeNotFound, SlinkyError, SlurmrestGarbage, SlurmrestUnreachable
 from slinky_iac.slurmrest.objects import Job, Node
 
@@ -69,13 +69,13 @@ def plan_hosts(
     notices: list[str] = []
     unknown = tuple(host for host in (*held, *active) if host not in cluster.nodes)
     for host, record in _known(held, cluster):
-        if trouble := _trouble(host, record, owner):
+        if trouble := overwrites(host, record, owner):
             refused.append(trouble)
             continue
         if "DRAIN" not in record.state:
             drains.append(host)
         elif record.drained_or_draining and not owner.owns(record.reason):
-            notices.append(f"{host} is held by {_who(record)}'s drain ({record.reason!r}), which is left as it is")
+            notices.append(f"{host} is held by {marked_by(record)}'s drain ({record.reason!r}), which is left as it is")
         unfree = tuple(_not_free(host, cluster, now))
         waiting.extend(unfree)
         jobs |= {job.job_id: job for job in cluster.jobs(host)} if unfree else {}
@@ -83,7 +83,7 @@ def plan_hosts(
         if record.drained_or_draining and owner.owns(record.reason):
             returns.append(host)
         elif record.drained_or_draining:
-            notices.append(f"{host} stays out of service by {_who(record)}'s drain: {record.reason!r}")
+            notices.append(f"{host} stays out of service by {marked_by(record)}'s drain: {record.reason!r}")
     returns += [
         host for host, record in _known(dropped, cluster) if record.drained_or_draining and owner.owns(record.reason)
     ]
@@ -95,26 +95,12 @@ def _known(hosts: Iterable[str], cluster: ClusterView) -> Iterable[tuple[str, No
     return ((host, cluster.nodes[host]) for host in hosts if host in cluster.nodes)
 
 
-def _trouble(host: str, record: Node, owner: Owner) -> str:
-    """Why a host can't be held by us, ``""`` when it can or is."""
-    if "DRAIN" not in record.state and not drainable(record, owner):
-        return (
-            f"{_who(record)} marked {host} without draining it ({record.reason!r}), and a drain of ours would overwrite "
-            "that: drain it by hand with its reason, or return it to service"
-        )
-    return ""
-
-
 def _not_free(host: str, cluster: ClusterView, now: int) -> Iterable[str]:
     judged = verdict(host, cluster, now)
     if isinstance(judged, Busy) and judged.jobs:
         yield f"{host}: {jobs_in_words(judged.jobs)}"
     elif not isinstance(judged, Free):
         yield f"{host}: {judged.why}"
-
-
-def _who(record: Node) -> str:
-    return record.reason_set_by_user or "somebody"
 
 
 class LinesTask(Task[tuple[str, ...]]):
@@ -227,12 +213,12 @@ def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
     refused = (*found.refused, *(() if settings.inside else _unknown_in_words(found, settings)))
     if not found.drains and not found.returns and not refused:
         return {}
-    jobs = {job.job_id: job for host in found.drains for job in cluster.jobs(host)}
+    jobs = distinct(job for host in found.drains for job in cluster.jobs(host))
     return {
         "schema": 1,
         "drains": list(found.drains),
         "returns": list(found.returns),
-        "jobs": [job_props(job) for _, job in sorted(jobs.items())],
+        "jobs": [job_props(job) for job in jobs],
         "refused": list(refused),
         "notices": list(found.notices),
     }

@@ -18,15 +18,16 @@ not yet seen the newest spec.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass, field, fields, replace
+from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import INT32_MIN, predicted_victims
 from slinky_iac.drain.protocol import Mark, Observation, Release, RevokePermit, SetReason, Step, Undrain, Unmark, Wait
 from slinky_iac.drain.settings import Owner
+from slinky_iac.errors import StateError
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
 
@@ -138,6 +139,53 @@ def unmark(pod: Pod, tag: Tag, *, uncordon: bool) -> Unmark:
         was=tag.was,
         uncordon=uncordon,
     )
+
+
+ENTRY: Final = "held"
+
+
+@dataclass(frozen=True)
+class Held:
+    """What is closed or drained before a change of slurm.conf: partitions with the state that they had, and hosts.
+
+    Remembered in a ConfigMap: a partition has no field for whose its state is, and an annotation on the Controller would
+    restart slurmctld's pod (operator 1.1 and newer copy them to it). Wire format: one entry ``held``, JSON
+    ``{"began":null,"hosts":[],"partitions":{"batch":"UP"}}``.
+    """
+
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    began: int | None = None
+    """When slurmctld last began with a configuration, as it was before the Controller got the new one."""
+
+    def __bool__(self) -> bool:
+        return bool(self.partitions or self.hosts)
+
+    def text(self) -> str:
+        """The entry's value."""
+        plain = {"partitions": dict(self.partitions), "hosts": sorted(self.hosts), "began": self.began}
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def read(cls, text: str) -> Held:
+        """The value back. Raises StateError where it isn't one that this program wrote."""
+        try:
+            raw: Any = json.loads(text)
+            partitions = {str(name): str(state) for name, state in raw["partitions"].items()}
+            hosts, began = raw["hosts"], raw["began"]
+            if not isinstance(hosts, list) or not (began is None or type(began) is int):
+                raise TypeError  # noqa: TRY301 - as other shapes that this program never wrote
+            return cls(partitions, tuple(str(host) for host in hosts), began)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise StateError(
+                "the ConfigMap of closed partitions can't be read, so whose they are isn't known; nothing was changed. See"
+                " `kubectl get configmaps`, set the partitions right by scontrol, and delete it"
+            ) from None
+
+
+def place(controller: str) -> str:
+    """Name of the ConfigMap."""
+    return names.shorten(f"{controller}-closed-partitions")
 
 
 RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"

@@ -16,13 +16,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
+from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.mark import drained_for_cordon, release_steps, tag_of
+from slinky_iac.drain.mark import drained_for_cordon, foreign_tags, release_steps, tag_of
 from slinky_iac.drain.protocol import Done, Observation, Release, Resume, Step, Stop, Unmark, Wait
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
+from slinky_iac.drain.text import iso
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
 
@@ -217,3 +219,48 @@ def _given_back(settings: GateSettings, seen: Observation) -> Step | None:
     if seen.cordoned:
         return Release(tuple(Unmark(name, restore_cost=False, was=None, uncordon=True) for name in sorted(seen.cordoned)))
     return None if not steps or isinstance(steps[0], Wait) else steps[0]
+
+
+@dataclass(frozen=True)
+class NodeStatus:
+    """One node of a NodeSet that carries a drain or a mark."""
+
+    nodeset: str
+    node: str
+    states: str
+    reason: str
+    owner: str
+    """``ours``, ``operator``, ``somebody else`` or empty for none."""
+    returns: str
+    """When slurmctld returns it by itself, ISO 8601, or empty."""
+    marked: bool
+    jobs: tuple[str, ...]
+
+
+def status_of(settings: GateSettings, seen: Observation) -> tuple[NodeStatus, ...]:
+    """What one look says about drains and marks on a NodeSet's pods, ours and others'."""
+    rows: list[NodeStatus] = []
+    foreign = {pod.name for pod in foreign_tags(seen.pods, settings.owner)}
+    for pod in seen.pods:
+        record = seen.cluster.nodes.get(pod.slurm_node) if seen.cluster is not None else None
+        marked = tag_of(pod, settings.owner) is not None or pod.name in foreign
+        if not marked and (record is None or not record.drained_or_draining):
+            continue
+        jobs = seen.cluster.jobs(pod.slurm_node) if seen.cluster is not None else ()
+        owner = ""
+        if record is not None and record.drained_or_draining:
+            ours = settings.owner.owns(record.reason)
+            owner = "ours" if ours else "operator" if record.held_by_operator else "somebody else"
+        rows.append(
+            NodeStatus(
+                nodeset=settings.owner.nodeset,
+                node=pod.slurm_node,
+                states=record.state_text if record is not None else "no record",
+                reason=record.reason if record is not None else "",
+                owner=owner,
+                returns=iso(record.resume_after.value) if record is not None and record.resume_after.value else "",
+                marked=marked,
+                jobs=tuple(f"{job.label} {job.user_name}" for job in jobs),
+            )
+        )
+    return tuple(rows)

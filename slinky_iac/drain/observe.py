@@ -1,4 +1,5 @@
-"""From the answers of Kubernetes and slurmrestd to one :class:`Observation`, in the order that `cluster.snapshot` gives."""
+"""From the answers of Kubernetes and slurmrestd to one :class:`Observation`, in the order that `cluster.snapshot` gives;
+and to one look at what slurm.conf loses."""
 
 from __future__ import annotations
 
@@ -6,7 +7,9 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.snapshot import ClusterView, Workers
+from slinky_iac.drain.conf_steps import ConfLook
 from slinky_iac.drain.members import taken_back
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.scaler import rivals
@@ -19,6 +22,7 @@ from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.slurmrest.shared import FRESH_S
+from slinky_iac.slurmrest.versions import PARTITIONS_SINCE
 
 REUSED_S: Final = 30.0
 """Age up to which a look that only continues to wait takes an earlier list of jobs again."""
@@ -152,3 +156,23 @@ def _controller(client: SlurmrestClient, jobs: JobsAnswer) -> str:
 def shown(job: Job, hide: str) -> Job:
     """The job as plans, progress and messages may show it. ``hide``: of :meth:`DrainPolicy.hide_by`."""
     return job.of(pseudonym(job.user_name, hide)) if hide else job
+
+
+def conf_look(session: Connection, hide: str) -> ConfLook:
+    """One look of the gates around slurm.conf. ``hide``: of :meth:`DrainPolicy.hide_by`.
+
+    Partitions are asked for before jobs, so that a job that came in before a partition closed is seen.
+    """
+    client = session.slurm
+    states = partition_states(client)
+    nodes = client.nodes(allow_none=True)
+    can_close = client.version() == PARTITIONS_SINCE
+    # What ended is asked for where slurmctld may not lose a partition of a job that it remembers.
+    listed = client.jobs_after(nodes.answered, wanted="live" if can_close else "all").jobs
+    jobs = tuple(shown(job, hide) for job in listed)
+    return ConfLook(session.now(), states, ClusterView.of(nodes.nodes, jobs), jobs, can_close)
+
+
+def partition_states(client: SlurmrestClient) -> dict[str, frozenset[str]]:
+    """States of all partitions that slurmctld has."""
+    return {each.name: each.partition.state for each in client.partitions()}

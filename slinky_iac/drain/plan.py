@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
@@ -17,10 +18,16 @@ from slinky_iac.drain.cost import HEALTHY, Candidate, Kind, assess, choose, clas
 from slinky_iac.drain.free import left_out_in_words, stranded, stranded_in_words, tied_in_words, tied_to
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
-from slinky_iac.drain.text import jobs_in_words
+from slinky_iac.drain.text import distinct, iso, jobs_in_words, marked_by, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.objects import Job, Node
+
+SCHEMA = 1
+
+MAX_JOBS = 200
+"""Jobs listed by name. A plan stands in every state and diff; of a NodeSet with 100,000 jobs it says the number."""
+MAX_JOBS_OF_A_NODE = 16
 
 
 @dataclass(frozen=True)
@@ -55,8 +62,7 @@ class DrainPlan:
     @property
     def jobs(self) -> tuple[Job, ...]:
         """Distinct jobs on the selected nodes, by id."""
-        distinct = {job.job_id: job for candidate in self.selected for job in candidate.jobs}
-        return tuple(job for _, job in sorted(distinct.items()))
+        return distinct(job for candidate in self.selected for job in candidate.jobs)
 
     @property
     def unforeseen(self) -> bool:
@@ -79,7 +85,7 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
     retained: tuple[Candidate, ...] = ()
     cost = None
     if cluster is None:
-        blocks += [Finding(*each) for each in share_findings(removes, state.spec.replicas, policy.limits)]
+        blocks += share_findings(removes, state.spec.replicas, policy.limits)
         warnings.append(_unasked(seen))
     else:
         candidates = assess(pods, cluster, seen.now, owner)
@@ -88,7 +94,7 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
         retained = tuple(candidate for candidate in candidates if candidate.pod.name not in names_selected)
         cost = mark.cost_below(candidate.pod for candidate in retained)
         blocks += _choice_blocks(selected, retained, cost, target, seen.version)
-        blocks += [Finding(*each) for each in limit_findings(selected, state.spec.replicas, policy.limits, seen.now)]
+        blocks += limit_findings(selected, state.spec.replicas, policy.limits, seen.now)
         warnings += [*warnings_about(selected, retained), *queue_warnings(cluster, selected)]
     return DrainPlan(
         nodeset=owner.nodeset,
@@ -278,45 +284,43 @@ def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]
 
 def _split_jobs(selected: Sequence[Candidate], retained: Sequence[Candidate]) -> Iterable[Finding]:
     """Multi-node jobs that run on both sides: they end as a whole."""
-    wide = {job.job_id: job for candidate in selected for job in candidate.jobs if len(job.node_names) > 1}
-    split = {job.job_id: job for candidate in retained for job in candidate.jobs if job.job_id in wide}
+    wide = {job.job_id for candidate in selected for job in candidate.jobs if len(job.node_names) > 1}
+    split = distinct(job for candidate in retained for job in candidate.jobs if job.job_id in wide)
     if split:
-        jobs = [job for _, job in sorted(split.items())]
-        yield Finding("split-jobs", f"on retained nodes too, and waited for as a whole: {jobs_in_words(jobs)}")
+        yield Finding("split-jobs", f"on retained nodes too, and waited for as a whole: {jobs_in_words(split)}")
 
 
 def _holder_name(record: Node) -> str:
-    return "slurm-operator" if record.held_by_operator else record.reason_set_by_user or "somebody"
+    return "slurm-operator" if record.held_by_operator else marked_by(record)
 
 
 def _pods(pods: Sequence[Pod]) -> str:
-    shown = ", ".join(pod.name for pod in pods[:8])
-    return shown if len(pods) <= 8 else f"{shown} and {len(pods) - 8} more"
+    return some(pod.name for pod in pods)
 
 
-def share_findings(removed: int, current: int, limits: Limits) -> Iterable[tuple[str, str]]:
+def share_findings(removed: int, current: int, limits: Limits) -> Iterable[Finding]:
     """The limit that needs no word of Slurm's: how many pods of how many."""
     if limits.max_share is not None and current > 0 and removed / current > limits.max_share:
-        yield (
+        yield Finding(
             "limit-share",
             f"{removed} of {current} pods would be removed, more than the share {limits.max_share:g} that "
             "drain.limits allows: go in smaller steps, or raise maxShare on purpose",
         )
 
 
-def limit_findings(selected: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[tuple[str, str]]:
-    """Code and text of each limit that ``selected`` exceeds."""
+def limit_findings(selected: Sequence[Candidate], current: int, limits: Limits, now: int) -> Iterable[Finding]:
+    """Each limit that ``selected`` exceeds."""
     yield from share_findings(len(selected), current, limits)
     if limits.max_jobs is None and limits.max_job_age_s is None:
         return
-    jobs = sorted({job.job_id: job for each in selected for job in each.jobs}.values(), key=lambda job: job.job_id)
+    jobs = distinct(job for each in selected for job in each.jobs)
     yield from job_findings(jobs, jobs, limits, now)
 
 
-def job_findings(jobs: Sequence[Job], running: Sequence[Job], limits: Limits, now: int) -> Iterable[tuple[str, str]]:
+def job_findings(jobs: Sequence[Job], running: Sequence[Job], limits: Limits, now: int) -> Iterable[Finding]:
     """Limits that these jobs exceed. One of the ``running`` whose start isn't known is older than any limit."""
     if limits.max_jobs is not None and len(jobs) > limits.max_jobs:
-        yield (
+        yield Finding(
             "limit-jobs",
             f"{jobs_in_words(jobs)}: more than the {limits.max_jobs} that drain.limits allows; wait, or raise maxJobs",
         )
@@ -324,7 +328,7 @@ def job_findings(jobs: Sequence[Job], running: Sequence[Job], limits: Limits, no
         oldest = now - limits.max_job_age_s
         old = [job for job in running if job.start_time.value is None or job.start_time.value < oldest]
         if old:
-            yield (
+            yield Finding(
                 "limit-age",
                 f"{jobs_in_words(old)}: drain.limits allows no job that has run longer than {limits.max_job_age_s} s; "
                 "wait for its end, or raise maxJobAge",
@@ -337,3 +341,52 @@ def _delays(pods: Sequence[Pod], state: NodeSet) -> Iterable[Finding]:
         yield Finding("rollout", f"a rolling update of {state.name} is on, and its end is waited for first")
     if len(pods) > state.spec.replicas:
         yield Finding("in-flight", f"an earlier scale-in of {state.name} isn't over, and its end is waited for first")
+
+
+def plan_props(plan: DrainPlan) -> dict[str, Any]:
+    """The plan as flat JSON: what is selected, whose jobs are waited for, until when, and what stands in the way."""
+    jobs = plan.jobs
+    return {
+        "schema": SCHEMA,
+        "nodeset": plan.nodeset,
+        "from": plan.current,
+        "to": plan.target,
+        "known": plan.known,
+        "nodes": [node_props(each) for each in plan.selected],
+        "jobs": [job_props(job) for job in jobs[:MAX_JOBS]],
+        "jobs_total": len(jobs),
+        "free_at": when(plan.free_at if plan.known else None),
+        "blocks": [block.text for block in plan.blocks],
+        "warnings": [warning.text for warning in plan.warnings],
+    }
+
+
+def when(free_at: int | None) -> str:
+    """``now``, a time, or ``unknown``."""
+    return "now" if free_at == 0 else iso(free_at)
+
+
+def node_props(each: Candidate) -> dict[str, Any]:
+    """One node that is selected."""
+    return {
+        "node": each.pod.slurm_node,
+        "pod": each.pod.name,
+        "kind": each.kind.name.lower(),
+        "free_at": when(None if each.unforeseen else each.end if each.jobs else 0),
+        "jobs": [job.label for job in each.jobs[:MAX_JOBS_OF_A_NODE]],
+        "jobs_total": len(each.jobs),
+    }
+
+
+def job_props(job: Job) -> dict[str, Any]:
+    """One job that is waited for."""
+    return {
+        "job": job.label,
+        "user": job.user_name,
+        "partition": job.partition,
+        "state": "+".join(sorted(job.job_state)),
+        "nodes": len(job.node_names),
+        "started": iso(job.start_time.value),
+        "ends_by": iso(job.expected_end),
+        **({"stack_job": job.of_stack} if job.of_stack else {}),
+    }

@@ -15,7 +15,7 @@ from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.protocol import Cancel, Observation, Requeue, Step, Undrain
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings, Owner
-from slinky_iac.drain.text import counted, iso
+from slinky_iac.drain.text import counted, iso, whose
 from slinky_iac.errors import DrainLost, SlurmrestError
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.accounts import Accounted
@@ -197,7 +197,7 @@ def _lost_in_words(settings: Gate, met: Met, lost: Collection[Accounted]) -> str
 
 
 def _lost(run: Accounted, job: Job | None) -> str:
-    who = str(run.job_id) if job is None else f"{job.label} of {job.user_name or 'unknown'}"
+    who = str(run.job_id) if job is None else whose(job)
     return f"{who} ({'+'.join(sorted(run.state.current))} on {', '.join(run.node_names[:4])} at {iso(run.time.end or None)})"
 
 

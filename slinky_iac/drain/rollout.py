@@ -18,16 +18,15 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
-from slinky_iac.drain.describe import plan_props, when
 from slinky_iac.drain.free import Free
 from slinky_iac.drain.mark import cost_below, is_marked, mark, tag_of
 from slinky_iac.drain.members import fault_of, names_in_use, stale_records
-from slinky_iac.drain.plan import DrainPlan, Finding, foreign_gates, limit_findings, share_findings
+from slinky_iac.drain.plan import DrainPlan, Finding, foreign_gates, limit_findings, plan_props, share_findings, when
 from slinky_iac.drain.protocol import NEXT_STEP, DeletePod, Done, Goal, Observation, Resume, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, operator_blind, refused, trigger_sync, wait
-from slinky_iac.drain.text import jobs_in_words
+from slinky_iac.drain.text import jobs_in_words, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import STANDS_STILL
 
@@ -161,11 +160,8 @@ def limits_exceeded(
 ) -> list[str]:
     """Limits of the site that replacing ``old`` would exceed: the share by one batch, jobs by all."""
     jobs_only = replace(policy.limits, max_share=None)
-    found = [
-        *share_findings(len(batch), state.spec.replicas, policy.limits),
-        *limit_findings(old, state.spec.replicas, jobs_only, now),
-    ]
-    return [text for _, text in found]
+    share = share_findings(len(batch), state.spec.replicas, policy.limits)
+    return [each.text for each in (*share, *limit_findings(old, state.spec.replicas, jobs_only, now))]
 
 
 def _away(seen: Observation, goal: Goal) -> list[tuple[Pod, str]]:
@@ -313,8 +309,7 @@ def _new_operator(settings: GateSettings, olds: Mapping[str, Any]) -> list[str]:
 
 
 def _text(names: list[str], seen: Observation, most: int, plan: DrainPlan | None = None) -> str:
-    shown = ", ".join(names[:8]) + (f" and {len(names) - 8} more" if len(names) > 8 else "")
     busy = sum(1 for each in plan.selected if each.jobs) if plan else 0
     until = "of no known end" if plan is None or plan.free_at is None else f"until {when(plan.free_at)}"
     jobs = f"; {busy} busy, {until}" if busy else ""
-    return f"rolls {len(names)} of {len(seen.pods)} pods, {most} at once: {shown}{jobs}"
+    return f"rolls {len(names)} of {len(seen.pods)} pods, {most} at once: {some(names)}{jobs}"

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.drain import conf_held, conf_run, scaler
+from slinky_iac.drain import conf_run, scaler
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import members_step, records_without_pods
@@ -348,7 +348,7 @@ def open_again(session: Session, settings: GateSettings) -> None:
     """After a NodeSet was made: open its own partition where the removal of its predecessor closed it."""
     state = session.nodeset(settings.resource)
     if state is not None and state.spec.partition.enabled:
-        conf_held.reopen(session, settings.controller, settings.owner.nodeset)
+        conf_run.reopen(session, settings.controller, settings.owner.nodeset)
 
 
 def give_back(session: Session, settings: GateSettings) -> int:

@@ -15,7 +15,7 @@ from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, verdict
 from slinky_iac.drain.mark import signalled, tag_of
 from slinky_iac.drain.protocol import NEXT_STEP, Cancel, Goal, Observation, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S
-from slinky_iac.drain.text import iso, jobs_in_words, waiting_line
+from slinky_iac.drain.text import distinct, iso, jobs_in_words, waiting_line
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, STANDS_STILL, Job
 
@@ -287,8 +287,7 @@ def deadline_step(stage: ScaleInState) -> Step:
 
 def _requeue(stage: ScaleInState) -> Step:
     goal = stage.goal
-    jobs = _distinct(stage)
-    working = [job for job in jobs if "COMPLETING" not in job.job_state]
+    working = _working(stage)
     movable = tuple(job.handle for job in working if job.requeue)
     if stage.seen.now >= goal.ends_at:
         return _gave_up(stage, "jobs are still there though they were requeued")
@@ -321,7 +320,7 @@ def _signal_then_cancel(stage: ScaleInState) -> Step:
         return Wait(f"jobs were sent {goal.policy.signal}; they are cancelled at {iso(cancel_at)}", stage.progress())
     if stage.seen.now >= cancel_at + LAST_RESORT_S:
         return _gave_up(stage, "jobs are still there though they were cancelled")
-    working = tuple(job.handle for job in _distinct(stage) if "COMPLETING" not in job.job_state)
+    working = tuple(job.handle for job in _working(stage))
     return Cancel(working) if working else Wait("cancelled jobs are leaving their nodes", stage.progress())
 
 
@@ -344,11 +343,11 @@ def _signalled_at(each: Candidate, goal: Goal) -> int | None:
     return tag.signal_at
 
 
+def _working(stage: ScaleInState) -> list[Job]:
+    """Jobs on held nodes that aren't ending."""
+    return [job for job in distinct(job for _, job in stage.held_jobs) if "COMPLETING" not in job.job_state]
+
+
 def _gave_up(stage: ScaleInState, why: str) -> Stop:
     lines = "".join(f"\n  {line}" for line in stage.progress())
     return Stop(f"{why}. What is drained stays drained. {NEXT_STEP}{lines}", cause="deadline")
-
-
-def _distinct(stage: ScaleInState) -> list[Job]:
-    distinct = {job.job_id: job for _, job in stage.held_jobs}
-    return [job for _, job in sorted(distinct.items())]

@@ -27,7 +27,7 @@ from slinky_iac.demand import Demand
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.protocol import Done, Observation, PauseScaler, ResumeScaler, Step, Stop, Wait
 from slinky_iac.drain.settings import GateSettings
-from slinky_iac.drain.text import counted
+from slinky_iac.drain.text import counted, whose
 from slinky_iac.errors import DrainBlocked, SlinkyError
 from slinky_iac.slurmrest.objects import STANDS_STILL, Job
 
@@ -247,4 +247,4 @@ def in_words(found: Today | None, settings: GateSettings) -> Iterator[tuple[str,
 def _some(jobs: Sequence[Job]) -> str:
     widest = max(jobs, key=lambda job: job.least)
     more = f", as {counted(len(jobs) - 1, 'other job')} does" if len(jobs) > 1 else ""
-    return f"job {widest.label} of {widest.user_name or 'unknown'} waits for {widest.least} nodes{more}"
+    return f"job {whose(widest)} waits for {widest.least} nodes{more}"

@@ -168,7 +168,7 @@ def _over_limits(stage: ScaleInState, state: NodeSet) -> Step | None:
     goal = stage.goal
     if any(each.kind is Kind.OURS or tag_of(each.pod, goal.owner) is not None for each in stage.selected):
         return None
-    found = [text for _, text in limit_findings(stage.selected, state.spec.replicas, goal.policy.limits, stage.seen.now)]
+    found = [each.text for each in limit_findings(stage.selected, state.spec.replicas, goal.policy.limits, stage.seen.now)]
     return Stop(f"nothing was drained: {'; '.join(found)}", "blocked") if found else None
 
 

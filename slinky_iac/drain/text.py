@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from slinky_iac.drain.settings import DrainPolicy
-from slinky_iac.slurmrest.objects import Job
+from slinky_iac.slurmrest.objects import Job, Node
 from slinky_iac.text import until
 
 _SHOWN_JOBS = 4
@@ -34,10 +34,30 @@ def counted(number: int, what: str = "job") -> str:
     return f"{number} {what}{'' if number == 1 else 's'}"
 
 
-def named(nodes: Iterable[str], most: int = 8) -> str:
-    """``gpu-2, gpu-3``, in order; of many the first."""
-    every = sorted(nodes)
+def some(words: Iterable[str], most: int = 8) -> str:
+    """``gpu-2, gpu-3``; of many the first, and how many more there are."""
+    every = list(words)
     return ", ".join(every[:most]) + (f" and {len(every) - most} more" if len(every) > most else "")
+
+
+def named(nodes: Iterable[str]) -> str:
+    """The same in order."""
+    return some(sorted(nodes))
+
+
+def whose(job: Job) -> str:
+    """``12_3 of alice``."""
+    return f"{job.label} of {job.user_name or 'unknown'}"
+
+
+def marked_by(record: Node) -> str:
+    """The user whose reason a node's record carries."""
+    return record.reason_set_by_user or "somebody"
+
+
+def distinct(jobs: Iterable[Job]) -> tuple[Job, ...]:
+    """Each job once, by id."""
+    return tuple(job for _, job in sorted({job.job_id: job for job in jobs}.items()))
 
 
 def jobs_in_words(jobs: Sequence[Job]) -> str:
@@ -60,7 +80,7 @@ def _job_in_words(job: Job) -> str:
         return job.trouble
     kept_by = next((state for state in ("COMPLETING", "SUSPENDED", "STOPPED") if state in job.job_state), "")
     own = f", {job.of_stack}" if job.of_stack else ""
-    return f"{job.label} of {job.user_name or 'unknown'}{own}" + (f", {kept_by.lower()}" if kept_by else "")
+    return f"{whose(job)}{own}" + (f", {kept_by.lower()}" if kept_by else "")
 
 
 CELLS: Final = 10
@@ -111,7 +131,7 @@ def waiting_line(
     parts = [f"{bar(free, total)} {free} of {total} {of} are free"]
     job = last_job(jobs)
     if job is not None:
-        who = f"last: job {job.label} of {job.user_name or 'unknown'}"
+        who = f"last: job {whose(job)}"
         if "COMPLETING" in job.job_state:
             parts.append(f"{who}, over but for the epilog")
         elif job.expected_end is None:

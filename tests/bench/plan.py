@@ -33,7 +33,6 @@ from functools import partial
 
 from lab.paths import REPO
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import stated_cost
 from slinky_iac.drain.plan import DrainPlan, plan_scale_in
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Owner
@@ -45,6 +44,7 @@ from slinky_iac.slurmrest.lists import JobRows, JobsAnswer
 from slinky_iac.slurmrest.objects import Job, Node, Number
 from tests.bench.measure import Aim, Samples, clocked, in_turns, lines, machine, median_ratio, peak_mib
 from tests.unit import builders
+from tests.unit.drain.made import stated_cost
 
 PLAN_MOST_S = 1.0
 PIECE = 65_536

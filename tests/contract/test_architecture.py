@@ -104,7 +104,7 @@ _PARTS = {
     "commands.plan": "cluster commands.output config errors names text",
     "commands.stack_config": "cluster commands.check config errors keys",
     "commands.diagram": "commands.stack_config config errors hostlist keys names specs text",
-    "commands.drain": "cluster commands.drain_watch commands.output commands.watching drain errors",
+    "commands.drain": "cluster commands.drain_watch commands.output commands.watching drain errors slurmrest",
     "commands.client": "commands.stack_config config errors specs",
     "commands.handoff": (
         "cluster commands.host_shell commands.output commands.stack_config config errors keys names reach specs"

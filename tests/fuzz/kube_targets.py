@@ -16,9 +16,8 @@ from typing import Any
 import httpx
 import yaml
 
-from slinky_iac.drain.conf_held import Held
 from slinky_iac.drain.cost import class_of
-from slinky_iac.drain.mark import Tag
+from slinky_iac.drain.mark import Held, Tag
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport

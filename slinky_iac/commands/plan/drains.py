@@ -1,4 +1,4 @@
-"""From the gates' steps to drains. The gates' ``plan`` input is made by ``slinky_iac/drain/describe.py``.
+"""From the gates' steps to drains. The gates' ``plan`` input is made by ``slinky_iac/drain/plan.py``.
 
 A gate keeps the plan of its last scale-in while nothing is given up, so a plan counts only where it is new or where the
 step itself lowers the number. What a preview doesn't say is not known, and never taken for nothing.

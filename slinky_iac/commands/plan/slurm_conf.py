@@ -1,4 +1,4 @@
-"""What slurm.conf loses by an update, from the step of its gate; its ``plan`` is made by ``slinky_iac/drain/conf_plan.py``.
+"""What slurm.conf loses by an update, from the step of its gate; its ``plan`` is made by ``slinky_iac/drain/preview.py``.
 
 The gate keeps its last plan while nothing leaves, so a plan counts only where the step itself takes lines away, or is new.
 """

@@ -12,7 +12,7 @@ from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.commands.status.facts import Facts
 from slinky_iac.commands.status.model import Answer, Drained, Group
 from slinky_iac.commands.status.seen import Seen
-from slinky_iac.drain.describe import NodeStatus, status_of
+from slinky_iac.drain.members import NodeStatus, status_of
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.text import iso

@@ -3,9 +3,10 @@
 import pytest
 
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import conf_held, conf_plan, conf_run
-from slinky_iac.drain.conf_held import Held
+from slinky_iac.drain import conf_run
 from slinky_iac.drain.conf_steps import SLURM_CONF, ConfLines, ConfSettings
+from slinky_iac.drain.mark import Held, place
+from slinky_iac.drain.preview import conf_planned
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, KubeUnreachable, SlurmrestAuthError, StateError
 from tests.unit.drain.conf_world import ConfSession, Kube, Slurmctld
@@ -27,7 +28,7 @@ def session(*rows, partitions=None, then=(), release="26.05", extra_conf=""):
 
 
 def kept(found):
-    return conf_held.read(found, "hpc")
+    return conf_run.held_of(found, "hpc")
 
 
 def test_nothing_leaves_and_slurm_is_not_asked():
@@ -111,7 +112,7 @@ def test_what_somebody_else_closed_is_not_opened():
     found = session(partitions={"all": "UP", "batch": "DRAIN"})
     conf_run.settle(found, settings(BOTH), BOTH)
     assert found.world.partitions["batch"] == "DRAIN"
-    found.kube.set_config_map("slurm", conf_held.place("hpc"), {"held": Held({"batch": "UP"}).text()})
+    found.kube.set_config_map("slurm", place("hpc"), {"held": Held({"batch": "UP"}).text()})
     found.world.partitions["batch"] = "INACTIVE"
     conf_run.settle(found, settings(BOTH), BOTH)
     assert found.world.partitions["batch"] == "INACTIVE", "closed otherwise since"
@@ -144,7 +145,7 @@ def test_a_slurmctld_that_never_reads_its_file_is_an_error_and_the_next_update_r
     conf_run.settle(found, settings(after), BOTH)
     with pytest.raises(DrainDeadline, match="has not read its new configuration"):
         conf_run.return_hosts(found, settings(after))
-    assert conf_plan.planned(found, settings(after), {"schema": 1, "partitions": after.partitions, "hosts": after.hosts})[0][
+    assert conf_planned(found, settings(after), {"schema": 1, "partitions": after.partitions, "hosts": after.hosts})[0][
         "gives_back"
     ] == ["metal-1"]
     conf_run.settle(found, settings(after), after)
@@ -231,33 +232,33 @@ def test_a_controller_that_is_gone_holds_no_destroy_up():
 
 def test_the_first_update_of_a_stack_asks_the_controller_that_is_there():
     found = session(job(1, partition="batch"), extra_conf="PartitionName=batch Nodes=gpu\nPartitionName=all Nodes=ALL")
-    plan, failures = conf_plan.planned(found, settings(NO_BATCH), {})
+    plan, failures = conf_planned(found, settings(NO_BATCH), {})
     assert (plan["partitions"], plan["jobs_total"], failures) == (["batch"], 1, ())
-    assert conf_plan.planned(session(extra_conf=None), settings(NO_BATCH), {}) == ({}, ())
+    assert conf_planned(session(extra_conf=None), settings(NO_BATCH), {}) == ({}, ())
 
 
 def test_a_preview_changes_nothing_and_is_the_same_twice():
     found = session(job(1, partition="batch"))
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": dict(BOTH.hosts)}
-    first, _ = conf_plan.planned(found, settings(NO_BATCH), olds)
-    assert first == conf_plan.planned(found, settings(NO_BATCH), olds)[0]
+    first, _ = conf_planned(found, settings(NO_BATCH), olds)
+    assert first == conf_planned(found, settings(NO_BATCH), olds)[0]
     assert [method for method, _, _ in found.world.asked if method != "GET"] == []
-    assert conf_plan.planned(found, settings(BOTH), {**olds, "plan": first})[0] == first, "kept while nothing leaves"
+    assert conf_planned(found, settings(BOTH), {**olds, "plan": first})[0] == first, "kept while nothing leaves"
 
 
 def test_a_preview_fails_over_a_limit_and_knows_nothing_without_an_answer():
     found = session(job(1, partition="batch"))
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": {}}
-    _, failures = conf_plan.planned(found, settings(NO_BATCH, DrainPolicy(limits=Limits(max_jobs=0))), olds)
+    _, failures = conf_planned(found, settings(NO_BATCH, DrainPolicy(limits=Limits(max_jobs=0))), olds)
     assert "more than the 0" in failures[0]
     found.world.keys = ()
-    plan, failures = conf_plan.planned(found, settings(NO_BATCH), olds)
+    plan, failures = conf_planned(found, settings(NO_BATCH), olds)
     assert (plan["known"], plan["partitions"], failures) == (False, ["batch"], ())
 
 
 def test_a_record_that_somebody_edited_stops_everything():
     found = session()
-    found.kube.set_config_map("slurm", conf_held.place("hpc"), {"held": "{"})
+    found.kube.set_config_map("slurm", place("hpc"), {"held": "{"})
     with pytest.raises(StateError, match="ConfigMap of closed partitions"):
         conf_run.settle(found, settings(NO_BATCH), BOTH)
     assert found.world.set_to == []
@@ -278,7 +279,7 @@ def test_what_an_outside_slurm_conf_loses_is_told_with_the_steps_and_nothing_is_
     found = session(job(1, partition="batch"), job(2, "PENDING", partition="batch"))
     outside = settings(ConfLines({"all": ""}), outside=True)
     olds = {"schema": 1, "partitions": dict(BOTH.partitions), "hosts": dict(BOTH.hosts)}
-    plan, failures = conf_plan.planned(found, outside, olds)
+    plan, failures = conf_planned(found, outside, olds)
     assert (plan["jobs_total"], failures) == (2, ())
     assert plan["warnings"][0].startswith("slurm.conf loses partition batch, host metal-1 with 2 jobs")
     assert plan["steps"] == [
@@ -292,7 +293,7 @@ def test_what_an_outside_slurm_conf_loses_is_told_with_the_steps_and_nothing_is_
     conf_run.settle(found, outside, BOTH)
     assert [method for method, _, _ in found.world.asked if method != "GET"] == []
     assert "slurm.conf loses partition batch, host metal-1 with 2 jobs" in found.said[-1]
-    assert conf_plan.planned(found, outside, {}) == ({}, ()), "a first update: there is nothing to lose"
+    assert conf_planned(found, outside, {}) == ({}, ()), "a first update: there is nothing to lose"
 
 
 def test_an_outside_slurmctld_that_does_not_answer_stops_no_update():
@@ -324,17 +325,17 @@ def test_a_partition_that_slurmrestd_cannot_close_is_held_by_its_jobs_alone():
 @pytest.mark.parametrize(("state", "opened"), [("DRAIN", "UP"), ("INACTIVE", "INACTIVE"), ("DOWN", "DOWN")])
 def test_a_partition_opens_for_the_next_nodeset_of_its_name_unless_somebody_else_set_it(state, opened):
     found = session(partitions={"all": "UP", "batch": state})
-    conf_held.reopen(found, "hpc", "batch")
+    conf_run.reopen(found, "hpc", "batch")
     assert found.world.asked == [], "nothing is held, and Slurm is not asked"
-    conf_held.write(found, "hpc", Held({"batch": "UP", "all": "UP"}))
-    conf_held.reopen(found, "hpc", "batch")
+    conf_run.hold(found, "hpc", Held({"batch": "UP", "all": "UP"}))
+    conf_run.reopen(found, "hpc", "batch")
     assert found.world.partitions == {"all": "UP", "batch": opened}
     assert kept(found) == Held({"all": "UP"})
 
 
 def test_a_destroyed_slurmctld_leaves_no_record_of_what_was_closed():
     found = session()
-    conf_held.write(found, "hpc", Held({"batch": "UP"}))
+    conf_run.hold(found, "hpc", Held({"batch": "UP"}))
     conf_run.forget(found, settings(BOTH, outside=True))
     assert kept(found) == Held({"batch": "UP"}), "an outside slurmctld lives on, and its stack may not read ConfigMaps"
     conf_run.forget(found, settings(BOTH))
@@ -344,12 +345,12 @@ def test_a_destroyed_slurmctld_leaves_no_record_of_what_was_closed():
 
 def test_each_nodesets_gate_remembers_and_forgets_its_own_partition_only():
     found = session()
-    conf_held.write(found, "hpc", Held({"a": "DOWN"}, ("metal-1",), 7))
-    conf_held.remember(found, "hpc", "b", "UP")
-    conf_held.remember(found, "hpc", "a", "UP")
+    conf_run.hold(found, "hpc", Held({"a": "DOWN"}, ("metal-1",), 7))
+    conf_run.remember(found, "hpc", "b", "UP")
+    conf_run.remember(found, "hpc", "a", "UP")
     assert kept(found) == Held({"a": "DOWN", "b": "UP"}, ("metal-1",), 7)
-    conf_held.remember(found, "hpc", "a", None)
-    conf_held.remember(found, "hpc", "c", None)
+    conf_run.remember(found, "hpc", "a", None)
+    conf_run.remember(found, "hpc", "c", None)
     assert kept(found) == Held({"b": "UP"}, ("metal-1",), 7)
 
 

@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, class_of, drainable, stated_cost
+from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, class_of, drainable
 from tests.unit import builders
-from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod
+from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod, stated_cost
 
 
 def assessed(pods, nodes, jobs=(), reservations=()):

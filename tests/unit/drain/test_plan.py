@@ -7,10 +7,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.commands.drain import plan_lines
 from slinky_iac.drain.cost import INT32_MIN, Kind, predicted_victims
-from slinky_iac.drain.describe import lines, plan_props
 from slinky_iac.drain.mark import BASE_COST, Tag
-from slinky_iac.drain.plan import _choice_blocks, is_forced, plan_scale_in, plan_teardown, unknown_plan, with_costs
+from slinky_iac.drain.plan import (
+    _choice_blocks,
+    is_forced,
+    plan_props,
+    plan_scale_in,
+    plan_teardown,
+    unknown_plan,
+    with_costs,
+)
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits
 from slinky_iac.drain.text import iso, jobs_in_words
@@ -250,7 +258,7 @@ def test_second_preview_of_an_unchanged_cluster_is_the_same():
 
 
 def test_lines_say_per_node_whose_jobs_and_until_when():
-    assert lines(workers(job(1, 2), job(2, 1, end=None), target=0)) == (
+    assert plan_lines(workers(job(1, 2), job(2, 1, end=None), target=0)) == (
         "gpu-0 (idle): no job, free now",
         "gpu-2 (busy): 1 of alice, until 2027-01-15T09:00:00Z",
         "gpu-1 (endless): 2 of alice, of no known end",
@@ -316,7 +324,7 @@ def test_a_node_that_is_not_free_is_not_said_to_be_free_now(record):
     assert found.free_at is None
     props = plan_props(found)
     assert (props["free_at"], props["nodes"][0]["free_at"]) == ("unknown", "unknown")
-    assert lines(found) == (f"gpu-0 ({found.selected[0].kind.name.lower()}): no job, of no known end",)
+    assert plan_lines(found) == (f"gpu-0 ({found.selected[0].kind.name.lower()}): no job, of no known end",)
 
 
 def test_plans_name_jobs_that_lose_by_a_node_they_are_not_on():

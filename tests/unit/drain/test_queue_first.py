@@ -2,8 +2,8 @@
 
 import pytest
 
-from slinky_iac.drain import conf_held, scale
-from slinky_iac.drain.conf_held import Held
+from slinky_iac.drain import conf_run, scale
+from slinky_iac.drain.mark import Held
 from slinky_iac.errors import DrainDeadline, SlurmrestAuthError
 from tests.unit.drain import made
 from tests.unit.drain.conf_world import Kube, Slurmctld
@@ -40,7 +40,7 @@ def test_nothing_is_drained_while_a_job_waits_in_the_partition():
     with pytest.raises(DrainDeadline, match=r"partition gpu: 1 waiting in the queue \(7 of alice\). The NodeSet stays"):
         scale.tear_down(session, settings(0))
     assert (session.gone, session.drained, session.slurmctld.partitions["gpu"]) == (False, [], "DRAIN")
-    assert conf_held.read(session, "hpc") == Held({"gpu": "UP"}), "an update that has the NodeSet again opens it"
+    assert conf_run.held_of(session, "hpc") == Held({"gpu": "UP"}), "an update that has the NodeSet again opens it"
 
 
 @pytest.mark.parametrize("state", ["PENDING", "RUNNING"])
