@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,7 +42,12 @@ def networks(stack: str) -> Data:
 
 def sections(path: Path) -> Data:
     """The sections of a stack file, without the project's prefix."""
-    config: Data = yaml.safe_load(path.read_text())["config"]
+    return copy.deepcopy(_sections(path.read_text()))
+
+
+@functools.cache
+def _sections(text: str) -> Data:
+    config: Data = yaml.safe_load(text)["config"]
     return {key.split(":", 1)[1]: value for key, value in config.items()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import functools
 import subprocess
 from pathlib import Path
@@ -27,6 +28,12 @@ def tracked() -> tuple[Path, ...]:
 def python_modules() -> tuple[Path, ...]:
     """Python modules of all rooms and the program itself."""
     return tuple(path for path in tracked() if path.suffix == ".py" and _room(path) in {*ROOMS, "__main__.py"})
+
+
+@functools.cache
+def syntax_tree(path: Path) -> ast.Module:
+    """A module's syntax tree, for all checks of one process."""
+    return ast.parse(path.read_text(), path.name)
 
 
 def _room(path: Path) -> str:

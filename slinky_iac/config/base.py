@@ -6,7 +6,7 @@ import ast
 import inspect
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 from pydantic import BaseModel, ConfigDict
 from pydantic.alias_generators import to_camel
@@ -32,6 +32,10 @@ class Section(BaseModel):
         hide_input_in_errors=True,
         defer_build=True,
     )
+
+    def __deepcopy__(self, _memo: object = None) -> Self:
+        """The section itself, for it is frozen: pydantic copies a default that has a mapping in it for every reading."""
+        return self
 
     @classmethod
     def __get_pydantic_json_schema__(cls, core_schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:

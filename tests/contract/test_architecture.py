@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import ast
+import functools
 import sys
 from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
-import pytest
-
 from tests.stacks import ROOT
-from tests.tree import python_modules
+from tests.tree import python_modules, syntax_tree
 
-MODULES = {path.relative_to(ROOT).as_posix(): ast.parse(path.read_text()) for path in python_modules()}
+MODULES = tuple(path.relative_to(ROOT).as_posix() for path in python_modules())
 
 MAY_IMPORT = {
     "__main__.py": {"components", "slinky_iac", "pulumi"},
@@ -201,20 +200,28 @@ NARROW = {
 """Modules that may import less than their part."""
 
 
-def imported(tree: ast.AST) -> Iterator[str]:
+@functools.cache
+def nodes(path: str) -> tuple[ast.AST, ...]:
+    """All nodes of a module's syntax tree."""
+    return tuple(ast.walk(syntax_tree(ROOT / path)))
+
+
+@functools.cache
+def imported(path: str) -> frozenset[str]:
     """Dotted names of all modules that a module imports, submodules of packages included."""
-    for node in ast.walk(tree):
+    found: set[str] = set()
+    for node in nodes(path):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            found.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            assert node.level <= 1, "imports are absolute, or of the same folder in components/"
+            assert node.level <= 1, f"{path}: imports are absolute, or of the same folder in components/"
             module = f"components.{node.module}" if node.level else node.module or ""
-            yield module
-            yield from (f"{module}.{alias.name}" for alias in node.names)
+            found.update([module, *(f"{module}.{alias.name}" for alias in node.names)])
+    return frozenset(found)
 
 
-def packages(tree: ast.AST) -> set[str]:
-    return {name.split(".")[0] for name in imported(tree)} - sys.stdlib_module_names - {"__future__"}
+def packages(path: str) -> set[str]:
+    return {name.split(".")[0] for name in imported(path)} - sys.stdlib_module_names - {"__future__"}
 
 
 def rule_for(path: str, rules: dict[str, set[str]]) -> set[str] | None:
@@ -225,11 +232,10 @@ def rule_for(path: str, rules: dict[str, set[str]]) -> set[str] | None:
 PRODUCTION = [path for path in MODULES if not path.startswith("tests/")]
 
 
-@pytest.mark.parametrize("path", PRODUCTION)
-def test_a_module_imports_only_what_its_room_may(path: str) -> None:
-    allowed = rule_for(path, MAY_IMPORT)
-    assert allowed is not None, f"{path} stands in no room that docs/adr or house rules know"
-    assert packages(MODULES[path]) - allowed - EXTRA.get(path, set()) == set()
+def test_a_module_imports_only_what_its_room_may() -> None:
+    assert [path for path in PRODUCTION if rule_for(path, MAY_IMPORT) is None] == [], "in no room that house rules know"
+    beyond = {path: packages(path) - (rule_for(path, MAY_IMPORT) or set()) - EXTRA.get(path, set()) for path in PRODUCTION}
+    assert {path: names for path, names in beyond.items() if names} == {}
 
 
 def part(module: str) -> str:
@@ -238,8 +244,13 @@ def part(module: str) -> str:
     return ".".join(names[1:3]) if names[1] == "commands" else names[1]
 
 
-@pytest.mark.parametrize("path", [path for path in PRODUCTION if path.startswith("slinky_iac/")])
-def test_a_part_of_the_library_imports_only_the_parts_below_it(path: str) -> None:
+def test_a_part_of_the_library_imports_only_the_parts_below_it() -> None:
+    beyond = {path: not_below(path) for path in PRODUCTION if path.startswith("slinky_iac/")}
+    assert {path: parts for path, parts in beyond.items() if parts} == {}
+
+
+def not_below(path: str) -> set[str]:
+    """Parts that a module imports and that its own part may not."""
     module = path.removesuffix(".py").removesuffix("/__init__").replace("/", ".")
     if module in {"slinky_iac", "slinky_iac.commands"}:
         allowed, own = set[str](), ""
@@ -247,8 +258,8 @@ def test_a_part_of_the_library_imports_only_the_parts_below_it(path: str) -> Non
         own = part(module)
         assert own in PARTS, f"{path} belongs to no part that has a rule"
         allowed = NARROW.get(path, PARTS[own])
-    found = {name for name in imported(MODULES[path]) if name.startswith("slinky_iac.") and name != "slinky_iac.commands"}
-    assert {part(name) for name in found} - allowed - {own} - ROOT_NAMES == set()
+    found = {name for name in imported(path) if name.startswith("slinky_iac.") and name != "slinky_iac.commands"}
+    return {part(name) for name in found} - allowed - {own} - ROOT_NAMES
 
 
 ROOT_NAMES = {"__version__"}
@@ -264,50 +275,49 @@ def test_pulumi_up_imports_nothing_that_a_person_runs() -> None:
     assert {above for name in below for above in PARTS[name] if above.startswith("commands.")} == set()
 
 
-@pytest.mark.parametrize("path", PRODUCTION)
-def test_components_alone_and_always_import_each_other_by_place(path: str) -> None:
+def test_components_alone_and_always_import_each_other_by_place() -> None:
     """A wheel holds them as slinky_iac.components, the checkout as components (docs/adr/0014)."""
-    relative = [node for node in ast.walk(MODULES[path]) if isinstance(node, ast.ImportFrom) and node.level]
-    by_name = [node for node in ast.walk(MODULES[path]) if isinstance(node, ast.ImportFrom) and not node.level]
-    if path.startswith("components/"):
-        assert [node.module for node in by_name if (node.module or "").startswith("components")] == []
-    else:
-        assert relative == []
+    from_imports = [(path, node) for path in PRODUCTION for node in nodes(path) if isinstance(node, ast.ImportFrom)]
+    own = [(path, node) for path, node in from_imports if path.startswith("components/")]
+    by_name = [(path, node.module) for path, node in own if not node.level and (node.module or "").startswith("components")]
+    assert by_name == []
+    assert [(path, node.module) for path, node in from_imports if node.level and not path.startswith("components/")] == []
 
 
 OPENERS = {"KubeClient", "ShortPodClient", "SlurmrestClient", "KubeTransport", "load"}
 """What opens a way to a cluster, or reads where it is."""
 
 
-@pytest.mark.parametrize("path", [p for p in PRODUCTION if p.startswith(("slinky_iac/", "components/"))])
-def test_every_client_comes_from_the_one_connection(path: str) -> None:
+def test_every_client_comes_from_the_one_connection() -> None:
     """Clients of their own would read the kubeconfig and shake hands each."""
-    of_kube = any(name == "slinky_iac.kube.kubeconfig.load" for name in imported(MODULES[path]))
-    calls = {
-        node.func.id for node in ast.walk(MODULES[path]) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
-    }
-    own = calls & (OPENERS if of_kube else OPENERS - {"load"})
-    allowed = {
+    opened = {path: opens(path) for path in PRODUCTION if path.startswith(("slinky_iac/", "components/"))}
+    assert {path: own for path, own in opened.items() if own} == {
         "slinky_iac/cluster/connection.py": {"KubeTransport", "SlurmrestClient", "load"},
         "slinky_iac/kube/client.py": {"KubeTransport"},
         "slinky_iac/slurmrest/endpoints.py": {"KubeTransport", "load"},
         "slinky_iac/preflight/ask_slurm.py": {"SlurmrestClient"},
     }
-    assert own == allowed.get(path, set())
+
+
+def opens(path: str) -> set[str]:
+    """The openers that a module calls."""
+    of_kube = "slinky_iac.kube.kubeconfig.load" in imported(path)
+    calls = {node.func.id for node in nodes(path) if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)}
+    return calls & (OPENERS if of_kube else OPENERS - {"load"})
 
 
 def test_nothing_but_tests_imports_tests() -> None:
-    assert [path for path in PRODUCTION if "tests" in {n.split(".")[0] for n in imported(MODULES[path])}] == []
+    assert [path for path in PRODUCTION if "tests" in {n.split(".")[0] for n in imported(path)}] == []
 
 
 def test_the_program_needs_nothing_of_the_lab() -> None:
-    users = [path for path in PRODUCTION if not path.startswith("lab/") and "lab" in packages(MODULES[path])]
+    users = [path for path in PRODUCTION if not path.startswith("lab/") and "lab" in packages(path)]
     assert users == []
 
 
 def test_the_program_itself_has_no_branch_and_no_loop() -> None:
-    tree = MODULES["__main__.py"]
-    assert not any(isinstance(node, ast.If | ast.For | ast.While | ast.Try | ast.FunctionDef) for node in ast.walk(tree))
+    branches = ast.If | ast.For | ast.While | ast.Try | ast.FunctionDef
+    assert not any(isinstance(node, branches) for node in nodes("__main__.py"))
     assert len((ROOT / "__main__.py").read_text().splitlines()) < 40
 
 
@@ -325,17 +335,18 @@ def test_pure_parts_read_no_clock_and_no_environment() -> None:
     impure = {"time", "datetime", "os", "random", "secrets", "socket", "subprocess"}
     allowed = {"datetime"}  # the type; `now` is searched for below
     for path in pure:
-        assert {name.split(".")[0] for name in imported(MODULES[path])} & (impure - allowed) == set(), path
+        assert {name.split(".")[0] for name in imported(path)} & (impure - allowed) == set(), path
         assert ".now(" not in (ROOT / path).read_text(), path
 
 
-@pytest.mark.parametrize("path", PRODUCTION)
-def test_everything_public_says_what_it_is_for(path: str) -> None:
-    tree = MODULES[path]
-    assert isinstance(tree, ast.Module)
-    silent = [] if ast.get_docstring(tree) or not tree.body else ["the module"]
-    silent += [node.name for node in spoken_for(tree) if not ast.get_docstring(node)]
-    assert silent == []
+def test_everything_public_says_what_it_is_for() -> None:
+    assert {path: names for path in PRODUCTION if (names := silent(syntax_tree(ROOT / path)))} == {}
+
+
+def silent(tree: ast.Module) -> list[str]:
+    """What has no docstring and needs one."""
+    module = [] if ast.get_docstring(tree) or not tree.body else ["the module"]
+    return module + [node.name for node in spoken_for(tree) if not ast.get_docstring(node)]
 
 
 def spoken_for(tree: ast.Module) -> Iterator[ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef]:
@@ -349,15 +360,13 @@ def spoken_for(tree: ast.Module) -> Iterator[ast.ClassDef | ast.FunctionDef | as
             yield from (m for m in methods if not m.name.startswith("_") and len(m.body) > 1)
 
 
-@pytest.mark.parametrize("path", MODULES)
-def test_no_module_is_too_long_to_be_read_at_once(path: str) -> None:
-    longest = 600 if path.startswith("tests/") else 400  # tables of cases are read by the row
-    assert len((ROOT / path).read_text().splitlines()) <= longest
+def test_no_module_is_too_long_to_be_read_at_once() -> None:
+    lines = {path: len((ROOT / path).read_text().splitlines()) for path in MODULES}
+    longest = {path: 600 if path.startswith("tests/") else 400 for path in MODULES}  # tables of cases are read by the row
+    assert {path: count for path, count in lines.items() if count > longest[path]} == {}
 
 
-@pytest.mark.parametrize("path", [path for path in MODULES if path.startswith("tests/")])
-def test_tests_are_where_they_are_found(path: str) -> None:
-    tree = MODULES[path]
-    holds_tests = any(isinstance(n, ast.FunctionDef) and n.name.startswith("test_") for n in ast.walk(tree))
-    if holds_tests:
-        assert Path(path).name.startswith("test_")
+def test_tests_are_where_they_are_found() -> None:
+    elsewhere = [path for path in MODULES if path.startswith("tests/") and not Path(path).name.startswith("test_")]
+    holders = {p for p in elsewhere for n in nodes(p) if isinstance(n, ast.FunctionDef) and n.name.startswith("test_")}
+    assert holders == set()

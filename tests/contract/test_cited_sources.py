@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 from pathlib import Path
-
-import pytest
 
 from tests.stacks import ROOT
 
@@ -20,6 +19,7 @@ CITING = [path for path in LISTED if path.endswith((".py", ".sh", ".go")) and pa
 CITED = re.compile(r"(?<![\w./*-])((?:[\w-]+/)*[\w-]+\.md)(?:#([\w-]+))?")
 
 
+@functools.cache
 def headings(page: str) -> set[str]:
     """The anchors of a page, as GitHub makes them."""
     titles = re.findall(r"(?m)^#+ (.+)$", (ROOT / page).read_text())
@@ -33,11 +33,15 @@ def found(cited: str, path: str) -> str | None:
     return next((place for place in places if place in PAGES), None)
 
 
-@pytest.mark.parametrize("path", CITING)
-def test_a_cited_page_is_in_the_repository_with_its_heading(path: str) -> None:
+def missing(path: str) -> list[str]:
+    """What a file cites and the repository hasn't."""
     text = (ROOT / path).read_text() if (ROOT / path).exists() else ""
-    for cited, anchor in CITED.findall(text):
-        page = found(cited, path)
-        assert page or cited in ELSEWHERE, f"{path} cites {cited}, which isn't in the repository"
-        named = headings(page) if page else set()
-        assert not anchor or anchor in named, f"{path} cites {cited}#{anchor}, and there is no such heading"
+    pages = [(cited, anchor, found(cited, path)) for cited, anchor in CITED.findall(text)]
+    absent = [cited for cited, _, page in pages if not page and cited not in ELSEWHERE]
+    return absent + [
+        f"{cited}#{anchor}" for cited, anchor, page in pages if anchor and not (page and anchor in headings(page))
+    ]
+
+
+def test_a_cited_page_is_in_the_repository_with_its_heading() -> None:
+    assert {path: cited for path in CITING if (cited := missing(path))} == {}

@@ -19,7 +19,7 @@ from tests.unit.handoff.made import KEYS
 from tests.unit.handoff.scratch import Scratch, scratch
 
 __all__ = ["scratch"]
-RUNS = 200
+RUNS = 50
 VICTIM = "root:x:0:0\n"
 FILES = (File("slurm.key", b"k" * 64), File("slurm.jwks", b"{}" * 40))
 Script = Callable[[], subprocess.CompletedProcess[str]]

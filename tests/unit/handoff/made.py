@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from pathlib import Path
 
 from slinky_iac.commands.handoff import ansible, cloud_init, render_folder
@@ -18,6 +19,7 @@ KNOWN = Known(fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1]), slurmctld_addr
 FORMS = {"folder": render_folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
 
 
+@functools.cache
 def made(example: Path, known: Known = KNOWN) -> Handoff:
     """The hand-off of a stack file."""
     return handoff(load(sections(example)), known)
