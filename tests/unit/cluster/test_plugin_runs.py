@@ -74,7 +74,7 @@ def plugin(tmp_path: Path) -> Plugin:
 
 @pytest.fixture
 def api() -> Iterator[ApiServer]:
-    """40 NodeSets of one pod each, more than threads ask at once, all of their nodes idle, behind an API server that takes the plugin's first token."""
+    """40 NodeSets of one pod each (more than there are threads), all nodes idle; it takes the plugin's first token."""
     slurm = FakeSlurm(ticks=Ticks(now=time.time() - NOW + 1000))
     server = ApiServer(slurm=slurm.handle, token="first")
     server.put("jwt", {"jwt.key": KEY}, at=AT)
