@@ -187,12 +187,12 @@ class Cluster:
         address = {host.name: str(site.network.address(host.offset)) for host in members}
         controllers = tuple(conf.Controller(name, address[name]) for name in ("ctl", "ctl-2") if name in address)
         metal = tuple(conf.Metal(name, address[name]) for name in address if topology.METAL.fullmatch(name))
-        slurm_conf = conf.slurm_conf(controllers, metal, site.nodesets.read_text())
+        slurm_conf = conf.slurm_conf(controllers, metal, site.nodesets.read_text(), site.cluster)
         for host in members:
             etc = site.etc(host.name)
             etc.mkdir(parents=True, exist_ok=True)
             if host.name == "rest":
-                keys.put(etc / "slurm.conf", conf.rest_conf(controllers).encode(), mode=0o644)
+                keys.put(etc / "slurm.conf", conf.rest_conf(controllers, site.cluster).encode(), mode=0o644)
                 continue
             keys.put(etc / conf.KEY, made.slurm, mode=0o600, owner=SLURM)
             if host.name in ("ctl", "ctl-2", "dbd"):

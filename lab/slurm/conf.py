@@ -59,7 +59,7 @@ def partitions(metal: tuple[Metal, ...], nodesets: str) -> str:
     return "".join(line for name, line in own.items() if name not in theirs)
 
 
-def slurm_conf(controllers: tuple[Controller, ...], metal: tuple[Metal, ...], nodesets: str) -> str:
+def slurm_conf(controllers: tuple[Controller, ...], metal: tuple[Metal, ...], nodesets: str, name: str = CLUSTER) -> str:
     """slurm.conf of the outside slurmctld. `nodesets` holds the stack's NodeSet= and PartitionName= lines."""
     hosts = "".join(f"SlurmctldHost={host.name}({host.address})\n" for host in controllers)
     nodes = "".join(
@@ -67,7 +67,7 @@ def slurm_conf(controllers: tuple[Controller, ...], metal: tuple[Metal, ...], no
         for node in metal
     )
     return f"""\
-ClusterName={CLUSTER}
+ClusterName={name}
 SlurmUser=slurm
 {hosts}SlurmctldPort={CTLD_PORT}
 SlurmdPort={SLURMD_PORT}
@@ -98,11 +98,11 @@ AccountingStoragePort={DBD_PORT}
 {nodes}{partitions(metal, nodesets)}{nodesets}"""
 
 
-def rest_conf(controllers: tuple[Controller, ...]) -> str:
+def rest_conf(controllers: tuple[Controller, ...], name: str = CLUSTER) -> str:
     """slurm.conf of the outside slurmrestd: where the daemons are, and no key (it forwards its callers' tokens)."""
     hosts = "".join(f"SlurmctldHost={host.name}({host.address})\n" for host in controllers)
     return f"""\
-ClusterName={CLUSTER}
+ClusterName={name}
 SlurmUser=slurm
 {hosts}SlurmctldPort={CTLD_PORT}
 AuthType=auth/slurm

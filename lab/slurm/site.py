@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from lab import paths, supervise
+from lab.slurm import conf
 from lab.slurm.topology import Network
 
 
@@ -18,6 +19,8 @@ class Site:
     supervisor: supervise.Supervisor = supervise.LAB
     label: str = "slurm"
     """First part of the names of the supervised processes."""
+    cluster: str = conf.CLUSTER
+    """ClusterName."""
 
     @property
     def keys(self) -> Path:

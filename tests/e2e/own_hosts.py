@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from lab import supervise
-from lab.slurm import image
+from lab.slurm import conf, image
 from lab.slurm.cluster import Cluster
 from lab.slurm.network import Outside
 from lab.slurm.site import Site
@@ -50,10 +50,10 @@ def own(own_cluster: Cluster) -> Iterator[Slurm]:
 
 
 @contextmanager
-def hosts_up(root: Path) -> Iterator[Cluster]:
-    """The hosts, up, with their folders below ``root``; taken down whatever became of them."""
+def hosts_up(root: Path, cluster: str = conf.CLUSTER) -> Iterator[Cluster]:
+    """The hosts of a cluster of that name, up, with their folders below ``root``; taken down whatever became of them."""
     supervisor = supervise.Supervisor(root / "run", root / "logs")
-    made = Cluster(Site(root / "slurm", root / "hosts", NETWORK, supervisor))
+    made = Cluster(Site(root / "slurm", root / "hosts", NETWORK, supervisor, cluster=cluster))
     try:
         made.up(say=lambda _line: None)
         yield made

@@ -53,6 +53,8 @@ class FaultProxy:
 
     def __init__(self, host: str, port: int) -> None:
         self.mode = Mode.PASS
+        self.to = (host, port)
+        """Where requests go."""
         self.next_token: str | None = None
         """Put in place of the token of the next request, once."""
         self.before: Callable[[str, str], bool] | None = None
@@ -69,7 +71,7 @@ class FaultProxy:
             def handle_any(self) -> None:
                 length = int(self.headers.get("content-length") or 0)
                 body = self.rfile.read(length)
-                proxy.answer(self, host, port, body)
+                proxy.answer(self, *proxy.to, body)
 
             do_GET = do_POST = do_DELETE = handle_any
 

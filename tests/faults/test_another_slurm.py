@@ -1,0 +1,80 @@
+"""slurmrestd's address leads to another Slurm cluster, which takes the same tokens: a second set of hosts with the lab's keys.
+
+None of the stack's nodes is known there, and that proves nothing: no pod goes, and no node of that cluster is drained.
+"""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+
+import pytest
+
+from lab.slurm import conf
+from lab.slurm.cluster import LAB, Cluster
+from tests.e2e.gated import STACK, Gated
+from tests.e2e.own_hosts import METAL, hosts_up
+from tests.e2e.slurm import Slurm
+from tests.faults.mid_drain import SLURMRESTD, proxy
+from tests.faults.proxy import FaultProxy
+from tests.faults.test_rollout import template
+from tests.faults.test_ways_round import SHORT, Busy, busy
+
+__all__ = ["busy", "proxy"]
+
+STANDS_ON = STACK
+NAMED = "slurmctld of cluster 'other' answers, and the NodeSet belongs to 'lab'"
+"""What says that it is another cluster by its name; one of the same name is known by what slurm-operator sees."""
+UNKNOWN_HERE = "it is another cluster's"
+
+
+@pytest.fixture(scope="module", params=["other", conf.CLUSTER])
+def other(request: pytest.FixtureRequest, ground: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    """The other cluster, by that name."""
+    root = tmp_path_factory.mktemp("other")
+    keys = root / "slurm" / "keys"
+    keys.mkdir(parents=True)
+    for name in (conf.KEY, conf.JWT_KEY):
+        shutil.copy2(LAB.site.keys / name, keys / name)
+    with hosts_up(root, request.param) as made:
+        yield made
+
+
+@pytest.fixture
+def led_astray(busy: Busy, gated: Gated, proxy: FaultProxy, other: Cluster) -> Iterator[Busy]:
+    """A stack with a job on each pod, whose slurmrestd is that of the other cluster from now on."""
+    gated.up(3, SHORT, slurmrest={"url": proxy.url})
+    proxy.to = (str(other.site.network.address(12)), conf.REST_PORT)
+    yield busy
+    proxy.to = SLURMRESTD
+
+
+@pytest.mark.parametrize("what", ["fewer", "removed", "destroyed", "replaced"])
+def test_no_pod_goes_by_the_word_of_another_cluster(
+    led_astray: Busy, gated: Gated, proxy: FaultProxy, other: Cluster, what: str
+) -> None:
+    if what == "destroyed":
+        done = gated.stack.destroy(check=False)
+    else:
+        gated.write(
+            1 if what == "fewer" else 3,
+            SHORT,
+            slurmrest={"url": proxy.url},
+            nodeset=template() if what == "replaced" else None,
+        )
+        if what == "removed":
+            gated.current["slinky-iac:nodesets"] = {}
+            gated.world.stack(gated.stack.name, gated.current)
+        done = gated.try_up()
+    said = done.stdout + done.stderr
+    assert done.returncode != 0, said
+    assert (NAMED if other.site.cluster == "other" else UNKNOWN_HERE) in said, said
+    led_astray.assert_unharmed()
+    elsewhere = Slurm(other.hosts)
+    assert {name for name, states in elsewhere.states().items() if "DRAIN" in states} == set()
+    assert set(elsewhere.nodes()) == set(METAL)
+
+    proxy.to = SLURMRESTD
+    gated.up(3)
+    led_astray.assert_unharmed()
+    led_astray.assert_nothing_is_left()
