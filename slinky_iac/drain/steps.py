@@ -94,7 +94,7 @@ def next_step(seen: Observation, goal: Goal) -> Step:
         return _teardown_step(seen, goal, cluster)
     if state is None:
         return gone()
-    return _raise_step(seen, goal, state) if goal.target >= goal.current else _scale_in_step(seen, goal, cluster, state)
+    return (_raise_step if goal.target >= goal.current else _scale_in_step)(seen, goal, cluster, state)
 
 
 def refused(state: NodeSet, goal: Goal) -> Stop | None:
@@ -128,8 +128,11 @@ def gone() -> Stop:
     return Stop("the NodeSet is not there, or not any more. Run `pulumi refresh`, then `pulumi up`", "blocked")
 
 
-def _raise_step(seen: Observation, goal: Goal, state: NodeSet) -> Step:
+def _raise_step(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet) -> Step:
     """No node is selected for removal: give back what an earlier run left, then raise the number."""
+    another = another_slurm(goal, cluster)
+    if another:
+        return wait(seen, goal, another)
     step = _release_step(seen, goal, ())
     if not isinstance(step, Done) or state.spec.replicas == goal.target or not goal.writes:
         return step

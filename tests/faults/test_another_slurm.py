@@ -1,4 +1,4 @@
-"""slurmrestd's address leads to another Slurm cluster, which takes the same tokens: a second set of hosts with the lab's keys.
+"""slurmrestd's address leads to another Slurm cluster that takes the same tokens: a second set of hosts with the lab's keys.
 
 None of the stack's nodes is known there, and that proves nothing: no pod goes, and no node of that cluster is drained.
 """

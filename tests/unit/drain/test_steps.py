@@ -520,6 +520,16 @@ def test_nodes_that_never_registered_are_removable_where_the_cluster_name_is_rig
     says("slurmctld of cluster 'atlas' answers", step(look, 1, 0, cluster="zeus"))
 
 
+def test_a_number_is_not_raised_by_the_word_of_another_cluster():
+    """Whether the new pods' names are in use, only the NodeSet's own slurmctld knows; nor is a node there given back."""
+    cluster = ClusterView.of([builders.node("metal-1")], [], name="atlas")
+    look = seen([pod(0)], (), cluster=cluster)
+    says("slurmctld of cluster 'atlas' answers", step(look, 1, 3, cluster="zeus"))
+    assert step(look, 1, 3, cluster="atlas") == SetReplicas(3)
+    left = seen([given_up(0)], (), cluster=ClusterView.of([held(0)], [], name="atlas"))
+    says("slurmctld of cluster 'atlas' answers", step(left, 1, 1, cluster="zeus"))
+
+
 # -- the NodeSet itself ----------------------------------------------------------------------------------------------------
 
 
