@@ -40,13 +40,13 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
     except SlinkyError as error:
         return f"which pods it would replace could not be asked: {error}"
     if config.controller.external is None and not config.controller.persistence.enabled:
-        why = preview.forgotten_jobs(reach(config), hide)
+        why = preview.forgotten_jobs(reach(config), hide, config.cluster.name)
         found += [f"slurmctld's pod may restart, and controller.persistence is off: {why}"] if why else []
     for name, login in config.logins.items():
         if login.interrupt_sessions or found:
             continue
         resource = names.loginset_resource(config.cluster.resource_name, name)
-        why = preview.login_jobs(reach(config), resource, hide)
+        why = preview.login_jobs(reach(config), resource, hide, config.cluster.name)
         if why:
             found.append(f"{resource}: {why}. Wait until they have ended, or set logins.{name}.interruptSessions: true")
     return "; ".join(found)

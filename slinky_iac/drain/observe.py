@@ -153,6 +153,12 @@ def _controller(client: SlurmrestClient, jobs: JobsAnswer) -> str:
     return next(iter(jobs.clusters)) if len(jobs.clusters) == 1 else ""
 
 
+def another_cluster(client: SlurmrestClient, jobs: JobsAnswer, name: str) -> str:
+    """Why these jobs say nothing about the cluster of this name, ``""`` where they do, or no name is known."""
+    found = _controller(client, jobs)
+    return f"slurmctld of cluster {found!r} answers, and this stack's is {name!r}" if found not in {"", name} else ""
+
+
 def shown(job: Job, hide: str) -> Job:
     """The job as plans, progress and messages may show it. ``hide``: of :meth:`DrainPolicy.hide_by`."""
     return job.of(pseudonym(job.user_name, hide)) if hide else job

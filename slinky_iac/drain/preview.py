@@ -33,7 +33,7 @@ from slinky_iac.drain.conf_steps import (
 from slinky_iac.drain.free import tied_in_words, tied_to
 from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import names_in_use
-from slinky_iac.drain.observe import conf_look, shown
+from slinky_iac.drain.observe import another_cluster, conf_look, shown
 from slinky_iac.drain.plan import MAX_JOBS, SCHEMA, job_props, plan_props, plan_scale_in, unknown_plan, when
 from slinky_iac.drain.protocol import Observation, Stop
 from slinky_iac.drain.rollout import plan_rollout, refusals
@@ -230,32 +230,41 @@ def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Props:
             return kept
 
 
-def login_jobs(way: Reach, loginset: str, hide: str) -> str:
+def login_jobs(way: Reach, loginset: str, hide: str, cluster: str) -> str:
     """Whose jobs a replacement of the login set's pods ends, or why that is not known; ``""`` where none does.
 
     A job of sbatch continues without the host where it was submitted. An srun ends its job when it is killed; salloc's
     allocation stays, without the shell that used it.
 
-    ``hide``: of :meth:`slinky_iac.drain.settings.DrainPolicy.hide_by`.
+    ``hide``: of :meth:`slinky_iac.drain.settings.DrainPolicy.hide_by`. ``cluster``: ClusterName of the stack's slurmctld.
     """
+    unknown = "its pods would be replaced, and it is unknown which jobs run from them:"
     try:
         with connected(way, budget_s=BUDGET_S) as session:
             hosts = login_hosts(session.kube, way.namespace, loginset)
-            jobs = session.slurm.jobs_after(session.steady(), wanted="live").jobs if hosts else ()
-            found = interactive(jobs, hosts, hide)
+            if not hosts:
+                return ""
+            jobs = session.slurm.jobs_after(session.steady(), wanted="live")
+            if another := another_cluster(session.slurm, jobs, cluster):
+                return f"{unknown} {another}"
+            found = interactive(jobs.jobs, hosts, hide)
     except SlinkyError as error:
-        return f"its pods would be replaced, and it is unknown which jobs run from them: {error}"
+        return f"{unknown} {error}"
     return f"its pods would be replaced, which ends {jobs_in_words(found)} of srun and salloc" if found else ""
 
 
-def forgotten_jobs(way: Reach, hide: str) -> str:
+def forgotten_jobs(way: Reach, hide: str, cluster: str) -> str:
     """Whose jobs a slurmctld that keeps no state forgets when its pod restarts, or why that is not known; ``""`` where there
-    is none. ``hide``: as of :func:`login_jobs`."""
+    is none. ``hide`` and ``cluster``: as of :func:`login_jobs`."""
+    unknown = "it is unknown which jobs would be forgotten:"
     try:
         with connected(way, budget_s=BUDGET_S) as session:
-            found = unfinished(session.slurm.jobs().jobs, hide)
+            jobs = session.slurm.jobs()
+            if another := another_cluster(session.slurm, jobs, cluster):
+                return f"{unknown} {another}"
+            found = unfinished(jobs.jobs, hide)
     except SlinkyError as error:
-        return f"it is unknown which jobs would be forgotten: {error}"
+        return f"{unknown} {error}"
     return f"{jobs_in_words(found)} would be forgotten" if found else ""
 
 

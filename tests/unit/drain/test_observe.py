@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.observe import REST, REUSED_S, look
+from slinky_iac.drain.observe import REST, REUSED_S, another_cluster, look
 from slinky_iac.slurmrest.shared import SharedJobs
 from tests.unit import builders
 from tests.unit.drain.made import NOW, nodeset, pod
@@ -172,6 +172,18 @@ def test_the_cluster_is_named_by_slurmctld_and_not_by_slurmrestd(told, cluster):
         first = seen(client)
         assert first.answers.nodes.cluster == "lab"
         assert first.observation.cluster.name == cluster
+
+
+def test_jobs_of_another_cluster_say_nothing_of_who_works_where():
+    slurm = FakeSlurm(controller="hpc").add(node("g-0"))
+    with slurm.client() as client:
+        assert "slurmctld of cluster 'hpc' answers" in another_cluster(client, client.jobs(), "lab")
+        assert another_cluster(client, client.jobs(), "hpc") == ""
+    slurm = FakeSlurm(controller=None).add(job(1, cluster="hpc"))
+    with slurm.client() as client:
+        assert another_cluster(client, client.jobs(), "lab") != ""
+    with FakeSlurm(controller=None).client() as client:
+        assert another_cluster(client, client.jobs(), "lab") == "", "as before 26.05: no name is known"
 
 
 @pytest.mark.parametrize(
