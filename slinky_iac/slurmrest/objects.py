@@ -98,10 +98,10 @@ class Node(Wire, frozen=True, kw_only=True, gc=False):
     version: str = ""
     effective_cpus: int = 0
     """CPUs that jobs may have, those of the system left out; 0 where Slurm doesn't say."""
-    real_memory: int = 0
-    """MiB."""
+    real_memory: int = 0  # MiB
     specialized_memory: int = 0
     """MiB of it that jobs may not have (MemSpecLimit)."""
+    topology: str | None = None  # None: this slurmrestd doesn't tell (before v0.0.43)
     unreadable: str = ""
     """Why this row can't be read (no field of Slurm's); then ``state`` is :data:`UNREADABLE`, the name alone is known."""
 

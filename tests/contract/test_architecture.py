@@ -127,7 +127,7 @@ _PARTS = {
     ),
     "commands.verify_state": "cluster commands.output commands.stack_config commands.state_code config errors reach",
     "commands.drift": (
-        "closing cluster commands.output commands.status commands.waiting_line drain errors fence keys kube names "
+        "closing cluster commands.output commands.status commands.waiting_line config drain errors fence keys kube names "
         "node_table preflight slurmrest specs text"
     ),
     "commands.preflight": (

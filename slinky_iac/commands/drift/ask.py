@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
 from slinky_iac.cluster.snapshot import Workers
+from slinky_iac.commands.drift import places
 from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
 from slinky_iac.commands.drift.labels import Labelled, labelled
 from slinky_iac.commands.status.facts import cluster_name, reach_of
@@ -69,6 +70,8 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         releases=frozenset(_releases(state)),
         nodesets=tuple(sorted(gates)),
         hosts=states,
+        host_places=places.of_lines(_lines(state)),
+        nodeset_places={name: places.of_option(str(each.get("extraConf") or "")) for name, each in _specs(state, gates)},
         partitions=tuple(sorted(set(_partitions(state, gates)))),
         required=_required(state),
         promised=_promised(state, gates),
@@ -79,9 +82,20 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
 
 def _promised(state: State, gates: Mapping[str, GateSettings]) -> Mapping[str, Promised]:
     """What the last update's specs give each NodeSet's pods."""
+    return {name: promised(spec) for name, spec in _specs(state, gates)}
+
+
+def _specs(state: State, gates: Mapping[str, GateSettings]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """NodeSets by their name in the configuration, with the spec that the last update wrote."""
     by_resource = {settings.resource: name for name, settings in gates.items()}
     found = ((each.object_name, each.spec) for each in state.all(custom("NodeSet")))
-    return {by_resource[name]: promised(spec) for name, spec in found if name in by_resource}
+    return ((by_resource[name], spec) for name, spec in found if name in by_resource)
+
+
+def _lines(state: State) -> str:
+    """Lines of slurm.conf that the last update wrote, or asked of an external slurm.conf."""
+    inside = (str(each.spec.get("extraConf") or "") for each in state.all(custom("Controller")))
+    return "\n".join([str(state.outputs.get("outsideSlurmConf") or ""), *inside])
 
 
 def _required(state: State) -> Mapping[str, str]:
@@ -118,9 +132,7 @@ def _releases(state: State) -> Iterable[str]:
 
 def _partitions(state: State, gates: Mapping[str, GateSettings]) -> Iterable[str]:
     """Partitions that the outside slurm.conf is to hold, or that the operator writes."""
-    yield from _PARTITION.findall(str(state.outputs.get("outsideSlurmConf") or ""))
-    for each in state.all(custom("Controller")):
-        yield from _PARTITION.findall(str(each.spec.get("extraConf") or ""))
+    yield from _PARTITION.findall(_lines(state))
     by_resource = {settings.resource: name for name, settings in gates.items()}
     for each in state.all(custom("NodeSet")):
         if (each.spec.get("partition") or {}).get("enabled") is True and each.object_name in by_resource:

@@ -15,6 +15,7 @@ from typing import Final, Literal
 from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.cluster.snapshot import Workers, pods_by_node
+from slinky_iac.commands.drift import places
 from slinky_iac.commands.drift.labels import Labelled
 from slinky_iac.commands.drift.labels import differences as label_differences
 from slinky_iac.drain.mark import Tag
@@ -41,6 +42,7 @@ Kind = Literal[
     "node-features",
     "more-than-pod",
     "node-label",
+    "node-topology",
 ]
 _JUDGED_ELSEWHERE: Final = frozenset({"ClusterName", "AccountingStorageHost"})
 """The cluster's name has a kind of its own, and slurmctld may know slurmdbd's host by another name."""
@@ -60,6 +62,10 @@ class Expected:
     """Names in the configuration: the feature of their nodes, too."""
     hosts: Mapping[str, str] = field(default_factory=dict)
     """Bare-metal hosts: ``active`` or ``drained``."""
+    host_places: Mapping[str, str] = field(default_factory=dict)
+    """Topology= of their NodeName= lines."""
+    nodeset_places: Mapping[str, str] = field(default_factory=dict)
+    """Topology= that each NodeSet's slurmd registers with."""
     partitions: tuple[str, ...] = ()
     token_set: TokenSet | None = None
     """The public set (jwks.json) of the stack's token keys; None where it has none."""
@@ -131,6 +137,7 @@ def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
         *_left_drains(expected, seen),
         *_resources(expected, seen),
         *(Finding("node-label", node, text) for node, text in label_differences(expected.labelled, seen.machines)),
+        *_places(expected, seen),
         *_hosts_not_held(expected, seen),
         *_token_set(expected, seen),
         *_slurm_conf(expected, seen),
@@ -265,14 +272,30 @@ def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:
 
 
 def _resources(expected: Expected, seen: Seen) -> Iterable[Finding]:
-    for name, workers in seen.workers.items():
-        wanted = expected.promised.get(name)
-        for pod in workers.pods if wanted is not None else ():
-            record = seen.nodes.get(pod.slurm_node)
-            if wanted is None or record is None or record.trouble or not pod.ready or pod.terminating:
-                continue
+    for name, wanted in expected.promised.items():
+        for record, _ in _registered(seen, name):
             for kind, text in differences(record, wanted):
                 yield Finding(kind, record.name, text)
+
+
+def _registered(seen: Seen, nodeset: str) -> Iterable[tuple[Node, Pod]]:
+    """Nodes of a NodeSet that are neither coming nor going, and their pods."""
+    workers = seen.workers.get(nodeset)
+    for pod in workers.pods if workers is not None else ():
+        record = seen.nodes.get(pod.slurm_node)
+        if record is not None and not record.trouble and pod.ready and not pod.terminating:
+            yield record, pod
+
+
+def _places(expected: Expected, seen: Seen) -> Iterable[Finding]:
+    wanted = [(seen.nodes[host], place) for host, place in expected.host_places.items() if host in seen.nodes]
+    for name in seen.workers:
+        for record, pod in _registered(seen, name):
+            by_machine = places.of_machine(expected.labelled.nodes, pod.spec.node_name)
+            wanted.append((record, by_machine or expected.nodeset_places.get(name, "")))
+    for record, place in wanted:
+        if text := places.difference(record, place):
+            yield Finding("node-topology", record.name, text)
 
 
 def _hosts_not_held(expected: Expected, seen: Seen) -> Iterable[Finding]:

@@ -1,0 +1,49 @@
+"""Places of nodes in Slurm's topology, as the stack gives them, against those that slurmctld has. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Final
+
+from slinky_iac.config.topology import places_of
+from slinky_iac.names import ANNOTATION_TOPOLOGY
+from slinky_iac.node_table.plan import Plan
+from slinky_iac.slurmrest.objects import Node
+
+_LINE: Final = re.compile(r"^\s*NodeName=(\S+)\s(?:.*\s)?Topology=(\S+)", re.IGNORECASE | re.MULTILINE)
+_OPTION: Final = re.compile(r"(?:^|\s)Topology=(\S+)", re.IGNORECASE)
+
+
+def of_lines(text: str) -> dict[str, str]:
+    """Places of hosts by their NodeName= lines."""
+    return dict(_LINE.findall(text))
+
+
+def of_option(extra_conf: str) -> str:
+    """The place that a NodeSet's slurmd registers with; empty for none."""
+    found = _OPTION.search(extra_conf)
+    return found[1] if found else ""
+
+
+def of_machine(nodes: Plan, machine: str) -> str:
+    """The place that the node table gives a Kubernetes node, and slurm-operator its pod; empty for none."""
+    return nodes.get(machine, {}).get(("annotations", ANNOTATION_TOPOLOGY), "")
+
+
+def _where(text: str) -> Mapping[str, str]:
+    """Unit by topology; the way to it is not compared, since slurmctld knows it from its file."""
+    return {place.topology: place.units[-1] if place.units else "" for place in places_of(text)}
+
+
+def difference(node: Node, wanted: str) -> str:
+    """What differs; empty where nothing does, and where this slurmrestd doesn't tell (before Slurm 25.05)."""
+    if not wanted or node.topology is None or _where(node.topology) == _where(wanted):
+        return ""
+    got = f"at {node.topology}" if node.topology else "at no place"
+    return (
+        f"slurmctld has {node.name} {got} in its topology, and the stack at {wanted}: jobs of several nodes are placed by"
+        " the wrong switch or block, or refused. A pod that registers with a unit that topology.yaml lacks has no place:"
+        " give slurmctld the units (`pulumi stack output outsideTopology`, where it is external), then `scontrol"
+        f" reconfigure`, and `scontrol update nodename={node.name} topology={wanted}`"
+    )
