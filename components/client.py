@@ -4,7 +4,6 @@ uses both, and a pod where one is asked for."""
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pulumi
@@ -17,6 +16,7 @@ from slinky_iac.specs.clients import client_files, client_pod, client_secret, de
 from slinky_iac.specs.jupyterhub import ACCOUNT, chart, hub_binding, hub_role_rules, hub_values
 from slinky_iac.specs.shared import labels
 
+from . import helm_chart
 from .first_look import first_look
 from .resources import child, token
 
@@ -94,11 +94,14 @@ class Client(pulumi.ComponentResource):
         reference, repo, version = chart(hub.chart)
         release = f"{names.client(args.cluster.cluster.resource_name, args.name)}-hub"
         hooks = first_look(f"hub-{args.name}", args.cluster, taken.release(settings.namespace, release))
+        if hub.chart.digest is not None:
+            setting = f"clients.{args.name}.jupyterhub.chart.digest"
+            hooks = helm_chart.of_release(f"jupyterhub-{args.name}", setting, version, hooks)
         # After no Secret of the key: a planned stop would remove the hub with it, and its database.
         Release(
             f"{name}-hub",
             name=release,
-            chart=str(Path(reference).resolve()) if hub.chart.path is not None else reference,
+            chart=helm_chart.located(reference, local=hub.chart.path is not None),
             repository_opts=None if repo is None else RepositoryOptsArgs(repo=repo),
             version=version,
             namespace=settings.namespace,

@@ -13,8 +13,9 @@ from pulumi_kubernetes.helm.v3 import Release
 
 from slinky_iac import names, operator_change, taken
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.specs.operator import chart, operator_values, service_monitor_stub
+from slinky_iac.specs.operator import CRDS, chart, operator_values, service_monitor_stub
 
+from . import helm_chart
 from .first_look import first_look
 from .resources import child, token
 
@@ -43,7 +44,7 @@ class Operator(pulumi.ComponentResource):
         namespace = self._namespace(name, args.config)
         self.namespace = pulumi.Output.from_input(settings.namespace) if namespace is None else namespace.metadata.name
         stub = self._stub(name, args.config)
-        crds = self._release(name, "slurm-operator-crds", args.config, child(self, namespace, protect=settings.protect_crds))
+        crds = self._release(name, CRDS, args.config, child(self, namespace, protect=settings.protect_crds))
         operator = child(self, namespace, crds, stub)
         self.release = self._release(name, "slurm-operator", args.config, operator)
         self.register_outputs({"version": self.version, "namespace": self.namespace})
@@ -73,24 +74,25 @@ class Operator(pulumi.ComponentResource):
 
     def _release(self, name: str, which: str, config: StackConfig, opts: pulumi.ResourceOptions) -> Release | None:
         settings = config.operator
-        crds = which == "slurm-operator-crds"
+        crds = which == CRDS
         if crds and not settings.install_crds:
             return None
         reference, version = chart(config, which)
-        local = settings.chart.path is not None
-        first = first_look(which, config, taken.release(settings.namespace, which))
+        hooks = first_look(which, config, taken.release(settings.namespace, which))
         if not crds:
-            first = pulumi.ResourceHookBinding(before_create=first.before_create, before_update=[_pods_first(config)])
-        hooks = pulumi.ResourceOptions(hooks=first)
+            hooks = pulumi.ResourceHookBinding(before_create=hooks.before_create, before_update=[_pods_first(config)])
+        if (settings.chart.crds_digest if crds else settings.chart.digest) is not None:
+            setting = f"operator.chart.{'crdsDigest' if crds else 'digest'}"
+            hooks = helm_chart.of_release(which, setting, version, hooks)
         return Release(
             f"{name}-{which}",
             name=which,
-            chart=str(Path(reference).resolve()) if local else reference,
+            chart=helm_chart.located(reference, local=settings.chart.path is not None),
             version=version,
             namespace=settings.namespace,
             values={} if crds else operator_values(config),
             timeout=settings.timeout,
-            opts=pulumi.ResourceOptions.merge(opts, hooks),
+            opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(hooks=hooks)),
         )
 
 

@@ -63,21 +63,22 @@ def from_registry(image: str, registries: Iterable[str]) -> bool:
     _has_images,
     scope="resource",
     options={
-        "require": word("tag", "What pins an image: a tag that doesn't move, or a digest.", "tag", "digest"),
-        "except": words((), "Images (with *) that needn't be pinned so."),
+        "require": word("tag", "What pins an image or chart: a tag that doesn't move, or a digest.", "tag", "digest"),
+        "except": words((), "Images and charts (with *) that needn't be pinned so."),
         "registries": words((), "Registries, or folders of them, that images and charts may come from; none: any."),
     },
 )
 def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[str]:
-    """Every image has a tag that doesn't move, or a digest where the site asks for it; every chart has a version.
+    """Images have a tag that doesn't move and charts a version, or both a digest where the site asks for it.
 
     Why: a tag that moves brings another Slurm release into some pods after a restart; slurmd newer than slurmctld is refused
     and its node's jobs fail. Only a digest says that tomorrow's pod runs what was tested today. Judged are the images of
     Slinky's resources, of every other pod of the stack, and those that Helm values set, the operator's own among them.
+    A registry may move a chart's version too, and Helm takes a chart over plain HTTP from any server that answers so.
 
     Source: Slurm upgrade guide (order of daemons, versions that go together); Kubernetes, "Images".
 
-    Do: write the tag of Slinky's release, and in production tag@sha256:….
+    Do: write the tag of Slinky's release, and in production tag@sha256:…; for charts, operator.chart.digest and crdsDigest.
 
     Level: advisory, since a tag that is kept does no harm.
     """
@@ -98,10 +99,23 @@ def images_pinned(resource: Resource, _: Stack, options: Options) -> Iterator[st
 def _chart(release: Resource, options: Options) -> Iterator[str]:
     chart = release.text("chart")
     remote = chart.startswith(("oci://", "http://", "https://")) or bool(release.text("repositoryOpts", "repo"))
-    if remote and not release.text("version"):
+    by_digest = chart.startswith("oci://") and _DIGEST.fullmatch(chart) is not None
+    if remote and not by_digest and not release.text("version"):
         yield f"{release.label}: chart {chart} has no version, so each update takes the newest"
     if remote and options["registries"] and not from_registry(chart, options["registries"]):
         yield f"{release.label}: chart {chart} is of a registry that this site doesn't know; see registries"
+    if options["require"] != "digest":
+        return
+    if not (by_digest or _is_folder(release) or any(fnmatch(chart, pattern) for pattern in options["except"])):
+        yield f"{release.label}: chart {chart} has no digest; this site wants oci://…@sha256:…, or a folder of the program"
+    if release.get("dependencyUpdate"):
+        yield f"{release.label}: dependencyUpdate takes charts by version, which no digest holds; pack them into the chart"
+
+
+def _is_folder(release: Resource) -> bool:
+    """A chart of the program's own files, which a review sees. Helm takes NAME/CHART for a repository where there is no such
+    folder."""
+    return release.text("chart").startswith(("/", "./", "../")) and not release.text("repositoryOpts", "repo")
 
 
 def _of_pods(resource: Resource) -> Iterator[tuple[str, str]]:

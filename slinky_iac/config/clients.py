@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
-from slinky_iac.config.fields import DnsLabel, FilePath, Image, Seconds, SlurmName, SlurmUser, Url
+from slinky_iac.config.fields import Digest, DnsLabel, FilePath, Image, Seconds, SlurmName, SlurmUser, Url
 
 Number = Annotated[int, Field(ge=1, le=2147483647)]
 """A uid or gid: never root's."""
@@ -47,6 +47,8 @@ class HubChart(Section):
     """Local folder of the chart, absolute or relative to Pulumi.yaml."""
     version: str | None = Field(default=None, pattern=r"^[0-9A-Za-z.+-]{1,64}$")
     """Version of the chart, e.g. 4.2.0; needed with a repository or OCI."""
+    digest: Digest | None = None
+    """Digest of the chart in the registry of `oci`, sha256:…: Helm then takes these bytes or none."""
 
     @model_validator(mode="after")
     def _one_source(self) -> HubChart:

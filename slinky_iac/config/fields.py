@@ -26,6 +26,7 @@ _NODE_VALUE = re.compile(r"[^\s=,'\"#\\]+(,[^\s=,'\"#\\]+)*")
 _PARTITION_VALUE = re.compile(r"[^\s#\\]+")
 _DATABASE_USER = re.compile(r"[A-Za-z0-9_.@+-]{1,80}")
 _PREFLIGHT = re.compile(r"preflight\.[a-z][a-z-]{1,40}")
+_DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 _CONF_KEY = re.compile(r"[A-Za-z][A-Za-z0-9]*")
 
 
@@ -96,6 +97,12 @@ def _image(value: str) -> str:
         raise Refused(
             value, "; an image is repository:tag or repository@sha256:…; without a tag two pods may run two versions"
         )
+    return value
+
+
+def _digest(value: str) -> str:
+    if _DIGEST.fullmatch(value) is None:
+        raise Refused(value, "; a digest is sha256: and 64 hexadecimal digits in lower case, as `helm pull` prints it")
     return value
 
 
@@ -243,6 +250,7 @@ _TEXTS: dict[str, Any] = {"type": "object", "additionalProperties": {"type": ["s
 
 Quantity = Annotated[str, BeforeValidator(_as_text), _checked(_quantity), WithJsonSchema({"type": ["string", "number"]})]
 Image = Annotated[str, _checked(_image)]
+Digest = Annotated[str, _checked(_digest)]
 FilePath = Annotated[str, _checked(_file)]
 """A path of a file or folder, never a file's text."""
 FindingId = Annotated[str, _checked(_finding)]

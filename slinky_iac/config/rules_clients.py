@@ -119,6 +119,14 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
         yield error(f"{path}.image", "is needed: an image with Jupyter and Slurm's commands of the cluster's release")
     if hub.chart.path is None and hub.chart.version is None:
         yield error(f"{path}.chart.version", "is needed: without it each update could deploy another release of the chart")
+    if hub.chart.digest is not None and hub.chart.oci is None:
+        yield error(
+            f"{path}.chart.digest",
+            "needs chart.oci: Helm compares digests of what a registry serves, and nothing with a repository or a folder."
+            " Copy the chart to a registry (`helm push`), or remove the digest",
+        )
+    if hub.chart.digest is not None and "@" in (hub.chart.oci or ""):
+        yield error(f"{path}.chart.digest", "is set, and chart.oci has a digest too. Give it once")
     if hub.spawn == "slurm" and config.keys.auth == "auth/munge":
         yield error(f"{path}.spawn", "slurm needs auth/slurm: on a munge cluster notebooks run as pods. Set spawn: pod")
     if hub.spawn == "pod" and (hub.partition is not None or hub.options):

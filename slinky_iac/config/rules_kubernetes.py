@@ -230,6 +230,26 @@ def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
             seen.add(place)
 
 
+def charts_by_digest(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """A digest holds for what a registry serves, and one without the other leaves half of the operator to a tag."""
+    source = config.operator.chart
+    if not config.operator.install:
+        return
+    given = {"digest": source.digest, "crdsDigest": source.crds_digest}
+    if source.path is not None:
+        for name in (each for each, digest in given.items() if digest is not None):
+            yield error(
+                f"operator.chart.{name}",
+                "is set together with path: Helm compares digests of what a registry serves, and nothing with a folder."
+                " Remove it, or set oci",
+            )
+        return
+    if source.digest is None and source.crds_digest is not None:
+        yield error("operator.chart.digest", "is needed beside crdsDigest: else a tag decides which operator is deployed")
+    if source.digest is not None and source.crds_digest is None and config.operator.install_crds:
+        yield error("operator.chart.crdsDigest", "is needed beside digest: else a tag decides which CRDs are deployed")
+
+
 def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """What is set and has no effect is told, never passed over."""
     accounting = config.accounting
@@ -264,6 +284,7 @@ RULES = (
     configless,
     reserved_nodeset,
     unguarded_rollout,
+    charts_by_digest,
     pod_marks,
     reserved_volumes,
     unread_settings,

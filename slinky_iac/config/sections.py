@@ -14,6 +14,7 @@ from slinky_iac.config.base import Section
 from slinky_iac.config.fields import (
     ClusterName,
     DatabaseUser,
+    Digest,
     DnsLabel,
     FilePath,
     Host,
@@ -90,6 +91,10 @@ class ChartSource(Section):
     """OCI folder that holds `slurm-operator` and `slurm-operator-crds`."""
     path: FilePath | None = None
     """Local folder that holds `slurm-operator` and `slurm-operator-crds`, absolute or relative to Pulumi.yaml."""
+    digest: Digest | None = None
+    """Digest of the chart slurm-operator in the registry, sha256:…: Helm then takes these bytes or none."""
+    crds_digest: Digest | None = None
+    """Digest of the chart slurm-operator-crds, in the same way."""
 
     @model_validator(mode="after")
     def _one_source(self) -> ChartSource:

@@ -20,7 +20,7 @@ from slinky_iac import names
 from slinky_iac.config.clients import Client, HubChart, JupyterHub
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.clients import client_pod, environment
-from slinky_iac.specs.operator import merge
+from slinky_iac.specs.operator import by_digest, merge
 from slinky_iac.specs.shared import Spec
 
 REPOSITORY: Final = "https://hub.jupyter.org/helm-chart/"
@@ -103,7 +103,7 @@ def chart(hub: HubChart) -> tuple[str, str | None, str | None]:
     if hub.path is not None:
         return str(PurePosixPath(hub.path)), None, hub.version
     if hub.oci is not None:
-        return hub.oci, None, hub.version
+        return by_digest(hub.oci, hub.digest), None, hub.version
     return "jupyterhub", hub.repo or REPOSITORY, hub.version
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import PurePosixPath
-from typing import Any
+from typing import Any, Final
 
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.shared import SLINKY_REGISTRY, Spec
 
+CRDS: Final = "slurm-operator-crds"
+"""The chart of the CRDs."""
 CHARTS = f"oci://{SLINKY_REGISTRY}/charts"
 
 
@@ -17,7 +19,14 @@ def chart(config: ClusterConfig, name: str) -> tuple[str, str | None]:
     source = config.operator.chart
     if source.path is not None:
         return str(PurePosixPath(source.path) / name), None
-    return f"{source.oci or CHARTS}/{name}", config.operator.version
+    digest = source.crds_digest if name == CRDS else source.digest
+    return by_digest(f"{source.oci or CHARTS}/{name}", digest), config.operator.version
+
+
+def by_digest(reference: str, digest: str | None) -> str:
+    """An OCI reference of these bytes and no others, where a digest is given. Where the registry has a tag of the version,
+    Helm compares it too (Helm 3.18, pkg/registry/client.go, ValidateReference)."""
+    return reference if digest is None else f"{reference}@{digest}"
 
 
 def operator_values(config: ClusterConfig) -> Spec:

@@ -59,8 +59,29 @@ def test_a_reference_to_another_namespace_is_refused() -> None:
 )
 def test_what_pins_an_image(image: str, require: str, fine: bool) -> None:
     change = spec("restapi", slurmrestd={"image": image})
-    found = judged(images.images_pinned, change, {"require": require, "except": ["ghcr.io/*"]})
+    found = judged(images.images_pinned, change, {"require": require, "except": ["ghcr.io/*", "charts/*"]})
     assert (not found.violations) is fine
+
+
+@pytest.mark.parametrize(
+    "chart",
+    [
+        f"oci://r.example.org/c/slurm-operator@sha256:{'0' * 64}",
+        f"oci://r.example.org/c/slurm-operator:1.2.1@sha256:{'0' * 64}",
+        "/srv/charts/slurm-operator",
+        "./charts/slurm-operator",
+        "oci://allowed.example.org/slurm-operator",
+    ],
+)
+def test_a_chart_is_pinned_by_its_digest_its_folder_or_the_sites_word(chart: str) -> None:
+    options = {"require": "digest", "except": ["ghcr.io/*", "oci://allowed.example.org/*"]}
+    change: Change = {
+        "resources": {
+            "operator": {"properties": {"chart": chart}},
+            "crds": {"properties": {"chart": "/c/slurm-operator-crds"}},
+        }
+    }
+    assert judged(images.images_pinned, change, options=options).violations == ()
 
 
 def test_a_chart_from_a_registry_needs_a_version() -> None:

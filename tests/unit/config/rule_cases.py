@@ -9,6 +9,7 @@ from tests.stacks import SECRETS, merged, minimal, outside
 
 GPU = {"replicas": 2}
 KEYS = {"source": "imported"}
+DIGEST = f"sha256:{'0a' * 32}"
 METAL = {"slurmdHosts": [{"name": "metal-1"}]}
 
 
@@ -329,6 +330,30 @@ DAEMONS = [
         "operator.webhook.enabled",
         ("189", "1.1.1"),
         {"operator": {"version": "1.1.1"}},
+    ),
+    Case(
+        "a digest of a chart in a folder",
+        minimal(operator={"chart": {"path": "charts", "digest": DIGEST}}),
+        "error",
+        "operator.chart.digest",
+        ("path", "registry", "set oci"),
+        {"operator": {"chart": {"digest": None}}},
+    ),
+    Case(
+        "a digest of the operator's chart alone",
+        minimal(operator={"chart": {"digest": DIGEST}}),
+        "error",
+        "operator.chart.crdsDigest",
+        ("a tag decides", "CRDs"),
+        {"operator": {"chart": {"crdsDigest": DIGEST}}},
+    ),
+    Case(
+        "a digest of the CRDs' chart alone",
+        minimal(operator={"chart": {"crdsDigest": DIGEST}}),
+        "error",
+        "operator.chart.digest",
+        ("a tag decides", "operator"),
+        {"operator": {"chart": {"digest": DIGEST}}},
     ),
     Case(
         "operator and cluster in one namespace",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.stacks import merged, minimal
-from tests.unit.config.rule_cases import Case
+from tests.unit.config.rule_cases import DIGEST, Case
 
 ALICE = {"alice": {"uid": 2001, "gid": 2001}}
 GOOD: dict[str, Any] = {"namespace": "jupyter", "people": ALICE}
@@ -146,6 +146,22 @@ CLIENTS += [
         "clients.nb.jupyterhub.image",
         ("is needed", "Slurm's commands"),
         cured(image="jupyter:1"),
+    ),
+    Case(
+        "a digest of a chart in a repository, which Helm compares with nothing",
+        hub(chart={"digest": DIGEST}),
+        "error",
+        "clients.nb.jupyterhub.chart.digest",
+        ("chart.oci", "helm push"),
+        cured(chart={"oci": "oci://registry.example.org/jupyterhub"}),
+    ),
+    Case(
+        "two digests of one chart",
+        hub(chart={"oci": f"oci://registry.example.org/jupyterhub@{DIGEST}", "digest": DIGEST}),
+        "error",
+        "clients.nb.jupyterhub.chart.digest",
+        ("once",),
+        cured(chart={"digest": None}),
     ),
     Case(
         "a hub of whichever release",

@@ -153,6 +153,10 @@ def test_a_sites_volumes_stand_beside_the_sidecars() -> None:
         ({}, ("jupyterhub", REPOSITORY, "4.4.0")),
         ({"repo": "https://charts.example.org"}, ("jupyterhub", "https://charts.example.org", "4.4.0")),
         ({"oci": "oci://charts.example.org/jupyterhub"}, ("oci://charts.example.org/jupyterhub", None, "4.4.0")),
+        (
+            {"oci": "oci://charts.example.org/jupyterhub", "digest": f"sha256:{'0' * 64}"},
+            (f"oci://charts.example.org/jupyterhub@sha256:{'0' * 64}", None, "4.4.0"),
+        ),
         ({"path": "charts/jupyterhub", "version": None}, ("charts/jupyterhub", None, None)),
     ],
 )
