@@ -109,7 +109,7 @@ POLL_S: Final = 5
 
 
 def _look(session: Session, settings: ConfSettings) -> ConfLook:
-    return conf_look(session, settings.policy.hide_by(settings.owner.stack))
+    return conf_look(session, settings.hide)
 
 
 def live_lines(session: Session, settings: ConfSettings) -> ConfLines:
@@ -129,13 +129,13 @@ def goal_of(settings: ConfSettings, going: Leaving, now: int) -> ConfGoal:
 class ConfTask(Task[ConfLook]):
     """Empty what leaves slurm.conf."""
 
+    settings: ConfSettings
     doing = "emptying what leaves slurm.conf"
     acts_at_deadline = True
     idle = 4.0  # 20,000 job records take slurmrestd half a minute
 
     def __init__(self, session: Session, settings: ConfSettings, going: Leaving, *, all_waiting: bool = False) -> None:
-        super().__init__(session, settings.owner, settings.policy, settings.policy.deadline_s)
-        self.settings = settings
+        super().__init__(session, settings, settings.policy.deadline_s)
         begun = bool(held_of(session, settings.controller))  # a run that continues was judged when it began
         self._goal = replace(goal_of(settings, going, session.now()), limited=not begun, all_waiting=all_waiting)
         self._last: ConfLook | None = None
@@ -219,7 +219,7 @@ class ReadTask(Task[tuple[int | None, str]]):
     doing = "waiting for slurmctld to read its configuration"
 
     def __init__(self, session: Session, settings: ConfSettings, before: int | None, hosts: tuple[str, ...]) -> None:
-        super().__init__(session, settings.owner, settings.policy, settings.policy.register_deadline_s)
+        super().__init__(session, settings)
         self.before = before
         self.hosts = hosts
 
@@ -307,7 +307,7 @@ def partition_holds(session: Session, controller: str, name: str, hide: str = ""
 
     For the gate of a NodeSet with slurmctld in Kubernetes: its own partition goes with it, and any restart or
     reconfiguration since the turn of :func:`settle` has opened it again. Slurmrestd before 26.05 can't close it; then its
-    jobs alone decide. ``hide``: of :meth:`DrainPolicy.hide_by`. ``waiting_only``: what runs doesn't count yet. Raises what
+    jobs alone decide. ``hide``: of :attr:`Settings.hide`. ``waiting_only``: what runs doesn't count yet. Raises what
     the client raises.
     """
     seen = conf_look(session, hide)

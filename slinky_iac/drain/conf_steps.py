@@ -17,13 +17,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from slinky_iac.cluster.reach import Reach
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.free import Free, verdict
 from slinky_iac.drain.plan import job_findings
 from slinky_iac.drain.protocol import Cancel, ClosePartitions, Done, Drain, Requeue, Signal, Step, Stop, Wait
-from slinky_iac.drain.settings import DrainPolicy, Limits, Owner, known_schema, parse_policy, reach_from
+from slinky_iac.drain.settings import DrainPolicy, Limits, Owner, Settings
 from slinky_iac.drain.text import iso, jobs_in_words, some, whose
 from slinky_iac.slurmrest.objects import Job
 
@@ -89,16 +88,12 @@ def resources(line: str) -> dict[str, str]:
     return {key.lower(): value for key, _, value in pairs if key.lower() in RESOURCES}
 
 
-@dataclass(frozen=True)
-class ConfSettings:
+@dataclass(frozen=True, kw_only=True)
+class ConfSettings(Settings):
     """Props of the gates around slurmctld's configuration."""
 
-    owner: Owner
     controller: str
     lines: ConfLines
-    policy: DrainPolicy
-    reach: Reach
-    urn: str
     keeps_queue: bool = False
     """slurmctld's state outlives a destroy: jobs wait in its volume, and those on bare metal continue."""
     outside: bool = False
@@ -107,14 +102,10 @@ class ConfSettings:
     @classmethod
     def from_props(cls, props: Mapping[str, Any]) -> ConfSettings:
         """Read props, from a program or from a state file. Raises ValueError where another program wrote them."""
-        known_schema(props)
         return cls(
-            owner=Owner(str(props["stack"]), SLURM_CONF),
+            **cls.common(props, SLURM_CONF),
             controller=str(props["controller"]),
             lines=lines_of(props),
-            policy=parse_policy(props["policy"]),
-            reach=reach_from(props),
-            urn=str(props.get("urn", "")),
             keeps_queue=props.get("keepsQueue") is True,
             outside=props.get("outside") is True,
         )

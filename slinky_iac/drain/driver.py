@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
 from slinky_iac.drain.protocol import NEXT_STEP, Done, OwnStep, SetReplicas, Signal, Step, Stop, Wait
-from slinky_iac.drain.settings import DrainPolicy, Owner
+from slinky_iac.drain.settings import Settings
 from slinky_iac.drain.text import Pace
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
 
@@ -39,11 +39,13 @@ class Task(ABC, Generic[Seen]):
     idle = 0.0
     """So many times the length of a look slurmrestd is left alone after it."""
 
-    def __init__(self, session: Session, owner: Owner, policy: DrainPolicy, patience_s: int) -> None:
+    def __init__(self, session: Session, settings: Settings, patience_s: int | None = None) -> None:
+        """``patience_s``: by default as long as a node has to register."""
         self.session = session
-        self.owner = owner
-        self.policy = policy
-        self.deadline_at = session.now() + patience_s
+        self.settings = settings
+        self.owner = settings.owner
+        self.policy = settings.policy
+        self.deadline_at = session.now() + (self.policy.register_deadline_s if patience_s is None else patience_s)
         """End of the wait, in seconds since the epoch: ``decide`` ends the run there, or the loop where no look succeeds."""
 
     @property
@@ -75,7 +77,7 @@ class Task(ABC, Generic[Seen]):
 
     def act(self, step: Step) -> None:
         """Carry out one step. Idempotent: a half-done step is found by the next look."""
-        raise AssertionError(f"{type(step).__name__} is no act of {type(self).__name__}")
+        self.session.act(step, self.owner)
 
     def did(self, step: Step) -> None:
         """Note an act that was carried out, or a wait that begins."""

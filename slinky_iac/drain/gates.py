@@ -31,10 +31,9 @@ from pulumi.dynamic import (
 from pulumi.output import Unknown
 
 from slinky_iac.drain.plugin_process import prepare
-from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings
+from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings, Settings
 
 if TYPE_CHECKING:
-    from slinky_iac.drain.conf_steps import ConfSettings
     from slinky_iac.drain.session import Session
 
 Props = dict[str, Any]
@@ -156,7 +155,7 @@ class OutsideHostsProvider(Gate):
 
 
 @contextmanager
-def at_work(settings: GateSettings | OutsideSettings | ConfSettings) -> Iterator[Session]:
+def at_work(settings: Settings) -> Iterator[Session]:
     """A session for what one provider call does; its connections are closed at the end."""
     from slinky_iac.drain.session import open_session
 

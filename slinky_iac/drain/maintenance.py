@@ -106,11 +106,8 @@ def _not_free(host: str, cluster: ClusterView, now: int) -> Iterable[str]:
 class LinesTask(Task[tuple[str, ...]]):
     """Wait until slurmctld in Kubernetes knows new hosts: it reads their lines some time after the Controller got them."""
 
+    settings: OutsideSettings
     doing = "maintenance"
-
-    def __init__(self, session: Session, settings: OutsideSettings) -> None:
-        super().__init__(session, settings.owner, settings.policy, settings.policy.register_deadline_s)
-        self.settings = settings
 
     def look(self) -> tuple[str, ...]:
         """A sentence on what is missing; none where nothing is."""
@@ -132,15 +129,15 @@ class LinesTask(Task[tuple[str, ...]]):
 class HostsTask(Task[HostsPlan]):
     """Hold what is to be held, until it is free; return the rest."""
 
+    settings: OutsideSettings
     doing = "maintenance"
 
     def __init__(self, session: Session, settings: OutsideSettings) -> None:
-        super().__init__(session, settings.owner, settings.policy, settings.policy.deadline_s)
-        self.settings = settings
+        super().__init__(session, settings, settings.policy.deadline_s)
         self.met = Met(settings.owner, stands="The hosts are held as asked for: `pulumi up` again ends well.")
 
     def look(self) -> HostsPlan:
-        cluster = cluster_view(self.session.slurm, hide=self.policy.hide_by(self.owner.stack))
+        cluster = cluster_view(self.session.slurm, hide=self.settings.hide)
         for host in self.settings.held:
             self.met.wait_for(cluster.jobs(host), self.session.now(), [host])
         return _decided(self.session, self.settings, cluster)
@@ -208,7 +205,7 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
 
 def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
     """Which hosts will be drained and returned, and whose jobs are waited for; empty where nothing is to do."""
-    cluster = cluster_view(session.slurm, hide=settings.policy.hide_by(settings.owner.stack))
+    cluster = cluster_view(session.slurm, hide=settings.hide)
     found = _decided(session, settings, cluster)
     refused = (*found.refused, *(() if settings.inside else _unknown_in_words(found, settings)))
     if not found.drains and not found.returns and not refused:
@@ -231,7 +228,7 @@ def release(session: Session, settings: OutsideSettings) -> None:
     can have left a drain then. Else raises what the clients raise.
     """
     try:
-        cluster = cluster_view(session.slurm, hide=settings.policy.hide_by(settings.owner.stack))
+        cluster = cluster_view(session.slurm, hide=settings.hide)
     except (SlurmrestUnreachable, SlurmrestGarbage, KubeNotFound) as error:
         if settings.held:
             raise

@@ -85,7 +85,7 @@ def look(
         return Look(Observation(now=now, version=settings.version))
     all_scalers = () if settings.scaler == "autoscaler" else kube.scalers_of(reach.namespace, settings.resource)
     scalers = rivals(all_scalers, settings.leaving)
-    hide = settings.policy.hide_by(settings.owner.stack)
+    hide = settings.hide
     answers, problem = _ask(slurm, [pod.slurm_node for pod in found.pods], last, hide, queue=queue)
     seen = Observation(
         now=now,
@@ -160,12 +160,12 @@ def another_cluster(client: SlurmrestClient, jobs: JobsAnswer, name: str) -> str
 
 
 def shown(job: Job, hide: str) -> Job:
-    """The job as plans, progress and messages may show it. ``hide``: of :meth:`DrainPolicy.hide_by`."""
+    """The job as plans, progress and messages may show it. ``hide``: of :attr:`Settings.hide`."""
     return job.of(pseudonym(job.user_name, hide)) if hide else job
 
 
 def conf_look(session: Connection, hide: str) -> ConfLook:
-    """One look of the gates around slurm.conf. ``hide``: of :meth:`DrainPolicy.hide_by`.
+    """One look of the gates around slurm.conf. ``hide``: of :attr:`Settings.hide`.
 
     Partitions are asked for before jobs, so that a job that came in before a partition closed is seen.
     """

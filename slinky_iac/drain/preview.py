@@ -236,7 +236,7 @@ def login_jobs(way: Reach, loginset: str, hide: str, cluster: str) -> str:
     A job of sbatch continues without the host where it was submitted. An srun ends its job when it is killed; salloc's
     allocation stays, without the shell that used it.
 
-    ``hide``: of :meth:`slinky_iac.drain.settings.DrainPolicy.hide_by`. ``cluster``: ClusterName of the stack's slurmctld.
+    ``hide``: of :attr:`Settings.hide`. ``cluster``: ClusterName of the stack's slurmctld.
     """
     unknown = "its pods would be replaced, and it is unknown which jobs run from them:"
     try:
@@ -311,7 +311,7 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
     if not going:
         return kept if settings.outside else _given_back(session, settings, kept), ()
     try:
-        seen = conf_look(session, settings.policy.hide_by(settings.owner.stack))
+        seen = conf_look(session, settings.hide)
     except SlinkyError as error:
         seen = ConfLook(session.now(), problem=str(error))
         more = "The update will ask again and stop if it gets no answer"

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Final, Protocol
+from typing import Final
 
 from slinky_iac.drain.mark import tag_of
 from slinky_iac.drain.protocol import Cancel, Observation, Requeue, Step, Undrain
 from slinky_iac.drain.session import Session
-from slinky_iac.drain.settings import GateSettings, Owner
+from slinky_iac.drain.settings import GateSettings, Owner, Settings
 from slinky_iac.drain.text import counted, iso, whose
 from slinky_iac.errors import DrainLost, SlurmrestError
 from slinky_iac.kube.objects import Pod
@@ -113,16 +113,7 @@ def still_running(session: Session, settings: GateSettings, pods: Collection[Pod
     )
 
 
-class Gate(Protocol):
-    """Settings of any gate."""
-
-    @property
-    def owner(self) -> Owner:
-        """Whose drains they are."""
-        ...
-
-
-def prove(session: Session, settings: Gate, met: Met) -> str:
+def prove(session: Session, settings: Settings, met: Met) -> str:
     """What became of the jobs, in a sentence; ``""`` where nothing was drained. Told as the run's last words, too.
 
     Raises DrainLost where slurmdbd says that a job was lost.
@@ -146,7 +137,7 @@ def prove(session: Session, settings: Gate, met: Met) -> str:
     return text
 
 
-def _asked(session: Session, settings: Gate, met: Met) -> tuple[Accounted, ...]:
+def _asked(session: Session, settings: Settings, met: Met) -> tuple[Accounted, ...]:
     """Runs of the jobs that the drain met, and of any other that ended with its node meanwhile."""
     cluster = settings.cluster if isinstance(settings, GateSettings) else ""
     runs: tuple[Accounted, ...] = ()
@@ -186,7 +177,7 @@ def in_words(met: Met, runs: Collection[Accounted]) -> str:
     return ", ".join([*parts, "0 lost"])
 
 
-def _lost_in_words(settings: Gate, met: Met, lost: Collection[Accounted]) -> str:
+def _lost_in_words(settings: Settings, met: Met, lost: Collection[Accounted]) -> str:
     jobs: Mapping[int, Accounted] = {run.job_id: run for run in lost}
     each = "; ".join(_lost(run, met.jobs.get(number)) for number, run in sorted(jobs.items())[:8])
     return (

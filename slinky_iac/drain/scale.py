@@ -47,9 +47,7 @@ UNDO_LOOKS: Final = 30
 class NodeSetTask(Task[Observation]):
     """What all tasks of one NodeSet's gate look at, and how they act."""
 
-    def __init__(self, session: Session, settings: GateSettings, patience_s: int) -> None:
-        super().__init__(session, settings.owner, settings.policy, patience_s)
-        self.settings = settings
+    settings: GateSettings
 
     def look(self) -> Observation:
         """Read pods, nodes and jobs, in this order. The first look also stops an earlier run that still continues."""
@@ -60,9 +58,6 @@ class NodeSetTask(Task[Observation]):
         """Without what slurmctld says is unchanged."""
         self.session.begin(self.settings.resource)
         return self.session.glance(self.settings)
-
-    def act(self, step: Step) -> None:
-        self.session.act(step, self.owner)
 
 
 class ScaleTask(NodeSetTask):
@@ -154,7 +149,7 @@ class ScaleTask(NodeSetTask):
         state = session.nodeset(settings.resource) if isinstance(step, Drain | DeleteNodeSet) else None
         if state is None or not state.spec.partition.enabled:
             return step
-        name, hide = settings.owner.nodeset, settings.policy.hide_by(settings.owner.stack)
+        name, hide = settings.owner.nodeset, settings.hide
         why = conf_run.partition_holds(session, settings.controller, name, hide, waiting_only=isinstance(step, Drain))
         if not why:
             return step
@@ -196,9 +191,7 @@ class MembersTask(NodeSetTask):
 
     doing = "waiting for nodes to register"
 
-    def __init__(self, session: Session, settings: GateSettings) -> None:
-        super().__init__(session, settings, settings.policy.register_deadline_s)
-        self._uncordoned: frozenset[str] = frozenset()
+    _uncordoned: frozenset[str] = frozenset()
 
     def decide(self, seen: Observation) -> Step:
         """Done when nothing is missing. A cordon that the operator sets again has another cause, and stays."""

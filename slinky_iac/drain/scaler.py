@@ -90,9 +90,7 @@ class ScalerTask(Task["ScalerView | None"]):
 
     doing = "pausing the autoscaler"
 
-    def __init__(self, session: Session, settings: GateSettings) -> None:
-        super().__init__(session, settings.owner, settings.policy, settings.policy.register_deadline_s)
-        self.settings = settings
+    settings: GateSettings
 
     def look(self) -> ScalerView | None:
         """The ScaledObject; None where there is none."""
@@ -107,9 +105,6 @@ class ScalerTask(Task["ScalerView | None"]):
                 "deadline",
             )
         return step
-
-    def act(self, step: Step) -> None:
-        self.session.act(step, self.owner)
 
     def stays(self) -> str:
         """Nothing but the pause."""

@@ -194,11 +194,32 @@ class Owner:
         return names.drain_reason(self.stack, self.nodeset, why)
 
 
-@dataclass(frozen=True)
-class GateSettings:
-    """One NodeSet's gate: whose, where, how many, how patient."""
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What each gate's settings hold: whose drains they are, what these may do, and how to reach things."""
 
     owner: Owner
+    policy: DrainPolicy
+    reach: Reach
+    urn: str
+
+    @property
+    def hide(self) -> str:
+        """:meth:`DrainPolicy.hide_by` for this stack."""
+        return self.policy.hide_by(self.owner.stack)
+
+    @classmethod
+    def common(cls, props: Mapping[str, Any], nodeset: str) -> dict[str, Any]:
+        """These fields from props. Raises ValueError where another program wrote them."""
+        known_schema(props)
+        owner, policy = Owner(stack=str(props["stack"]), nodeset=nodeset), parse_policy(props["policy"])
+        return {"owner": owner, "policy": policy, "reach": reach_from(props), "urn": str(props.get("urn", ""))}
+
+
+@dataclass(frozen=True, kw_only=True)
+class GateSettings(Settings):
+    """One NodeSet's gate: where it is, how many replicas it may have."""
+
     resource: str
     """Name of the NodeSet custom resource."""
     controller: str
@@ -207,9 +228,6 @@ class GateSettings:
     """With an autoscaler, the most replicas it may ask for."""
     scaler: Literal["stack", "autoscaler"]
     version: OperatorVersion
-    policy: DrainPolicy
-    reach: Reach
-    urn: str
     cluster: str = ""
     """ClusterName of its slurmctld; ``""`` in states of releases that did not write it."""
     updates: str = OPERATORS
@@ -247,18 +265,14 @@ class GateSettings:
 
         :raises ValueError: the shape is of another program's making; nothing can be done with it safely.
         """
-        known_schema(props)
         return cls(
-            owner=Owner(stack=str(props["stack"]), nodeset=str(props["nodeset"])),
+            **cls.common(props, str(props["nodeset"])),
             resource=str(props["resource"]),
             controller=str(props["controller"]),
             replicas=int(props["replicas"]),
             maximum=int(props["maxReplicas"]),
             scaler="autoscaler" if props["owner"] == "autoscaler" else "stack",
             version=OperatorVersion.parse(str(props["operatorVersion"])),
-            policy=parse_policy(props["policy"]),
-            reach=reach_from(props),
-            urn=str(props.get("urn", "")),
             cluster=str(props.get("cluster", "")),
             updates=str(props.get("updates") or OPERATORS),
             max_unavailable=_count_or_share(props.get("maxUnavailable")),
@@ -270,16 +284,12 @@ class GateSettings:
         )
 
 
-@dataclass(frozen=True)
-class OutsideSettings:
+@dataclass(frozen=True, kw_only=True)
+class OutsideSettings(Settings):
     """The gate of the bare-metal slurmd hosts: which are held, which are not."""
 
-    owner: Owner
     held: tuple[str, ...]
     active: tuple[str, ...]
-    policy: DrainPolicy
-    reach: Reach
-    urn: str
     dropped: tuple[str, ...] = ()
     """No longer in the configuration: what we hold of them is returned, and nothing else is wanted of them."""
     inside: bool = False
@@ -291,16 +301,12 @@ class OutsideSettings:
 
         Raises ValueError as :meth:`GateSettings.from_props` does.
         """
-        known_schema(props)
         hosts = {str(name): str(state) for name, state in dict(props["hosts"]).items()}
         before = {str(name) for name in (olds or {}).get("hosts") or ()}
         return cls(
-            owner=Owner(stack=str(props["stack"]), nodeset=OUTSIDE),
+            **cls.common(props, OUTSIDE),
             held=tuple(sorted(name for name, state in hosts.items() if state == "drained")),
             active=tuple(sorted(name for name, state in hosts.items() if state != "drained")),
-            policy=parse_policy(props["policy"]),
-            reach=reach_from(props),
-            urn=str(props.get("urn", "")),
             dropped=tuple(sorted(before - hosts.keys())),
             inside=props.get("inside") is True,
         )

@@ -10,7 +10,7 @@ from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.plugin_process import prepare
 from slinky_iac.drain.protocol import Step, Wait
 from slinky_iac.drain.session import Session, open_session
-from slinky_iac.drain.settings import DrainPolicy, Owner
+from slinky_iac.drain.settings import DrainPolicy, Owner, Settings
 from slinky_iac.drain.text import iso
 from slinky_iac.errors import JobError, SlurmrestAuthError, SlurmrestRefused
 from slinky_iac.jobs.preview import of_slurm_user
@@ -47,9 +47,13 @@ class RunTask(Task[JobsSeen]):
     def __init__(self, session: Session, settings: JobSettings, *, starts: bool) -> None:
         owner = Owner(settings.stack, f"jobs.{settings.job}")
         ended = not starts and settings.last_state != "open"
-        super().__init__(session, owner, DrainPolicy(), min(settings.timeout_s, ENDED_S) if ended else settings.timeout_s)
+        super().__init__(
+            session,
+            Settings(owner=owner, policy=DrainPolicy(), reach=settings.reach, urn=settings.urn),
+            min(settings.timeout_s, ENDED_S) if ended else settings.timeout_s,
+        )
         self.doing = "a run of the job" if starts else "the end of the job"
-        self.settings = settings
+        self.job = settings
         self.tag = ""
         """Of the run that is to start, from the first look on."""
         self.run = settings.next_run
@@ -62,20 +66,20 @@ class RunTask(Task[JobsSeen]):
     def goal(self) -> RunGoal:
         """What is to be brought about, by what this call has been answered so far."""
         return RunGoal(
-            user=self.settings.user,
-            prefix=self.settings.prefix,
+            user=self.job.user,
+            prefix=self.job.prefix,
             tag=self.tag,
-            await_end=self.settings.await_end,
-            wait_for_others=self.settings.wait_on_destroy,
+            await_end=self.job.await_end,
+            wait_for_others=self.job.wait_on_destroy,
             deadline_at=self.deadline_at,
-            await_row=self.settings.await_row,
+            await_row=self.job.await_row,
             answered=self._answered,
             released=self._released,
         )
 
     def look(self) -> JobsSeen:
         """slurmctld first: what it forgets meanwhile, slurmdbd has known since it began."""
-        settings, slurm = self.settings, self.session.slurm
+        settings, slurm = self.job, self.session.slurm
         live = slurm.tagged_jobs(settings.prefix)
         known = slurm.accounted_jobs(settings.job) if settings.accounting else ()
         own = (job for job in known if (job.admin_comment or job.comment).startswith(settings.prefix))
@@ -122,7 +126,7 @@ class RunTask(Task[JobsSeen]):
                 super().act(step)
 
     def _submit(self) -> int:
-        settings = self.settings
+        settings = self.job
         if fault := of_slurm_user(settings, self.session.slurm.slurm_user()):
             raise JobError(f"{self.owner.text}: {fault}")
         body = {**settings.body, "hold": True, "comment": self.tag}

@@ -19,7 +19,8 @@ NO_BATCH = ConfLines({"all": ""}, {"metal-1": HOST})
 
 
 def settings(lines, policy=None, **more):
-    return ConfSettings(Owner("prod", SLURM_CONF), "hpc", lines, policy or DrainPolicy(deadline_s=60), REACH, "", **more)
+    plain = {"owner": Owner("prod", SLURM_CONF), "policy": policy or DrainPolicy(deadline_s=60), "reach": REACH, "urn": ""}
+    return ConfSettings(**plain, controller="hpc", lines=lines, **more)
 
 
 def session(*rows, partitions=None, then=(), release="26.05", extra_conf=""):

@@ -2,11 +2,13 @@
 
 import pytest
 
+from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.protocol import Done, Stop, Undrain, Wait
-from slinky_iac.drain.settings import DrainPolicy, Owner
+from slinky_iac.drain.settings import DrainPolicy, Owner, Settings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
 
+REACH = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
 UNDRAIN = Undrain(("gpu-0",))
 
 
@@ -45,7 +47,8 @@ class Steps(Task):
     doing = "a test"
 
     def __init__(self, process, *steps, patience=100, cheap=False):
-        super().__init__(process, Owner("dev", "gpu"), DrainPolicy(poll_s=10), patience)
+        settings = Settings(owner=Owner("dev", "gpu"), policy=DrainPolicy(poll_s=10), reach=REACH, urn="")
+        super().__init__(process, settings, patience)
         self.steps, self.acts, self.cheap = list(steps), [], cheap
 
     def glance(self):

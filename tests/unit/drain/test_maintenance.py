@@ -54,7 +54,8 @@ class HostSession:
 
 def settings(held=(), active=(), **more):
     policy = DrainPolicy(poll_s=10, register_deadline_s=60)
-    return OutsideSettings(OWNER, held, active, policy, Reach("slurm", "hpc-restapi", "jwt", "jwt.key"), "", **more)
+    reach = Reach("slurm", "hpc-restapi", "jwt", "jwt.key")
+    return OutsideSettings(owner=OWNER, policy=policy, reach=reach, urn="", held=held, active=active, **more)
 
 
 def test_what_this_stack_holds_is_returned_and_what_others_hold_is_not():
