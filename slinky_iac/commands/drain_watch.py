@@ -37,7 +37,7 @@ class DrainView:
 
     nodeset: str
     pods: int
-    wanted: int | None
+    replicas: int | None
     nodes: tuple[NodeView, ...]
     since: int | None
     """When the first of its nodes was drained."""
@@ -77,10 +77,10 @@ def view(settings: GateSettings, seen: Observation) -> DrainView:
                 jobs=judged.jobs if isinstance(judged, Busy) else (),
             )
         )
-    wanted = None if seen.nodeset is None else seen.nodeset.spec.replicas
+    replicas = None if seen.nodeset is None else seen.nodeset.spec.replicas
     deadline = settings.policy.deadline_s
     return DrainView(
-        settings.owner.nodeset, len(seen.pods), wanted, tuple(found), since, reason, deadline, problem=seen.problem
+        settings.owner.nodeset, len(seen.pods), replicas, tuple(found), since, reason, deadline, problem=seen.problem
     )
 
 
@@ -97,7 +97,7 @@ def screen(stack: str, views: Sequence[DrainView], now: int, *, colour: bool, wi
 
 
 def _drain(each: DrainView, now: int, paint: Paint, width: int) -> Iterable[str]:
-    pods = f"{counted(each.pods, 'pod')}" + (f" of {each.wanted} asked for" if each.wanted is not None else "")
+    pods = f"{counted(each.pods, 'pod')}" + (f" of {each.replicas} asked for" if each.replicas is not None else "")
     if each.problem:
         yield paint(clipped(f"{each.nodeset}: not known: {plain(each.problem)}", width), "yellow")
     if not each.nodes:

@@ -117,7 +117,7 @@ def taken_back(seen: Observation, settings: GateSettings) -> tuple[Pod, ...]:
     state, cluster = seen.nodeset, seen.cluster
     if settings.scaler != "autoscaler" or settings.updates == OPERATORS or state is None or cluster is None:
         return ()
-    if not state.observed or len(seen.pods) != state.spec.replicas or state.spec.replicas > settings.ceiling:
+    if not state.observed or len(seen.pods) != state.spec.replicas or state.spec.replicas > settings.target:
         return ()
     held = (pod for pod in seen.pods if pod.cordon and not pod.gate and not pod.terminating)
     return tuple(pod for pod in held if drained_for_cordon(cluster.nodes.get(pod.slurm_node)))
@@ -201,7 +201,7 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
 
 def _held(seen: Observation, settings: GateSettings) -> frozenset[str]:
     """Nodes that this gate has drained for an autoscaler, which lowers the number."""
-    if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.spec.replicas <= settings.ceiling:
+    if settings.scaler != "autoscaler" or seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
         return frozenset()
     return frozenset(pod.slurm_node for pod in seen.pods if tag_of(pod, settings.owner) is not None)
 

@@ -88,7 +88,7 @@ def _of_look(session: Session, settings: GateSettings, olds: Mapping[str, Any], 
     if seen.nodeset is None:
         why = f"there is no NodeSet {settings.resource} in Kubernetes; `pulumi up --refresh` makes it again"
         return Seen(kept, due=why)
-    if settings.ceiling < seen.nodeset.spec.replicas:
+    if settings.target < seen.nodeset.spec.replicas:
         found = _planned(settings, seen, seen.nodeset)
     elif seen.cluster is None:
         found = _unanswered(session, settings, olds, kept, seen.problem)
@@ -151,32 +151,32 @@ def _first(settings: GateSettings) -> Seen:
         except SlinkyError as error:
             session.report(f"it is unknown whether {settings.resource} exists already, with jobs: {error}")
             return Seen({})
-    if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.ceiling:
+    if seen.nodeset is None or seen.nodeset.spec.replicas <= settings.target:
         _tell_names_in_use(session, settings, seen)
         return Seen({})
     return _planned(settings, seen, seen.nodeset)
 
 
 def _planned(settings: GateSettings, seen: Observation, state: NodeSet) -> Seen:
-    plan = plan_scale_in(seen, state, settings.ceiling, settings.policy, settings.owner)
-    due = f"{state.name} has {state.spec.replicas} replicas and {settings.ceiling} are asked for"
+    plan = plan_scale_in(seen, state, settings.target, settings.policy, settings.owner)
+    due = f"{state.name} has {state.spec.replicas} replicas and {settings.target} are asked for"
     # A number over an autoscaler's maximum stays until the autoscaler has lowered it: that is no difference by itself.
     # Limits that the site has set end a preview. Other blocks may be gone by the time of the update.
     limits = tuple(block.text for block in plan.blocks if block.code.startswith("limit-"))
     return Seen(plan_props(plan), limits, due if settings.scaler == "stack" else "")
 
 
-def _without_drain(settings: GateSettings, seen: Observation, live: int, kept: Props) -> Seen:
+def _without_drain(settings: GateSettings, seen: Observation, current: int, kept: Props) -> Seen:
     """What an update does that selects no node for removal: raise the number, give back what an earlier run left."""
     plan: Props = {}
     due: list[str] = []
-    if settings.scaler == "stack" and live < settings.replicas:
-        plan["raises"] = {"from": live, "to": settings.replicas}
-        due.append(f"{settings.resource} has {live} replicas and {settings.replicas} are asked for")
+    if settings.scaler == "stack" and current < settings.replicas:
+        plan["raises"] = {"from": current, "to": settings.replicas}
+        due.append(f"{settings.resource} has {current} replicas and {settings.replicas} are asked for")
     replaced = seen.outdated if settings.rolls else frozenset()
     ours = {pod.slurm_node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen)
     nodes = sorted(ours - {pod.slurm_node for pod in seen.pods if pod.name in replaced})
-    if nodes and undo_steps(seen, settings.owner) and len(seen.pods) <= settings.ceiling:
+    if nodes and undo_steps(seen, settings.owner) and len(seen.pods) <= settings.target:
         why = "an earlier run did not end; its drains and marks are removed"
         plan |= {"gives_back": nodes, "why": why}
         where = ", ".join(nodes) or f"NodeSet {settings.resource}"
@@ -199,15 +199,15 @@ def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observati
 
 
 def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any], kept: Props, why: str) -> Seen:
-    before = int(olds.get("maxReplicas") or 0) if settings.scaler == "autoscaler" else int(olds["replicas"])
+    current = int(olds.get("maxReplicas") or 0) if settings.scaler == "autoscaler" else int(olds["replicas"])
     session.report(
         f"the plan is not known: {why.rstrip('.')}. The update asks again, and fails if it gets no answer",
         severity="warning",
     )
     plan = (
         kept
-        if before <= settings.ceiling
-        else plan_props(unknown_plan(settings.owner.nodeset, before, settings.ceiling, why))
+        if current <= settings.target
+        else plan_props(unknown_plan(settings.owner.nodeset, current, settings.target, why))
     )
     return Seen(plan, due=f"not known: {why}")
 

@@ -233,7 +233,7 @@ class PauseScaler:
 class ResumeScaler:
     """Take our pause back and write the maximum, in one patch, if the ScaledObject is still the one of this look."""
 
-    maximum: int | None
+    max_replicas: int | None
     """None: it stays as it is."""
 
 

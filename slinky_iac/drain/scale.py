@@ -279,12 +279,12 @@ def settle(session: Session, settings: GateSettings, *, first: bool = False) -> 
 
 def _scale_goal(session: Session, settings: GateSettings, state: NodeSet, *, first: bool, still: bool) -> Goal:
     """What this run wants, from the live number. ``still``: its autoscaler is paused, so the number is the gate's."""
-    live = state.spec.replicas
-    by_stack = settings.scaler == "stack" or (first and live == 0)
-    target = settings.replicas if by_stack else min(live, settings.maximum)
+    current = state.spec.replicas
+    by_stack = settings.scaler == "stack" or (first and current == 0)
+    target = settings.replicas if by_stack else min(current, settings.max_replicas)
     by_stack = by_stack or still
     # With replicas lowered already, surplus pods are still on their way out: their drains must stand.
-    current = live if live != target else target + session.surplus_pods(state, target)
+    current = current if current != target else target + session.surplus_pods(state, target)
     return _goal(session, settings, current, target, f"scale-in {current}->{target}", writes=by_stack)
 
 
@@ -295,12 +295,14 @@ def roll(session: Session, settings: GateSettings, met: Met | None = None) -> No
     ``met``: nodes and jobs are added to it.
     """
     state = session.nodeset(settings.resource)
-    if state is None or not settings.rolls or state.spec.replicas > settings.ceiling:
+    if state is None or not settings.rolls or state.spec.replicas > settings.target:
         return  # an autoscaler's surplus is held, and replaced once that has lowered its number
     if not session.may_be_outdated(settings.resource):
         return
-    live = state.spec.replicas
-    goal = replace(_goal(session, settings, live, live, "rollout"), deadline_at=session.now() + settings.policy.deadline_s)
+    current = state.spec.replicas
+    goal = replace(
+        _goal(session, settings, current, current, "rollout"), deadline_at=session.now() + settings.policy.deadline_s
+    )
     seen = drive(RollTask(session, settings, goal, met or Met(settings.owner)))
     if seen.cluster is not None:
         left = members(seen, goal.owner, seen.cluster, (pod for pod in seen.pods if pod.name in seen.outdated)).held

@@ -45,7 +45,7 @@ class ScalerView:
     """Our annotation; ``""`` where it has none."""
     stopped: bool
     """KEDA has seen the pause, and no HorizontalPodAutoscaler is left that writes the NodeSet."""
-    maximum: int | None
+    max_replicas: int | None
 
     def is_ours(self, owner: Owner) -> bool:
         """Whether a run of this gate has paused it."""
@@ -72,11 +72,11 @@ def pause_step(seen: ScalerView | None, owner: Owner, run: str) -> Step:
     )
 
 
-def resume_step(seen: ScalerView | None, owner: Owner, run: str, maximum: int | None) -> Step:
+def resume_step(seen: ScalerView | None, owner: Owner, run: str, max_replicas: int | None) -> Step:
     """What gives the autoscaler back. ``run``: ``""`` for a pause of any run of this gate."""
     if seen is None or not (seen.is_of(owner, run) if run else seen.is_ours(owner)):
         return Done()
-    return ResumeScaler(None if maximum == seen.maximum else maximum)
+    return ResumeScaler(None if max_replicas == seen.max_replicas else max_replicas)
 
 
 def rivals(found: Iterable[str], own: str) -> tuple[str, ...]:
@@ -116,13 +116,13 @@ class ResumeTask(ScalerTask):
 
     doing = "giving the autoscaler back"
 
-    def __init__(self, session: Session, settings: GateSettings, run: str, maximum: int | None) -> None:
+    def __init__(self, session: Session, settings: GateSettings, run: str, max_replicas: int | None) -> None:
         super().__init__(session, settings)
         self._run = run
-        self._maximum = maximum
+        self._max_replicas = max_replicas
 
     def decide(self, seen: ScalerView | None) -> Step:
-        return resume_step(seen, self.owner, self._run, self._maximum)
+        return resume_step(seen, self.owner, self._run, self._max_replicas)
 
     def stays(self) -> str:
         return "The autoscaler stays paused; `pulumi up` resumes it."
@@ -134,11 +134,11 @@ class ResumeTask(ScalerTask):
 
 
 @contextmanager
-def standing_still(session: Session, settings: GateSettings, live: int) -> Iterator[bool]:
+def standing_still(session: Session, settings: GateSettings, current: int) -> Iterator[bool]:
     """Inside of it KEDA scales nothing, where there are more replicas than the maximum or an earlier run paused it; yields
     whether that is so. After it KEDA continues: with the maximum of the settings, or after an error as before."""
     seen = _seen(session, settings)
-    if seen is None or not (settings.leaving or live > settings.ceiling or seen.is_ours(settings.owner)):
+    if seen is None or not (settings.leaving or current > settings.target or seen.is_ours(settings.owner)):
         yield False
         return
     try:
@@ -148,7 +148,7 @@ def standing_still(session: Session, settings: GateSettings, live: int) -> Itera
         _give_back_after_error(session, settings)
         raise
     if not settings.leaving:  # it stays paused until the engine removes it, else it would write the stack's number
-        drive(ResumeTask(session, settings, session.run, settings.ceiling))
+        drive(ResumeTask(session, settings, session.run, settings.target))
 
 
 def _give_back_after_error(session: Session, settings: GateSettings) -> None:
@@ -195,7 +195,7 @@ def today(seen: Observation, settings: GateSettings) -> Today | None:
         return None
     waiting = tuple(job for job in seen.cluster.queue if job.waits and settings.owner.nodeset in job.partitions)
     widest = max((job.least for job in waiting), default=0)
-    too_wide = tuple(job for job in waiting if job.least > settings.maximum and len(job.partitions) == 1)
+    too_wide = tuple(job for job in waiting if job.least > settings.max_replicas and len(job.partitions) == 1)
     return Today(_demand(seen, seen.cluster, len(waiting), widest), seen.nodeset.spec.replicas, too_wide)
 
 
@@ -225,16 +225,16 @@ def in_words(found: Today | None, settings: GateSettings) -> Iterator[tuple[str,
     demand = found.demand
     wait = f"{counted(demand.waiting, 'job')} wait" if demand.waiting != 1 else "1 job waits"
     widest = f", the widest for {counted(demand.narrow, 'node')}" if demand.narrow > 1 else ""
-    asked = demand.asked(settings.step, settings.least, settings.maximum)
+    asked = demand.asked(settings.step, settings.least, settings.max_replicas)
     yield (
         f"{name}: {counted(demand.busy, 'node')} busy, {wait}{widest}: the autoscaler asks for {asked} of at most"
-        f" {settings.maximum}, and has {found.replicas}",
+        f" {settings.max_replicas}, and has {found.replicas}",
         False,
     )
     if found.too_wide:
         yield (
-            f"{name}: {_some(found.too_wide)}. With maxReplicas {settings.maximum} it never starts here, and it keeps the"
-            " autoscaler at its maximum. Raise maxReplicas, or cancel the job",
+            f"{name}: {_some(found.too_wide)}. With maxReplicas {settings.max_replicas} it never starts here, and it keeps"
+            " the autoscaler at its maximum. Raise maxReplicas, or cancel the job",
             True,
         )
 

@@ -153,16 +153,16 @@ class Session(Connection):
             paused=found.paused,
             mark=found.metadata.annotations.get(names.ANNOTATION_PAUSED_BY, ""),
             stopped=found.status.says("Paused") is not None and not left,
-            maximum=found.spec.max_replica_count,
+            max_replicas=found.spec.max_replica_count,
         )
 
     def _write_scaler(self, step: protocol.PauseScaler | protocol.ResumeScaler) -> None:
         state = self._scaler
         if state is None:
             raise AssertionError("a ScaledObject is written only after a look at it")
-        mark, maximum = (step.mark, None) if isinstance(step, protocol.PauseScaler) else (None, step.maximum)
+        mark, max_replicas = (step.mark, None) if isinstance(step, protocol.PauseScaler) else (None, step.max_replicas)
         wanted = {names.KEDA_PAUSED: "true" if mark else None, names.ANNOTATION_PAUSED_BY: mark}
-        scalers.write(self.kube, self.reach.namespace, state, wanted, maximum)
+        scalers.write(self.kube, self.reach.namespace, state, wanted, max_replicas)
 
     def _recent_nodes(self) -> NodesAnswer | None:
         """The last look's list of nodes, if a drain may rest on it."""

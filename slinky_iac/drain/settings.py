@@ -224,7 +224,7 @@ class GateSettings(Settings):
     """Name of the NodeSet custom resource."""
     controller: str
     replicas: int
-    maximum: int
+    max_replicas: int
     """With an autoscaler, the most replicas it may ask for."""
     scaler: Literal["stack", "autoscaler"]
     version: OperatorVersion
@@ -255,9 +255,9 @@ class GateSettings(Settings):
         return self.autoscaler or self.leaving
 
     @property
-    def ceiling(self) -> int:
+    def target(self) -> int:
         """The number of replicas that nodes are drained down to."""
-        return self.maximum if self.scaler == "autoscaler" else self.replicas
+        return self.max_replicas if self.scaler == "autoscaler" else self.replicas
 
     @classmethod
     def from_props(cls, props: Mapping[str, Any]) -> GateSettings:
@@ -270,7 +270,7 @@ class GateSettings(Settings):
             resource=str(props["resource"]),
             controller=str(props["controller"]),
             replicas=int(props["replicas"]),
-            maximum=int(props["maxReplicas"]),
+            max_replicas=int(props["maxReplicas"]),
             scaler="autoscaler" if props["owner"] == "autoscaler" else "stack",
             version=OperatorVersion.parse(str(props["operatorVersion"])),
             cluster=str(props.get("cluster", "")),

@@ -117,13 +117,13 @@ def write(
     namespace: str,
     state: ScaledObject,
     annotations: Mapping[str, str | None],
-    maximum: int | None = None,
+    max_replicas: int | None = None,
 ) -> None:
     """Set (or with None remove) annotations on exactly the ScaledObject that was looked at, and its maximum.
 
     :raises KubeConflict: it was changed or replaced since: look again.
     """
-    spec = {} if maximum is None else {"spec": {"maxReplicaCount": maximum}}
+    spec = {} if max_replicas is None else {"spec": {"maxReplicaCount": max_replicas}}
     name = state.metadata.name
     what = f"ScaledObject {namespace}/{name}"
     kube.patch(_path(namespace, name), state.metadata, {"metadata": {"annotations": dict(annotations)}, **spec}, what)

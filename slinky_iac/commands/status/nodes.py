@@ -99,7 +99,7 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
     if seen is None:
         return Group(name, "nodeset", text="not known: Kubernetes gave no answer")
     if seen.nodeset is None:
-        return Group(name, "nodeset", settings.ceiling, 0, 0, {}, f"there is no NodeSet {settings.resource}")
+        return Group(name, "nodeset", settings.target, 0, 0, {}, f"there is no NodeSet {settings.resource}")
     pods = seen.staying
     with_pod = {pod.slurm_node for pod in pods}
     records = [node for node, record in (known or {}).items() if node not in with_pod and record.registered_by(name)]
@@ -109,7 +109,7 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
         notes.append(f"{len(seen.pods) - len(pods)} terminating")
     notes += [f"{pod.name}: {pod.trouble}" for pod in pods if pod.trouble][:1]
     if settings.scaler == "autoscaler":
-        notes.append(f"an autoscaler's, up to {settings.maximum}")
+        notes.append(f"an autoscaler's, up to {settings.max_replicas}")
     ready = sum(pod.ready for pod in pods)
     return Group(
         name,

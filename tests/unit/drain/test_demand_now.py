@@ -6,7 +6,7 @@ from slinky_iac.drain.scaler import in_words, today
 from tests.unit.drain.made import job, node, pod, seen
 from tests.unit.drain.test_drive import settings
 
-AUTOSCALED = settings(0, scaler="autoscaler", maximum=4, autoscaler="hpc-worker-gpu", step=4, least=0)
+AUTOSCALED = settings(0, scaler="autoscaler", max_replicas=4, autoscaler="hpc-worker-gpu", step=4, least=0)
 
 
 def look(pods=2, nodes=(), jobs=(), **more):

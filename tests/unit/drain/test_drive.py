@@ -89,7 +89,7 @@ def settings(replicas, **changes):
         "resource": "hpc-worker-gpu",
         "controller": "hpc",
         "replicas": replicas,
-        "maximum": replicas,
+        "max_replicas": replicas,
         "scaler": "stack",
         "version": OperatorVersion(1, 1, 0),
         "policy": DrainPolicy(deadline_s=600, bound_s=900, poll_s=10),
@@ -432,19 +432,19 @@ def test_cancel_after_the_write_waits_for_the_pods_and_says_so():
 
 def test_autoscaler_below_its_maximum_is_left_alone_and_above_it_is_drained_down():
     session = ModelSession(world("1.1.0", 3))
-    scale.settle(session, settings(0, scaler="autoscaler", maximum=5))
+    scale.settle(session, settings(0, scaler="autoscaler", max_replicas=5))
     assert session.acts == []
-    scale.settle(session, settings(0, scaler="autoscaler", maximum=2))
+    scale.settle(session, settings(0, scaler="autoscaler", max_replicas=2))
     assert "Drain" in session.acts
     assert [node.name for node in session.w.nodes.values() if node.drain] == ["gpu-2"]
 
 
 def test_a_new_nodeset_gets_an_autoscalers_first_number_and_an_older_one_keeps_its_own():
     empty = world("1.1.0", 0)
-    scale.settle(ModelSession(empty), settings(2, scaler="autoscaler", maximum=5), first=True)
+    scale.settle(ModelSession(empty), settings(2, scaler="autoscaler", max_replicas=5), first=True)
     assert empty.replicas == 2
     live = world("1.1.0", 3)
-    scale.settle(ModelSession(live), settings(2, scaler="autoscaler", maximum=5), first=True)
+    scale.settle(ModelSession(live), settings(2, scaler="autoscaler", max_replicas=5), first=True)
     assert live.replicas == 3
 
 

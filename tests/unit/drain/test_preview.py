@@ -44,7 +44,9 @@ def test_a_lower_number_is_a_plan_that_is_not_known(silent):
 
 
 def test_a_lower_maximum_of_an_autoscaler_is_one_too(silent):
-    plan = preview.nodeset_scale(settings(2, scaler="autoscaler", maximum=4), {"replicas": 2.0, "maxReplicas": 10.0}).plan
+    plan = preview.nodeset_scale(
+        settings(2, scaler="autoscaler", max_replicas=4), {"replicas": 2.0, "maxReplicas": 10.0}
+    ).plan
     assert (plan["known"], plan["from"], plan["to"]) == (False, 10, 4)
     assert "The update asks again" in silent.said[0]
 
@@ -99,7 +101,7 @@ def test_a_nodeset_that_somebody_lowered_is_raised_by_the_update(silent):
 
 def test_an_autoscalers_number_is_no_work(silent):
     silent.observe = lambda _settings, **_more: world("1.1.0", 3).observe()
-    assert preview.nodeset_scale(settings(4, scaler="autoscaler", maximum=5), {"replicas": 4.0}).due == ""
+    assert preview.nodeset_scale(settings(4, scaler="autoscaler", max_replicas=5), {"replicas": 4.0}).due == ""
 
 
 def test_a_drain_of_ours_on_a_node_that_stays_is_work_for_the_update(silent):
@@ -147,7 +149,7 @@ def test_a_preview_asks_about_the_autoscaler_before_it_closes_its_connection(mon
         session.open = False
 
     monkeypatch.setattr(preview, "open_session", opened)
-    found = settings(0, scaler="autoscaler", maximum=4, autoscaler="hpc-worker-gpu")
+    found = settings(0, scaler="autoscaler", max_replicas=4, autoscaler="hpc-worker-gpu")
     assert preview.nodeset_scale(found, {"replicas": 0.0, "maxReplicas": 4.0}).failures == ()
     assert not session.open
     assert "today's demand" in session.said[0] or "busy" in session.said[0]

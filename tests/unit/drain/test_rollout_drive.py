@@ -101,7 +101,7 @@ def test_pods_that_others_replace_are_not_looked_at(updates: str) -> None:
 
 def test_an_autoscalers_surplus_is_not_replaced_before_it_is_gone() -> None:
     session = Rolling(outdated())
-    scale.roll(session, gate(scaler="autoscaler", maximum=2))
+    scale.roll(session, gate(scaler="autoscaler", max_replicas=2))
     assert session.acts == []
 
 

@@ -17,14 +17,14 @@ from tests.unit.drain.model import world
 from tests.unit.drain.test_drive import ModelSession, job_ends, nothing, with_job
 from tests.unit.drain.test_drive import settings as gate
 
-AT_WORK = ScalerView(paused=False, mark="", stopped=False, maximum=8)
-PAUSED = ScalerView(paused=True, mark="dev/gpu r1", stopped=True, maximum=8)
+AT_WORK = ScalerView(paused=False, mark="", stopped=False, max_replicas=8)
+PAUSED = ScalerView(paused=True, mark="dev/gpu r1", stopped=True, max_replicas=8)
 VIEWS = st.builds(
     ScalerView,
     paused=st.booleans(),
     mark=st.sampled_from(["", "dev/gpu r1", "dev/gpu r0", "prod/gpu r1", "dev/gpu-2 r1"]),
     stopped=st.booleans(),
-    maximum=st.sampled_from([None, 2, 8]),
+    max_replicas=st.sampled_from([None, 2, 8]),
 )
 
 
@@ -42,14 +42,14 @@ def test_only_a_pause_of_this_gate_is_taken_back(seen: ScalerView, run: str) -> 
 
 
 def test_a_pause_of_a_run_that_died_is_taken_over() -> None:
-    died = ScalerView(paused=True, mark="dev/gpu r0", stopped=True, maximum=8)
+    died = ScalerView(paused=True, mark="dev/gpu r0", stopped=True, max_replicas=8)
     assert pause_step(died, OWNER, "r1") == PauseScaler("dev/gpu r1")
     assert resume_step(died, OWNER, "r1", 2) == Done()
     assert resume_step(PAUSED, OWNER, "r1", 2) == ResumeScaler(2)
 
 
 def test_a_person_s_pause_stays() -> None:
-    persons = ScalerView(paused=True, mark="", stopped=True, maximum=8)
+    persons = ScalerView(paused=True, mark="", stopped=True, max_replicas=8)
     assert pause_step(persons, OWNER, "r1") == Done()
     assert resume_step(persons, OWNER, "r1", 2) == Done()
 
@@ -66,7 +66,7 @@ def test_the_pause_is_awaited() -> None:
 class Keda:
     """KEDA as the gate meets it: it stops its HorizontalPodAutoscaler at the pause after the one that asked."""
 
-    maximum: int = 8
+    max_replicas: int = 8
     mark: str = ""
     paused: bool = False
     works: bool = True
@@ -78,7 +78,7 @@ class Keda:
 
     @property
     def view(self) -> ScalerView:
-        return ScalerView(self.paused, self.mark, not self.hpa, self.maximum)
+        return ScalerView(self.paused, self.mark, not self.hpa, self.max_replicas)
 
 
 class Scaled(ModelSession):
@@ -100,17 +100,17 @@ class Scaled(ModelSession):
         match step:
             case PauseScaler(mark):
                 self.keda.paused, self.keda.mark = True, mark
-            case ResumeScaler(maximum):
+            case ResumeScaler(max_replicas):
                 self.keda.paused, self.keda.mark = False, ""
-                self.keda.maximum = self.keda.maximum if maximum is None else maximum
+                self.keda.max_replicas = self.keda.max_replicas if max_replicas is None else max_replicas
             case _:
                 if self.keda.hpa:
                     self.written_while_scaled.append(step)
                 super().act(step, owner)
 
 
-def autoscaled(maximum):
-    return gate(0, scaler="autoscaler", maximum=maximum, autoscaler="hpc-worker-gpu")
+def autoscaled(max_replicas):
+    return gate(0, scaler="autoscaler", max_replicas=max_replicas, autoscaler="hpc-worker-gpu")
 
 
 def test_lowering_the_maximum_pauses_drains_writes_and_resumes():
@@ -119,13 +119,13 @@ def test_lowering_the_maximum_pauses_drains_writes_and_resumes():
     assert (session.w.replicas, session.w.lost) == (0, [])
     assert 1 not in session.w.jobs, "its end was awaited"
     assert session.written_while_scaled == []
-    assert (session.keda.paused, session.keda.mark, session.keda.maximum) == (False, "", 0)
+    assert (session.keda.paused, session.keda.mark, session.keda.max_replicas) == (False, "", 0)
 
 
 def test_a_number_within_the_maximum_is_not_paused():
     session = Scaled(world("1.1.0", 2), Keda())
     scale.settle(session, autoscaled(4))
-    assert (session.keda.maximum, session.w.replicas, session.keda.hpa) == (8, 2, True)
+    assert (session.keda.max_replicas, session.w.replicas, session.keda.hpa) == (8, 2, True)
 
 
 def test_a_keda_that_doesn_t_stop_drains_nothing_and_is_given_back():
@@ -134,14 +134,14 @@ def test_a_keda_that_doesn_t_stop_drains_nothing_and_is_given_back():
     with pytest.raises(DrainDeadline, match="nothing was drained"):
         scale.settle(session, autoscaled(1))
     assert session.written_while_scaled == []
-    assert (keda.paused, keda.mark, keda.maximum, session.w.replicas) == (False, "", 8, 3)
+    assert (keda.paused, keda.mark, keda.max_replicas, session.w.replicas) == (False, "", 8, 3)
 
 
 def test_a_deadline_gives_the_autoscaler_back_with_its_old_maximum():
     session = Scaled(with_job(pods=3, end=None), Keda())
     with pytest.raises(DrainDeadline):
         scale.settle(session, autoscaled(0))
-    assert (session.keda.paused, session.keda.maximum, session.w.replicas) == (False, 8, 3)
+    assert (session.keda.paused, session.keda.max_replicas, session.w.replicas) == (False, 8, 3)
     assert 1 in session.w.jobs
 
 
@@ -155,28 +155,28 @@ def test_a_removal_pauses_and_leaves_it():
 def test_a_cancel_gives_back_a_dead_run_s_pause():
     session = Scaled(world("1.1.0", 2), Keda(mark="dev/gpu r0", paused=True, hpa=False))
     assert scaler.give_back(session, autoscaled(4)) == 1
-    assert (session.keda.paused, session.keda.mark, session.keda.maximum) == (False, "", 8)
+    assert (session.keda.paused, session.keda.mark, session.keda.max_replicas) == (False, "", 8)
     assert scaler.give_back(session, autoscaled(4)) == 0
 
 
 @settings(max_examples=60, deadline=None)
-@given(pods=st.integers(1, 5), maximum=st.integers(0, 5), cut=st.integers(0, 12), dies=st.booleans())
-def test_whatever_ends_a_run_the_next_one_ends_with_an_autoscaler_that_works(pods, maximum, cut, dies):
+@given(pods=st.integers(1, 5), max_replicas=st.integers(0, 5), cut=st.integers(0, 12), dies=st.booleans())
+def test_whatever_ends_a_run_the_next_one_ends_with_an_autoscaler_that_works(pods, max_replicas, cut, dies):
     """A run is cut off at any pause: interrupted, which it sees, or killed with its engine, which it doesn't outlive."""
     keda = Keda()
     first = Scaled(world("1.1.0", pods), keda, run="r0")
     first.interrupted_at = cut
     first.alive = not dies
     try:
-        scale.settle(first, autoscaled(maximum))
+        scale.settle(first, autoscaled(max_replicas))
         ended = True
     except DrainBlocked:
         ended = not dies
     assert not (ended and keda.paused)
     second = Scaled(first.w, keda)
-    scale.settle(second, autoscaled(maximum))
+    scale.settle(second, autoscaled(max_replicas))
     assert not keda.paused
-    assert first.w.replicas <= max(maximum, 0) or first.w.replicas == 0
+    assert first.w.replicas <= max(max_replicas, 0) or first.w.replicas == 0
     assert [step for step in second.written_while_scaled if isinstance(step, SetReplicas)] == []
 
 
@@ -195,7 +195,7 @@ def test_a_stack_that_takes_the_number_over_pauses_drains_and_leaves_the_pause()
     scale.settle(session, taken_over(1))
     assert (session.w.replicas, session.w.lost) == (1, [])
     assert session.written_while_scaled == []
-    assert (session.keda.paused, session.keda.maximum) == (True, 8)
+    assert (session.keda.paused, session.keda.max_replicas) == (True, 8)
 
 
 def test_a_stack_that_raises_the_number_pauses_first_too():
@@ -208,7 +208,7 @@ def test_a_taking_over_that_fails_gives_the_autoscaler_back():
     session = Scaled(with_job(pods=3, end=None), Keda())
     with pytest.raises(DrainDeadline):
         scale.settle(session, taken_over(0))
-    assert (session.keda.paused, session.keda.maximum, session.w.replicas) == (False, 8, 3)
+    assert (session.keda.paused, session.keda.max_replicas, session.w.replicas) == (False, 8, 3)
 
 
 def superseded(session):

@@ -20,7 +20,7 @@ from tests.unit.slurmrest.fake import node as listed
 __all__ = ["silent"]
 
 REASON = "slurm-operator: Pod (slurm/hpc-worker-gpu-1) was cordoned"
-GATE = settings(2, scaler="autoscaler", maximum=3, updates="Gated")
+GATE = settings(2, scaler="autoscaler", max_replicas=3, updates="Gated")
 
 
 def view(record=None, worker=None, **changes):
@@ -49,7 +49,7 @@ def test_a_node_that_the_operator_holds_for_its_cordon_is_asked_about(updates, r
         (view(nodeset=nodeset(2, observed_generation=0)), GATE),
         (view(nodeset=None), GATE),
         (view(cluster=None), GATE),
-        (view(), replace(GATE, maximum=1)),
+        (view(), replace(GATE, max_replicas=1)),
         (view(node(1, "IDLE+DRAIN", "bad DIMM")), GATE),
         (view(node(1, "IDLE+DRAIN", "slurm-operator: Node (n1) was cordoned, Pod (x) must be cordoned")), GATE),
         (view(held(1)), GATE),
