@@ -44,13 +44,13 @@ class Accounting(pulumi.ComponentResource):
                 opts=child(self, additional_secret_outputs=["data", "stringData"]),
             )
         base = config.cluster.resource_name
-        outside = config.accounting.external
+        external = config.accounting.external
         noted = {}
-        if args.token_set is not None and outside is None:
+        if args.token_set is not None and external is None:
             noted[names.ANNOTATION_TOKEN_KEYS] = hashlib.sha256(args.token_set.encode()).hexdigest()[:16]
         options = child(self, secret, hooks=first_look("accountings", config, taken.custom(config, "accountings")))
         self.resource = custom_resource("Accounting", base, config, accounting_spec(config), options, noted)
         service = f"{names.accounting_service(base)}.{config.cluster.namespace}"
-        self.host = pulumi.Output.from_input(outside.host if outside else service)
-        self.port = pulumi.Output.from_input(outside.port if outside else names.SLURMDBD_PORT)
+        self.host = pulumi.Output.from_input(external.host if external else service)
+        self.port = pulumi.Output.from_input(external.port if external else names.SLURMDBD_PORT)
         self.register_outputs({"host": self.host, "port": self.port})

@@ -373,8 +373,8 @@ def _authority(config: StackConfig) -> str | None:
 
 def _is_monitored(config: StackConfig) -> bool:
     asked = config.monitoring
-    outside = asked.slurmctld and config.controller.external is not None
-    return outside or asked.rules or asked.dashboard or asked.status is not None
+    external = asked.slurmctld and config.controller.external is not None
+    return external or asked.rules or asked.dashboard or asked.status is not None
 
 
 def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, Any]]:

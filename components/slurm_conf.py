@@ -39,9 +39,9 @@ class QueueGate(Resource, module="slurm", name="QueueGate"):
 
 def conf_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:
     """Props of the gate before the Controller. What an outside slurm.conf loses is only told."""
-    outside = config.controller.external is not None
-    text = "" if outside else controller_extra_conf(config)
-    return {**_props(config, urn), "extraConf": text, "outside": outside}
+    external = config.controller.external is not None
+    text = "" if external else controller_extra_conf(config)
+    return {**_props(config, urn), "extraConf": text, "outside": external}
 
 
 def queue_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:

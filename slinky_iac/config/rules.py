@@ -54,10 +54,10 @@ def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     yield from rules_tokens.tokens(config, secrets)
     if keys.auth == "auth/munge":
         return
-    outside = config.controller.external is not None or (
+    external = config.controller.external is not None or (
         config.accounting.enabled and config.accounting.external is not None
     )
-    if outside and keys.source == "generated":
+    if external and keys.source == "generated":
         yield error(
             "keys.source",
             "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to"
@@ -94,23 +94,23 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
         yield from _reachable("accounting.external", accounting.external, names.SLURMDBD_PORT)
 
 
-def _reachable(path: str, outside: ExternalHost, operator_port: int) -> Iterator[Finding]:
+def _reachable(path: str, external: ExternalHost, operator_port: int) -> Iterator[Finding]:
     try:
-        ip_address(outside.host)
+        ip_address(external.host)
     except ValueError:
-        if outside.port != operator_port:
+        if external.port != operator_port:
             yield error(
                 path,
-                f"port {outside.port} with a host name: the operator always writes port {operator_port}, and only an address"
-                " can be led from there to another port (EndpointSlice). Give the IP address, or let the daemon listen on"
-                f" {operator_port}",
+                f"port {external.port} with a host name: the operator always writes port {operator_port}, and only an"
+                " address can be led from there to another port (EndpointSlice). Give the IP address, or let the daemon"
+                f" listen on {operator_port}",
             )
 
 
 def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     controller = config.controller
     if controller.external is not None:
-        yield from _ignored_outside(config)
+        yield from _ignored_external(config)
         yield from _reachable("controller.external", controller.external, names.SLURMCTLD_PORT)
         return
     yield from rules_slurm_conf.owned(config)
@@ -159,7 +159,7 @@ def _short_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             )
 
 
-def _ignored_outside(config: StackConfig) -> Iterator[Finding]:
+def _ignored_external(config: StackConfig) -> Iterator[Finding]:
     fields = ("extra_conf", "config_files", "prolog", "epilog", "metrics", "persistence", "service", "pod")
     why = "slurmctld is outside, and the operator writes nothing there. Its admin must set it"
     yield from rules_kubernetes.ignored("controller", config.controller, fields, why)

@@ -120,8 +120,8 @@ def entry_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Kubernetes refuses such addresses in an EndpointSlice, and a pod that uses them reaches itself."""
-    outside = [("controller.external", config.controller.external), ("accounting.external", config.accounting.external)]
-    for path, daemon in outside:
+    external = [("controller.external", config.controller.external), ("accounting.external", config.accounting.external)]
+    for path, daemon in external:
         if daemon is not None and _is_local(daemon.host):
             yield error(
                 f"{path}.host",

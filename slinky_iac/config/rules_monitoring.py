@@ -11,20 +11,20 @@ from slinky_iac.config.stack import StackConfig
 
 
 def _scraped(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    asked, outside = config.monitoring, config.controller.external
+    asked, external = config.monitoring, config.controller.external
     if not asked.slurmctld:
         return
-    if outside is None and config.network_policies.enabled and not config.network_policies.clients.slurmctld:
+    if external is None and config.network_policies.enabled and not config.network_policies.clients.slurmctld:
         yield error(
             "monitoring.slurmctld",
             "Prometheus asks slurmctld for metrics, and networkPolicies lets no pod of another namespace reach it. Add"
             " Prometheus' namespace to networkPolicies.clients.slurmctld",
             "slinky-iac:networkPolicies:\n  clients:\n    slurmctld:\n    - namespace: monitoring\n",
         )
-    if outside is not None and not is_address(asked.slurmctld_address or outside.host):
+    if external is not None and not is_address(asked.slurmctld_address or external.host):
         yield error(
             "monitoring.slurmctldAddress",
-            f"is needed: controller.external.host is the name {name_of(outside.host)}, and the EndpointSlice from which"
+            f"is needed: controller.external.host is the name {name_of(external.host)}, and the EndpointSlice from which"
             " Prometheus takes its targets holds addresses only. Give slurmctld's IP address",
         )
 

@@ -53,10 +53,10 @@ def tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 
 def _daemons(config: StackConfig) -> Iterator[Finding]:
     """slurmctld and slurmdbd in Kubernetes get the set from the operator, those outside from their admin."""
-    outside = {"slurmctld": config.controller.external is not None}
+    external = {"slurmctld": config.controller.external is not None}
     if config.accounting.enabled:
-        outside["slurmdbd"] = config.accounting.external is not None
-    inside = [daemon for daemon, is_outside in outside.items() if not is_outside]
+        external["slurmdbd"] = config.accounting.external is not None
+    inside = [daemon for daemon, is_external in external.items() if not is_external]
     if inside and not config.operator_version.has_jwks:
         yield error(
             "keys.tokens",
@@ -73,8 +73,8 @@ def _daemons(config: StackConfig) -> Iterator[Finding]:
             " preflight` says when tokens of the key are taken",
             id="tokens-prepared",
         )
-    if len(inside) < len(outside):
-        files = [f"{daemon}.conf" if daemon == "slurmdbd" else "slurm.conf" for daemon in outside if daemon not in inside]
+    if len(inside) < len(external):
+        files = [f"{daemon}.conf" if daemon == "slurmdbd" else "slurm.conf" for daemon in external if daemon not in inside]
         yield info(
             "keys.tokens",
             f"{config.keys.tokens}: {' and '.join(files)} outside must name jwks.json beside the JWT key, and the file be"

@@ -58,10 +58,10 @@ def way_of_drains(config: StackConfig) -> RestEndpoint:
 
 def way_of_users(config: StackConfig) -> RestEndpoint | None:
     """The one for users, outside Kubernetes; None where the stack has none."""
-    outside = config.external.slurmrestd
-    if outside is None:
+    external = config.external.slurmrestd
+    if external is None:
         return None
-    place = direct(outside.url, outside.ca_file, outside.client_cert_file, outside.client_key_file)
+    place = direct(external.url, external.ca_file, external.client_cert_file, external.client_key_file)
     return RestEndpoint(place, inside=False, needed=False, user=config.slurmrest.user)
 
 

@@ -95,9 +95,9 @@ def _database(config: StackConfig) -> Iterator[Hop]:
 
 
 def _users(config: StackConfig) -> Iterator[Hop]:
-    outside = config.external.slurmrestd
-    if outside is not None:
-        plain = urlsplit(outside.url).scheme != "https"
+    external = config.external.slurmrestd
+    if external is not None:
+        plain = urlsplit(external.url).scheme != "https"
         change = "put a proxy with TLS before it and set external.slurmrestd.url to https://" if plain else ""
         how = "plain HTTP" if plain else "HTTPS"
         guard: Guard = "plain" if plain else "encrypted"

@@ -88,9 +88,9 @@ def own_copy(config: StackConfig) -> str:
 
 def conf_server(config: StackConfig) -> Target:
     """Where sackd in a pod of another namespace fetches its configuration."""
-    outside = config.controller.external
-    if outside is not None:
-        return Target(outside.host, outside.port)
+    external = config.controller.external
+    if external is not None:
+        return Target(external.host, external.port)
     host = names.controller_fqdn(config.cluster.resource_name, config.cluster.namespace)
     return Target(host, names.SLURMCTLD_PORT)
 

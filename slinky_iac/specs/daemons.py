@@ -112,8 +112,8 @@ def accounting_spec(config: ClusterConfig) -> Spec:
     """Spec of the Accounting. For an outside slurmdbd the operator reads none of it: the Service does the work."""
     accounting = config.accounting
     if accounting.external is not None:
-        outside = accounting.external
-        return {"external": True, "externalConfig": {"host": outside.host, "port": outside.port}}
+        external = accounting.external
+        return {"external": True, "externalConfig": {"host": external.host, "port": external.port}}
     database = accounting.database
     if database is None:
         raise ValueError("an Accounting needs external or database; rules.findings says so before this is called")

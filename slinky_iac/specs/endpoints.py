@@ -43,23 +43,23 @@ class Endpoint:
     slice: Spec | None
 
 
-def endpoint(name: str, port_name: str, port: int, outside: Target) -> Endpoint:
+def endpoint(name: str, port_name: str, port: int, external: Target) -> Endpoint:
     """The Service ``name`` whose ``port`` leads to ``outside``: an ExternalName for a DNS name (which can't change the
     port), a selector-less Service with an EndpointSlice for an address."""
     try:
-        family = ip_address(outside.host).version
+        family = ip_address(external.host).version
     except ValueError:
-        if outside.port != port:
-            raise ValueError(f"{name}: a DNS name can't be led from port {port} to {outside.port}") from None
-        service: Spec = {"type": "ExternalName", "externalName": outside.host}
+        if external.port != port:
+            raise ValueError(f"{name}: a DNS name can't be led from port {port} to {external.port}") from None
+        service: Spec = {"type": "ExternalName", "externalName": external.host}
         return Endpoint(name, service | {"ports": [_port(port_name, port)]}, None)
     slice_: Spec = {
         "addressType": f"IPv{family}",
-        "endpoints": [{"addresses": [outside.host], "conditions": {"ready": True}}],
-        "ports": [{"name": port_name, "port": outside.port, "protocol": "TCP"}],
+        "endpoints": [{"addresses": [external.host], "conditions": {"ready": True}}],
+        "ports": [{"name": port_name, "port": external.port, "protocol": "TCP"}],
     }
     # Headless, the name would resolve to the outside address with the outside port; the port change needs a ClusterIP.
-    return Endpoint(name, {"type": "ClusterIP", "ports": [_port(port_name, port, outside.port)]}, slice_)
+    return Endpoint(name, {"type": "ClusterIP", "ports": [_port(port_name, port, external.port)]}, slice_)
 
 
 def _port(name: str, port: int, target: int | None = None) -> Spec:
@@ -68,38 +68,38 @@ def _port(name: str, port: int, target: int | None = None) -> Spec:
 
 def slurmdbd_endpoint(config: ClusterConfig) -> Endpoint | None:
     """The Service under the name that the operator writes for slurmdbd, where slurmdbd is outside."""
-    outside = config.accounting.external if config.accounting.enabled else None
-    if outside is None:
+    external = config.accounting.external if config.accounting.enabled else None
+    if external is None:
         return None
     name = names.accounting_service(config.cluster.resource_name)
-    return endpoint(name, "slurmdbd", names.SLURMDBD_PORT, Target(outside.host, outside.port))
+    return endpoint(name, "slurmdbd", names.SLURMDBD_PORT, Target(external.host, external.port))
 
 
 def slurmctld_endpoint(config: ClusterConfig) -> Endpoint | None:
     """The Service that leads 6817 to an outside slurmctld on another port; None where none is needed."""
-    outside = config.controller.external
-    if outside is None or outside.port == names.SLURMCTLD_PORT:
+    external = config.controller.external
+    if external is None or external.port == names.SLURMCTLD_PORT:
         return None
     name = names.slurmctld_shim_service(config.cluster.resource_name)
-    return endpoint(name, "slurmctld", names.SLURMCTLD_PORT, Target(outside.host, outside.port))
+    return endpoint(name, "slurmctld", names.SLURMCTLD_PORT, Target(external.host, external.port))
 
 
 def slurmctld_target(config: ClusterConfig) -> Target | None:
     """What the Controller's ``externalConfig`` says: the outside host itself, or the shim that leads to its port."""
-    outside = config.controller.external
-    if outside is None:
+    external = config.controller.external
+    if external is None:
         return None
     shim = slurmctld_endpoint(config)
     if shim is not None:
         return Target(f"{shim.name}.{config.cluster.namespace}", names.SLURMCTLD_PORT)
-    return Target(outside.host, outside.port)
+    return Target(external.host, external.port)
 
 
 def join_target(config: ClusterConfig) -> Target:
     """Where outside slurmd and sackd hosts fetch their configuration: ``--conf-server host:port``."""
-    outside = config.controller.external
-    if outside is not None:
-        return Target(outside.host, outside.port)
+    external = config.controller.external
+    if external is not None:
+        return Target(external.host, external.port)
     service = config.controller.service
     host = names.controller_fqdn(config.cluster.resource_name, config.cluster.namespace)
     return Target(host, service.node_port or names.SLURMCTLD_PORT)

@@ -217,8 +217,8 @@ def _jobs(client: Client, hub: JupyterHub) -> str:
 
 def _ports(config: StackConfig) -> tuple[int, ...]:
     """Where notebooks connect: slurmctld, slurmd (srun) and slurmdbd (sacct)."""
-    outside, dbd = config.controller.external, config.accounting.external
-    ports = [names.SLURMCTLD_PORT if outside is None else outside.port, names.SLURMD_PORT]
+    external, dbd = config.controller.external, config.accounting.external
+    ports = [names.SLURMCTLD_PORT if external is None else external.port, names.SLURMD_PORT]
     if config.accounting.enabled:
         ports.append(names.SLURMDBD_PORT if dbd is None else dbd.port)
     return tuple(ports)

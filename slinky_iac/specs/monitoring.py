@@ -35,12 +35,12 @@ def inside_service_monitor(config: StackConfig) -> Spec:
 
 def metrics_endpoint(config: StackConfig) -> Endpoint | None:
     """Service and EndpointSlice for the metrics of an outside slurmctld; None where there is none to scrape."""
-    outside = config.controller.external
-    if outside is None or not config.monitoring.slurmctld:
+    external = config.controller.external
+    if external is None or not config.monitoring.slurmctld:
         return None
     name = names.slurmctld_metrics_service(config.cluster.resource_name)
-    host = config.monitoring.slurmctld_address or outside.host
-    return endpoint(name, PORT, outside.port, Target(host, outside.port))
+    host = config.monitoring.slurmctld_address or external.host
+    return endpoint(name, PORT, external.port, Target(host, external.port))
 
 
 def metrics_labels(config: StackConfig) -> dict[str, str]:

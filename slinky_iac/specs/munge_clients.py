@@ -41,13 +41,13 @@ def client_slurm_conf(config: StackConfig) -> str:
     """
     if config.munge.slurm_conf:
         return config.munge.slurm_conf
-    outside = config.controller.external
-    assert outside is not None, "rules_munge refuses a munge cluster without an outside slurmctld"
+    external = config.controller.external
+    assert external is not None, "rules_munge refuses a munge cluster without an outside slurmctld"
     lines = [
         f"ClusterName={config.cluster.name}",
         f"SlurmUser={config.munge.slurm_user}",
-        f"SlurmctldHost={outside.host}",
-        f"SlurmctldPort={outside.port}",
+        f"SlurmctldHost={external.host}",
+        f"SlurmctldPort={external.port}",
         "AuthType=auth/munge",
         "CredType=cred/munge",
     ]

@@ -32,7 +32,7 @@ def picture(config: StackConfig, title: str = "") -> Picture:
         title=title or f"Slurm cluster {config.cluster.name}",
         description=_description(config),
         kubernetes=f"Kubernetes · namespace {config.cluster.namespace}",
-        outside="Outside Kubernetes",
+        external="Outside Kubernetes",
         boxes=boxes,
         arrows=arrows,
         keys=tuple(_keys(config)),
@@ -78,8 +78,8 @@ def _operator(config: StackConfig) -> Box:
 
 
 def _slurmctld(config: StackConfig) -> Iterator[Box]:
-    outside = config.controller.external
-    if outside is None:
+    external = config.controller.external
+    if external is None:
         service = config.controller.service.type
         kept = (
             f"queue in {config.controller.persistence.size}" if config.controller.persistence.enabled else "queue not kept"
@@ -89,17 +89,17 @@ def _slurmctld(config: StackConfig) -> Iterator[Box]:
         return
     shim = None if config.keys.auth == "auth/munge" else slurmctld_endpoint(config)
     if shim is not None:
-        shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{outside.port}")
+        shown = (shim.name, f":{names.SLURMCTLD_PORT} leads to :{external.port}")
         yield Box("ctl-service", "Service", shown, "kubernetes", "service", (), 2, 0)
-    yield Box("ctl", "slurmctld", (outside.host, f":{outside.port}"), "outside", "daemon", _judges(config), 3, 0)
+    yield Box("ctl", "slurmctld", (external.host, f":{external.port}"), "outside", "daemon", _judges(config), 3, 0)
 
 
 def _slurmdbd(config: StackConfig) -> Iterator[Box]:
     accounting = config.accounting
     if not accounting.enabled:
         return
-    outside, service = accounting.external, names.accounting_service(config.cluster.resource_name)
-    if outside is None:
+    external, service = accounting.external, names.accounting_service(config.cluster.resource_name)
+    if external is None:
         lines = (service, f":{names.SLURMDBD_PORT}, {accounting.service.type}")
         yield Box("dbd", "slurmdbd", lines, "kubernetes", "daemon", _judges(config), 2, 1)
         if accounting.database is not None:
@@ -108,10 +108,10 @@ def _slurmdbd(config: StackConfig) -> Iterator[Box]:
         return
     endpoint = slurmdbd_endpoint(config)
     if endpoint is not None:
-        how = "ExternalName" if endpoint.slice is None else f"leads to :{outside.port}"
+        how = "ExternalName" if endpoint.slice is None else f"leads to :{external.port}"
         lines = (service, f":{names.SLURMDBD_PORT}, {how}")
         yield Box("dbd-service", "Service", lines, "kubernetes", "service", (), 2, 1)
-    yield Box("dbd", "slurmdbd", (outside.host, f":{outside.port}"), "outside", "daemon", _judges(config), 3, 1)
+    yield Box("dbd", "slurmdbd", (external.host, f":{external.port}"), "outside", "daemon", _judges(config), 3, 1)
 
 
 def _workers(config: StackConfig, row: int) -> Iterator[Box]:
@@ -164,20 +164,20 @@ def _login_line(login: LoginSet) -> str:
 
 
 def _outside(config: StackConfig) -> Iterator[Box]:
-    outside, row = config.external, 2
-    if outside.slurmd_hosts:
-        held = [host.name for host in outside.slurmd_hosts if host.state == "drained"]
-        metal = [compress(host.name for host in outside.slurmd_hosts), f"slurmd :{names.SLURMD_PORT}"]
+    external, row = config.external, 2
+    if external.slurmd_hosts:
+        held = [host.name for host in external.slurmd_hosts if host.state == "drained"]
+        metal = [compress(host.name for host in external.slurmd_hosts), f"slurmd :{names.SLURMD_PORT}"]
         metal += [f"held drained: {compress(held)}"] if held else []
-        yield _outside_box("metal", "bare-metal hosts", tuple(metal), "nodes", ("slurm",), row)
+        yield _external_box("metal", "bare-metal hosts", tuple(metal), "nodes", ("slurm",), row)
         row += 1
-    if outside.login_hosts:
+    if external.login_hosts:
         speaks = "munged" if config.keys.auth == "auth/munge" else "sackd"
-        lines = (compress(host.name for host in outside.login_hosts), speaks)
-        yield _outside_box("login-hosts", "login hosts", lines, "login", _held(config)[:1], row)
+        lines = (compress(host.name for host in external.login_hosts), speaks)
+        yield _external_box("login-hosts", "login hosts", lines, "login", _held(config)[:1], row)
         row += 1
-    if outside.slurmrestd is not None:
-        yield _outside_box("users-rest", "slurmrestd for users", (outside.slurmrestd.url,), "daemon", _held(config), row)
+    if external.slurmrestd is not None:
+        yield _external_box("users-rest", "slurmrestd for users", (external.slurmrestd.url,), "daemon", _held(config), row)
 
 
 def _judges(config: StackConfig) -> tuple[str, ...]:
@@ -191,7 +191,7 @@ def _held(config: StackConfig) -> tuple[str, ...]:
     return ("munge",) if config.keys.auth == "auth/munge" else BOTH
 
 
-def _outside_box(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys: tuple[str, ...], row: int) -> Box:
+def _external_box(box: str, title: str, lines: tuple[str, ...], kind: Kind, keys: tuple[str, ...], row: int) -> Box:
     return Box(box, title, lines, "outside", kind, keys, 3, row)
 
 
@@ -214,14 +214,14 @@ def _arrows(config: StackConfig) -> Iterator[Arrow]:
     yield Arrow("operator", "rest", f"drained? :{names.SLURMRESTD_PORT}")
     ctl, dbd = _ctl_port(config), _dbd_port(config)
     shim = slurmctld_endpoint(config) is not None
-    outside_dbd = config.accounting.enabled and config.accounting.external is not None
+    external_dbd = config.accounting.enabled and config.accounting.external is not None
     yield Arrow("rest", "ctl-service" if shim else "ctl", f":{names.SLURMCTLD_PORT if shim else ctl}")
     yield Arrow("ctl-service", "ctl", f":{ctl}")
-    yield Arrow("rest", "dbd-service" if outside_dbd else "dbd", f":{names.SLURMDBD_PORT}")
+    yield Arrow("rest", "dbd-service" if external_dbd else "dbd", f":{names.SLURMDBD_PORT}")
     yield Arrow("dbd-service", "dbd", f":{dbd}")
     # An outside slurmctld knows slurmdbd by its own slurm.conf; one inside by the name that the operator writes.
     if config.controller.external is None:
-        yield Arrow("ctl", "dbd-service" if outside_dbd else "dbd", f":{names.SLURMDBD_PORT}")
+        yield Arrow("ctl", "dbd-service" if external_dbd else "dbd", f":{names.SLURMDBD_PORT}")
     else:
         yield Arrow("ctl", "dbd", f":{dbd}")
     if config.accounting.database is not None:
@@ -276,14 +276,14 @@ def _keys(config: StackConfig) -> Iterator[Key]:
 
 def _description(config: StackConfig) -> str:
     munge = config.keys.auth == "auth/munge"
-    inside, outside = ["login and Jupyter pods"] if munge else ["slurm-operator", "slurmrestd"], list[str]()
-    (outside if config.controller.external else inside).append("slurmctld")
+    inside, external = ["login and Jupyter pods"] if munge else ["slurm-operator", "slurmrestd"], list[str]()
+    (external if config.controller.external else inside).append("slurmctld")
     if config.accounting.enabled:
-        (outside if config.accounting.external else inside).append("slurmdbd")
+        (external if config.accounting.external else inside).append("slurmdbd")
     inside += [f"NodeSet {name}" for name in config.nodesets] + [f"login pods {name}" for name in config.logins]
     hosts = ((config.external.slurmd_hosts, "bare-metal slurmd"), (config.external.login_hosts, "login"))
-    outside += [f"{len(found)} {what} host{'s' if len(found) > 1 else ''}" for found, what in hosts if found]
+    external += [f"{len(found)} {what} host{'s' if len(found) > 1 else ''}" for found, what in hosts if found]
     if config.external.slurmrestd is not None:
-        outside.append("a slurmrestd for users")
-    beyond = f"Outside: {', '.join(outside)}." if outside else "Nothing of Slurm is outside."
+        external.append("a slurmrestd for users")
+    beyond = f"Outside: {', '.join(external)}." if external else "Nothing of Slurm is outside."
     return f"Slurm cluster {config.cluster.name}. In Kubernetes: {', '.join(inside)}. {beyond}"

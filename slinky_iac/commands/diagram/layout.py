@@ -160,7 +160,7 @@ def tag_width(key: Key) -> float:
 
 
 def _areas(picture: Picture, boxes: tuple[Placed, ...], end: float) -> Iterator[Area]:
-    for place, caption in (("kubernetes", picture.kubernetes), ("outside", picture.outside)):
+    for place, caption in (("kubernetes", picture.kubernetes), ("outside", picture.external)):
         inside = [each for each in boxes if each.box.place == place]
         if inside:
             left = min(each.x for each in inside) - PADDING

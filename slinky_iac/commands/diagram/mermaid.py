@@ -24,7 +24,7 @@ def _lines(picture: Picture) -> Iterator[str]:
     for box in picture.boxes:
         if box.place == "desk":
             yield f"    {_box(box, picture)}"
-    for place, caption in (("kubernetes", picture.kubernetes), ("outside", picture.outside)):
+    for place, caption in (("kubernetes", picture.kubernetes), ("outside", picture.external)):
         inside = [box for box in picture.boxes if box.place == place]
         if inside:
             yield f'    subgraph {place} ["{_text(caption)}"]'

@@ -57,7 +57,7 @@ class Picture:
     """The whole picture in a sentence or two, for who can't see it."""
     kubernetes: str
     """Caption of what is inside."""
-    outside: str
+    external: str
     boxes: tuple[Box, ...]
     arrows: tuple[Arrow, ...]
     keys: tuple[Key, ...]

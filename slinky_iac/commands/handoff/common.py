@@ -129,11 +129,11 @@ def _fetch(config: StackConfig, place: SecretEntry, path: str, at: str) -> str:
     """A command that gets a key onto a host: from slurmctld's host, or from the Secret that is its source. Empty where
     the host ``at`` is where it would come from."""
     put = f"ssh root@HOST install -o slurm -g slurm -m 600 /dev/stdin {path}"
-    outside = config.controller.external
-    if outside is not None and config.keys.source == "imported":
-        if at == outside.host:
+    external = config.controller.external
+    if external is not None and config.keys.source == "imported":
+        if at == external.host:
             return ""
-        return f"ssh root@{outside.host} cat {path} | {put}"
+        return f"ssh root@{external.host} cat {path} | {put}"
     entry = place.entry.replace(".", "\\.")
     secret, jsonpath = shlex.quote(place.name), shlex.quote(f"{{.data.{entry}}}")
     return f"kubectl -n {config.cluster.namespace} get secret {secret} -o jsonpath={jsonpath} | base64 -d | {put}"

@@ -17,8 +17,8 @@ EVERYBODY: Final = "pods, slurmd hosts, login hosts"
 
 def slurmrestd_port(config: StackConfig) -> int:
     """Port of the outside slurmrestd, from its URL."""
-    outside = config.external.slurmrestd
-    return names.SLURMRESTD_PORT if outside is None else address_of(outside.url)[1]
+    external = config.external.slurmrestd
+    return names.SLURMRESTD_PORT if external is None else address_of(external.url)[1]
 
 
 def ports(config: StackConfig, role: Role) -> tuple[Port, ...]:
@@ -28,8 +28,8 @@ def ports(config: StackConfig, role: Role) -> tuple[Port, ...]:
             port = join_target(config).port
             return (Port(f"{EVERYBODY}, slurmdbd", port, "registration, configuration files, commands"),)
         case Role.SLURMDBD:
-            outside = config.accounting.external
-            port = outside.port if outside is not None else names.SLURMDBD_PORT
+            external = config.accounting.external
+            port = external.port if external is not None else names.SLURMDBD_PORT
             return (Port("slurmctld, slurmrestd, login hosts", port, "accounting; login hosts for sacct and sacctmgr"),)
         case Role.SLURMRESTD:
             return (Port("users of REST", slurmrestd_port(config), "REST; tokens are in the clear over plain HTTP"),)
@@ -55,9 +55,9 @@ def host_lines(config: StackConfig, slurmctld_address: str | None) -> tuple[Host
     base, namespace = config.cluster.resource_name, config.cluster.namespace
     service = names.controller_service(base)
     lines = [HostLine((names.controller_fqdn(base, namespace), f"{service}-0", service), slurmctld_address)]
-    outside = config.accounting.external if config.accounting.enabled else None
-    if outside is not None and outside.port == names.SLURMDBD_PORT and is_address(outside.host):
-        lines.append(HostLine((names.accounting_service(base),), outside.host))
+    external = config.accounting.external if config.accounting.enabled else None
+    if external is not None and external.port == names.SLURMDBD_PORT and is_address(external.host):
+        lines.append(HostLine((names.accounting_service(base),), external.host))
     return tuple(lines)
 
 
@@ -66,13 +66,13 @@ def accounting_note(config: StackConfig) -> tuple[str, ...]:
     if config.controller.external is not None or not config.accounting.enabled:
         return ()
     service = names.accounting_service(config.cluster.resource_name)
-    outside = config.accounting.external
+    external = config.accounting.external
     asked = f"sacct and sacctmgr ask `{service}`, port {names.SLURMDBD_PORT}, as the operator writes into slurm.conf"
-    if outside is None:
+    if external is None:
         return (f"{asked}: let the name lead to that Service, or use them in a login pod.",)
-    if outside.port != names.SLURMDBD_PORT:
-        return (f"{asked}; slurmdbd listens on {outside.port}, so they work in pods only.",)
-    return (f"{asked}: let the name lead to {outside.host}.",)
+    if external.port != names.SLURMDBD_PORT:
+        return (f"{asked}; slurmdbd listens on {external.port}, so they work in pods only.",)
+    return (f"{asked}: let the name lead to {external.host}.",)
 
 
 def page(config: StackConfig) -> str:

@@ -23,14 +23,14 @@ from slinky_iac.specs.slurm_conf import outside_lines, outside_slurm_conf, param
 
 def roles_of(config: StackConfig) -> tuple[Role, ...]:
     """Roles that a stack has outside, or may have: slurmd and login hosts can join any."""
-    outside = {
+    external = {
         Role.SLURMCTLD: config.controller.external is not None,
         Role.SLURMDBD: config.accounting.enabled and config.accounting.external is not None,
         Role.SLURMRESTD: config.external.slurmrestd is not None,
         Role.SLURMD: True,
         Role.LOGIN: True,
     }
-    return tuple(role for role, there in outside.items() if there)
+    return tuple(role for role, there in external.items() if there)
 
 
 def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> Handoff:
@@ -104,8 +104,8 @@ def _open_points(config: StackConfig, known: Known) -> Iterable[str]:
 
 
 def _slurmctld(config: StackConfig, known: Known) -> Sheet:
-    outside = config.controller.external
-    assert outside is not None
+    external = config.controller.external
+    assert external is not None
     conf = "/etc/slurm/slurm.conf"
     lines = outside_lines(config)
     units = text_of(config)
@@ -125,9 +125,9 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         role=Role.SLURMCTLD,
         service="slurmctld",
         ports=network.ports(config, Role.SLURMCTLD),
-        hosts=(Host(outside.host, outside.host),),
+        hosts=(Host(external.host, external.host),),
         files=(*common.token_files(known), *((topology,) if topology else ())),
-        keys=common.keys(config, known, jwt=True, at=outside.host),
+        keys=common.keys(config, known, jwt=True, at=external.host),
         checks=tuple(checks),
         edits=conf,
         wanted=outside_slurm_conf(config),
@@ -145,10 +145,10 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
 
 
 def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
-    outside = config.accounting.external
-    assert outside is not None
+    external = config.accounting.external
+    assert external is not None
     conf = "/etc/slurm/slurmdbd.conf"
-    own = {"DbdPort": str(outside.port), "SlurmUser": "slurm"}
+    own = {"DbdPort": str(external.port), "SlurmUser": "slurm"}
     shared = [(each, value) for each, value in required(config) if each.slurmdbd]
     checks = [
         *common.common(config, "/usr/sbin/slurmdbd"),
@@ -157,16 +157,16 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
         *(("check_parameter", conf, key, value) for key, value in own.items()),
         *common.parameters(conf, shared, known),
         ("check_running", "slurmdbd"),
-        ("check_tcp", "127.0.0.1", str(outside.port), "slurmdbd"),
+        ("check_tcp", "127.0.0.1", str(external.port), "slurmdbd"),
     ]
     text = "".join(f"{key}={value}\n" for key, value in (*own.items(), *((each.key, value) for each, value in shared)))
     sheet = Sheet(
         role=Role.SLURMDBD,
         service="slurmdbd",
         ports=network.ports(config, Role.SLURMDBD),
-        hosts=(Host(outside.host, outside.host),),
+        hosts=(Host(external.host, external.host),),
         files=common.token_files(known),
-        keys=common.keys(config, known, jwt=True, at=outside.host),
+        keys=common.keys(config, known, jwt=True, at=external.host),
         checks=tuple(checks),
         edits=conf,
         wanted=f"# slurmdbd.conf of {config.cluster.name}: what daemons in Kubernetes need\n{text}",
@@ -179,9 +179,9 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
 
 
 def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
-    outside = config.external.slurmrestd
-    assert outside is not None
-    url = urlsplit(outside.url)
+    external = config.external.slurmrestd
+    assert external is not None
+    url = urlsplit(external.url)
     port = network.slurmrestd_port(config)
     host = url.hostname or ""
     plain = url.scheme == "http"
@@ -209,7 +209,7 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
         "slurm.conf of this host is only read by slurmrestd. Where slurmctld's own slurm.conf is at hand, use that.",
     ]
     if not plain:
-        notes.append(f"TLS for {outside.url} is a proxy's before it: slurmrestd listens at {bind}, on this host only.")
+        notes.append(f"TLS for {external.url} is a proxy's before it: slurmrestd listens at {bind}, on this host only.")
     sheet = Sheet(
         role=Role.SLURMRESTD,
         service="slurmrestd",
@@ -234,12 +234,12 @@ def _rest_conf(config: StackConfig) -> str:
         **{key: parameter(key).value(config) for key in ("AuthType", "CredType", "AuthAltTypes")},
     }
     if config.accounting.enabled:
-        outside = config.accounting.external
+        external = config.accounting.external
         service = names.accounting_service(config.cluster.resource_name)
         parameters |= {
             "AccountingStorageType": "accounting_storage/slurmdbd",
-            "AccountingStorageHost": service if outside is None else outside.host,
-            "AccountingStoragePort": str(names.SLURMDBD_PORT if outside is None else outside.port),
+            "AccountingStorageHost": service if external is None else external.host,
+            "AccountingStoragePort": str(names.SLURMDBD_PORT if external is None else external.port),
         }
     return "".join(f"{key}={value}\n" for key, value in parameters.items())
 

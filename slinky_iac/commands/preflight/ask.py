@@ -55,9 +55,9 @@ class Scope:
 def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, keys_trouble: str = "") -> Facts:
     """All facts of one preflight."""
     config, clock = values.config, Clock()
-    outside = [*places(config)]
+    external = [*places(config)]
     facts = Facts(
-        here=attempts(outside, TRY_S),
+        here=attempts(external, TRY_S),
         keys_trouble=keys_trouble,
         keys=_prints(values),
         token_set=values.keys.token_set(),
@@ -82,7 +82,7 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
         else:
             made = bool(kube_facts.restapi_pods)
             seen = ask_pods(
-                kube, config, inside_places(config, outside, made=made), clock=clock, namespace=scope.pod_namespace
+                kube, config, inside_places(config, external, made=made), clock=clock, namespace=scope.pod_namespace
             )
             facts = replace(facts, pod=seen)
         if _is_munge(config):

@@ -98,9 +98,9 @@ def placements(config: StackConfig) -> tuple[Placement, ...]:
     return tuple(found.values())[:MOST_PODS]
 
 
-def inside_places(config: StackConfig, outside: Iterable[Place], *, made: bool) -> tuple[Place, ...]:
+def inside_places(config: StackConfig, external: Iterable[Place], *, made: bool) -> tuple[Place, ...]:
     """What a pod has to reach: outside daemons and, where the stack is up (``made``), the Services that lead to daemons."""
-    found = list(outside)
+    found = list(external)
     base, namespace = config.cluster.resource_name, config.cluster.namespace
     if made:
         if config.controller.external is None:

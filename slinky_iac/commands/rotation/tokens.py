@@ -49,7 +49,7 @@ class TokenFacts(TokenVerdicts):
     """Whether slurmctld takes a token made with the key; None: it couldn't be asked."""
     slurmdbd: Mapping[str, bool | None] | None = field(default_factory=dict)
     """The same of slurmdbd; None where the cluster has none."""
-    outside: frozenset[Role] = BOTH
+    external: frozenset[Role] = BOTH
     """Which of the two are outside Kubernetes; those inside follow the ConfigMap."""
     hosts: tuple[Host, ...] = ()
     set_differs: str = ""
@@ -111,7 +111,7 @@ def _due(facts: TokenFacts) -> str:
     if facts.signing != facts.current:
         return SIGN
     if facts.previous is not None:
-        return END if facts.refused(facts.previous, facts.outside) else FORGET
+        return END if facts.refused(facts.previous, facts.external) else FORGET
     return START if facts.published == {facts.current} else END
 
 
@@ -132,7 +132,7 @@ def _notes(facts: TokenFacts) -> tuple[str, ...]:
 def facts_of(snapshot: Snapshot) -> TokenFacts:
     """What is so now. Each key that is set is tried on both daemons."""
     keys, config = snapshot.keys, snapshot.config
-    outside = {Role.SLURMCTLD: config.controller.external, Role.SLURMDBD: config.accounting.external}
+    external = {Role.SLURMCTLD: config.controller.external, Role.SLURMDBD: config.accounting.external}
     published, differs = _published(snapshot)
     slurmctld, slurmdbd = snapshot.verdicts({key.kid: key for key in keys.rsa.values()})
     return TokenFacts(
@@ -143,7 +143,7 @@ def facts_of(snapshot: Snapshot) -> TokenFacts:
         signing=held_kid(snapshot),
         slurmctld=slurmctld,
         slurmdbd=slurmdbd,
-        outside=frozenset(role for role, host in outside.items() if host is not None),
+        external=frozenset(role for role, host in external.items() if host is not None),
         hosts=snapshot.hosts,
         set_differs="" if differs is None else differs.words,
         foreign=() if differs is None else differs.foreign,

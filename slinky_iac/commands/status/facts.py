@@ -93,10 +93,10 @@ def cluster_name(state: State) -> str:
 
 
 def _address(spec: Mapping[str, Any]) -> str:
-    outside = spec.get("externalConfig")
-    if spec.get("external") is not True or not isinstance(outside, dict):
+    external = spec.get("externalConfig")
+    if spec.get("external") is not True or not isinstance(external, dict):
         return ""
-    return f"{outside.get('host')}:{int(outside.get('port') or 0)}"
+    return f"{external.get('host')}:{int(external.get('port') or 0)}"
 
 
 def _reach(state: State) -> Reach | None:

@@ -45,8 +45,8 @@ class Configured:
     @property
     def users_url(self) -> str:
         """Address of the slurmrestd for users, outside Kubernetes; empty where there is none, or it isn't known."""
-        outside = None if self.config is None else self.config.external.slurmrestd
-        return "" if outside is None else outside.url
+        external = None if self.config is None else self.config.external.slurmrestd
+        return "" if external is None else external.url
 
 
 def _nothing() -> Answer[Any]:

@@ -133,7 +133,7 @@ def test_a_plan_names_a_rogue_key() -> None:
 )
 def test_who_is_outside_is_told_by_the_configuration(over: dict[str, Any], outside: set[Role], slurmdbd: bool) -> None:
     facts = facts_of(look(Daemons({}, ctl={}, dbd={}), over))
-    assert facts.outside == outside
+    assert facts.external == outside
     assert (facts.slurmdbd is not None) is slurmdbd
 
 

@@ -64,7 +64,7 @@ def due(plan: Plan) -> str | None:
         (replace(GOING, slurmctld=ONLY_NEW, slurmdbd={OLD: None, NEW: True}), tokens.FORGET),
         (replace(GOING, slurmctld=ONLY_NEW, slurmdbd=ONLY_NEW), tokens.END),
         (replace(GOING, slurmctld=ONLY_NEW, slurmdbd=None), tokens.END),
-        (replace(GOING, outside=frozenset()), tokens.END),
+        (replace(GOING, external=frozenset()), tokens.END),
         (replace(GOING, previous=None), tokens.END),
         (replace(GOING, previous=None, published=frozenset({NEW})), START),
     ],
@@ -94,7 +94,7 @@ def test_hosts_take_part_in_their_roles_that_check_tokens_only() -> None:
 
 
 def test_where_all_daemons_are_in_kubernetes_no_step_is_the_hosts() -> None:
-    plan = tokens.plan_of(replace(COMING, hosts=(METAL,), outside=frozenset()))
+    plan = tokens.plan_of(replace(COMING, hosts=(METAL,), external=frozenset()))
     assert {step.turn for step in plan.steps} == {Turn.OURS}
 
 
