@@ -7,6 +7,9 @@ expressions, and not sorted ones (``g-[1,0]``).
 
 Stricter than Slurm where its leniency would hide a mistake: empty expressions between commas, blanks in the text and
 ranges that run backwards are errors, each with its position.
+
+Why no library: python-hostlist is GPL, and reads ``a,,b``; ClusterShell sorts, and reads ``@group`` as no node and ``a!b``
+as ``a``.
 """
 
 from __future__ import annotations

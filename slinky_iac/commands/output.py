@@ -1,5 +1,7 @@
 """What commands give back: JSON with the number of its shape, exit codes, and text for a terminal: columns as wide as they
-must be, 16-colour marks, and none of them where nobody sees them."""
+must be, 16-colour marks, and none of them where nobody sees them.
+
+Why no library: rich takes 60 ms to import, and with rich and click installed every import of httpx takes 60 ms more."""
 
 from __future__ import annotations
 

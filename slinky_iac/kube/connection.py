@@ -2,6 +2,9 @@
 
 The Kubernetes client and slurmrestd's service-proxy endpoint both stand on it. Credentials are added here, below the
 clients, so that their code never sees them.
+
+Why no library: of exec plugins, lightkube doesn't implement v1, kr8s sets no time limit, and the kubernetes package reads no
+client certificate and keeps no answer.
 """
 
 from __future__ import annotations

@@ -2,6 +2,9 @@
 
 Source: https://kubernetes.io/docs/concepts/configuration/organize-cluster-access-kubeconfig/ and client-go's
 ``tools/clientcmd/api/v1`` types. No network and no command here; :mod:`slinky_iac.kube.connection` acts on the result.
+
+Why no library: lightkube reads one file of $KUBECONFIG, and neither proxy-url nor tls-server-name; kr8s leaves the client's
+key in a temporary file; the kubernetes package takes 350 ms to import, in every provider process.
 """
 
 from __future__ import annotations

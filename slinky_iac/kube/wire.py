@@ -2,6 +2,9 @@
 
 Used by the Kubernetes client and by the slurmrestd client. Pulumi's provider process never hears of Ctrl-C and has
 four threads for all resources, so a call without a bound would hold a quarter of the update for ever.
+
+Why no library: tenacity and stamina repeat a call; they have no deadline within an answer, no limit of its size, no word on
+whether the request was sent, and take no secret out of it.
 """
 
 from __future__ import annotations

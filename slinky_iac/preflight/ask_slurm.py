@@ -69,6 +69,20 @@ Keys = tuple[SigningKey, ...]
 Connect = Callable[[RestEndpoint, Keys, Clock], SlurmrestClient]
 
 
+@dataclass(frozen=True)
+class _Asking:
+    """One slurmrestd, and how it is asked."""
+
+    way: RestEndpoint
+    keys: Mapping[str, Keys]
+    clock: Clock
+    connect: Connect
+
+    def client(self, keys: Keys | None = None) -> SlurmrestClient:
+        """With these keys, else with the likeliest."""
+        return self.connect(self.way, keys or next(iter(self.keys.values()), (ANY_KEY,)), self.clock)
+
+
 def ask_slurm(
     ways: Sequence[RestEndpoint],
     keys: Mapping[str, Keys],
@@ -85,7 +99,8 @@ def ask_slurm(
     unanswered: list[facts.FailedQuery] = []
     silent: list[str] = []
     for way in ways:
-        with connect(way, next(iter(keys.values()), (ANY_KEY,)), clock) as client:
+        asking = _Asking(way, keys, clock, connect)
+        with asking.client() as client:
             found = SlurmFacts(way=way.endpoint.shown, inside=way.inside)
             try:
                 found = _versions(client, found, quick=quick)
@@ -97,7 +112,7 @@ def ask_slurm(
                 else:
                     silent.append(str(error))
                 continue
-            return replace(_asked(way, found, keys, clock, connect, quick=quick), unanswered=tuple(unanswered))
+            return replace(_asked(asking, found, quick=quick), unanswered=tuple(unanswered))
     why = "; ".join(silent) or "no slurmrestd runs yet: the stack has not created one, and names none outside"
     return SlurmFacts(trouble=why, unanswered=tuple(unanswered))
 
@@ -132,19 +147,17 @@ def surveying(
     return connect
 
 
-def _asked(
-    way: RestEndpoint, found: SlurmFacts, keys: Mapping[str, Keys], clock: Clock, connect: Connect, *, quick: bool
-) -> SlurmFacts:
+def _asked(asking: _Asking, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
     """The rest, with the key that is taken."""
-    found, taken = _tokens(way, found, keys, clock, connect)
-    with connect(way, taken or next(iter(keys.values()), (ANY_KEY,)), clock) as client:
+    found, taken = _tokens(asking, found)
+    with asking.client(taken) as client:
         ask = _Questions()
         found = replace(found, release=ask("release", lambda: client.ping().meta.slurm.release) or "")
         if taken is None:
             why = found.token_trouble or "no token was taken"
             rest = ("admin", "conf", "partitions", "jobs_by_partition", "nodes", "clusters", "slurmdbd_answers", "clock")
             return replace(found, failed={**dict.fromkeys(rest, why), **found.failed})
-        found = replace(found, admin=ask("admin", lambda: _admin(client, way.user)))
+        found = replace(found, admin=ask("admin", lambda: _admin(client, asking.way.user)))
         running = ask("conf", client.running_conf)
         found = replace(
             found,
@@ -158,20 +171,18 @@ def _asked(
         )
         silent = {"slurmdbd": ask.failed["clusters"]} if "clusters" in ask.unreachable else {}
         found = replace(found, failed={**ask.failed, **found.failed}, silent={**silent, **found.silent})
-    return _slurmdbd_tokens(way, found, keys, taken, clock, connect)
+    return _slurmdbd_tokens(asking, found, taken)
 
 
-def _slurmdbd_tokens(
-    way: RestEndpoint, found: SlurmFacts, keys: Mapping[str, Keys], taken: Keys, clock: Clock, connect: Connect
-) -> SlurmFacts:
+def _slurmdbd_tokens(asking: _Asking, found: SlurmFacts, taken: Keys) -> SlurmFacts:
     """Which RSA keys slurmdbd takes. Its refusal looks like a slurmdbd that is down, unless it took the other key's."""
     said: dict[str, Token] = {}
-    rsa = [source for source, material in keys.items() if any(isinstance(key, TokenKey) for key in material)]
+    rsa = [source for source, material in asking.keys.items() if any(isinstance(key, TokenKey) for key in material)]
     for source in rsa if found.clusters is not None else ():
-        if keys[source] is taken:
+        if asking.keys[source] is taken:
             said[source] = "accepted"
             continue
-        with connect(way, keys[source], clock) as client:
+        with asking.client(asking.keys[source]) as client:
             try:
                 client.clusters()
             except (SlurmrestAuthError, SlurmrestUnreachable):
@@ -183,19 +194,17 @@ def _slurmdbd_tokens(
     return replace(found, slurmdbd_tokens=said)
 
 
-def _tokens(
-    way: RestEndpoint, found: SlurmFacts, keys: Mapping[str, Keys], clock: Clock, connect: Connect
-) -> tuple[SlurmFacts, Keys | None]:
+def _tokens(asking: _Asking, found: SlurmFacts) -> tuple[SlurmFacts, Keys | None]:
     """Which keys slurmctld takes, and one that it does; its clock on the way."""
     tokens: dict[str, Token] = {}
-    trouble = "" if keys else "there is no JWT key at hand: neither in the configuration nor in a Secret"
+    trouble = "" if asking.keys else "there is no JWT key at hand: neither in the configuration nor in a Secret"
     silent: dict[str, str] = {}
     hung_up = ""
     seen: facts.Clock | None = None
     taken: Keys | None = None
-    for source, material in keys.items():
-        with connect(way, material, clock) as client:
-            before = clock.wall()
+    for source, material in asking.keys.items():
+        with asking.client(material) as client:
+            before = asking.clock.wall()
             try:
                 said = client.slurmctld_time()
             except SlurmrestAuthError:
@@ -209,7 +218,7 @@ def _tokens(
             else:
                 tokens[source] = "accepted"
                 taken = taken or material
-                seen = seen or facts.Clock("slurmctld", said, before, clock.wall())
+                seen = seen or facts.Clock("slurmctld", said, before, asking.clock.wall())
     return replace(found, tokens=tokens, token_trouble=trouble, clock=seen, silent=silent, hung_up=hung_up), taken
 
 
