@@ -17,7 +17,7 @@ from slinky_iac import safe_yaml
 from slinky_iac.commands import children
 from slinky_iac.commands.check.judge import judge
 from slinky_iac.commands.init.found import SCRIPT, Found, read
-from slinky_iac.commands.init.stack import Wanted, document, hints, require_fit, require_sound, sections
+from slinky_iac.commands.init.stack import Wanted, document, hints, require_fit, require_sound, sections, unguarded
 from slinky_iac.commands.rotation.engine import Engine
 from slinky_iac.commands.rotation.hosts import TIMEOUT_S, Via
 from slinky_iac.commands.rotation.model import Host
@@ -83,12 +83,15 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
     imported = _keys(found, arguments.via) if arguments.via and not _has_keys(before) else {}
     kept = _kept(file)
     settings: dict[str, object] = sections(found, wanted)
-    text = document(settings, source, kept)
+    policies = unguarded(settings, found)
+    text = document(settings, source, kept, policies)
     require_sound(tuple(place.finding for place in judge(text)[1]))
     _write(file, _with_secrets(text, file))
     print(f"{file}: written. Look for DECIDE in it")
     for hint in hints(found):
         print(f"note: {hint}")
+    if policies:
+        print("note: networkPolicies are off: the file says what they need")
     return _import(arguments.stack, imported, has_keys=_has_keys(before))
 
 

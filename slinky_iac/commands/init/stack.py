@@ -9,6 +9,7 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac.commands.init.found import Found
+from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import PROJECT
@@ -135,8 +136,37 @@ _COMMENTS: Final = {
 }
 
 
-def document(settings: Mapping[str, object], source: str, kept: Mapping[str, object]) -> str:
-    """The file's text. ``kept``: top-level keys of the file before, such as encryptionsalt."""
+def unguarded(settings: Mapping[str, object], found: Found) -> str:
+    """NetworkPolicies as a comment: on slurmctld's host nothing says from where the API server connects, and which hosts run
+    srun. Both would be cut off by a policy that doesn't know them. Empty where ``settings`` have the section."""
+    if "networkPolicies" in settings:
+        return ""
+    known = {found.host: found.address, found.database: found.database_address}
+    named = {
+        str(place["host"]): known.get(str(place["host"]), "") or (found.address if section == "controller" else "")
+        for section in ("controller", "accounting")
+        if isinstance(part := settings.get(section), dict) and isinstance(place := part.get("external"), dict)
+        if not is_address(str(place["host"]))
+    }
+    lines = [f"{host}: [{address or '…'}]" for host, address in named.items()]
+    return _POLICIES + ("#   addresses:\n" + "".join(f"#     {line}\n" for line in lines) if lines else "")
+
+
+_POLICIES: Final = f"""\
+# DECIDE: networkPolicies keep pods that aren't Slurm's from Slurm's pods (docs/networks.md). They are off: apiServer and the
+# outside hosts that run srun, sbatch or slurmd can't be read from slurmctld's host, and would be cut off. Fill in and
+# remove the #:
+# {PROJECT}:external:
+#   loginHosts: [{{name: …, address: …}}]
+#   slurmdHosts: [{{name: …, address: …}}]
+# {PROJECT}:networkPolicies:
+#   enabled: true
+#   apiServer: [{{cidr: …}}] # from where the API server connects to pods
+"""
+
+
+def document(settings: Mapping[str, object], source: str, kept: Mapping[str, object], closing: str = "") -> str:
+    """The file's text. ``kept``: top-level keys of the file before, such as encryptionsalt; ``closing``: a comment."""
     lines = [f"# Written by `slinky init` from {source}. Look for DECIDE; check it with `slinky check`."]
     if kept:
         lines += yaml.safe_dump(dict(kept), sort_keys=False).splitlines()
@@ -146,6 +176,7 @@ def document(settings: Mapping[str, object], source: str, kept: Mapping[str, obj
             lines.append(f"  # {_COMMENTS[name]}")
         text = yaml.safe_dump({f"{PROJECT}:{name}": value}, sort_keys=False, default_flow_style=False, allow_unicode=True)
         lines += [f"  {line}" for line in text.splitlines()]
+    lines += [f"  {line}" for line in closing.splitlines()]
     return "\n".join(lines) + "\n"
 
 

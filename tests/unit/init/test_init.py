@@ -316,6 +316,31 @@ def test_what_the_file_cannot_say_is_a_note(config: str, hint: str) -> None:
     assert list(hints(read(answer()))) == []
 
 
+def test_network_policies_are_on_once_what_is_missing_is_filled_in(
+    project: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["init", "prod", *via(project)]) == 0
+    assert "note: networkPolicies are off: the file says what they need" in capsys.readouterr().out
+    text = (project / "Pulumi.prod.yaml").read_text()
+    before, mark, after = text.partition("  # slinky-iac:external:")
+    filled = (mark + after).replace("  # ", "  ").replace("{cidr: …}", "{cidr: 192.0.2.64/29}")
+    filled = filled.replace("loginHosts: [{name: …, address: …}]", "loginHosts: [{name: login-1, address: 192.0.2.3}]")
+    filled = filled.replace("slurmdHosts: [{name: …, address: …}]", "slurmdHosts: [{name: metal-1, address: 192.0.2.4}]")
+    config, places = judge(before + filled)
+    assert [str(each.finding) for each in places if each.finding.level is Level.ERROR] == []
+    assert config is not None
+    assert config.network_policies.enabled
+    assert config.network_policies.addresses == {"ctl.example.org": ("10.99.0.11/32",)}
+
+
+def test_network_policies_of_the_site_are_the_stacks(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    policies = {"enabled": True, "apiServer": [{"cidr": "192.0.2.64/29"}], "addresses": {"ctl.example.org": ["10.99.0.11"]}}
+    (project / "base.yaml").write_text(yaml.safe_dump({"config": {"slinky-iac:networkPolicies": policies}}))
+    assert main(["init", "prod", *via(project), "--base", "base.yaml"]) == 0
+    assert written(project)["slinky-iac:networkPolicies"] == policies
+    assert "networkPolicies" not in capsys.readouterr().out
+
+
 @given(name=st.text(max_size=20), value=st.text(max_size=40))
 def test_any_configuration_is_read_or_refused_and_a_file_that_is_written_is_sound(name: str, value: str) -> None:
     text = CONFIG + f"{name} = {value}\nClusterName = {value}\n"
