@@ -9,10 +9,17 @@ files. Instances have no attributes; see :mod:`slinky_iac.drain.gates` for why t
 
 from __future__ import annotations
 
-from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, UpdateResult
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
-from slinky_iac.drain.gates import Gate, Props, at_work, is_unknown, own_inputs
-from slinky_iac.drain.plugin_process import prepare
+from pulumi.dynamic import CheckResult, CreateResult, UpdateResult
+
+from slinky_iac.drain.gates import Gate, Props, at_work, checked, own_inputs
+
+if TYPE_CHECKING:
+    from slinky_iac.drain.conf_steps import ConfSettings
+    from slinky_iac.drain.session import Session
 
 
 class SlurmConfGateProvider(Gate):
@@ -23,37 +30,25 @@ class SlurmConfGateProvider(Gate):
         from slinky_iac.drain import preview
         from slinky_iac.drain.conf_steps import ConfSettings
 
-        prepare()
-        if is_unknown(news):
-            return CheckResult(news, [])
-        try:
-            settings = ConfSettings.from_props(news)
-        except ValueError as fault:
-            return CheckResult(news, [CheckFailure("policy", str(fault))])
-        plan, failures = preview.slurm_conf(settings, _olds)
-        return CheckResult({**news, "plan": plan}, [CheckFailure("partitions", text) for text in failures])
+        return checked(news, ConfSettings.from_props, lambda settings: preview.slurm_conf(settings, _olds), "partitions")
 
     def create(self, props: Props) -> CreateResult:
         """The stack's first gate of this kind: compare with the Controller that is there, if one is."""
         from slinky_iac.drain import conf_run
-        from slinky_iac.drain.conf_steps import ConfSettings
 
-        settings = ConfSettings.from_props(props)
-        if settings.outside:
-            return CreateResult(f"{props['stack']}/slurm-conf", own_inputs(props))
-        with at_work(settings) as session:
-            olds = conf_run.live_lines(session, settings)
-            if olds.partitions or olds.hosts:
-                conf_run.settle(session, settings, olds)
+        if props.get("outside") is not True:
+            with _at_work(props) as (session, settings):
+                olds = conf_run.live_lines(session, settings)
+                if olds.partitions or olds.hosts:
+                    conf_run.settle(session, settings, olds)
         return CreateResult(f"{props['stack']}/slurm-conf", own_inputs(props))
 
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Wait until no job names what leaves; give back what an earlier, interrupted run closed."""
         from slinky_iac.drain import conf_run
-        from slinky_iac.drain.conf_steps import ConfSettings, lines_of
+        from slinky_iac.drain.conf_steps import lines_of
 
-        settings = ConfSettings.from_props(_news)
-        with at_work(settings) as session:
+        with _at_work(_news) as (session, settings):
             session.require_kubeconfig()
             conf_run.settle(session, settings, lines_of(_olds))
         return UpdateResult(own_inputs(_news))
@@ -61,10 +56,8 @@ class SlurmConfGateProvider(Gate):
     def delete(self, _id: str, _props: Props) -> None:
         """slurmctld is gone: forget what was closed for it, so that nothing of it is left in a namespace that stays."""
         from slinky_iac.drain import conf_run
-        from slinky_iac.drain.conf_steps import ConfSettings
 
-        settings = ConfSettings.from_props(_props)
-        with at_work(settings) as session:
+        with _at_work(_props) as (session, settings):
             conf_run.forget(session, settings)
 
 
@@ -78,10 +71,8 @@ class QueueGateProvider(Gate):
     def update(self, _id: str, _olds: Props, _news: Props) -> UpdateResult:
         """Return hosts whose resources or address have changed, once slurmctld has read it."""
         from slinky_iac.drain import conf_run
-        from slinky_iac.drain.conf_steps import ConfSettings
 
-        settings = ConfSettings.from_props(_news)
-        with at_work(settings) as session:
+        with _at_work(_news) as (session, settings):
             session.require_kubeconfig()
             conf_run.return_hosts(session, settings)
         return UpdateResult(own_inputs(_news))
@@ -89,8 +80,16 @@ class QueueGateProvider(Gate):
     def delete(self, _id: str, _props: Props) -> None:
         """Wait for the queue and for bare metal; no program runs now, so all comes from the state."""
         from slinky_iac.drain import conf_run
-        from slinky_iac.drain.conf_steps import ConfSettings
 
-        settings = ConfSettings.from_props(_props)
-        with at_work(settings) as session:
+        with _at_work(_props) as (session, settings):
             conf_run.finish(session, settings)
+
+
+@contextmanager
+def _at_work(props: Props) -> Iterator[tuple[Session, ConfSettings]]:
+    """A session for what one provider call does, and what the props say."""
+    from slinky_iac.drain.conf_steps import ConfSettings
+
+    settings = ConfSettings.from_props(props)
+    with at_work(settings) as session:
+        yield session, settings

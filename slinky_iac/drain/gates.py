@@ -17,7 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from pulumi.dynamic import (
     CheckFailure,
@@ -34,6 +34,7 @@ from slinky_iac.drain.plugin_process import prepare
 from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings, Settings
 
 if TYPE_CHECKING:
+    from slinky_iac.drain.plan import Seen
     from slinky_iac.drain.session import Session
 
 Props = dict[str, Any]
@@ -65,17 +66,9 @@ class NodeSetScaleProvider(Gate):
         """
         from slinky_iac.drain import preview
 
-        prepare()
-        if is_unknown(news):
-            return CheckResult(news, [])
-        news = with_leaving(olds, sticky(olds, news))
-        try:
-            settings = GateSettings.from_props(news)
-        except ValueError as fault:
-            return CheckResult(news, [CheckFailure("policy", str(fault))])
-        seen = preview.nodeset_scale(settings, olds)
-        failures = [CheckFailure("replicas", text) for text in seen.failures]
-        return CheckResult({**news, "plan": seen.plan, **({"due": seen.due} if seen.due else {})}, failures)
+        if not is_unknown(news):
+            news = with_leaving(olds, sticky(olds, news))
+        return checked(news, GateSettings.from_props, lambda settings: preview.nodeset_scale(settings, olds), "replicas")
 
     def create(self, props: Props) -> CreateResult:
         """Write the number and wait until the nodes are registered with slurmctld; drain first where there are more.
@@ -125,15 +118,13 @@ class OutsideHostsProvider(Gate):
         """Add the plan of what will be drained and returned."""
         from slinky_iac.drain import preview
 
-        prepare()
-        if is_unknown(news):
-            return CheckResult(news, [])
-        try:
+        if not is_unknown(news):
             news = sticky(_olds, news)
-            settings = OutsideSettings.from_props(news, _olds)
-        except ValueError as fault:
-            return CheckResult(news, [CheckFailure("policy", str(fault))])
-        return CheckResult({**news, "plan": preview.outside_hosts(settings, _olds)}, [])
+
+        def read(props: Props) -> OutsideSettings:
+            return OutsideSettings.from_props(props, _olds)
+
+        return checked(news, read, lambda settings: preview.outside_hosts(settings, _olds), "hosts")
 
     def create(self, props: Props) -> CreateResult:
         """Bring the hosts into the state that is asked for. Where that fails, those that are held are returned by this gate
@@ -152,6 +143,23 @@ class OutsideHostsProvider(Gate):
         settings = OutsideSettings.from_props(_props)
         with at_work(settings) as session:
             maintenance.release(session, settings)
+
+
+Found = TypeVar("Found")
+
+
+def checked(news: Props, read: Callable[[Props], Found], plan: Callable[[Found], Seen], about: str) -> CheckResult:
+    """The inputs with what ``plan`` adds to them, and what must stop the preview, which is ``about`` this input."""
+    prepare()
+    if is_unknown(news):
+        return CheckResult(news, [])
+    try:
+        settings = read(news)
+    except ValueError as fault:
+        return CheckResult(news, [CheckFailure("policy", str(fault))])
+    seen = plan(settings)
+    added = {"plan": seen.plan, **({"due": seen.due} if seen.due else {})}
+    return CheckResult({**news, **added}, [CheckFailure(about, text) for text in seen.failures])
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.drain.text import distinct, iso, jobs_in_words, marked_by, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
-from slinky_iac.slurmrest.objects import Job, Node
+from slinky_iac.slurmrest.objects import Job
 
 SCHEMA = 1
 
@@ -37,6 +37,19 @@ class Finding:
     code: str
     """Stable word for programs, e.g. ``rollout``."""
     text: str
+
+
+Props = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What a preview adds to a gate's inputs, and what must stop it."""
+
+    plan: Props
+    failures: tuple[str, ...] = ()
+    due: str = ""
+    """Why the update must run even if the configuration has not changed; ``""`` where there is nothing to do."""
 
 
 @dataclass(frozen=True)
@@ -158,16 +171,13 @@ def is_forced(pod: Pod) -> bool:
     return class_of(pod) < HEALTHY
 
 
-def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> tuple[Finding, ...]:
+def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> Iterable[Finding]:
     """What in Kubernetes forbids a scale-in."""
-    return tuple(_state_blocks(seen.pods, state, owner, seen.autoscalers))
-
-
-def _state_blocks(pods: Sequence[Pod], state: NodeSet, owner: Owner, autoscalers: Sequence[str]) -> Iterable[Finding]:
-    if autoscalers:
+    pods = seen.pods
+    if seen.autoscalers:
         yield Finding(
             "autoscaler",
-            f"replicas of {state.name} are written by {', '.join(autoscalers)}, so this program doesn't: lower the "
+            f"replicas of {state.name} are written by {', '.join(seen.autoscalers)}, so this program doesn't: lower the "
             "autoscaler's maximum, or remove it, or set `owner: autoscaler`",
         )
     if state.rolling(len(pods)):
@@ -275,9 +285,10 @@ def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]
     """Drains of people and of the operator, on nodes selected or retained."""
     for candidate in members:
         if candidate.foreign_hold and candidate.record is not None:
+            who = "slurm-operator" if candidate.record.held_by_operator else marked_by(candidate.record)
             yield Finding(
                 f"foreign-drain-{part.replace(' ', '-')}",
-                f"{candidate.pod.slurm_node} ({part}) is drained by {_holder_name(candidate.record)}: "
+                f"{candidate.pod.slurm_node} ({part}) is drained by {who}: "
                 f"{candidate.record.reason!r}; that drain stays, and is neither overwritten nor undone",
             )
 
@@ -288,10 +299,6 @@ def _split_jobs(selected: Sequence[Candidate], retained: Sequence[Candidate]) ->
     split = distinct(job for candidate in retained for job in candidate.jobs if job.job_id in wide)
     if split:
         yield Finding("split-jobs", f"on retained nodes too, and waited for as a whole: {jobs_in_words(split)}")
-
-
-def _holder_name(record: Node) -> str:
-    return "slurm-operator" if record.held_by_operator else marked_by(record)
 
 
 def _pods(pods: Sequence[Pod]) -> str:

@@ -11,7 +11,6 @@ left on a node that stays, or a look that got no answer.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, Final
 
 from slinky_iac.closing import closing_steps, losing
@@ -34,7 +33,7 @@ from slinky_iac.drain.free import tied_in_words, tied_to
 from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.observe import another_cluster, conf_look, shown
-from slinky_iac.drain.plan import MAX_JOBS, SCHEMA, job_props, plan_props, plan_scale_in, unknown_plan, when
+from slinky_iac.drain.plan import MAX_JOBS, SCHEMA, Props, Seen, job_props, plan_props, plan_scale_in, unknown_plan, when
 from slinky_iac.drain.protocol import Observation, Stop
 from slinky_iac.drain.rollout import plan_rollout, refusals
 from slinky_iac.drain.scaler import in_words as demand_in_words
@@ -52,18 +51,6 @@ BUDGET_S: Final = 20.0
 
 FIRST_S: Final = 5.0
 """The same before a creation, and one try: a first preview may come before there is a Kubernetes to ask."""
-
-Props = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Seen:
-    """The plan for the gate's inputs, and what must stop the preview."""
-
-    plan: Props
-    failures: tuple[str, ...] = ()
-    due: str = ""
-    """Why the update must run even if the configuration has not changed; ``""`` where there is nothing to do."""
 
 
 def nodeset_scale(settings: GateSettings, olds: Mapping[str, Any]) -> Seen:
@@ -140,7 +127,7 @@ def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, 
     if rolled is None:
         return found
     due = "; ".join(each for each in (found.due, rolled.due) if each)
-    return Seen({**rolled.plan, **fresh, "rolls": rolled.rolls}, (*found.failures, *rolled.failures), due)
+    return Seen({**rolled.plan, **fresh}, (*found.failures, *rolled.failures), due)
 
 
 def _first(settings: GateSettings) -> Seen:
@@ -217,17 +204,17 @@ def _our_nodes(settings: GateSettings, seen: Observation) -> set[str]:
     return {node.name for node in nodes if settings.owner.owns(node.reason)}
 
 
-def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Props:
+def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Seen:
     """The plan of the gate of the bare-metal hosts: what is drained and returned, and whose jobs are waited for."""
     kept: Props = dict(olds.get("plan") or {})
     if not settings.held and not olds:
-        return {}
+        return Seen({})
     with open_session(settings.reach, settings.urn, budget_s=BUDGET_S) as session:
         try:
-            return maintenance.plan(session, settings) or kept
+            return Seen(maintenance.plan(session, settings) or kept)
         except SlinkyError as error:
             session.report(f"the plan for bare-metal hosts is not known: {error}", severity="warning")
-            return kept
+            return Seen(kept)
 
 
 def login_jobs(way: Reach, loginset: str, hide: str, cluster: str) -> str:
@@ -285,11 +272,11 @@ def _label(host: str) -> str:
     return host.partition(".")[0].casefold()
 
 
-def slurm_conf(settings: ConfSettings, olds: Mapping[str, Any]) -> tuple[Props, tuple[str, ...]]:
+def slurm_conf(settings: ConfSettings, olds: Mapping[str, Any]) -> Seen:
     """The plan, and what must stop the preview. ``olds`` are the state's inputs; without any, the Controller is asked."""
     budget_s, tries = (BUDGET_S, 4) if olds.get("schema") else (FIRST_S, 1)
     with open_session(settings.reach, settings.urn, budget_s=budget_s, tries=tries) as session:
-        return conf_planned(session, settings, olds)
+        return Seen(*conf_planned(session, settings, olds))
 
 
 def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, Any]) -> tuple[Props, tuple[str, ...]]:

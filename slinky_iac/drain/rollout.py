@@ -21,7 +21,17 @@ from slinky_iac.drain.cost import Candidate, Kind, assess, choose
 from slinky_iac.drain.free import Free
 from slinky_iac.drain.mark import cost_below, is_marked, mark, tag_of
 from slinky_iac.drain.members import fault_of, names_in_use, stale_records
-from slinky_iac.drain.plan import DrainPlan, Finding, foreign_gates, limit_findings, plan_props, share_findings, when
+from slinky_iac.drain.plan import (
+    DrainPlan,
+    Finding,
+    Props,
+    Seen,
+    foreign_gates,
+    limit_findings,
+    plan_props,
+    share_findings,
+    when,
+)
 from slinky_iac.drain.protocol import NEXT_STEP, DeletePod, Done, Goal, Observation, Resume, SetCosts, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
@@ -213,24 +223,11 @@ def _left(stage: ScaleInState) -> str:
     return f", {left} more after them" if left else ""
 
 
-Props = dict[str, Any]
+def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], going: Collection[str]) -> Seen | None:
+    """The rollout of this update, its ``rolls`` for a plan that has other work too; None where no pod is replaced.
 
-
-@dataclass(frozen=True)
-class Rollout:
-    """The plan of a rollout, its part of a plan that has other work too, and what must stop the preview."""
-
-    plan: Props
-    rolls: Props
-    failures: tuple[str, ...]
-    due: str
-    """Why the update must run even if the configuration has not changed."""
-
-
-def plan_rollout(
-    settings: GateSettings, seen: Observation, olds: Mapping[str, Any], going: Collection[str]
-) -> Rollout | None:
-    """The rollout of this update; None where no pod is replaced. ``going``: pods that the update removes before it."""
+    ``going``: pods that the update removes before it.
+    """
     state = seen.nodeset
     if state is None or not settings.rolls:
         return None
@@ -246,7 +243,7 @@ def plan_rollout(
         plan = DrainPlan(
             settings.owner.nodeset, state.spec.replicas, state.spec.replicas, 0, warnings=(unasked,), known=False
         )
-        return Rollout(plan_props(plan), rolls, (), "")
+        return Seen({**plan_props(plan), "rolls": rolls})
     found = members(seen, settings.owner, seen.cluster, old)
     if not found.ours:
         return None
@@ -261,7 +258,7 @@ def plan_rollout(
     blocks = [*over, *(each.text for each in foreign_gates(seen.pods, settings.owner))]
     live = [name for name in names if name in seen.outdated]
     due = f"{len(live)} pods of {state.name} have an earlier template: {', '.join(sorted(live))}" if live else ""
-    return Rollout({**plan_props(plan), "blocks": blocks}, rolls, tuple(over), due)
+    return Seen({**plan_props(plan), "blocks": blocks, "rolls": rolls}, tuple(over), due)
 
 
 def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any]) -> tuple[str, ...]:

@@ -179,7 +179,7 @@ def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSe
     """What must be out of the way before anything is decided, None when nothing is."""
     if state.spec.replicas != goal.current:
         return _other_writer(goal, state)
-    blocks = state_blocks(seen, state, goal.owner)
+    blocks = tuple(state_blocks(seen, state, goal.owner))
     if blocks:
         return Stop("; ".join(block.text for block in blocks), "blocked")
     why = another_slurm(goal, cluster) or in_flight(seen, state) or operator_blind(seen, state) or _moving(seen)
