@@ -88,28 +88,26 @@ def reopen(session: Session, controller: str, name: str) -> None:
     before = held_of(session, controller).partitions.get(name)
     if before is None:
         return
-    if CLOSED.get(before, "") in partition_states(session.slurm).get(name, frozenset()):
-        session.slurm.set_partition_state(name, before)
-        session.report(f"partition {name} is {before} again", keep=True)
+    _open(session, {name: before}, partition_states(session.slurm))
     remember(session, controller, name, None)
 
 
 def restore(session: Session, owner: Owner, held: Held, states: Mapping[str, frozenset[str]]) -> None:
     """Set partitions to the states that they had, where ours still stand, and undrain hosts that carry our reason."""
-    for name, before in sorted(held.partitions.items()):
-        if CLOSED.get(before, "") in states.get(name, frozenset()):
-            session.slurm.set_partition_state(name, before)
-            session.report(f"partition {name} is {before} again", keep=True)
+    _open(session, held.partitions, states)
     if held.hosts:
         act_on_slurm(session.slurm, Undrain(held.hosts), owner, session.report)
 
 
+def _open(session: Session, partitions: Mapping[str, str], states: Mapping[str, frozenset[str]]) -> None:
+    for name, before in sorted(partitions.items()):
+        if CLOSED.get(before, "") in states.get(name, frozenset()):
+            session.slurm.set_partition_state(name, before)
+            session.report(f"partition {name} is {before} again", keep=True)
+
+
 POLL_S: Final = 5
 """Shortest time between two looks: each asks for all jobs."""
-
-
-def _look(session: Session, settings: ConfSettings) -> ConfLook:
-    return conf_look(session, settings.hide)
 
 
 def live_lines(session: Session, settings: ConfSettings) -> ConfLines:
@@ -153,7 +151,7 @@ class ConfTask(Task[ConfLook]):
     def look(self) -> ConfLook:
         """Slurm's passing silence is part of what is seen."""
         try:
-            return _look(self.session, self.settings)
+            return conf_look(self.session, self.settings.hide)
         except (SlurmrestAuthError, SlurmrestVersionError):
             raise
         except SlurmrestError as error:
@@ -205,7 +203,7 @@ class ConfTask(Task[ConfLook]):
     def undo(self) -> None:
         """All that this stack closed and drained for slurm.conf."""
         session, controller = self.session, self.settings.controller
-        seen = self._last or _look(session, self.settings)
+        seen = self._last or conf_look(session, self.settings.hide)
         restore(session, self.owner, held_of(session, controller), seen.partitions)
         hold(session, controller, Held())
 
@@ -293,7 +291,7 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
         return
     jobs: int | None = None
     try:
-        seen = _look(session, settings)
+        seen = conf_look(session, settings.hide)
         jobs = len(held_by(seen, goal_of(settings, going, seen.now)))
     except (SlurmrestError, KubeError) as error:
         session.report(str(error))
@@ -343,7 +341,7 @@ def finish(session: Session, settings: ConfSettings) -> None:
 def _tell_kept(session: Session, settings: ConfSettings) -> None:
     """Say what a destroy leaves behind: slurmctld's volume keeps its queue, and slurmd on metal its jobs."""
     try:
-        seen = _look(session, settings)
+        seen = conf_look(session, settings.hide)
     except (SlurmrestError, KubeNotFound) as error:
         session.report(f"the queue is not known: {error}", severity="warning", keep=True)
         return
@@ -366,7 +364,7 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     news = settings.lines
     opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
     returns = tuple(host for host in held.hosts if host in news.hosts.keys() - {*going.nodes})
-    seen = _look(session, settings)
+    seen = conf_look(session, settings.hide)
     restore(session, settings.owner, Held(opens, returns), seen.partitions)
     left = {
         name: state

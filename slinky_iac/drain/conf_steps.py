@@ -204,10 +204,13 @@ def _close(look: ConfLook, goal: ConfGoal) -> Step | None:
 
 
 def _drain(look: ConfLook, goal: ConfGoal) -> Step | None:
-    drains, refused = _drains(look, goal)
+    """Hosts drained; the end where a person's words are on one."""
+    records = {} if goal.all_waiting else {host: look.cluster.nodes.get(host) for host in goal.leaving.nodes}
+    undrained = {host: record for host, record in records.items() if record is not None and "DRAIN" not in record.state}
+    refused = [why for host, record in undrained.items() if (why := overwrites(host, record, goal.owner))]
     if refused:
         return Stop("; ".join(refused), "blocked")
-    return Drain(drains, goal.owner.reason("slurm.conf changes"), None) if drains else None
+    return Drain(tuple(undrained), goal.owner.reason("slurm.conf changes"), None) if undrained else None
 
 
 def remembered(look: ConfLook, goal: ConfGoal) -> int:
@@ -248,21 +251,6 @@ def _open(look: ConfLook, going: Leaving) -> dict[str, str]:
         for name, found in states.items()
         if not found & TAKES_NONE
     }
-
-
-def _drains(look: ConfLook, goal: ConfGoal) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Hosts to drain, and why some can't be."""
-    drains, refused = [], []
-    for host in () if goal.all_waiting else goal.leaving.nodes:
-        record = look.cluster.nodes.get(host)
-        if record is None or "DRAIN" in record.state:
-            continue
-        trouble = overwrites(host, record, goal.owner)
-        if trouble:
-            refused.append(trouble)
-        else:
-            drains.append(host)
-    return tuple(drains), tuple(refused)
 
 
 def _unfree(look: ConfLook, goal: ConfGoal) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ not yet seen the newest spec.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import asdict, dataclass, field, fields, replace
 from typing import Any, Final
 
@@ -197,27 +197,21 @@ FOR_A_CORDON: Final = "Pod ("
 """How the operator's reason begins where it drained a node for its pod. For a cordoned Kubernetes node: ``Node (``."""
 
 
-def undo_steps(seen: Observation, owner: Owner) -> tuple[Step, ...]:
-    """All that is left to give back, in order; a Wait at the end where something can't be given back yet. Empty when
-    nothing of ours is there."""
-    return (*unused_permit(seen), *release_steps(seen, owner, lambda _pod: True, lambda _node: True))
+def undo_steps(seen: Observation, owner: Owner, keep: Collection[str] = ()) -> tuple[Step, ...]:
+    """All that is left to give back, but for what is on these pods, in order; a Wait at the end where something can't be
+    given back yet. Empty when nothing of ours is there. A run that was cut off before its write leaves a permission."""
+    permit = (RevokePermit(),) if seen.nodeset is not None and seen.nodeset.permitted else ()
+    return (*permit, *release_steps(seen, owner, keep, podless=True))
 
 
-def unused_permit(seen: Observation) -> tuple[RevokePermit, ...]:
-    """What takes back a permission that a run wrote and did not use, because it was cut off between the two."""
-    return (RevokePermit(),) if seen.nodeset is not None and seen.nodeset.permitted else ()
-
-
-def release_steps(
-    seen: Observation,
-    owner: Owner,
-    wants_pod: Callable[[Pod], bool],
-    wants_node: Callable[[str], bool],
-) -> tuple[Step, ...]:
-    """Steps that give back our marks on the pods and our drains on the nodes that the two filters name."""
+def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, podless: bool = False) -> tuple[Step, ...]:
+    """Steps that give back our marks and drains on all pods and their nodes but these, and with ``podless`` our drains on
+    nodes that have no pod."""
+    kept = {pod.slurm_node for pod in seen.pods if pod.name in keep}
+    others = {pod.slurm_node for pod in seen.pods if pod.name not in keep}
     steps: list[Step] = []
     doomed = _doomed(seen)
-    tagged = ((pod, tag_of(pod, owner)) for pod in seen.pods if wants_pod(pod))
+    tagged = ((pod, tag_of(pod, owner)) for pod in seen.pods if pod.name not in keep)
     marked = [(pod, tag) for pod, tag in tagged if tag is not None]
     unmarks = tuple(_unmark(pod, tag, seen.cluster) for pod, tag in marked if pod.name not in doomed)
     if unmarks:
@@ -227,7 +221,9 @@ def release_steps(
     if seen.cluster is None:
         return (*steps, Wait(f"Slurm could not be asked which drains are ours: {seen.problem}"))
     doomed_nodes = {pod.slurm_node for pod in seen.pods if pod.name in doomed}
-    ours = [node for node in seen.cluster.nodes.values() if owner.owns(node.reason) and wants_node(node.name)]
+    records = seen.cluster.nodes
+    wanted = records.keys() - kept if podless else records.keys() & others
+    ours = [node for name, node in records.items() if name in wanted and owner.owns(node.reason)]
     free_to_go = [node for node in ours if node.name not in doomed_nodes]
     drained = tuple(sorted(node.name for node in free_to_go if node.drained_or_draining))
     down = tuple(sorted(node.name for node in free_to_go if not node.drained_or_draining and "DOWN" in node.state))

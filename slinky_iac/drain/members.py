@@ -210,14 +210,13 @@ def _given_back(settings: GateSettings, seen: Observation) -> Step | None:
     """What gives back ours on pods that are here to stay, or clears what earlier pods of their names left."""
     if seen.nodeset is None or len(seen.pods) != seen.nodeset.spec.replicas:
         return None
-    held = _held(seen, settings)
-    nodes = {pod.slurm_node for pod in seen.pods} - held
-    steps = release_steps(seen, settings.owner, lambda pod: pod.slurm_node not in held, lambda node: node in nodes)
     stale = stale_records(seen, settings.owner)
     if stale:
         return Resume(stale)
     if seen.cordoned:
         return Release(tuple(Unmark(name, restore_cost=False, was=None, uncordon=True) for name in sorted(seen.cordoned)))
+    held = _held(seen, settings)
+    steps = release_steps(seen, settings.owner, {pod.name for pod in seen.pods if pod.slurm_node in held})
     return None if not steps or isinstance(steps[0], Wait) else steps[0]
 
 

@@ -35,7 +35,7 @@ moment between the last look and the operator's next one):
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import Final
 
 from slinky_iac import names
@@ -49,7 +49,7 @@ from slinky_iac.drain.mark import (
     release_steps,
     tag_of,
     triggered,
-    unused_permit,
+    undo_steps,
 )
 from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
@@ -251,23 +251,22 @@ def _ours_until(stage: ScaleInState, moment: int) -> tuple[str, ...]:
 def _release_step(seen: Observation, goal: Goal, doomed: tuple[str, ...]) -> Step:
     """Give back everything that isn't on ``doomed`` pods, nor on those that the gate replaces next, then be done."""
     held = frozenset(doomed) | (seen.outdated if goal.rolls else frozenset())
-    nodes = {pod.slurm_node for pod in seen.pods if pod.name in held}
-    given_back = release_steps(seen, goal.owner, lambda pod: pod.name not in held, lambda node: node not in nodes)
-    steps = (*unused_permit(seen), *given_back)
-    if not steps:
-        return Done(doomed)
-    return wait(seen, goal, steps[0].why) if isinstance(steps[0], Wait) else steps[0]
+    return _first(seen, goal, undo_steps(seen, goal.owner, held)) or Done(doomed)
+
+
+def _first(seen: Observation, goal: Goal, steps: Sequence[Step]) -> Step | None:
+    """The first step, None without any; a wait ends at the run's end."""
+    step = steps[0] if steps else None
+    return wait(seen, goal, step.why) if isinstance(step, Wait) else step
 
 
 def _prepare(stage: ScaleInState) -> Step | None:
     """Marks and drains as they must be, None when they are."""
     seen, goal = stage.seen, stage.goal
-    spared = seen.outdated if goal.rolls else frozenset()
-    retained_nodes = {pod.slurm_node for pod in stage.retained if pod.name not in spared}
-    retained_pods = {pod.name for pod in stage.retained} - spared
-    surplus = release_steps(seen, goal.owner, lambda pod: pod.name in retained_pods, lambda node: node in retained_nodes)
-    if surplus:
-        return wait(seen, goal, surplus[0].why) if isinstance(surplus[0], Wait) else surplus[0]
+    held = {each.pod.name for each in stage.selected} | (seen.outdated if goal.rolls else frozenset())
+    surplus = _first(seen, goal, release_steps(seen, goal.owner, held))
+    if surplus is not None:
+        return surplus
     cost = cost_below(stage.retained)
     if cost is None:
         return Stop("a retained pod has the lowest deletion cost there is, so the operator would delete it first", "blocked")
