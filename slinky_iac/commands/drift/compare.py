@@ -191,12 +191,12 @@ def _missing_nodes(expected: Expected, seen: Seen) -> Iterable[Finding]:
         if found.nodeset is None:
             yield Finding("node-missing", name, f"NodeSet {name} is gone from Kubernetes: run `pulumi refresh`, then `up`")
             continue
-        wanted = found.nodeset.spec.replicas
-        if len(found.pods) < wanted:
+        replicas = found.nodeset.spec.replicas
+        if len(found.pods) < replicas:
             yield Finding(
                 "node-missing",
                 name,
-                f"NodeSet {name} asks for {wanted} pods and has {len(found.pods)}: see its events",
+                f"NodeSet {name} asks for {replicas} pods and has {len(found.pods)}: see its events",
             )
         for pod in found.ready:
             if pod.slurm_node not in seen.nodes:

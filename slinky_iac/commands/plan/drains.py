@@ -59,17 +59,17 @@ def _of(step: Step, removals: Mapping[str, GatePlan], now: int) -> Drain | None:
 
 def _scale_in(step: Step, now: int) -> Drain | None:
     old, new = Inputs.of(step.before), Inputs.of(step.after)
-    plan, rolls, before, after = new.plan, new.plan.rolls, old.ceiling, new.ceiling
+    plan, rolls, current, target = new.plan, new.plan.rolls, old.target, new.target
     written = rolls is not None and (bool(new.due) or new.template != old.template)
     changed = written or fresh(step.before, step.after)
-    if plan.nodes is None or not (changed or (plan.after == after and plan.before > after)):
-        if after >= before or before <= 0:
+    if plan.nodes is None or not (changed or (plan.target == target and plan.current > target)):
+        if target >= current or current <= 0:
             return None
         why = "the preview has no plan for this scale-in: run `pulumi refresh`, then a new preview"
-        return Drain("scale-in", new.nodeset, known=False, before=before, after=after, warnings=(why,))
-    if not changed and after >= before:
+        return Drain("scale-in", new.nodeset, known=False, before=current, after=target, warnings=(why,))
+    if not changed and target >= current:
         return None
-    kind: DrainKind = "rollout" if rolls and plan.before == plan.after else "scale-in"
+    kind: DrainKind = "rollout" if rolls and plan.current == plan.target else "scale-in"
     return replace(from_plan(kind, plan, new, now), at_once=rolls.at_once if rolls else 0)
 
 
@@ -81,7 +81,7 @@ def _removal(old: Inputs, removals: Mapping[str, GatePlan], now: int) -> Drain:
         "removal",
         old.nodeset,
         known=False,
-        before=old.ceiling,
+        before=old.target,
         deadline_at=old.deadline_at(now),
         on_deadline=old.policy.on_deadline or "keep",
         warnings=(ASK_REMOVAL,),
@@ -155,8 +155,8 @@ def from_plan(kind: DrainKind, plan: GatePlan, gate: Inputs, now: int) -> Drain:
         kind,
         plan.nodeset,
         known=plan.known,
-        before=plan.before,
-        after=plan.after,
+        before=plan.current,
+        after=plan.target,
         nodes=tuple(each.at(now) for each in plan.nodes or ()),
         jobs=jobs,
         jobs_total=max(plan.jobs_total, len(jobs)),

@@ -72,8 +72,8 @@ class GatePlan(Struct, frozen=True):
     """The plan of any gate; each kind of gate writes some of it."""
 
     nodeset: str = ""
-    before: Whole = field(default=0, name="from")
-    after: Whole = field(default=0, name="to")
+    current: Whole = field(default=0, name="from")
+    target: Whole = field(default=0, name="to")
     known: bool = False
     """False too where there is no plan, or none that can be read."""
     nodes: tuple[PlannedNode, ...] | None = None
@@ -150,7 +150,7 @@ class Inputs(Struct, frozen=True, rename="camel"):
         return cls(**found)
 
     @property
-    def ceiling(self) -> int:
+    def target(self) -> int:
         """Most nodes that the NodeSet may have."""
         return self.max_replicas if self.owner == "autoscaler" else self.replicas
 
