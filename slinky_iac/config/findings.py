@@ -19,6 +19,8 @@ KINDS: Final[Mapping[str, str]] = {
     " cluster doesn't have ([monitoring.md](monitoring.md)).",
     "outside-topology": "Hosts of the node table have a place in Slurm's topology. topology.yaml beside the outside"
     " slurm.conf must have its units ([node-table.md](node-table.md)).",
+    "topology-of-nodeset": "A NodeSet's extraConf has Topology, which slurm-operator 1.1 and newer removes again. Give the"
+    " Kubernetes nodes a place instead ([node-table.md](node-table.md#topology)).",
     "topology-without-place": "Nodes have no place in the default topology, so slurmctld gives them jobs of one node only"
     " ([node-table.md](node-table.md#topology)).",
     "certificate-expires": "slurmrestd's certificate ends soon. Renew it: after that day no gate gets an answer.",

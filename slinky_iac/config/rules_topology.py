@@ -178,17 +178,35 @@ def _without_place(config: StackConfig) -> Iterator[Finding]:
         return
     by_table = any(row.on_kubernetes and has_place(row.topology, name) for row in config.nodes.table)
     without = [host.name for host in config.external.slurmd_hosts if not has_place(parameter(host.config), name)]
+    own = not config.operator_version.has_topology
     without += [
-        each for each, set_ in config.nodesets.items() if not (by_table or has_place(parameter(set_.extra_conf), name))
+        each
+        for each, nodeset in config.nodesets.items()
+        if not by_table and not (own and has_place(parameter(nodeset.extra_conf), name))
     ]
     if without:
         yield warning(
             f"nodes.topologies.{name}",
             f"holds for partitions that name no topology, and {', '.join(map(name_of, without))} has no place in it:"
             " slurmctld refuses jobs of several nodes there (Requested topology configuration is not available). Give a"
-            " place to each (`topology` of a row, Topology of extraConf), or partitions of their own with a flat one",
+            f" place to each (`topology` of a row{', Topology of extraConf' if own else ''}), or partitions of their own"
+            " with a flat one",
             id="topology-without-place",
         )
 
 
-RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_declared,)
+def _removed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
+    """slurm-operator writes the place of each pod's node itself (``nodeset_sync.go``, ``syncSlurmTopology``)."""
+    if not config.operator_version.has_topology:
+        return
+    for name, nodeset in config.nodesets.items():
+        if parameter(nodeset.extra_conf) is not None:
+            yield warning(
+                f"nodesets.{name}.extraConf.Topology",
+                f"doesn't last: slurm-operator {config.operator.version} sets each pod's place to that of its Kubernetes"
+                " node, or to none. Give the Kubernetes nodes a row of nodes.table with names or a selector, and topology",
+                id="topology-of-nodeset",
+            )
+
+
+RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_declared, _removed)

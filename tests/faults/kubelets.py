@@ -14,17 +14,27 @@ from lab.kubernetes.cluster import LAB as KUBERNETES
 STATIC = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0", "topologyManagerPolicy": "best-effort"}
 
 
-@contextmanager
-def static_cpus(name: str) -> Iterator[None]:
-    """Inside of it the kubelet of this node has the static CPU manager policy."""
+def own_cpus(name: str) -> dict[str, dict[str, str]]:
+    """CPUs that the kubelet of this node has given containers of their own: by the pod's UID, then by container."""
+    state = json.loads((_folder(name) / "kubelet" / "cpu_manager_state").read_text())
+    return dict(state.get("entries") or {})
+
+
+def _folder(name: str) -> Path:
     (node,) = (each for each in KUBERNETES.nodes if each.name == name)
-    folder = KUBERNETES.home.node(node)
+    return KUBERNETES.home.node(node)
+
+
+@contextmanager
+def static_cpus(name: str, **more: object) -> Iterator[None]:
+    """Inside of it the kubelet of this node has the static CPU manager policy, and ``more`` of its configuration."""
+    folder = _folder(name)
     config, state = folder / "kubelet.json", folder / "kubelet" / "cpu_manager_state"
     process = f"{name}-kubelet"
     argv = _argv(process)
     try:
         supervise.stop(process)
-        config.write_text(json.dumps(json.loads(config.read_text()) | STATIC))
+        config.write_text(json.dumps(json.loads(config.read_text()) | STATIC | more))
         state.unlink(missing_ok=True)
         supervise.start(process, argv)
         yield

@@ -9,7 +9,7 @@ import pytest
 
 from tests.e2e.gated import NAMESPACE, NODESET, Gated
 from tests.e2e.slurm import Slurm, await_true
-from tests.faults.kubelets import static_cpus
+from tests.faults.kubelets import own_cpus, static_cpus
 
 STANDS_ON = "gated"
 PREFIX = "slurm.example.org"
@@ -115,9 +115,20 @@ def test_slurm_that_sees_more_than_a_pod_may_use_is_named_and_the_cure_cures(gat
 
     # the node's kubelet lets the pod move among all CPUs; with the static policy they are the pod's own
     assert preflight(gated)["kubelet"] == {"warning"}
-    node = gated.world.pods(NAMESPACE, NODESET)["gpu-0"]["spec"]["nodeName"]
+    pod = gated.world.pods(NAMESPACE, NODESET)["gpu-0"]
+    node = pod["spec"]["nodeName"]
+    assert pod["status"]["qosClass"] == "Guaranteed"
     with static_cpus(node):
         await_true("the kubelet says static", lambda: preflight(gated).get("kubelet") == {"fine"}, 90, every=2)
+        await_true("the pod has a CPU of its own", lambda: len(own_cpus(node).get(pod["metadata"]["uid"], {})) > 0, 60)
+    with static_cpus(node, memorySwap={"swapBehavior": "LimitedSwap"}):
+        await_true("swap is named", lambda: "swapBehavior LimitedSwap" in told(gated), 90, every=2)
+
+
+def told(gated: Gated) -> str:
+    """What `slinky preflight` says of the kubelet."""
+    found = json.loads(gated.cli("preflight", "--no-pod", "--json").stdout)["checks"]
+    return " ".join(str(each) for each in found if each["name"] == "kubelet")
 
 
 def preflight(gated: Gated) -> dict[str, set[str]]:

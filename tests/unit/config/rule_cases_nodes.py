@@ -303,7 +303,23 @@ TOPOLOGIES_TOLD = [
         "warning",
         "nodes.topologies.topo-switch",
         ("gpu", "several nodes"),
+        {"nodes": {"table": [AT_S1, {"names": ["worker-1"], "topology": "topo-switch:s2"}]}},
+    ),
+    Case(
+        "nodes without a place, and an operator that leaves a NodeSet's own",
+        declared(TREE, AT_S1, operator={"version": "1.0.1"}),
+        "warning",
+        "nodes.topologies.topo-switch",
+        ("gpu", "Topology of extraConf"),
         {"nodesets": {"gpu": {"extraConf": {"Topology": "topo-switch:s2"}}}},
+    ),
+    Case(
+        "a NodeSet's own place, which the operator removes",
+        declared(TREE, AT_S1, nodesets={"gpu": {"replicas": 1, "extraConf": {"Topology": "topo-switch:s2"}}}),
+        "warning",
+        "nodesets.gpu.extraConf.Topology",
+        ("1.2.1", "or to none"),
+        {"nodesets": {"gpu": {"extraConf": None}}},
     ),
     Case(
         "topology of hosts of an external slurmctld",

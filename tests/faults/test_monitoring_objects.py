@@ -1,0 +1,109 @@
+"""What a stack makes for Prometheus' operator: its own kinds take it, and it leads to slurmctld's metrics."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lab import apt, go
+from lab import slurm as outside
+from lab.slurm import cluster
+from slinky_iac.specs.monitoring import DASHBOARD, dashboard
+from tests.e2e.gated import NAMESPACE, Gated
+from tests.e2e.slurm import await_true
+from tests.e2e.world import World
+from tests.faults.prepare import PROMETHEUS
+
+STANDS_ON = "gated"
+MODULE, VERSION = "github.com/prometheus-operator/prometheus-operator", "0.82.2"
+CHECKSUM = "h1:qalPLM8wkvCtu9aHcoSKGDpCZR3aWRMKeHev5WomTBQ="
+CRDS = "example/prometheus-operator-crd/monitoring.coreos.com_{}.yaml"
+KINDS = ("servicemonitors", "prometheusrules")
+SITE = {"release": "kube-prometheus-stack"}
+"""Labels by which a site's Prometheus selects."""
+
+
+@contextmanager
+def kinds(world: World) -> Iterator[None]:
+    """Inside of it the API server has the kinds of Prometheus' operator."""
+    folder = go.module(MODULE, VERSION, CHECKSUM, go=go.ensure())
+    files = [f"--filename={folder / CRDS.format(kind)}" for kind in KINDS]
+    world.kubectl("apply", "--server-side", *files)
+    try:
+        for kind in KINDS:
+            path = f"crd/{kind}.monitoring.coreos.com"
+            await_true(f"{kind} are served", lambda path=path: _established(world, path), 60)
+        yield
+    finally:
+        world.kubectl("delete", "--ignore-not-found", "--timeout=60s", *files)
+
+
+def _established(world: World, path: str) -> bool:
+    return world.kubectl("wait", "--for=condition=Established", "--timeout=1s", path, check=False).returncode == 0
+
+
+@pytest.fixture
+def metrics() -> Iterator[str]:
+    """slurmctld's address; it serves metrics."""
+    hosts = cluster.LAB.hosts
+    hosts.run("ctl", ["sh", "-c", "echo MetricsType=metrics/openmetrics >> /etc/slurm/slurm.conf && scontrol reconfigure"])
+    yield hosts.run("ctl", ["hostname", "-I"]).stdout.split()[0]
+    cluster.LAB.write()
+    outside.reconfigure()
+
+
+def selected(gated: Gated, kind: str, wanted: dict[str, str]) -> list[dict[str, Any]]:
+    """Objects of the cluster's namespace that have these labels."""
+    selector = ",".join(f"{key}={value}" for key, value in wanted.items())
+    found = gated.world.kubectl("get", kind, "-n", NAMESPACE, "-l", selector, "-o", "json")
+    return list(json.loads(found.stdout)["items"])
+
+
+def targets(gated: Gated, monitor: dict[str, Any]) -> list[str]:
+    """Addresses that Prometheus' operator would have scraped: Services by labels, their EndpointSlices, the port's name."""
+    found = []
+    for service in selected(gated, "services", monitor["spec"]["selector"]["matchLabels"]):
+        name = {"kubernetes.io/service-name": service["metadata"]["name"]}
+        for each in selected(gated, "endpointslices", name):
+            for scrape in monitor["spec"]["endpoints"]:
+                (port,) = [port["port"] for port in each["ports"] if port["name"] == scrape["port"]]
+                addresses = [address for endpoint in each["endpoints"] for address in endpoint["addresses"]]
+                found += [f"{scrape['scheme']}://{address}:{port}{scrape['path']}" for address in addresses]
+    return found
+
+
+def test_the_kinds_of_prometheus_operator_take_the_objects_and_they_lead_to_slurmctld(
+    gated: Gated, metrics: str, tmp_path: Path
+) -> None:
+    apt.ensure(PROMETHEUS)
+    gated.reset()
+    monitoring = {"slurmctld": True, "slurmctldAddress": metrics, "rules": True, "dashboard": True, "labels": SITE}
+    with kinds(gated.world):
+        gated.up(3, monitoring=monitoring)
+        (monitor,) = selected(gated, "servicemonitors", SITE)
+        urls = targets(gated, monitor)
+        assert len(urls) == len(monitor["spec"]["endpoints"]) > 0
+        for url in urls:
+            with urllib.request.urlopen(url, timeout=10) as answer:
+                assert b"# TYPE slurm_" in answer.read(), url
+
+        (rule,) = selected(gated, "prometheusrules", SITE)
+        (tmp_path / "rules.json").write_text(json.dumps(rule["spec"]))
+        checked = subprocess.run(
+            ["promtool", "check", "rules", tmp_path / "rules.json"], capture_output=True, text=True, check=False
+        )
+        assert checked.returncode == 0, checked.stdout + checked.stderr
+        (shown,) = selected(gated, "configmaps", {"grafana_dashboard": "1"})
+        assert shown["data"][DASHBOARD] == dashboard()
+        assert gated.changes() == [], "a preview after it is empty"
+
+        gated.up(3)
+        gone = [selected(gated, kind, SITE) for kind in KINDS] + [selected(gated, "configmaps", {"grafana_dashboard": "1"})]
+        assert gone == [[], [], []]
