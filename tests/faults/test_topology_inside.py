@@ -1,0 +1,71 @@
+"""slurmctld in Kubernetes runs with the stack's topology.yaml, and takes a new unit, and a host in it, without a restart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from lab.stacks import Stack
+from tests.e2e.slurm import await_same
+from tests.e2e.test_two_stacks import INSIDE, exec_in, inside
+from tests.e2e.world import Settings, World, dev_settings
+
+CONTROLLER = "inside-controller-0"
+
+
+def settings(switches: str, host: str) -> Settings:
+    """A cluster wholly in Kubernetes but for one host, which has its place at a switch."""
+
+    def edit(found: Settings) -> None:
+        operator = found["slinky-iac:operator"]
+        inside(found)
+        found["slinky-iac:operator"] = operator
+        found["slinky-iac:nodesets"]["solo"]["extraConf"] = {"Topology": "topo-switch:s2"}
+        found["slinky-iac:external"] = {
+            "slurmdHosts": [{"name": "metal-1", "address": "10.99.0.21", "config": {"CPUs": "2"}}]
+        }
+        found["slinky-iac:nodes"] = {
+            "topologies": {"topo-switch": {"tree": {"core": [switches]}}},
+            "table": [{"hosts": ["metal-1"], "topology": f"topo-switch:{host}"}],
+        }
+
+    return dev_settings(edit)
+
+
+@pytest.fixture
+def stack(world: World) -> Iterator[Stack]:
+    """The stack, up."""
+    world.vacate()
+    made = world.stack("topology", settings("s[1-2]", "s1"))
+    try:
+        made.up()
+        yield made
+    finally:
+        world.vacate()
+
+
+def units(world: World) -> set[str]:
+    """Nodes of each switch, as slurmctld shows them."""
+    found = re.findall(r"^SwitchName=(\S+) .*?Nodes=(\S*)", exec_in(world, "scontrol", "show", "topology"), re.MULTILINE)
+    return {f"{name}={nodes}" for name, nodes in found}
+
+
+def restarts(world: World) -> dict[str, int]:
+    """Restarts of slurmctld's containers, and which pod it is."""
+    pod: dict[str, Any] = json.loads(world.kubectl("get", "pod", "-n", INSIDE, CONTROLLER, "-o", "json").stdout)
+    return {pod["metadata"]["uid"]: sum(each["restartCount"] for each in pod["status"]["containerStatuses"])}
+
+
+def test_a_host_and_a_pod_are_under_their_switches_and_a_new_unit_restarts_nothing(stack: Stack, world: World) -> None:
+    await_same("both are at their switches", lambda: units(world), {"core=metal-1,solo-0", "s1=metal-1", "s2=solo-0"}, 60)
+    before = restarts(world)
+    world.stack(stack.name, settings("s[1-3]", "s3"))
+    stack.up()
+    wanted = {"core=metal-1,solo-0", "s1=", "s2=solo-0", "s3=metal-1"}
+    await_same("the host is at the new switch", lambda: units(world), wanted, 180)
+    assert restarts(world) == before, "slurmctld read both files at once"
+    assert exec_in(world, "srun", "-w", "solo-0", "-t1", "hostname") == "solo-0\n"
