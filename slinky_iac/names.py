@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import re
+from collections.abc import Callable
 from typing import Final, Literal
 
 GROUP = "slinky.slurm.net"
@@ -159,6 +160,41 @@ def shorten(name: str, limit: int = MAX_LABEL) -> str:
     return f"{name[: limit - 9].rstrip('-')}-{tail}"
 
 
+def _ending(ending: str) -> Callable[[str], str]:
+    """Names that begin with the cluster's resource name, which its Controller, RestApi and Accounting have too."""
+    return lambda cluster: shorten(f"{cluster}{ending}")
+
+
+restapi_tls_conf: Final = _ending("-restapi-tls-conf")
+"""ConfigMap with the files of the proxy that TLS before slurmrestd ends at."""
+restapi_tls_secret: Final = _ending("-restapi-tls")
+"""Secret with the certificate and the key of it."""
+slurmctld_shim_service: Final = _ending("-slurmctld-shim")
+"""Service that leads 6817 to an external slurmctld on another port (the operator writes 6817 always)."""
+slurmctld_metrics_service: Final = _ending("-slurmctld-metrics")
+"""Service that leads to the metrics of an outside slurmctld."""
+slurm_key_secret: Final = _ending("-auth-slurm")
+"""Secret that holds slurm.key."""
+jwt_key_secret: Final = _ending("-auth-jwths256")
+"""Secret that holds the JWT HS256 key."""
+slurm_jwks_secret: Final = _ending("-slurm-jwks")
+"""Secret that holds slurm.jwks for the pods. Not of the key Secrets' pattern: it is made to be changed in place."""
+token_key_secret: Final = _ending("-token-key")
+"""Secret that holds the RSA key of this program's tokens."""
+token_key_set: Final = _ending("-token-jwks")
+"""ConfigMap that holds its public half, beside those that come or go: jwks.json."""
+munge_key_secret: Final = _ending("-auth-munge")
+"""Secret that holds munge.key."""
+client_conf: Final = _ending("-client-conf")
+"""ConfigMap with the slurm.conf of clients."""
+users: Final = _ending("-users")
+"""Name of the ConfigMap with the users of `identity.passwd`."""
+sssd_secret: Final = _ending("-sssd")
+"""Name of the Secret with sssd.conf that a stack makes."""
+resource_quota: Final = _ending("-quota")
+"""ResourceQuota of the cluster's namespace."""
+
+
 def controller_service(controller: str) -> str:
     """Service of an in-cluster slurmctld (6817)."""
     return f"{controller}-controller"
@@ -179,30 +215,10 @@ def restapi_tls_service(restapi_service: str) -> str:
     return f"{restapi_service}-tls"
 
 
-def restapi_tls_conf(restapi: str) -> str:
-    """ConfigMap with the files of the proxy that TLS before slurmrestd ends at."""
-    return shorten(f"{restapi}-restapi-tls-conf")
-
-
-def restapi_tls_secret(restapi: str) -> str:
-    """Secret with the certificate and the key of it."""
-    return shorten(f"{restapi}-restapi-tls")
-
-
 def accounting_service(accounting: str) -> str:
     """Service of slurmdbd (6819). The operator writes this name into slurm.conf also for an external Accounting, whose
     ``externalConfig`` it never reads (controller_config.go), so for those we make the Service."""
     return f"{accounting}-accounting"
-
-
-def slurmctld_shim_service(controller: str) -> str:
-    """Service that leads 6817 to an external slurmctld on another port (the operator writes 6817 always)."""
-    return shorten(f"{controller}-slurmctld-shim")
-
-
-def slurmctld_metrics_service(controller: str) -> str:
-    """Service that leads to the metrics of an outside slurmctld."""
-    return shorten(f"{controller}-slurmctld-metrics")
 
 
 def monitoring(cluster: str, part: str) -> str:
@@ -210,54 +226,9 @@ def monitoring(cluster: str, part: str) -> str:
     return shorten(f"{cluster}-{part}")
 
 
-def slurm_key_secret(cluster: str) -> str:
-    """Secret that holds slurm.key."""
-    return shorten(f"{cluster}-auth-slurm")
-
-
-def jwt_key_secret(cluster: str) -> str:
-    """Secret that holds the JWT HS256 key."""
-    return shorten(f"{cluster}-auth-jwths256")
-
-
-def slurm_jwks_secret(cluster: str) -> str:
-    """Secret that holds slurm.jwks for the pods. Not of the key Secrets' pattern: it is made to be changed in place."""
-    return shorten(f"{cluster}-slurm-jwks")
-
-
-def token_key_secret(cluster: str) -> str:
-    """Secret that holds the RSA key of this program's tokens."""
-    return shorten(f"{cluster}-token-key")
-
-
-def token_key_set(cluster: str) -> str:
-    """ConfigMap that holds its public half, beside those that come or go: jwks.json."""
-    return shorten(f"{cluster}-token-jwks")
-
-
-def munge_key_secret(cluster: str) -> str:
-    """Secret that holds munge.key."""
-    return shorten(f"{cluster}-auth-munge")
-
-
-def client_conf(cluster: str) -> str:
-    """ConfigMap with the slurm.conf of clients."""
-    return shorten(f"{cluster}-client-conf")
-
-
 def client(cluster: str, name: str) -> str:
     """Name of the Secret, the ConfigMap and the Deployment of one of the clients, in the clients' own namespace."""
     return shorten(f"{cluster}-client-{name}", 52)
-
-
-def users(cluster: str) -> str:
-    """Name of the ConfigMap with the users of `identity.passwd`."""
-    return shorten(f"{cluster}-users")
-
-
-def sssd_secret(cluster: str) -> str:
-    """Name of the Secret with sssd.conf that a stack makes."""
-    return shorten(f"{cluster}-sssd")
 
 
 def nodeset_resource(cluster: str, nodeset: str) -> str:
@@ -279,11 +250,6 @@ def nodeset_prefix(cluster: str) -> str:
 def fence(namespace: str, cluster: str, part: FencePart) -> str:
     """Name of a policy of the fence and of its binding. They belong to no namespace, and a dot is in no part's name."""
     return f"slinky-iac-{part}.{namespace}.{cluster}"
-
-
-def resource_quota(cluster: str) -> str:
-    """ResourceQuota of the cluster's namespace."""
-    return shorten(f"{cluster}-quota")
 
 
 def network_policy(cluster: str, part: Part) -> str:

@@ -30,6 +30,7 @@ ON_ONE_STACK = (
     "test_status.py",
     "test_drift.py",
     "test_clients.py",
+    "test_own_program.py",
     "test_drain_teardown.py",
 )
 """They find the stack up that the one before left, if one lane has them all; the last of them destroys it."""

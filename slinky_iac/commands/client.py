@@ -5,13 +5,12 @@ from __future__ import annotations
 import argparse
 import shlex
 import sys
-from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
 from slinky_iac.commands import stack_config
-from slinky_iac.config.stack import FIRST_SECRETS, StackConfig
+from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.errors import ConfigError
 from slinky_iac.specs.clients import client_pod, person_pod
 
@@ -38,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read and print. Raises ConfigError and StateError; returns the exit code."""
-    config = stack_config.configured_file(Path(arguments.config)).config if arguments.config else _of_stack(arguments.stack)
+    config = stack_config.given(arguments, taken_for_set=FIRST_SECRETS).config
     client = config.clients.get(arguments.name)
     if client is None:
         known = ", ".join(config.clients) or "none"
@@ -55,10 +54,6 @@ def run(arguments: argparse.Namespace) -> int:
     meta = {"name": f"{arguments.name}-{arguments.person}".lower().replace("_", "-"), "namespace": client.namespace}
     sys.stdout.write(_yaml({"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}))
     return 0
-
-
-def _of_stack(stack: str | None) -> StackConfig:
-    return stack_config.configured(stack, taken_for_set=FIRST_SECRETS).config
 
 
 def _yaml(found: Any) -> str:  # noqa: ANN401 - any JSON object

@@ -13,7 +13,7 @@ from typing import Final
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands import watching
 from slinky_iac.commands.drain_watch import DrainView, screen, view
-from slinky_iac.commands.output import as_json, wants_colour
+from slinky_iac.commands.output import add_json, add_stack, as_json, wants_colour
 from slinky_iac.drain import scale
 from slinky_iac.drain.members import status_of
 from slinky_iac.drain.plan import DrainPlan, plan_props, plan_teardown
@@ -43,13 +43,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     acts = parser.add_subparsers(dest="act", required=True)
     for name, text in ACTS:
         act = acts.add_parser(name, help=text)
-        act.add_argument("--stack", help="stack; by default the selected one")
+        add_stack(act)
         act.add_argument("--nodeset", help="one NodeSet; by default all")
         if name == "watch":
             act.add_argument("--every", type=int, default=None, metavar="SECONDS", help="pause between two looks")
             act.add_argument("--until-done", action="store_true", help="end when nothing of this stack's is drained")
         else:
-            act.add_argument("--json", action="store_true", help="print JSON")
+            add_json(act)
 
 
 def run(arguments: argparse.Namespace) -> int:

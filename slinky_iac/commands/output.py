@@ -5,6 +5,7 @@ Why no library: rich takes 60 ms to import, and with rich and click installed ev
 
 from __future__ import annotations
 
+import argparse
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
@@ -23,9 +24,20 @@ UNREAD: Final = 141
 """Exit code where nobody reads the rest of the output, as a shell's own."""
 SCHEMA: Final = 1
 """Number of the shape of every command's JSON; it changes when a field goes or changes its meaning."""
+STACK: Final = "stack; by default the selected one"
 NARROWEST: Final = 80
 WIDEST: Final = 140
 _COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36, "bold": 1, "dim": 2}
+
+
+def add_stack(parser: argparse.ArgumentParser) -> None:
+    """`--stack`."""
+    parser.add_argument("--stack", help=STACK)
+
+
+def add_json(parser: argparse._ActionsContainer) -> None:
+    """`--json`."""
+    parser.add_argument("--json", action="store_true", help="print JSON")
 
 
 def as_json(data: Mapping[str, object]) -> str:

@@ -13,6 +13,7 @@ from typing import Any
 
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.output import STACK
 from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import parse, project_of, text_of
 from slinky_iac.config.values import Values, own_names, values_of
@@ -44,11 +45,24 @@ def texts(stack: str | None, run: Runner = run_pulumi, *, with_keys: bool = Fals
     return answer(run, arguments, stack, own_texts, wanted="a stack's configuration", advice=advice)
 
 
-def add_source(parser: argparse.ArgumentParser, stack_help: str = "stack; by default the selected one") -> None:
+def add_source(parser: argparse.ArgumentParser, stack_help: str = STACK) -> None:
     """`--stack` and, in its place, `--config FILE`: for commands that need the settings and no secret."""
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--stack", help=stack_help)
     source.add_argument("--config", metavar="FILE", help="a Pulumi.<stack>.yaml instead of a stack; needs no pulumi")
+
+
+def given(
+    arguments: argparse.Namespace,
+    run: Runner = run_pulumi,
+    *,
+    with_keys: bool = False,
+    taken_for_set: frozenset[str] = frozenset(),
+) -> Values:
+    """The configuration of what :func:`add_source` took."""
+    if arguments.config:
+        return configured_file(Path(arguments.config))
+    return configured(arguments.stack, run, with_keys=with_keys, taken_for_set=taken_for_set)
 
 
 def configured_file(file: Path) -> Values:

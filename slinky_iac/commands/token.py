@@ -12,6 +12,7 @@ import time
 from typing import Final
 
 from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.commands.output import add_stack
 from slinky_iac.commands.stack_config import configured
 from slinky_iac.config.fields import parse_duration
 from slinky_iac.config.rules_jobs import forbidden_users
@@ -38,7 +39,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.epilog = CODES
     parser.add_argument("--user", required=True, help="whom the token is for: a user whom slurmctld's host knows")
     parser.add_argument("--lifespan", type=_lifespan, default=3600, help="lifetime, as 30m; by default 1h")
-    parser.add_argument("--stack", help="stack; by default the selected one")
+    add_stack(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

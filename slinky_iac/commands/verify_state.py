@@ -8,7 +8,7 @@ import json
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
 from slinky_iac.commands import state_code
-from slinky_iac.commands.output import FOUND, as_json
+from slinky_iac.commands.output import FOUND, add_json, add_stack, as_json
 from slinky_iac.commands.stack_config import own_texts
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
@@ -25,8 +25,8 @@ NEXT = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = "exit codes: 0 none; 1 the state could not be read; 2 wrong arguments; 6 foreign code, or what may be"
-    parser.add_argument("--stack", help="stack; by default the selected one")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_stack(parser)
+    add_json(parser)
     allow = "package, dotted name of a dynamic provider, path of a kubeconfig or address, that is your own; may be repeated"
     parser.add_argument("--allow", action="append", default=[], metavar="NAME", help=allow)
     encrypted = "decrypt nothing: needs no passphrase, and trusts what is encrypted, with whichever key"

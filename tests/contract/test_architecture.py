@@ -101,8 +101,8 @@ _PARTS = {
     "commands.monitoring": "monitoring specs",
     "commands.check": "commands.output config errors",
     "commands.plan": "cluster commands.output config errors names text",
-    "commands.stack_config": "cluster commands.check config errors keys",
-    "commands.diagram": "commands.stack_config config errors hostlist keys names specs text",
+    "commands.stack_config": "cluster commands.check commands.output config errors keys",
+    "commands.diagram": "cluster commands.stack_config config errors hostlist keys names specs text",
     "commands.drain": "cluster commands.drain_watch commands.output commands.watching drain errors slurmrest",
     "commands.client": "commands.stack_config config errors specs",
     "commands.handoff": (
@@ -113,7 +113,7 @@ _PARTS = {
         "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
         "reach slurmrest specs"
     ),
-    "commands.token": "cluster commands.stack_config config errors reach slurmrest",
+    "commands.token": "cluster commands.output commands.stack_config config errors reach slurmrest",
     "commands.state_code": "drain external_keys identity jobs node_table text",
     "commands.scontrol": "",
     "commands.init": (
@@ -189,7 +189,7 @@ NARROW = {
     "slinky_iac/commands/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names"},
     "slinky_iac/commands/rotation/snapshot.py": {"commands.stack_config", "config", "errors", "keys", "slurmrest"},
     "slinky_iac/commands/shell_completion.py": set(),
-    "slinky_iac/commands/stack_config.py": {"cluster", "commands.check", "config", "errors", "keys"},
+    "slinky_iac/commands/stack_config.py": {"cluster", "commands.check", "commands.output", "config", "errors", "keys"},
     "slinky_iac/config/shown.py": set(),
     "slinky_iac/config/stack_file.py": {"errors", "safe_yaml"},
     "slinky_iac/keys/catalogue.py": {"names"},

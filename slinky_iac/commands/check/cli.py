@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("files", nargs="*", metavar="FILE", help="Pulumi.<stack>.yaml; by default every one of this folder")
     parser.add_argument("--strict", action="store_true", help="let warnings count as errors, unless they are acknowledged")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    output.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

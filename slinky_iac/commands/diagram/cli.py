@@ -6,11 +6,12 @@ import argparse
 import sys
 from pathlib import Path
 
+from slinky_iac.cluster.pulumi_command import Runner, run_pulumi
 from slinky_iac.commands import stack_config
 from slinky_iac.commands.diagram.build import picture
 from slinky_iac.commands.diagram.mermaid import mermaid
 from slinky_iac.commands.diagram.svg import svg
-from slinky_iac.config.stack import FIRST_SECRETS, StackConfig
+from slinky_iac.config.stack import FIRST_SECRETS
 from slinky_iac.errors import DiagramError
 
 HELP = "draw the hybrid cluster: what is inside Kubernetes and what outside, ports, arrows, keys by name"
@@ -29,9 +30,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--out", metavar="FILE", help="write there instead of to stdout")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
     """Read and draw. Raises ConfigError, DiagramError and StateError; returns the exit code."""
-    config = stack_config.configured_file(Path(arguments.config)).config if arguments.config else _of_stack(arguments.stack)
+    config = stack_config.given(arguments, pulumi, taken_for_set=FIRST_SECRETS).config
     shown = picture(config, arguments.title)
     text = svg(shown) if arguments.format == "svg" else mermaid(shown)
     if arguments.out and arguments.out != "-":
@@ -42,7 +43,3 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         sys.stdout.write(text)
     return 0
-
-
-def _of_stack(stack: str | None) -> StackConfig:
-    return stack_config.configured(stack, taken_for_set=FIRST_SECRETS).config

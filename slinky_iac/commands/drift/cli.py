@@ -18,8 +18,8 @@ HELP = "compare the running Slurm with the stack: nodes, records, drains, partit
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = "exit codes: 0 no drift; 1 something could not be asked; 2 wrong arguments; 5 drift"
-    parser.add_argument("--stack", help="stack; by default the selected one")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    output.add_stack(parser)
+    output.add_json(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:

@@ -4,18 +4,17 @@ from __future__ import annotations
 
 import argparse
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Final
 
-from slinky_iac.cluster.pulumi_command import no_pulumi
+from slinky_iac.cluster.pulumi_command import Runner, no_pulumi, run_pulumi
 from slinky_iac.commands import output
 from slinky_iac.commands.handoff import ansible, cloud_init, render_folder
 from slinky_iac.commands.handoff.known import held_keys, known
 from slinky_iac.commands.handoff.model import Handoff, Rendered, Role
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.commands.handoff.write import write
-from slinky_iac.commands.stack_config import add_source, configured, configured_file
+from slinky_iac.commands.stack_config import add_source, given
 from slinky_iac.config.fields import is_address
 from slinky_iac.errors import HandoffError
 from slinky_iac.keys.catalogue import JWT
@@ -49,21 +48,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="print what was written as JSON")
 
 
-def run(arguments: argparse.Namespace) -> int:
+def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
     """Read the stack, render, write. Raises what reading and writing raise; returns the exit code."""
     address = arguments.slurmctld_address
     if address is not None and not is_address(address):
         raise HandoffError(f"--slurmctld-address {address}: is no IP address; /etc/hosts takes nothing else")
     if arguments.config and arguments.with_keys:
         raise HandoffError("--with-keys: a file's keys are encrypted; name the stack with --stack in the place of --config")
-    if arguments.config:
-        values = configured_file(Path(arguments.config))
-    else:
-        values = configured(arguments.stack, with_keys=arguments.with_keys)
+    values = given(arguments, pulumi, with_keys=arguments.with_keys)
     keys = held_keys(values) if arguments.with_keys else None
     roles = [Role(role) for role in arguments.role or ()]
-    ask = partial(known, run=no_pulumi) if arguments.config else known
-    seen = ask(arguments.stack, values.config, address, keys, two_slurm_keys=values.has_two_slurm_keys)
+    asked = no_pulumi if arguments.config else pulumi
+    seen = known(arguments.stack, values.config, address, keys, asked, two_slurm_keys=values.has_two_slurm_keys)
     seen = replace(seen, jwt_comes=JWT.next in values.rotation_secrets)
     handed = handoff(values.config, seen, roles)
     files = FORMS[arguments.format](handed, keys)

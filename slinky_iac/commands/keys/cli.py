@@ -15,7 +15,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.commands.keys import import_key, report
 from slinky_iac.commands.keys.report import Agreement, Held
-from slinky_iac.commands.output import FOUND, WAITS, Paint, as_json, columns
+from slinky_iac.commands.output import FOUND, WAITS, Paint, add_json, add_stack, as_json, columns
 from slinky_iac.commands.rotation import host_scripts, jwt, planned_stop, slurm, tokens
 from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext, Runner
 from slinky_iac.commands.rotation.engine import Engine
@@ -45,7 +45,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     made = acts.add_parser("generate", help="make a key in a new file, 0600", epilog=CODES)
     made.add_argument("which", choices=[key.name for key in ROTATING])
     made.add_argument("--out", required=True, type=Path, metavar="FILE")
-    _json(made)
+    add_json(made)
     took = acts.add_parser("import", help="import a key that the cluster already has, byte for byte", epilog=CODES)
     took.add_argument("which", choices=[key.name for key in ROTATING])
     source = took.add_mutually_exclusive_group(required=True)
@@ -83,13 +83,9 @@ def _rotate(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--confirm", metavar="STEP", help="take this hosts' step as done, for hosts that --via can't reach")
 
 
-def _json(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--json", action="store_true", help="print JSON")
-
-
 def _stack(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--stack", help="stack; by default the selected one")
-    _json(parser)
+    add_stack(parser)
+    add_json(parser)
 
 
 def _hosts(parser: argparse.ArgumentParser) -> None:

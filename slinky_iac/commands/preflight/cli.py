@@ -15,7 +15,7 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from slinky_iac.commands import stack_config, verify_state
-from slinky_iac.commands.output import FOUND, INTERRUPTED, seen_width, wants_colour
+from slinky_iac.commands.output import FOUND, INTERRUPTED, add_json, seen_width, wants_colour
 from slinky_iac.commands.preflight.ask import Scope, ask
 from slinky_iac.commands.preflight.ask_host import ask_host, require_host
 from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text, summary
@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         " 6 problems (with --strict: or warnings); 130 interrupted"
     )
     stack_config.add_source(parser, "stack; by default the selected one. It need not be up yet")
-    parser.add_argument("--json", action="store_true", help="print JSON")
+    add_json(parser)
     parser.add_argument("--all", action="store_true", help="print every check in full, those that are fine too")
     parser.add_argument("--strict", action="store_true", help="let warnings count as problems")
     parser.add_argument(

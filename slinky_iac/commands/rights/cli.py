@@ -6,7 +6,6 @@ import argparse
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 from slinky_iac import names
@@ -14,7 +13,7 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands.rights.earlier import unfinished
 from slinky_iac.commands.rights.render import Account, as_table, as_yaml, manifests
 from slinky_iac.commands.rights.table import Use, rights_over
-from slinky_iac.commands.stack_config import add_source, configured, configured_file, own_texts
+from slinky_iac.commands.stack_config import add_source, given, own_texts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
@@ -52,7 +51,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Read the stack's settings and print. Nothing is asked of Kubernetes."""
-    values = configured_file(Path(arguments.config)) if arguments.config else configured(arguments.stack)
+    values = given(arguments)
     config, use = values.config, Use(arguments.use)
     account = arguments.account or Account("slinky-accounts", f"slinky-{use}")
     alone = bool(arguments.config)

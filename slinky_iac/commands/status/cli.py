@@ -8,7 +8,7 @@ import shutil
 import sys
 
 from slinky_iac.commands import watching
-from slinky_iac.commands.output import PARTLY_UNKNOWN, seen_width, wants_colour
+from slinky_iac.commands.output import PARTLY_UNKNOWN, add_json, add_stack, seen_width, wants_colour
 from slinky_iac.commands.status import ask, prometheus
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
 
@@ -22,9 +22,9 @@ CODES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = CODES
-    parser.add_argument("--stack", help="stack; by default the selected one")
+    add_stack(parser)
     shape = parser.add_mutually_exclusive_group()
-    shape.add_argument("--json", action="store_true", help="print JSON")
+    add_json(shape)
     shape.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
     shape.add_argument("--watch", action="store_true", help="show the screen again and again, until Ctrl-C")
     parser.add_argument(

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 import yaml
 
-from slinky_iac.commands import stack_config
-from slinky_iac.commands.cli import main
+from slinky_iac.commands.cli import main, parser
+from slinky_iac.commands.diagram import cli
 from slinky_iac.commands.diagram.build import picture
 from slinky_iac.commands.diagram.mermaid import mermaid
 from slinky_iac.commands.diagram.svg import svg
-from slinky_iac.config.values import Values
-from tests.stacks import ROOT, form
+from tests.stacks import ROOT, form, sections
 
 EXAMPLE = ROOT / "examples" / "Pulumi.all-outside.yaml"
 
@@ -26,17 +28,17 @@ def test_a_file_gives_its_picture_to_stdout_or_to_a_file(tmp_path: Path, capsys:
     assert capsys.readouterr().out == ""
 
 
-def test_a_stack_is_read_through_pulumi(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    asked: list[str | None] = []
+def test_a_stack_is_read_through_pulumi_and_needs_no_secret(capsys: pytest.CaptureFixture[str]) -> None:
+    asked: list[list[str]] = []
 
-    def configured(stack: str | None, *, taken_for_set: frozenset[str]) -> Values:
-        assert {"slurmKey", "jwtKey"} <= taken_for_set, "a picture needs no secret"
-        asked.append(stack)
-        return Values(form("slurmdbd-outside"), ())
+    def pulumi(words: Sequence[str]) -> subprocess.CompletedProcess[str]:
+        asked.append(list(words))
+        own = sections(ROOT / "examples" / "Pulumi.slurmdbd-outside.yaml")
+        found = {f"slinky-iac:{name}": {"value": json.dumps(value), "secret": False} for name, value in own.items()}
+        return subprocess.CompletedProcess(list(words), 0, json.dumps(found), "")
 
-    monkeypatch.setattr(stack_config, "configured", configured)
-    assert main(["diagram", "--stack", "prod", "--format", "mermaid"]) == 0
-    assert asked == ["prod"]
+    assert cli.run(parser().parse_args(["diagram", "--stack", "prod", "--format", "mermaid"]), pulumi) == 0
+    assert asked == [["config", "--json", "--non-interactive", "--stack", "prod"]]
     assert "slurmdbd.example.org" in capsys.readouterr().out
 
 

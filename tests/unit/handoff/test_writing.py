@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.commands import cli
-from slinky_iac.commands.handoff import known as known_module
+from slinky_iac.commands.handoff import cli as handoff_command
 from slinky_iac.commands.handoff.known import held_keys, known
 from slinky_iac.commands.handoff.model import Rendered, rendered
 from slinky_iac.commands.handoff.write import MARKER, write
@@ -256,16 +256,11 @@ def test_keys_in_secrets_that_can_t_be_read_stop_the_command(monkeypatch: pytest
 @pytest.mark.parametrize("as_json", [False, True])
 @pytest.mark.parametrize("form_name", ["folder", "ansible", "cloud-init"])
 def test_the_command_prints_no_key(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path,
-    with_keys: bool, as_json: bool, form_name: str,
-) -> None:  # fmt: skip
-    run = answering({})
-    monkeypatch.setattr(
-        "slinky_iac.commands.handoff.cli.configured", lambda s, **more: known_module.configured(s, run, **more)
-    )
-    monkeypatch.setattr("slinky_iac.commands.handoff.cli.known", lambda *given, **more: known(*given, run, **more))
+    capsys: pytest.CaptureFixture[str], tmp_path: Path, with_keys: bool, as_json: bool, form_name: str
+) -> None:
     flags = [*(["--with-keys"] if with_keys else []), *(["--json"] if as_json else [])]
-    assert cli.main(["handoff", "--out", str(tmp_path / "out"), "--format", form_name, *flags]) == 0
+    arguments = cli.parser().parse_args(["handoff", "--out", str(tmp_path / "out"), "--format", form_name, *flags])
+    assert handoff_command.run(arguments, answering({})) == 0
     said = capsys.readouterr()
     assert [trace[:4] for trace in all_traces() if trace in said.out + said.err] == []
     texts = [path.read_bytes().decode("latin-1") for path in (tmp_path / "out").rglob("*") if path.is_file()]
