@@ -8,11 +8,13 @@ from collections.abc import Callable, Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, cast
+from unittest.mock import patch
 
 import pulumi
 from google.protobuf.json_format import MessageToDict
-from pulumi.runtime import mocks
+from pulumi.runtime import mocks, resource
 from pulumi.runtime.config import set_all_config
+from pulumi.runtime.proto.source_pb2 import StackTrace
 
 from slinky_iac.config.reader import StackSettings, read_stack
 from slinky_iac.config.stack import PROJECT
@@ -173,7 +175,8 @@ def run(program: Callable[[], object], *, preview: bool = False) -> Recording:
     def quietly() -> None:
         program()
 
-    _awaited(quietly)()
+    with patch.object(resource, "_get_stack_trace", StackTrace):  # for each resource it reads every frame of pytest
+        _awaited(quietly)()
     return recording
 
 

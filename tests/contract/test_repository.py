@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import os
 import re
 import shlex
@@ -113,6 +114,7 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert broken == []
 
 
+@functools.cache
 def anchors(page: Path) -> set[str]:
     """Anchors of a page's headings, as GitHub makes them."""
     headings = re.findall(r"^#+ (.+)$", page.read_text(), flags=re.MULTILINE)
@@ -152,6 +154,7 @@ def choices(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParse
 
 def test_every_command_in_the_documents_exists() -> None:
     tiers = set(re.findall(r"^    ([\w-]+)\)$", (ROOT / "tests" / "run").read_text(), flags=re.MULTILINE))
+    parsers = {"lab": lab_entry.parser(), "slinky": cli.parser()}
     checked = 0
     for page, words in commands():
         checked += 1
@@ -159,9 +162,9 @@ def test_every_command_in_the_documents_exists() -> None:
             assert set(words[1:]) <= tiers, (page, words)
             continue
         parser, rest = (
-            (lab_entry.parser(), words[1:])
+            (parsers["lab"], words[1:])
             if words[0] == "./lab/lab"
-            else (cli.parser(), words[1 if words[0] == "slinky" else 3 :])
+            else (parsers["slinky"], words[1 if words[0] == "slinky" else 3 :])
         )
         for word in rest:
             below = choices(parser)

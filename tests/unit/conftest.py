@@ -1,6 +1,14 @@
 """Hypothesis as all unit tests have it: an example may take what it takes, since how busy the machine is proves nothing."""
 
+import gc
+
 from hypothesis import settings
 
 settings.register_profile("slinky", deadline=None)
 settings.load_profile("slinky")
+
+
+def pytest_collection_finish() -> None:
+    """What was imported and collected stays to the end: no garbage collection of a test's need go through it."""
+    gc.collect()
+    gc.freeze()

@@ -35,9 +35,9 @@ def test_a_body_is_json_as_wide_as_slurmrestds_and_reads_the_same_both_ways(rows
 
 
 def test_memory_is_measured_for_every_reader() -> None:
-    assert set(plan.read_memory(plan.body(50))) == set(plan.READERS)
+    assert set(plan.read_memory(plan.body(5))) == set(plan.READERS)
 
 
 def test_a_report_names_every_way() -> None:
-    text = plan.report_planning(plan.fleet(20, 100), rounds=1, sample=5)
+    text = plan.report_planning(plan.fleet(8, 20), rounds=1, sample=5)
     assert all(name in text for name in ("ours", "sort only", "rescan", "MiB", "aim at most 1 s"))

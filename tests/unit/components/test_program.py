@@ -64,6 +64,6 @@ def test_an_acknowledged_finding_warns_no_more_and_its_id_is_named(caplog: pytes
     said = [(r.levelname, r.getMessage()) for r in caplog.records]
     assert not any(each in text for each in ("192.0.2.1", "one cgroup.conf") for _, text in said)
     named = [text for level, text in said if level == "INFO" and text.startswith("acknowledged in the stack's file: ")]
-    assert [each.split(": ")[1].split(" (")[0] for each in named] == ["mixed-cgroups", "daemon-unreachable"]
+    assert sorted(each.split(": ")[1].split(" (")[0] for each in named) == ["daemon-unreachable", "mixed-cgroups"]
     exported = recording.outputs[recording.one("slinky:slurm:HybridCluster").urn]["findings"]
     assert any(text.startswith("acknowledged: external.slurmdHosts: ") for text in exported)

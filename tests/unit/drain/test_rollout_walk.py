@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 
 import pytest
@@ -9,6 +10,10 @@ from hypothesis import settings
 
 from tests.unit.drain.rollout_machine import Rollout
 from tests.unit.drain.scale_in_machine import VERSIONS
+
+WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "1"))
+"""Hundreds of each kind of walk. A fault in a rule of the rollout shows within the first 20 (docs/evidence/faults.md); the
+fuzz tier goes further."""
 
 TestRollout = Rollout.TestCase
 TestRollout.settings = settings(max_examples=40, stateful_step_count=60, deadline=None)
@@ -47,7 +52,7 @@ def walk(seed: int) -> None:
     machine.teardown()
 
 
-@pytest.mark.parametrize("hundred", range(3))
+@pytest.mark.parametrize("hundred", range(WALKS))
 def test_no_job_is_lost_on_a_hundred_rollouts(hundred: int) -> None:
     for seed in range(hundred * 100, hundred * 100 + 100):
         try:
@@ -84,7 +89,7 @@ def scaled(seed: int) -> None:
     machine.teardown()
 
 
-@pytest.mark.parametrize("hundred", range(2))
+@pytest.mark.parametrize("hundred", range(WALKS))
 def test_no_job_is_lost_where_numbers_change_in_the_same_updates(hundred: int) -> None:
     for seed in range(hundred * 100, hundred * 100 + 100):
         try:

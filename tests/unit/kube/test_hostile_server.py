@@ -24,7 +24,7 @@ from tests.unit.kube.test_client import a_nodeset, pod_body
 from tests.unit.slurmrest.test_deadlines import EVIL, serving
 
 TOKEN = "the-token-of-an-administrator"
-BUDGET_S = 1.0
+BUDGET_S = 0.4
 Call = Callable[[KubeClient], object]
 CALLS: dict[str, Call] = {
     "release": lambda kube: kube.release(),
