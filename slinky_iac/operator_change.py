@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound, SlinkyError
 from slinky_iac.reach import kube_connection, reach
+
+if TYPE_CHECKING:  # few updates change the operator, and the clients take 0.1 s to import
+    from slinky_iac.kube.client import KubeClient
 
 BUDGET_S: Final = 20.0
 
@@ -30,7 +33,6 @@ def _image(inputs: Mapping[str, Any]) -> object:
 
 def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: str) -> str:
     """Why the release must not be installed now, and what to do first; ``""`` where nothing speaks against it."""
-    # Few updates change the operator, and the clients take 0.1 s to import.
     from slinky_iac.drain import preview  # noqa: PLC0415
 
     try:
@@ -52,7 +54,7 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
     return "; ".join(found)
 
 
-def _rolling(config: StackConfig, kube: Any) -> Iterator[str]:  # noqa: ANN401 - imported above, when it is needed
+def _rolling(config: StackConfig, kube: KubeClient) -> Iterator[str]:
     for name, nodeset in config.nodesets.items():
         if nodeset.update_strategy.type == "RollingUpdate":
             continue  # asked for
@@ -61,15 +63,15 @@ def _rolling(config: StackConfig, kube: Any) -> Iterator[str]:  # noqa: ANN401 -
             state = kube.nodeset(config.cluster.namespace, resource)
         except KubeNotFound:
             continue
-        if state.update_strategy != "OnDelete" and state.replicas_status > 0:
+        if not state.on_delete and state.status.replicas > 0:
             yield (
-                f"{resource} still has the update strategy {state.update_strategy}, so the new operator may replace busy"
-                " pods. Set operator.version back and run `pulumi up`, which writes OnDelete; then set the new one and run"
-                " `pulumi up` again"
+                f"{resource} still has the update strategy {state.spec.update_strategy.type}, so the new operator may"
+                " replace busy pods. Set operator.version back and run `pulumi up`, which writes OnDelete; then set the new"
+                " one and run `pulumi up` again"
             )
 
 
-def _unlabelled(config: StackConfig, kube: Any) -> Iterator[str]:  # noqa: ANN401
+def _unlabelled(config: StackConfig, kube: KubeClient) -> Iterator[str]:
     if not config.operator_version.has_scaling_mode or not config.nodesets:
         return
     space = config.cluster.namespace

@@ -83,7 +83,7 @@ _PARTS = {
     "jobs": "cluster drain errors names slurmrest text",
     "external_keys": "cluster drain errors keys kube names",
     "node_table": "cluster drain errors hostlist kube",
-    "operator_change": "config drain errors names reach",
+    "operator_change": "config drain errors kube names reach",
     "preflight": "closing cluster config demand errors keys kube names reach releases slurmrest specs",
     "taken": "config errors kube names reach",
     "__main__": "commands.cli",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +9,9 @@ import pytest
 from slinky_iac import operator_change
 from slinky_iac.config.load import load
 from slinky_iac.errors import KubeNotFound
+from slinky_iac.kube.objects import NodeSet
 from tests.stacks import minimal
+from tests.unit.builders import nodeset
 
 HELM = {"chart": "oci://example.org/slurm-operator", "version": "1.0.1", "values": {"operator": {"image": {"tag": "1.0.1"}}}}
 
@@ -37,17 +38,17 @@ class Kube:
     def __init__(self, strategy: str | None, replicas: int = 2, unlabelled: tuple[str, ...] = ()) -> None:
         self.strategy, self.replicas, self.unlabelled = strategy, replicas, unlabelled
 
-    def nodeset(self, _namespace: str, name: str) -> Any:
+    def nodeset(self, _namespace: str, name: str) -> NodeSet:
         if self.strategy is None:
             raise KubeNotFound(f"{name} isn't there", status=404)
-        return SimpleNamespace(update_strategy=self.strategy, replicas_status=self.replicas)
+        return nodeset(name, self.replicas, on_delete=self.strategy == "OnDelete")
 
     def pods_without(self, *_: str) -> tuple[str, ...]:
         return self.unlabelled
 
 
-def stack(version: str = "1.1.0", **nodeset: Any) -> Any:
-    return load(minimal() | {"operator": {"version": version}, "nodesets": {"gpu": {"replicas": 2, **nodeset}}})
+def stack(version: str = "1.1.0", **more: Any) -> Any:
+    return load(minimal() | {"operator": {"version": version}, "nodesets": {"gpu": {"replicas": 2, **more}}})
 
 
 def test_a_live_nodeset_that_rolls_by_itself_is_in_the_way_of_another_operator() -> None:
