@@ -81,9 +81,9 @@ def _queue_first(config: StackConfig) -> pulumi.ResourceHook | None:
     way, name = reach(config), config.cluster.resource_name
 
     def look() -> str:
-        from slinky_iac.drain import preview  # noqa: PLC0415 - few updates change a Controller, and its clients take 0.1 s
+        from slinky_iac import restarts  # noqa: PLC0415 - few updates change a Controller, and its clients take 0.1 s
 
-        return preview.forgotten_jobs(way, hide, config.cluster.name)
+        return restarts.forgotten_jobs(way, hide, config.cluster.name)
 
     async def before_update(args: pulumi.ResourceHookArgs) -> None:
         if not restarts_slurmctld(args.old_inputs or {}, args.new_inputs or {}, config.operator_version):

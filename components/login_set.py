@@ -52,9 +52,9 @@ def _sessions_first(login: LoginSetArgs, resource: str) -> pulumi.ResourceHookBi
     way = reach(login.cluster)
 
     def look() -> str:
-        from slinky_iac.drain import preview  # noqa: PLC0415 - few updates change a login set, and its clients take 0.1 s
+        from slinky_iac import restarts  # noqa: PLC0415 - few updates change a login set, and its clients take 0.1 s
 
-        return preview.login_jobs(way, resource, hide, login.cluster.cluster.name)
+        return restarts.login_jobs(way, resource, hide, login.cluster.cluster.name)
 
     async def before_update(args: pulumi.ResourceHookArgs) -> None:
         if not replaces_pods(args.old_inputs or {}, args.new_inputs or {}):

@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, Final
 from pulumi.dynamic import CreateResult, DiffResult, ReadResult, ResourceProvider, UpdateResult
 
 from slinky_iac import names
-from slinky_iac.drain.plugin_process import engine_lives, engine_report, pause, prepare
+from slinky_iac.engine.plugin_process import engine_lives, engine_report, pause, prepare
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlinkyError, StateError
 from slinky_iac.keys.catalogue import BY_NAME
 from slinky_iac.keys.raw import check

@@ -33,7 +33,7 @@ def _image(inputs: Mapping[str, Any]) -> object:
 
 def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: str) -> str:
     """Why the release must not be installed now, and what to do first; ``""`` where nothing speaks against it."""
-    from slinky_iac.drain import preview  # noqa: PLC0415
+    from slinky_iac import restarts  # noqa: PLC0415
 
     try:
         with kube_connection(config, env, home) as way:
@@ -42,13 +42,13 @@ def in_the_way(config: StackConfig, env: Mapping[str, str], home: Path, hide: st
     except SlinkyError as error:
         return f"which pods it would replace could not be asked: {error}"
     if config.controller.external is None and not config.controller.persistence.enabled:
-        why = preview.forgotten_jobs(reach(config), hide, config.cluster.name)
+        why = restarts.forgotten_jobs(reach(config), hide, config.cluster.name)
         found += [f"slurmctld's pod may restart, and controller.persistence is off: {why}"] if why else []
     for name, login in config.logins.items():
         if login.interrupt_sessions or found:
             continue
         resource = names.loginset_resource(config.cluster.resource_name, name)
-        why = preview.login_jobs(reach(config), resource, hide, config.cluster.name)
+        why = restarts.login_jobs(reach(config), resource, hide, config.cluster.name)
         if why:
             found.append(f"{resource}: {why}. Wait until they have ended, or set logins.{name}.interruptSessions: true")
     return "; ".join(found)

@@ -17,10 +17,10 @@ from slinky_iac.commands.output import add_json, add_stack, as_json, wants_colou
 from slinky_iac.drain import scale
 from slinky_iac.drain.members import status_of
 from slinky_iac.drain.plan import DrainPlan, plan_props, plan_teardown
-from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings, gates
 from slinky_iac.drain.text import counted, iso, whose
+from slinky_iac.engine.plugin_process import console_report
 from slinky_iac.errors import DrainBlocked, KubeError, SlinkyError, SlurmrestError, StateError
 from slinky_iac.slurmrest.objects import Job
 

@@ -51,10 +51,11 @@ def project_classes() -> frozenset[str]:
     # They bring the whole Pulumi SDK along, which no other command needs.
     from slinky_iac import external_keys, identity  # noqa: PLC0415
     from slinky_iac.drain import conf_gates, gates  # noqa: PLC0415
+    from slinky_iac.engine import provider  # noqa: PLC0415
     from slinky_iac.jobs import gates as jobs  # noqa: PLC0415
     from slinky_iac.node_table import gates as table  # noqa: PLC0415
 
-    modules = (gates, conf_gates, identity, external_keys, jobs, table)
+    modules = (provider, gates, conf_gates, identity, external_keys, jobs, table)
     return frozenset(name for module in modules for name in _classes(module))
 
 

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 from pulumi.dynamic import CheckResult, CreateResult, UpdateResult
 
-from slinky_iac.drain.gates import Gate, Props, at_work, checked, own_inputs
+from slinky_iac.drain.gates import at_work, checked
+from slinky_iac.engine.provider import Gate, Props, own_inputs
 
 if TYPE_CHECKING:
     from slinky_iac.drain.conf_steps import ConfSettings

@@ -17,37 +17,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
-from pulumi.dynamic import (
-    CheckFailure,
-    CheckResult,
-    CreateResult,
-    DiffResult,
-    ReadResult,
-    ResourceProvider,
-    UpdateResult,
-)
-from pulumi.output import Unknown
+from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, ReadResult, UpdateResult
 
-from slinky_iac.drain.plugin_process import prepare
 from slinky_iac.drain.settings import LEAVING, GateSettings, OutsideSettings, Settings
+from slinky_iac.engine import provider
+from slinky_iac.engine.plugin_process import prepare
+from slinky_iac.engine.provider import Gate, Props, is_unknown, sticky
 
 if TYPE_CHECKING:
     from slinky_iac.drain.plan import Seen
     from slinky_iac.drain.session import Session
 
-Props = dict[str, Any]
 LAST_DRAIN = "lastDrain"
 """Output of a NodeSetScale whose last drain has ended: what slurmdbd says became of the jobs. Absent before the first."""
-
-
-class Gate(ResourceProvider):
-    """What all gates have in common: known inputs only, whole outputs always."""
-
-    def diff(self, _id: str, _olds: Props, _news: Props) -> DiffResult:
-        """A difference where any input differs from the state."""
-        return DiffResult(changes=any(_olds.get(key) != value for key, value in own_inputs(_news).items()))
 
 
 class NodeSetScaleProvider(Gate):
@@ -174,7 +158,7 @@ def at_work(settings: Settings) -> Iterator[Session]:
 
 def _kept(props: Props, act: Callable[[Props], object]) -> CreateResult:
     """The result of a creation that has something to wait for; the resource is in the state also where that fails."""
-    from slinky_iac.drain.plugin_process import keep_made
+    from slinky_iac.engine.plugin_process import keep_made
 
     try:
         act(props)
@@ -217,31 +201,12 @@ def _identity(props: Props) -> str:
     return f"{props['stack']}/{props.get('nodeset', 'outside-hosts')}"
 
 
-def own_inputs(props: Props) -> Props:
-    """A gate's inputs without what the SDK adds."""
-    return {key: value for key, value in props.items() if not key.startswith("__")}
-
-
 def outputs(props: Props) -> Props:
     """A gate's outputs: its inputs without those that only one update needs."""
-    return {key: value for key, value in own_inputs(props).items() if key not in {"due", LEAVING}}
-
-
-def sticky(olds: Props, news: Props) -> Props:
-    """A resource keeps the stack name under which it was made: what it has written carries it."""
-    return {**news, "stack": olds["stack"]} if olds.get("stack") else news
+    return {key: value for key, value in provider.outputs(props).items() if key != LEAVING}
 
 
 def with_leaving(olds: Props, news: Props) -> Props:
     """The engine deletes an autoscaler only after the gate has taken the number over, so the gate has to pause it."""
     former = olds.get("autoscaler")
     return {**news, LEAVING: former} if former and news["owner"] == "stack" and not news.get("autoscaler") else news
-
-
-def is_unknown(value: object) -> bool:
-    """Whether a value, or any part of it, is known only after an update."""
-    if isinstance(value, dict):
-        return any(is_unknown(part) for part in value.values())
-    if isinstance(value, list):
-        return any(is_unknown(part) for part in value)
-    return isinstance(value, Unknown)

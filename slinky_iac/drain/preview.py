@@ -10,12 +10,10 @@ left on a node that stays, or a look that got no answer.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
 from slinky_iac.closing import closing_steps, losing
-from slinky_iac.cluster.connection import connected
-from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import conf_run, maintenance
 from slinky_iac.drain.conf_steps import (
     CLOSED,
@@ -32,7 +30,7 @@ from slinky_iac.drain.conf_steps import (
 from slinky_iac.drain.free import tied_in_words, tied_to
 from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import names_in_use
-from slinky_iac.drain.observe import another_cluster, conf_look, shown
+from slinky_iac.drain.observe import conf_look
 from slinky_iac.drain.plan import MAX_JOBS, SCHEMA, Props, Seen, job_props, plan_props, plan_scale_in, unknown_plan, when
 from slinky_iac.drain.protocol import Observation, Stop
 from slinky_iac.drain.rollout import plan_rollout, refusals
@@ -40,11 +38,8 @@ from slinky_iac.drain.scaler import in_words as demand_in_words
 from slinky_iac.drain.scaler import rivals, today
 from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, OutsideSettings
-from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.errors import SlinkyError
-from slinky_iac.kube.login_pods import login_hosts
 from slinky_iac.kube.objects import NodeSet
-from slinky_iac.slurmrest.objects import Job
 
 BUDGET_S: Final = 20.0
 """Seconds that one question of a preview may take: a preview is looked at by somebody who waits."""
@@ -215,61 +210,6 @@ def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Seen:
         except SlinkyError as error:
             session.report(f"the plan for bare-metal hosts is not known: {error}", severity="warning")
             return Seen(kept)
-
-
-def login_jobs(way: Reach, loginset: str, hide: str, cluster: str) -> str:
-    """Whose jobs a replacement of the login set's pods ends, or why that is not known; ``""`` where none does.
-
-    A job of sbatch continues without the host where it was submitted. An srun ends its job when it is killed; salloc's
-    allocation stays, without the shell that used it.
-
-    ``hide``: of :attr:`Settings.hide`. ``cluster``: ClusterName of the stack's slurmctld.
-    """
-    unknown = "its pods would be replaced, and it is unknown which jobs run from them:"
-    try:
-        with connected(way, budget_s=BUDGET_S) as session:
-            hosts = login_hosts(session.kube, way.namespace, loginset)
-            if not hosts:
-                return ""
-            jobs = session.slurm.jobs_after(session.steady(), wanted="live")
-            if another := another_cluster(session.slurm, jobs, cluster):
-                return f"{unknown} {another}"
-            found = interactive(jobs.jobs, hosts, hide)
-    except SlinkyError as error:
-        return f"{unknown} {error}"
-    return f"its pods would be replaced, which ends {jobs_in_words(found)} of srun and salloc" if found else ""
-
-
-def forgotten_jobs(way: Reach, hide: str, cluster: str) -> str:
-    """Whose jobs a slurmctld that keeps no state forgets when its pod restarts, or why that is not known; ``""`` where there
-    is none. ``hide`` and ``cluster``: as of :func:`login_jobs`."""
-    unknown = "it is unknown which jobs would be forgotten:"
-    try:
-        with connected(way, budget_s=BUDGET_S) as session:
-            jobs = session.slurm.jobs()
-            if another := another_cluster(session.slurm, jobs, cluster):
-                return f"{unknown} {another}"
-            found = unfinished(jobs.jobs, hide)
-    except SlinkyError as error:
-        return f"{unknown} {error}"
-    return f"{jobs_in_words(found)} would be forgotten" if found else ""
-
-
-def unfinished(jobs: Iterable[Job], hide: str = "") -> tuple[Job, ...]:
-    """Jobs that run or wait."""
-    return tuple(shown(job, hide) for job in jobs if not job.over)
-
-
-def interactive(jobs: Iterable[Job], hosts: Collection[str], hide: str = "") -> tuple[Job, ...]:
-    """Jobs that srun or salloc asked for on one of ``hosts`` and that are not over. One that waits is one too."""
-    names = {_label(host) for host in hosts}
-    here = (job for job in jobs if not job.batch_flag and _label(job.allocating_node) in names)
-    return unfinished(here, hide)
-
-
-def _label(host: str) -> str:
-    """slurmctld is told the host's name up to its first dot (gethostname_short)."""
-    return host.partition(".")[0].casefold()
 
 
 def slurm_conf(settings: ConfSettings, olds: Mapping[str, Any]) -> Seen:

@@ -13,13 +13,14 @@ from slinky_iac import names
 from slinky_iac.actor import actor
 from slinky_iac.cluster.connection import PATIENT_S, Connection
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.drain import plugin_process, protocol
+from slinky_iac.drain import protocol
 from slinky_iac.drain.members import LEFT_BEHIND
 from slinky_iac.drain.observe import Answers, Look, look
-from slinky_iac.drain.plugin_process import Report, engine_report
 from slinky_iac.drain.protocol import Mark, Observation, Unmark
 from slinky_iac.drain.scaler import ScalerView
 from slinky_iac.drain.settings import GateSettings, Owner
+from slinky_iac.engine import plugin_process
+from slinky_iac.engine.plugin_process import Report, engine_report
 from slinky_iac.errors import DrainBlocked, KubeNotFound, SlurmrestRefused
 from slinky_iac.kube import scalers
 from slinky_iac.kube.objects import NodeSet, Pod

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, DiffResult, ReadResult, UpdateResult
 
-from slinky_iac.drain.gates import Gate, Props, is_unknown, own_inputs
-from slinky_iac.drain.plugin_process import prepare
+from slinky_iac.engine.plugin_process import prepare
+from slinky_iac.engine.provider import Gate, Props, is_unknown, own_inputs
 
 if TYPE_CHECKING:
     from slinky_iac.jobs.settings import JobSettings
@@ -100,7 +100,7 @@ class SlurmJobProvider(Gate):
 
 def _perform(settings: JobSettings, props: Props) -> Props:
     """The outputs of a run that went well. Where it didn't, the engine keeps them, and the error is raised."""
-    from slinky_iac.drain.plugin_process import keep_made
+    from slinky_iac.engine.plugin_process import keep_made
     from slinky_iac.jobs import run
 
     outs = {**own_inputs(props), "run": settings.next_run, "digest": settings.digest, "last": "open", "result": {}}

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from pulumi.dynamic import CheckFailure, CheckResult, CreateResult, ReadResult, UpdateResult
 
-from slinky_iac.drain.gates import Gate, Props, is_unknown, outputs, sticky
-from slinky_iac.drain.plugin_process import prepare
+from slinky_iac.engine.plugin_process import prepare
+from slinky_iac.engine.provider import Gate, Props, is_unknown, outputs, sticky
 
 
 class NodeTableProvider(Gate):
@@ -35,7 +35,7 @@ class NodeTableProvider(Gate):
 
     def create(self, props: Props) -> CreateResult:
         """Write. Where it fails half way the resource is in the state all the same: only it takes back what is written."""
-        from slinky_iac.drain.plugin_process import keep_made
+        from slinky_iac.engine.plugin_process import keep_made
 
         identity = f"{props['stack']}/nodes"
         try:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac.cluster.connection import connected
-from slinky_iac.drain.plugin_process import engine_report
+from slinky_iac.engine.plugin_process import engine_report
 from slinky_iac.errors import KubeConflict, NodeTableError, SlinkyError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.machines import Machine, apply, machines

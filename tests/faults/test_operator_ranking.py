@@ -17,9 +17,9 @@ import pytest
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.drain.cost import Prediction, predicted_victims
-from slinky_iac.drain.plugin_process import Severity
 from slinky_iac.drain.session import open_session
 from slinky_iac.drain.settings import GateSettings, gates
+from slinky_iac.engine.plugin_process import Severity
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
 

@@ -19,8 +19,8 @@ from lab.demo import nodeset_lines
 from lab.slurm import cluster
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.load import load
-from slinky_iac.drain.plugin_process import console_report
 from slinky_iac.drain.session import Session, open_session
+from slinky_iac.engine.plugin_process import console_report
 from slinky_iac.errors import SlinkyError, SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.keys.jwks import kids
 from slinky_iac.keys.jwks import public_set as jwks

@@ -20,8 +20,8 @@ WAITER = f"""
     sys.path.insert(0, {str(REPO)!r})
     import pulumi
     from pulumi.dynamic import CreateResult, Resource, ResourceProvider
-    from slinky_iac.drain import plugin_process
-    from slinky_iac.drain.plugin_process import engine_report
+    from slinky_iac.engine import plugin_process
+    from slinky_iac.engine.plugin_process import engine_report
     from slinky_iac.errors import DrainBlocked
 
     ERRORS = {{"ours": DrainBlocked, "a fault of the program": KeyError}}
@@ -119,7 +119,7 @@ HALF = f"""
     from pathlib import Path
     sys.path.insert(0, {str(REPO)!r})
     from pulumi.dynamic import CreateResult, Resource, ResourceProvider, UpdateResult
-    from slinky_iac.drain import plugin_process
+    from slinky_iac.engine import plugin_process
     from slinky_iac.errors import DrainDeadline
 
     HERE = Path(__file__).resolve().parent

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.plugin_process import engine_report
+from slinky_iac.engine.plugin_process import engine_report
 from slinky_iac.errors import ConfigError, DrainBlocked, KubeNotFound, SlinkyError, SlurmrestRefused
 from slinky_iac.text import printable
 

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from slinky_iac.drain.preview import interactive, unfinished
 from slinky_iac.releases import OperatorVersion
+from slinky_iac.restarts import interactive, unfinished
 from slinky_iac.specs.daemons import restarts_slurmctld
 from slinky_iac.specs.workers import replaces_pods
 from tests.unit.drain.test_observe import JOB

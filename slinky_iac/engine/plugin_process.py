@@ -94,7 +94,7 @@ def _widen_pool() -> None:
 def _cancel_heard(self, request, context):  # type: ignore[no-untyped-def]  # noqa: ANN001, ANN202, ARG001
     from google.protobuf import empty_pb2  # noqa: PLC0415 - the code runs with another module's globals
 
-    from slinky_iac.drain.plugin_process import _CANCELLED  # noqa: PLC0415
+    from slinky_iac.engine.plugin_process import _CANCELLED  # noqa: PLC0415
 
     _CANCELLED.set()
     return empty_pb2.Empty()
