@@ -11,7 +11,7 @@ from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, Secret
 
 from slinky_iac import names, taken
 from slinky_iac.config import clients
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.clients import client_files, client_pod, client_secret, deployment_spec
 from slinky_iac.specs.jupyterhub import ACCOUNT, chart, hub_binding, hub_role_rules, hub_values
 from slinky_iac.specs.shared import labels
@@ -25,7 +25,7 @@ from .resources import child, token
 class ClientArgs:
     """``key``: base64 of the file that the pods get, as a secret output; None where others make the Secret."""
 
-    cluster: StackConfig
+    cluster: ClusterConfig
     name: str
     settings: clients.Client
     key: pulumi.Output[str] | None = None

@@ -130,10 +130,12 @@ class HybridCluster(pulumi.ComponentResource):
             f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), child(self, *first, controller, provider=kube)
         )
         if _is_monitored(config):
-            Monitoring(f"{name}-monitoring", MonitoringArgs(config=config), child(self, *first, provider=kube))
+            watched = MonitoringArgs(cluster=config, settings=config.monitoring)
+            Monitoring(f"{name}-monitoring", watched, child(self, *first, provider=kube))
         table = None
         if config.nodes.table:
-            table = NodeTable(f"{name}-nodes", NodeTableArgs(config=config), child(self, identity, provider=kube))
+            rows = NodeTableArgs(cluster=config, settings=config.nodes)
+            table = NodeTable(f"{name}-nodes", rows, child(self, identity, provider=kube))
         workers = self._workers(name, config, kube, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
         self._clients(name, config, kube, keys.client_file(settings.keys), (controller,))

@@ -9,7 +9,7 @@ import pulumi
 from pulumi_kubernetes.core.v1 import ConfigMap, Secret
 
 from slinky_iac import names
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.specs.munge_clients import client_pod, client_slurm_conf
 
@@ -21,7 +21,7 @@ from .resources import child, metadata, token
 class MungeClientsArgs:
     """``key``: base64 of munge.key as a secret output, with ``keys.source: imported`` only."""
 
-    config: StackConfig
+    config: ClusterConfig
     key: pulumi.Output[str] | None = None
 
 

@@ -9,7 +9,8 @@ from typing import Any
 import pulumi
 from pulumi.dynamic import Resource
 
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.nodes import Nodes
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.drain.settings import SCHEMA, reach_props
 from slinky_iac.node_table.gates import NodeTableProvider
 from slinky_iac.reach import reach
@@ -34,9 +35,10 @@ class NodeLabels(Resource, module="slurm", name="NodeLabels"):
 
 @dataclass(frozen=True, kw_only=True)
 class NodeTableArgs:
-    """``config``: the table."""
+    """``settings``: the table. ``cluster``: which Kubernetes cluster its nodes are of."""
 
-    config: StackConfig
+    cluster: ClusterConfig
+    settings: Nodes
 
 
 class NodeTable(pulumi.ComponentResource):
@@ -44,14 +46,14 @@ class NodeTable(pulumi.ComponentResource):
 
     def __init__(self, name: str, args: NodeTableArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("NodeTable"), name, None, opts)
-        if rows := kubernetes_rows(args.config):
+        if rows := kubernetes_rows(args.settings):
             labels = f"{name}-labels"
             props = {
                 "schema": SCHEMA,
                 "stack": pulumi.get_stack(),
                 "rows": rows,
                 "urn": child_urn(self, NodeLabels, labels),
-                **reach_props(reach(args.config)),
+                **reach_props(reach(args.cluster)),
             }
             NodeLabels(labels, props, child(self))
         self.register_outputs({})

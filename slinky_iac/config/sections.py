@@ -211,8 +211,8 @@ class Munge(Section):
     """Numeric user and group that munged runs as, and a group of all of the pod: one that no one on the cluster has, neither
     as user nor as group. (64030 is slurm on Debian.)"""
     slurm_user: SlurmName = "slurm"
-    """SlurmUser of the outside cluster. The pod's image must know this name, else every command ends at once; with the
-    cluster's number, else srun is refused. root: for an image without it; then sbatch and the query commands still work."""
+    """SlurmUser of the outside cluster. The pod's image must know this name, otherwise every command ends at once, and
+    give it the cluster's UID, otherwise srun fails. root: for an image without this user; sbatch and query commands work."""
     key_secret: DnsLabel | None = None
     """Name of the Secret with munge.key; by default derived from the cluster's resource name."""
     key_entry: str = names.MUNGE_KEY_FILE

@@ -17,7 +17,7 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.clients import Client
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import MUNGE, SLURM, SecretEntry
 from slinky_iac.specs.endpoints import Target
 from slinky_iac.specs.munge_clients import client_slurm_conf, munge_pod
@@ -73,7 +73,7 @@ exit 1
 """
 
 
-def client_secret(config: StackConfig, name: str, client: Client) -> SecretEntry:
+def client_secret(config: ClusterConfig, name: str, client: Client) -> SecretEntry:
     """Where a client's pods have the key: a Secret of their own namespace."""
     file = _file(config)
     if config.keys.of_others and client.key_secret is not None:
@@ -81,12 +81,12 @@ def client_secret(config: StackConfig, name: str, client: Client) -> SecretEntry
     return SecretEntry(names.client(config.cluster.resource_name, name), file)
 
 
-def own_copy(config: StackConfig) -> str:
+def own_copy(config: ClusterConfig) -> str:
     """The file in the sidecar that sackd reads: by its hash a rotation knows that the new key is there."""
     return f"{OWN_FOLDER}/{_file(config)}"
 
 
-def conf_server(config: StackConfig) -> Target:
+def conf_server(config: ClusterConfig) -> Target:
     """Where sackd in a pod of another namespace fetches its configuration."""
     external = config.controller.external
     if external is not None:
@@ -95,7 +95,7 @@ def conf_server(config: StackConfig) -> Target:
     return Target(host, names.SLURMCTLD_PORT)
 
 
-def client_files(config: StackConfig, client: Client) -> dict[str, str]:
+def client_files(config: ClusterConfig, client: Client) -> dict[str, str]:
     """Entries of a client's ConfigMap: whom its pods know, and with munge slurm.conf. No secrets."""
     files = {"slurm.conf": client_slurm_conf(config)} if _munge(config) else {}
     if not client.people:
@@ -110,7 +110,7 @@ def client_files(config: StackConfig, client: Client) -> dict[str, str]:
     return files | {"users": "\n".join((*passwd, "")), "groups": "\n".join((*group, ""))}
 
 
-def client_pod(config: StackConfig, name: str, client: Client) -> Spec:
+def client_pod(config: ClusterConfig, name: str, client: Client) -> Spec:
     """Pieces of a PodSpec: ``initContainers`` (the sidecar), ``volumes``, ``securityContext``; ``volumeMounts`` and ``env``
     for the container that calls sbatch. Holds names only, no key."""
     place, files = client_secret(config, name, client), names.client(config.cluster.resource_name, name)
@@ -127,7 +127,7 @@ def client_pod(config: StackConfig, name: str, client: Client) -> Spec:
     return pod | {"env": [{"name": each, "value": value} for each, value in given.items()]}
 
 
-def environment(config: StackConfig, client: Client, *, hub: bool = False) -> dict[str, str]:
+def environment(config: ClusterConfig, client: Client, *, hub: bool = False) -> dict[str, str]:
     """What decides which environment jobs get. In a hub's notebooks there are tokens, so never theirs."""
     if client.login_environment or _munge(config):
         return dict(ENVIRONMENT)
@@ -135,7 +135,7 @@ def environment(config: StackConfig, client: Client, *, hub: bool = False) -> di
 
 
 def person_pod(
-    config: StackConfig, name: str, client: Client, person: str, *, image: str | None, command: tuple[str, ...]
+    config: ClusterConfig, name: str, client: Client, person: str, *, image: str | None, command: tuple[str, ...]
 ) -> Spec:
     """A whole PodSpec of one person, with the sidecar."""
     pod = client_pod(config, name, client)
@@ -157,7 +157,7 @@ def person_pod(
     }
 
 
-def deployment_spec(config: StackConfig, name: str, client: Client) -> Spec | None:
+def deployment_spec(config: ClusterConfig, name: str, client: Client) -> Spec | None:
     """Spec of a client's Deployment; None where none is asked for."""
     made = client.deployment
     if made is None:
@@ -171,22 +171,22 @@ def deployment_spec(config: StackConfig, name: str, client: Client) -> Spec | No
     }
 
 
-def client_labels(config: StackConfig, name: str) -> dict[str, str]:
+def client_labels(config: ClusterConfig, name: str) -> dict[str, str]:
     """Labels of the pods of a client's Deployment."""
     return {names.LABEL_NAME: "slurm-client", names.LABEL_INSTANCE: names.client(config.cluster.resource_name, name)}
 
 
-def _munge(config: StackConfig) -> bool:
+def _munge(config: ClusterConfig) -> bool:
     return config.keys.auth == "auth/munge"
 
 
-def _file(config: StackConfig) -> str:
+def _file(config: ClusterConfig) -> str:
     if _munge(config):
         return MUNGE.file
     return names.SLURM_JWKS_FILE if config.keys.jwks else SLURM.file
 
 
-def _login_image(config: StackConfig) -> str:
+def _login_image(config: ClusterConfig) -> str:
     return config.cluster.images.login or slinky_image(config, "login")
 
 
@@ -195,7 +195,7 @@ def _people() -> list[Spec]:
     return [{"name": "slurm-people", "mountPath": path, "subPath": entry, "readOnly": True} for entry, path in mounted]
 
 
-def _slurm_pod(config: StackConfig, client: Client, place: SecretEntry) -> Spec:
+def _slurm_pod(config: ClusterConfig, client: Client, place: SecretEntry) -> Spec:
     file = _file(config)
     return {
         "securityContext": {"fsGroup": client.group},
@@ -216,7 +216,7 @@ def _slurm_pod(config: StackConfig, client: Client, place: SecretEntry) -> Spec:
     }
 
 
-def _sackd(config: StackConfig, client: Client) -> Spec:
+def _sackd(config: ClusterConfig, client: Client) -> Spec:
     option = "--jwks-file" if config.keys.jwks else "--key-file"
     given = {
         "@FROM@": f"{KEY_FOLDER}/{_file(config)}",

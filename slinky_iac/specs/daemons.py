@@ -62,7 +62,7 @@ def _inside_controller(config: StackConfig) -> Spec:
         if files:
             spec[field] = [{"name": name} | _namespace(config)]
     if controller.metrics or slurmctld_has_metrics(config):
-        spec["metrics"] = {"enabled": True, "serviceMonitor": inside_service_monitor(config)}
+        spec["metrics"] = {"enabled": True, "serviceMonitor": inside_service_monitor(config.monitoring)}
     return spec
 
 

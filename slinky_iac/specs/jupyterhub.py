@@ -18,7 +18,7 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.clients import Client, HubChart, JupyterHub
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.clients import client_pod, environment
 from slinky_iac.specs.operator import by_digest, merge
 from slinky_iac.specs.shared import Spec
@@ -116,7 +116,7 @@ def hub_role_rules() -> list[Spec]:
     ]
 
 
-def hub_values(config: StackConfig, name: str, client: Client, hub: JupyterHub) -> Spec:
+def hub_values(config: ClusterConfig, name: str, client: Client, hub: JupyterHub) -> Spec:
     """Helm values: ours, and the stack's own merged over them. No key and no password is in them."""
     pod = client_pod(config, name, client)
     people = {person: [each.uid, each.gid] for person, each in sorted(client.people.items())}
@@ -215,7 +215,7 @@ def _jobs(client: Client, hub: JupyterHub) -> str:
     )
 
 
-def _ports(config: StackConfig) -> tuple[int, ...]:
+def _ports(config: ClusterConfig) -> tuple[int, ...]:
     """Where notebooks connect: slurmctld, slurmd (srun) and slurmdbd (sacct)."""
     external, dbd = config.controller.external, config.accounting.external
     ports = [names.SLURMCTLD_PORT if external is None else external.port, names.SLURMD_PORT]

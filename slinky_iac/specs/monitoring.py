@@ -10,8 +10,8 @@ from importlib.resources import files
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.monitoring import StatusJob
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.monitoring import Monitoring, StatusJob
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.monitoring.rules import alerts, groups
 from slinky_iac.specs.endpoints import Endpoint, Target, endpoint
 from slinky_iac.specs.shared import Spec, labels, locked
@@ -24,34 +24,33 @@ DASHBOARD: Final = "slinky-iac.json"
 MONITORING_API: Final = "monitoring.coreos.com/v1"
 
 
-def inside_service_monitor(config: StackConfig) -> Spec:
+def inside_service_monitor(settings: Monitoring) -> Spec:
     """``metrics.serviceMonitor`` of a Controller in Kubernetes: the operator makes the ServiceMonitor."""
-    settings = config.monitoring
     if not settings.slurmctld:
         return {"enabled": False}
     spec: Spec = {"enabled": True, "interval": f"{settings.interval}s", "endpoints": [{"path": path} for path in PATHS]}
     return spec | ({"labels": dict(settings.labels)} if settings.labels else {})
 
 
-def metrics_endpoint(config: StackConfig) -> Endpoint | None:
+def metrics_endpoint(config: ClusterConfig, settings: Monitoring) -> Endpoint | None:
     """Service and EndpointSlice for the metrics of an outside slurmctld; None where there is none to scrape."""
     external = config.controller.external
-    if external is None or not config.monitoring.slurmctld:
+    if external is None or not settings.slurmctld:
         return None
     name = names.slurmctld_metrics_service(config.cluster.resource_name)
-    host = config.monitoring.slurmctld_address or external.host
+    host = settings.slurmctld_address or external.host
     return endpoint(name, PORT, external.port, Target(host, external.port))
 
 
-def metrics_labels(config: StackConfig) -> dict[str, str]:
+def metrics_labels(config: ClusterConfig) -> dict[str, str]:
     """Labels of that Service, by which the ServiceMonitor finds it, and it alone."""
     return labels(config) | {names.LABEL_NAME: "slurmctld-metrics"}
 
 
-def service_monitor(config: StackConfig) -> Spec:
+def service_monitor(config: ClusterConfig, settings: Monitoring) -> Spec:
     """Spec of the ServiceMonitor for an outside slurmctld."""
-    wait = max(config.monitoring.interval * 5 // 6, 1)
-    scrape = {"port": PORT, "scheme": "http", "interval": f"{config.monitoring.interval}s", "scrapeTimeout": f"{wait}s"}
+    wait = max(settings.interval * 5 // 6, 1)
+    scrape = {"port": PORT, "scheme": "http", "interval": f"{settings.interval}s", "scrapeTimeout": f"{wait}s"}
     return {
         "selector": {"matchLabels": metrics_labels(config)},
         "namespaceSelector": {"matchNames": [config.cluster.namespace]},
@@ -59,9 +58,9 @@ def service_monitor(config: StackConfig) -> Spec:
     }
 
 
-def prometheus_rule(config: StackConfig) -> Spec:
+def prometheus_rule(settings: Monitoring) -> Spec:
     """Spec of the PrometheusRule."""
-    return groups(alerts(config.monitoring.key_age, slurmctld=config.monitoring.slurmctld))
+    return groups(alerts(settings.key_age, slurmctld=settings.slurmctld))
 
 
 def dashboard() -> str:
@@ -69,7 +68,7 @@ def dashboard() -> str:
     return files("slinky_iac.monitoring").joinpath("dashboard.json").read_text()
 
 
-def status_job(config: StackConfig, job: StatusJob, stack: str) -> Spec:
+def status_job(config: ClusterConfig, job: StatusJob, stack: str) -> Spec:
     """Spec of the CronJob: written beside the file and then moved, so that node_exporter never reads half of it."""
     script = (
         f"set -eu; cp -RL /project/. /tmp/project; cd /tmp/project;"

@@ -14,7 +14,7 @@ from __future__ import annotations
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import MUNGE, SecretEntry
 from slinky_iac.specs.shared import Spec, locked, requests, shell_sidecar
 
@@ -33,7 +33,7 @@ exec munged --foreground --force --key-file={OWN_FOLDER}/{names.MUNGE_KEY_FILE} 
 turns its complaints about the volumes' folders, which all of the pod may write, into warnings: they hold the socket only."""
 
 
-def client_slurm_conf(config: StackConfig) -> str:
+def client_slurm_conf(config: ClusterConfig) -> str:
     """slurm.conf of the clients: the configured one, or the lines that commands of users need.
 
     SlurmUser is one of them: `scontrol ping` makes credentials that only this user may read, and srun takes the node's
@@ -61,14 +61,14 @@ def client_slurm_conf(config: StackConfig) -> str:
     return "\n".join(lines) + "\n"
 
 
-def client_pod(config: StackConfig) -> Spec:
+def client_pod(config: ClusterConfig) -> Spec:
     """Pieces of a PodSpec: ``initContainers`` (munged, a sidecar), ``volumes``, ``securityContext``; ``volumeMounts`` for
     the container that calls sbatch. Holds names only, no key."""
     conf = names.client_conf(config.cluster.resource_name)
     return munge_pod(config, config.munge.user, config.munge.image, config.secret_of(MUNGE), conf)
 
 
-def munge_pod(config: StackConfig, user: int, image: str | None, place: SecretEntry, conf: str) -> Spec:
+def munge_pod(config: ClusterConfig, user: int, image: str | None, place: SecretEntry, conf: str) -> Spec:
     """The same of any client: ``user`` is munged's number, ``place`` has munge.key, the ConfigMap ``conf`` slurm.conf."""
     return {
         "securityContext": {"fsGroup": user},
@@ -93,7 +93,7 @@ def munge_pod(config: StackConfig, user: int, image: str | None, place: SecretEn
     }
 
 
-def _munged(config: StackConfig, user: int, image: str | None) -> Spec:
+def _munged(config: ClusterConfig, user: int, image: str | None) -> Spec:
     return shell_sidecar(
         config,
         name="munged",

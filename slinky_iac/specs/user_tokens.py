@@ -9,13 +9,13 @@ from typing import Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.jobs import UserToken
-from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import JWT
 
 ENTRY: Final = "token"
 
 
-def token_spec(config: StackConfig, name: str, token: UserToken) -> dict[str, Any]:
+def token_spec(config: ClusterConfig, name: str, token: UserToken) -> dict[str, Any]:
     """Spec of one Token."""
     place = config.secret_of(JWT)
     field = config.operator_version.jwt_ref_field

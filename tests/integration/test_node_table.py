@@ -22,7 +22,8 @@ PROGRAM = """
 
     kube = {kubeconfig!r}
     stack = {{"cluster": {{"name": "c"}}, "nodes": {nodes!r}, "kubernetes": {{"kubeconfig": kube}}}}
-    NodeTable("nodes", NodeTableArgs(config=load(stack)))
+    config = load(stack)
+    NodeTable("nodes", NodeTableArgs(cluster=config, settings=config.nodes))
 """
 
 

@@ -115,7 +115,7 @@ def _autoscalers(config: StackConfig) -> Iterator[tuple[str, str, str]]:
 
 def _monitoring(config: StackConfig) -> Iterator[tuple[str, str, str]]:
     asked, base = config.monitoring, config.cluster.resource_name
-    endpoint = metrics_endpoint(config)
+    endpoint = metrics_endpoint(config, config.monitoring)
     if endpoint is not None:
         yield CORE, "services", endpoint.name
         yield "discovery.k8s.io", "endpointslices", f"{endpoint.name}-outside"

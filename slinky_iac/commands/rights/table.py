@@ -92,7 +92,7 @@ def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> t
                     found.append(Right(CORE, "pods/exec", ("get", "create"), why, (), space, seldom=True))
         if any(row.on_kubernetes for row in config.nodes.table):
             why = "labels and annotations of the node table"
-            found.append(Right(CORE, "nodes", ("patch",), why, named_nodes(config)))
+            found.append(Right(CORE, "nodes", ("patch",), why, named_nodes(config.nodes)))
         found += [*_making(config), *_clients(config), *_hubs(config), *_fence(config)]
         found += [*_draining(config), *_operator(config)]
     if use is Use.PREFLIGHT and pod_namespace is not None:

@@ -11,21 +11,34 @@ from components import (
     AccountingArgs,
     AuthKeys,
     AuthKeysArgs,
+    Client,
+    ClientArgs,
     ExternalEndpoints,
     ExternalEndpointsArgs,
     LoginSet,
     LoginSetArgs,
+    Monitoring,
+    MonitoringArgs,
+    MungeClients,
+    MungeClientsArgs,
+    NodeTable,
+    NodeTableArgs,
     RestApi,
     RestApiArgs,
 )
+from slinky_iac import names
+from slinky_iac.config import clients as config
 from slinky_iac.config.load import load
+from slinky_iac.config.monitoring import Monitoring as MonitoringSettings
+from slinky_iac.config.nodes import NodeRow, Nodes
 from slinky_iac.config.sections import Accounting as AccountingSettings
-from slinky_iac.config.sections import Cluster, ExternalSlurmdbd, Operator
+from slinky_iac.config.sections import Cluster, Controller, ExternalSlurmctld, ExternalSlurmdbd, Keys, Munge, Operator
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet as Login
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import DAEMON_KEYS
 from slinky_iac.specs.daemons import restapi_spec
+from slinky_iac.specs.nodes import kubernetes_rows
 from slinky_iac.specs.workers import loginset_spec, nodeset_spec
 from tests.program import run
 from tests.stacks import ROOT, form, minimal
@@ -74,6 +87,35 @@ def test_keys_slurmdbd_and_slurmrestd_need_their_cluster_alone() -> None:
     assert recording.one(f"{CR}RestApi").inputs["spec"] == restapi_spec(cluster)
     assert recording.one(f"{CR}Accounting").inputs["spec"]["externalConfig"]["host"] == host.host
     assert len(recording.of("kubernetes:core/v1:Secret")) == len(DAEMON_KEYS)
+
+
+def test_clients_a_node_table_and_monitoring_need_their_cluster_and_their_own_section() -> None:
+    cluster = ClusterConfig(cluster=Cluster(name="atlas"), operator=Operator(version="1.2.1"), munge=Munge(image="m:1"))
+    site = config.Client(namespace="site")
+    table = Nodes(table=(NodeRow(names=("worker-1",), features=("ib",)),))
+
+    def program() -> None:
+        Client("site", ClientArgs(cluster=cluster, name="site", settings=site))
+        NodeTable("nodes", NodeTableArgs(cluster=cluster, settings=table))
+        Monitoring("monitoring", MonitoringArgs(cluster=cluster, settings=MonitoringSettings(dashboard=True)))
+
+    recording = run(program)
+    assert recording.one("kubernetes:core/v1:Namespace").inputs["metadata"]["name"] == "site"
+    assert recording.one("pulumi-python:dynamic/slurm:NodeLabels").inputs["rows"] == kubernetes_rows(table)
+    maps = [each.inputs["metadata"]["name"] for each in recording.of("kubernetes:core/v1:ConfigMap")]
+    assert names.monitoring("slurm", "dashboard") in maps
+
+
+def test_a_munge_cluster_s_clients_need_its_slurmctld_alone() -> None:
+    cluster = ClusterConfig(
+        cluster=Cluster(name="atlas"),
+        keys=Keys(auth="auth/munge", source="existing"),
+        munge=Munge(image="munge:1"),
+        controller=Controller(external=ExternalSlurmctld(host="ctl.example.org")),
+    )
+    recording = run(lambda: MungeClients("munge", MungeClientsArgs(config=cluster)))
+    conf = recording.one("kubernetes:core/v1:ConfigMap").inputs["data"]["slurm.conf"]
+    assert "SlurmctldHost=ctl.example.org" in conf
 
 
 def test_a_stack_is_a_cluster_with_more() -> None:

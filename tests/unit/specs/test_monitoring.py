@@ -27,7 +27,7 @@ def test_a_stack_that_asks_for_nothing_has_the_spec_of_before():
     assert "metrics" not in controller_spec(load(minimal()))
     plain = controller_spec(load(minimal(controller={"metrics": True})))
     assert plain["metrics"] == {"enabled": True, "serviceMonitor": {"enabled": False}}
-    assert metrics_endpoint(load(outside())) is None
+    assert metrics_endpoint(load(outside()), load(outside()).monitoring) is None
     assert "MetricsType" not in outside_slurm_conf(load(outside()))
 
 
@@ -45,12 +45,12 @@ def test_slurmctld_in_kubernetes_serves_metrics_and_the_operator_makes_its_servi
 
 def test_an_outside_slurmctld_is_scraped_at_its_own_address_and_port():
     config = out(slurmctld=True, slurmctldAddress="192.0.2.10")
-    found = metrics_endpoint(config)
+    found = metrics_endpoint(config, config.monitoring)
     port = config.controller.external.port
     assert found.slice["endpoints"] == [{"addresses": ["192.0.2.10"], "conditions": {"ready": True}}]
     assert found.slice["ports"] == [{"name": "metrics", "port": port, "protocol": "TCP"}]
     assert found.service["ports"][0]["name"] == "metrics"
-    spec = service_monitor(config)
+    spec = service_monitor(config, config.monitoring)
     assert {each["path"] for each in spec["endpoints"]} == set(PATHS)
     assert {(each["port"], each["interval"], each["scrapeTimeout"]) for each in spec["endpoints"]} == {
         ("metrics", "30s", "25s")
@@ -67,7 +67,7 @@ def test_alerts_rest_on_metrics_that_are_there_and_say_what_to_do():
         assert each.summary.endswith(".")
         assert each.what_to_do.endswith(".")
     assert [each.name for each in alerts(slurmctld=False)] == [each.name for each in alerts()][:-1]
-    assert prometheus_rule(inside(rules=True, keyAge="10d")) == groups(alerts(10 * 86_400, slurmctld=False))
+    assert prometheus_rule(inside(rules=True, keyAge="10d").monitoring) == groups(alerts(10 * 86_400, slurmctld=False))
 
 
 def test_every_panel_asks_for_metrics_that_are_there():

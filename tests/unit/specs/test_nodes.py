@@ -24,8 +24,8 @@ def test_a_word_is_a_label_of_the_node_a_feature_of_its_pods_and_a_feature_of_th
     labels = {"slurm.example.org/ib": "true", "slurm.example.org/cuda": "12.6"}
     annotations = {"topology.slinky.slurm.net/spec": "topo-switch:s1"}
     row = {"names": ["worker-[1-2]"], "selector": {}, "labels": labels, "annotations": annotations}
-    assert kubernetes_rows(config) == [row]
-    assert named_nodes(config) == ("worker-1", "worker-2")
+    assert kubernetes_rows(config.nodes) == [row]
+    assert named_nodes(config.nodes) == ("worker-1", "worker-2")
     spec = nodeset_spec(config, "gpu", config.nodesets["gpu"])
     assert spec["extraConf"] == "Features=ib Gres=gpu:2"
     assert spec["template"]["spec"]["nodeSelector"] == labels if "spec" in spec["template"] else True
@@ -43,7 +43,7 @@ def test_words_of_the_table_follow_those_that_are_there():
 
 
 def test_a_stack_without_a_table_is_as_before():
-    assert kubernetes_rows(stack()) == []
+    assert kubernetes_rows(stack().nodes) == []
     assert stack().nodesets == load(minimal(nodesets={"gpu": {"replicas": 2}})).nodesets
 
 
@@ -58,7 +58,7 @@ def test_every_feature_of_a_row_is_on_every_node_of_it_and_on_no_other(words, nu
     config = stack({"names": [f"worker-[1-{number}]"], "features": words})
     (row,) = config.nodes.table
     assert set(labels_of(config.nodes, row).values()) <= {FEATURE}
-    assert set(named_nodes(config)) == set(members(row)) == {f"worker-{at}" for at in range(1, number + 1)}
+    assert set(named_nodes(config.nodes)) == set(members(row)) == {f"worker-{at}" for at in range(1, number + 1)}
 
 
 POOL = {"selector": {"pool": "gpu"}, "nodesets": ["gpu"], "features": ["ib"]}
@@ -66,10 +66,10 @@ POOL = {"selector": {"pool": "gpu"}, "nodesets": ["gpu"], "features": ["ib"]}
 
 def test_a_selector_is_for_the_api_server_to_answer():
     config = stack(POOL)
-    assert [row["selector"] for row in kubernetes_rows(config)] == [{"pool": "gpu"}]
-    assert named_nodes(config) == (), "any node may be meant, so rights name none"
+    assert [row["selector"] for row in kubernetes_rows(config.nodes)] == [{"pool": "gpu"}]
+    assert named_nodes(config.nodes) == (), "any node may be meant, so rights name none"
     assert config.nodesets["gpu"].pod.node_selector == {"slurm.example.org/ib": "true"}
 
 
 def test_rows_without_a_kubernetes_node_write_nothing_there():
-    assert kubernetes_rows(stack({"hosts": ["metal-1"], "nodesets": ["gpu"], "features": ["ib"]})) == []
+    assert kubernetes_rows(stack({"hosts": ["metal-1"], "nodesets": ["gpu"], "features": ["ib"]}).nodes) == []
