@@ -196,8 +196,7 @@ class ConfTask(Task[ConfLook]):
         signalled, forget = (at and at + jump for at in (self._goal.signalled_at, self._goal.forget_at))
         self._goal = replace(self._goal, signalled_at=signalled, forget_at=forget)
 
-    def ended(self, seen: ConfLook) -> str:
-        del seen
+    def ended(self, _seen: ConfLook) -> str:
         return f"no job needs what leaves slurm.conf: {leaving_in_words(self._goal.leaving)}"
 
     def undo(self) -> None:
@@ -248,8 +247,7 @@ class ReadTask(Task[tuple[int | None, str]]):
         shown = ", ".join(self.hosts)
         return Wait(f"waiting for slurmctld to read its new configuration, then {shown} go(es) back to work")
 
-    def ended(self, seen: tuple[int | None, str]) -> str:
-        del seen
+    def ended(self, _seen: tuple[int | None, str]) -> str:
         return "slurmctld has read its new configuration"
 
     def stays(self) -> str:

@@ -70,9 +70,8 @@ class Task(ABC, Generic[Seen]):
     def decide(self, seen: Seen) -> Step:
         """The next step, by this look alone."""
 
-    def check(self, seen: Seen, step: Step) -> Step:
+    def check(self, _seen: Seen, step: Step) -> Step:
         """The step that ``decide`` names by a look that is good enough for it, or a wait for what no look holds."""
-        del seen
         return step
 
     def act(self, step: Step) -> None:
@@ -90,10 +89,9 @@ class Task(ABC, Generic[Seen]):
         """Give back what this stack did, where the policy says so."""
         raise AssertionError(f"{type(self).__name__} undoes nothing")
 
-    def ended(self, seen: Seen) -> str:
+    def ended(self, _seen: Seen) -> str:
         """What happened, by the look that shows the end; ``""`` where the gate says it elsewhere. A line that went on saying
         what was waited for would be the last one that a person reads."""
-        del seen
         return ""
 
     def stays(self) -> str:

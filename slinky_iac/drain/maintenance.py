@@ -117,8 +117,7 @@ class LinesTask(Task[tuple[str, ...]]):
             return (str(error),)
         return (f"waiting for slurmctld to read the NodeName= line of {', '.join(unknown)}",) if unknown else ()
 
-    def ended(self, seen: tuple[str, ...]) -> str:
-        del seen
+    def ended(self, _seen: tuple[str, ...]) -> str:
         return "slurmctld has read the hosts' lines"
 
     def decide(self, seen: tuple[str, ...]) -> Step:
@@ -166,8 +165,7 @@ class HostsTask(Task[HostsPlan]):
         )
         return Wait(line, seen.waiting)
 
-    def ended(self, seen: HostsPlan) -> str:
-        del seen
+    def ended(self, _seen: HostsPlan) -> str:
         held = named(self.settings.held)
         return f"held and free: {held}" if held else "all hosts are in service"
 

@@ -32,8 +32,8 @@ from slinky_iac.drain.plan import (
     share_findings,
     when,
 )
-from slinky_iac.drain.protocol import NEXT_STEP, DeletePod, Done, Goal, Observation, Resume, SetCosts, Step, Stop, Wait
-from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged
+from slinky_iac.drain.protocol import DeletePod, Done, Goal, Observation, Resume, SetCosts, Step, Stop, Wait
+from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, operator_blind, refused, trigger_sync, wait
 from slinky_iac.drain.text import jobs_in_words, some
@@ -85,7 +85,7 @@ def roll_step(seen: Observation, goal: Goal) -> Step:
     if stale:
         return Resume(stale)
     old = members(seen, goal.owner, cluster, (pod for pod in seen.pods if pod.name in seen.outdated))
-    return _replace(seen, goal, state, old) if old.ours else _end(old)
+    return _replace(seen, goal, cluster, state, old) if old.ours else _end(old)
 
 
 def _unfit(seen: Observation, goal: Goal, state: NodeSet) -> Stop | None:
@@ -126,20 +126,15 @@ def _end(old: Members) -> Step:
     return Done()
 
 
-def _replace(seen: Observation, goal: Goal, state: NodeSet, old: Members) -> Step:
-    cluster = seen.cluster
-    if cluster is None:
-        raise AssertionError("pods are replaced only with an answer from Slurm")
+def _replace(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet, old: Members) -> Step:
     away = _away(seen, goal)
     room = goal.rolls - (state.spec.replicas - len(seen.pods)) - len(away)
     failed = [fault for pod, fault in away if seen.now - pod.created > goal.policy.register_deadline_s]
     if failed and room <= 0:
-        undo = goal.policy.on_deadline == "undo"
-        left = "the drains are taken back" if undo else f"what is drained stays drained. {NEXT_STEP}"
         told = "; ".join(failed[:4])
         count = len(old.ours) + len(old.held)
         why = f"pods of the newest template are not in service after {goal.policy.register_deadline_s} s: {told}"
-        return Stop(f"{why}. {count} of the earlier one were not replaced, and {left}", "deadline", undo=undo)
+        return stopped(goal, f"{why}. {count} of the earlier one were not replaced")
     begun = tuple(each for each in old.ours if each.kind in {Kind.LEAVING, Kind.OURS})
     batch = begun or choose(old.ours, len(old.ours) - batch_size(room, goal.policy, state.spec.replicas))
     if not batch:

@@ -263,14 +263,14 @@ def touched(goal: Goal, now: int) -> str:
 
 def late(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:
     """The end of a run whose wait is over."""
+    return stopped(goal, f"the deadline ({iso(goal.deadline_at)}) is over; {why}. {touched(goal, goal.ends_at)}", progress)
+
+
+def stopped(goal: Goal, why: str, progress: Sequence[str] = ()) -> Stop:
+    """The same with other words."""
     undo = goal.policy.on_deadline == "undo"
     what = "the drains are taken back" if undo else f"what is drained stays drained. {NEXT_STEP}"
-    detail = "".join(f"\n  {line}" for line in progress)
-    return Stop(
-        f"the deadline ({iso(goal.deadline_at)}) is over; {why}. {touched(goal, goal.ends_at)}, and {what}{detail}",
-        cause="deadline",
-        undo=undo,
-    )
+    return Stop("\n  ".join((f"{why}, and {what}", *progress)), "deadline", undo=undo)
 
 
 def deadline_step(stage: ScaleInState) -> Step:
@@ -349,5 +349,4 @@ def _working(stage: ScaleInState) -> list[Job]:
 
 
 def _gave_up(stage: ScaleInState, why: str) -> Stop:
-    lines = "".join(f"\n  {line}" for line in stage.progress())
-    return Stop(f"{why}. What is drained stays drained. {NEXT_STEP}{lines}", cause="deadline")
+    return Stop("\n  ".join((f"{why}. What is drained stays drained. {NEXT_STEP}", *stage.progress())), "deadline")
