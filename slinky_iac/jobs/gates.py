@@ -88,7 +88,7 @@ class SlurmJobProvider(Gate):
         settings = JobSettings.from_props(props)
         found = run.look_again(settings) if settings.run else None
         own = own_inputs(props)
-        return ReadResult(id_, own if found is None else {**own, **_told(settings, settings.run, found)})
+        return ReadResult(id_, own if found is None else {**own, **_outcome(settings, settings.run, found)})
 
     def delete(self, _id: str, _props: Props) -> None:
         """Cancel what still runs, or wait for it; no program runs now, so all comes from the state."""
@@ -106,7 +106,7 @@ def _perform(settings: JobSettings, props: Props) -> Props:
     outs = {**own_inputs(props), "run": settings.next_run, "digest": settings.digest, "last": "open", "result": {}}
     try:
         number, found = run.perform(settings)
-        outs |= _told(settings, number, found)
+        outs |= _outcome(settings, number, found)
         run.require_good(settings, found)
     except Exception:
         keep_made(_identity(settings), outs, props)
@@ -114,7 +114,7 @@ def _perform(settings: JobSettings, props: Props) -> Props:
     return outs
 
 
-def _told(settings: JobSettings, number: int, job: SubmittedJob) -> Props:
+def _outcome(settings: JobSettings, number: int, job: SubmittedJob) -> Props:
     from slinky_iac.jobs import run
 
     digest = job.admin_comment.rpartition(".")[2]

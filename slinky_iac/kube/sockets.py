@@ -63,7 +63,7 @@ def _bounded(timeout: float | None, error: type[Exception]) -> float | None:
 
 
 @contextmanager
-def _told(error: type[Exception]) -> Iterator[None]:
+def _as_timeout(error: type[Exception]) -> Iterator[None]:
     """Says of a time-out that it was the whole call's, where it was."""
     try:
         yield
@@ -81,11 +81,11 @@ class _Stream(httpcore.NetworkStream):
         self._inner = inner
 
     def read(self, max_bytes: int, timeout: float | None = None) -> bytes:
-        with _told(httpcore.ReadTimeout):
+        with _as_timeout(httpcore.ReadTimeout):
             return self._inner.read(max_bytes, _bounded(timeout, httpcore.ReadTimeout))
 
     def write(self, buffer: bytes, timeout: float | None = None) -> None:
-        with _told(httpcore.WriteTimeout):
+        with _as_timeout(httpcore.WriteTimeout):
             self._inner.write(buffer, _bounded(timeout, httpcore.WriteTimeout))
 
     def close(self) -> None:

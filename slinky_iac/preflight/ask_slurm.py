@@ -50,13 +50,13 @@ class RestEndpoint:
     """Slurm's user that tokens name."""
 
 
-def way_of_drains(config: StackConfig) -> RestEndpoint:
+def endpoint_of_drains(config: StackConfig) -> RestEndpoint:
     """The one that drains go through: at its URL, or in Kubernetes behind the API server."""
     way = reach(config)
     return RestEndpoint(endpoint(way), inside=way.url is None, user=way.user)
 
 
-def way_of_users(config: StackConfig) -> RestEndpoint | None:
+def endpoint_of_users(config: StackConfig) -> RestEndpoint | None:
     """The one for users, outside Kubernetes; None where the stack has none."""
     external = config.external.slurmrestd
     if external is None:
@@ -94,7 +94,7 @@ def ask_slurm(
     """What Slurm says through the first of ``ways`` that answers.
 
     ``keys`` by where they come from, the likeliest first. ``quick`` leaves out what takes seconds on a large cluster, the
-    nodes, and what needs many questions. ``connect`` makes a client (:func:`surveying`).
+    nodes, and what needs many questions. ``connect`` makes a client (:func:`preflight_clients`).
     """
     unanswered: list[facts.FailedQuery] = []
     silent: list[str] = []
@@ -133,7 +133,7 @@ def _versions(client: SlurmrestClient, found: SlurmFacts, *, quick: bool) -> Slu
     return replace(found, failed={"served": trouble}) if trouble else found
 
 
-def surveying(
+def preflight_clients(
     lead: Lead, *, budget_s: float = BUDGET_S, timeouts: Timeouts | None = None, retry: Retry | None = None
 ) -> Connect:
     """Makes clients that reach a slurmrestd behind the API server by ``lead``."""

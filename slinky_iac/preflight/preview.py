@@ -30,7 +30,7 @@ EXPIRES_SOON: Final = 30
 
 def notices(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Finding, ...]:
     """All that a preview tells of the world as it is now; ``env`` and ``home`` as the shell has them."""
-    slurm = _Look(config, env, home)
+    slurm = _Preflight(config, env, home)
     slurm.start()
     began = time.monotonic()
     with kube_connection(config, env, home) as way:
@@ -49,14 +49,14 @@ def expiring(config: StackConfig, today: date) -> tuple[Finding, ...]:
         return ()
     end = tls.since + timedelta(days=tls.days)
     if today < tls.since:
-        told = f"is {tls.since}, in the future: until then clients refuse the certificate. Set it to {today} or earlier"
+        text = f"is {tls.since}, in the future: until then clients refuse the certificate. Set it to {today} or earlier"
     elif today >= end:
-        told = f"is {tls.since}, and the certificate ran out on {end}: gates and users are refused. Set it to {today}"
+        text = f"is {tls.since}, and the certificate ran out on {end}: gates and users are refused. Set it to {today}"
     elif today >= end - timedelta(days=EXPIRES_SOON):
-        told = f"is {tls.since}, so the certificate runs out on {end}. Set it to {today}: it is renewed in place"
+        text = f"is {tls.since}, so the certificate runs out on {end}. Set it to {today}: it is renewed in place"
     else:
         return ()
-    return (warning("restapi.tls.since", told, id="certificate-expires"),)
+    return (warning("restapi.tls.since", text, id="certificate-expires"),)
 
 
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
@@ -71,7 +71,7 @@ def _sentence(check: Check) -> str:
     return f"{check.subject}: {check.got}. {check.change.rstrip('.:')}{place}{pasted}"
 
 
-class _Look(threading.Thread):
+class _Preflight(threading.Thread):
     """The look, in a thread that nobody waits for at exit; finds nothing where somebody doesn't answer."""
 
     def __init__(self, config: StackConfig, env: Mapping[str, str], home: Path) -> None:

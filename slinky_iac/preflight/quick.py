@@ -13,7 +13,7 @@ from slinky_iac.keys.catalogue import JWT, TOKENS
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Retry, Timeouts
 from slinky_iac.preflight import check_keys, check_tokens
-from slinky_iac.preflight.ask_slurm import Keys, ask_slurm, surveying, way_of_drains
+from slinky_iac.preflight.ask_slurm import Keys, ask_slurm, endpoint_of_drains, preflight_clients
 from slinky_iac.preflight.check import Check, Run
 from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
@@ -45,6 +45,6 @@ def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answ
         if not found or config.keys.tokens != names.RS256:  # else who runs this needs no right to read the JWT key
             found[check_keys.IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, names.HS256))
 
-        connect = surveying(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)
-        seen = ask_slurm([way_of_drains(config)], found, clock=way.clock, quick=True, connect=connect)
+        connect = preflight_clients(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)
+        seen = ask_slurm([endpoint_of_drains(config)], found, clock=way.clock, quick=True, connect=connect)
     return Facts(slurm=SlurmFacts() if seen.unanswered else seen)

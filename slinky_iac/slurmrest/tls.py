@@ -98,15 +98,15 @@ class TlsTransport(httpx.BaseTransport):
         try:
             response = inner.handle_request(request)
         except httpx.TransportError as error:
-            told = explained(error, self._files, request.url.host)
-            if told is None:
+            why = explained(error, self._files, request.url.host)
+            if why is None:
                 raise
-            raise httpx.ConnectError(told, request=request) from None
+            raise httpx.ConnectError(why, request=request) from None
         if not _may_be_a_proxys(response):
             return response
         page = response.read()
-        if (told := _proxys_word(page, self._files)) is not None:
-            raise httpx.ConnectError(told, request=request)
+        if (why := _proxys_word(page, self._files)) is not None:
+            raise httpx.ConnectError(why, request=request)
         return httpx.Response(response.status_code, headers=response.headers, content=page)
 
     def close(self) -> None:

@@ -131,8 +131,8 @@ def test_lines_that_scripts_print_for_us() -> None:
         f"Welcome\nslinky-iac: slurm.jwks {digest} {digest}\nslinky-iac: slurm.key {digest} never\n"
     )
     assert found == {
-        "slurm.jwks": host_scripts.Seen(digest, read=True),
-        "slurm.key": host_scripts.Seen(digest, read=False),
+        "slurm.jwks": host_scripts.KeyReport(digest, read=True),
+        "slurm.key": host_scripts.KeyReport(digest, read=False),
     }
     assert host_scripts.parse_report(f"slinky-iac: slurm.key {digest} begun")["slurm.key"].cut
     assert 'echo "slinky-iac: slurm.key ' in host_scripts.look(["slurm.key"])

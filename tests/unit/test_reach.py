@@ -9,7 +9,7 @@ import pytest
 from slinky_iac.config.load import load
 from slinky_iac.drain.settings import reach_from, reach_props
 from slinky_iac.errors import ConfigError
-from slinky_iac.preflight.ask_slurm import way_of_drains, way_of_users
+from slinky_iac.preflight.ask_slurm import endpoint_of_drains, endpoint_of_users
 from slinky_iac.reach import reach
 from slinky_iac.slurmrest.endpoints import Direct, KubeProxy, direct
 from tests.stacks import minimal
@@ -27,8 +27,8 @@ def test_gates_commands_and_preflight_show_the_client_certificate_that_is_set() 
     assert found == reach(config)
     assert found.url is not None
     assert direct(found.url, found.ca_file, found.client_cert_file, found.client_key_file) == BY_URL
-    assert way_of_drains(config).endpoint == BY_URL
-    users = way_of_users(config)
+    assert endpoint_of_drains(config).endpoint == BY_URL
+    users = endpoint_of_users(config)
     assert users is not None
     assert users.endpoint == BY_URL
 
@@ -42,7 +42,7 @@ def test_the_state_of_an_older_program_shows_no_client_certificate() -> None:
 
 
 def test_without_a_url_the_way_is_the_api_server_in_plain_http() -> None:
-    endpoint = way_of_drains(load(minimal())).endpoint
+    endpoint = endpoint_of_drains(load(minimal())).endpoint
     assert isinstance(endpoint, KubeProxy)
     assert (endpoint.tls, endpoint.port) == (False, 6820)
 
@@ -50,11 +50,11 @@ def test_without_a_url_the_way_is_the_api_server_in_plain_http() -> None:
 def test_tokens_name_the_user_that_is_set_in_gates_commands_and_preflight() -> None:
     config = load(minimal(slurmrest={"user": "drainer"}, external={"slurmrestd": {"url": URL}}))
     props = reach_props(reach(config))
-    assert props["slurmUser"] == reach_from(props).user == way_of_drains(config).user == "drainer"
-    users = way_of_users(config)
+    assert props["slurmUser"] == reach_from(props).user == endpoint_of_drains(config).user == "drainer"
+    users = endpoint_of_users(config)
     assert users is not None
     assert users.user == "drainer"
-    assert way_of_drains(load(minimal(slurmrest={"url": URL, "user": "drainer"}))).user == "drainer"
+    assert endpoint_of_drains(load(minimal(slurmrest={"url": URL, "user": "drainer"}))).user == "drainer"
 
 
 @pytest.mark.parametrize("user", ["", "two words", "a,b", "-x", "0", "a" * 33])

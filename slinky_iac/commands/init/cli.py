@@ -127,26 +127,26 @@ def _base(file: Path | None) -> Mapping[str, object]:
 
 def _completed(arguments: argparse.Namespace, ask: Ask, *, tty: bool) -> argparse.Namespace:
     """The arguments, with what was left out asked for. Raises :class:`ProjectError` where nobody can be asked."""
-    told = argparse.Namespace(**vars(arguments))
-    if told.via is None and told.show_config is None:
+    answers = argparse.Namespace(**vars(arguments))
+    if answers.via is None and answers.show_config is None:
         if not tty:
             raise ProjectError(
                 "standard input is no terminal, so nothing can be asked. Give --slurmctld HOST and --via"
                 f" '{VIA}', or --show-config FILE with the output of `scontrol show config`. Nothing was written"
             )
         try:
-            told.slurmctld = told.slurmctld or ask("slurmctld's host, as pods reach it: ").strip()
-            told.via = ask(f"command that runs a shell there [{VIA}]: ").strip() or VIA
-            if told.nodeset is None:
-                told.nodeset = _asked_nodeset(ask("first NodeSet and its replicas [burst=1]: ").strip())
+            answers.slurmctld = answers.slurmctld or ask("slurmctld's host, as pods reach it: ").strip()
+            answers.via = ask(f"command that runs a shell there [{VIA}]: ").strip() or VIA
+            if answers.nodeset is None:
+                answers.nodeset = _asked_nodeset(ask("first NodeSet and its replicas [burst=1]: ").strip())
         except EOFError:
             raise ProjectError("the input ended before all was said; nothing was written") from None
-    if told.via is not None and not told.slurmctld:
+    if answers.via is not None and not answers.slurmctld:
         raise ProjectError("--via needs --slurmctld HOST: the host that it runs on. Nothing was written")
-    if told.slurmctld is not None and told.slurmctld.startswith("-"):
+    if answers.slurmctld is not None and answers.slurmctld.startswith("-"):
         raise ProjectError("--slurmctld: a host's name doesn't begin with '-'. Nothing was written")
-    told.nodeset = told.nodeset or ("burst", 1)
-    return told
+    answers.nodeset = answers.nodeset or ("burst", 1)
+    return answers
 
 
 def _asked_nodeset(text: str) -> tuple[str, int] | None:

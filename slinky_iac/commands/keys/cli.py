@@ -109,10 +109,10 @@ def _generate(arguments: argparse.Namespace) -> int:
     key, out = BY_NAME[arguments.which], arguments.out
     known_by = import_key.generate(key, out)
     if key is TOKENS:
-        _told(arguments, {"file": str(out), "kid": known_by}, f"{out}: a new RSA key, mode 0600, kid {known_by}")
+        _print_result(arguments, {"file": str(out), "kid": known_by}, f"{out}: a new RSA key, mode 0600, kid {known_by}")
     else:
         words = f"{out}: a new key of {GENERATED_LENGTH} characters, mode 0600, {known_by}"
-        _told(arguments, {"file": str(out), "fingerprint": known_by}, words)
+        _print_result(arguments, {"file": str(out), "fingerprint": known_by}, words)
     return 0
 
 
@@ -124,7 +124,7 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
         found = import_key.read_token_key(arguments.file)
         import_key.import_key(context.engine, values, key, found.pem, replace=arguments.replace)
         words = f"{key.config}: an RSA key of {found.private.key_size} bits, kid {found.kid}"
-        _told(arguments, {"name": key.config, "kid": found.kid}, words)
+        _print_result(arguments, {"name": key.config, "kid": found.kid}, words)
         return 0
     if arguments.file is not None:
         raw = import_key.read_key(arguments.file, allow_trailing_newline=values.config.keys.allow_trailing_newline)
@@ -133,7 +133,7 @@ def _import(arguments: argparse.Namespace, context: RotationContext) -> int:
             raw = import_key.from_secret(values, snapshot.cluster, arguments.secret)
     import_key.import_key(context.engine, values, key, raw, replace=arguments.replace)
     known_by = fingerprint(raw)
-    _told(arguments, {"name": key.config, "fingerprint": known_by}, f"{key.config}: {len(raw)} bytes, {known_by}")
+    _print_result(arguments, {"name": key.config, "fingerprint": known_by}, f"{key.config}: {len(raw)} bytes, {known_by}")
     return 0
 
 
@@ -143,7 +143,7 @@ def _show(arguments: argparse.Namespace, context: RotationContext) -> int:
         rows += [Held(name, "configuration", f"kid {key.kid}") for name, key in snapshot.keys.rsa.items()]
         rows += _held(snapshot, int(time.time()))
     table = [("KEY", "HELD IN", "FINGERPRINT", "AGE"), *((r.key, r.place, r.fingerprint, report.age(r.age_s)) for r in rows)]
-    _told(arguments, {"keys": report.plain(rows)}, _table(table))
+    _print_result(arguments, {"keys": report.plain(rows)}, _table(table))
     return 0
 
 
@@ -176,7 +176,7 @@ def _verify(arguments: argparse.Namespace, context: RotationContext) -> int:
             rows += report.token_agreements(tokens.facts_of(snapshot))
             rows += report.set_agreements(tokens.sets_on_hosts(snapshot))
     table = [("WHAT", "VERDICT", ""), *((row.what, row.verdict, row.text) for row in rows)]
-    _told(arguments, {"checks": report.plain(rows)}, _table(table))
+    _print_result(arguments, {"checks": report.plain(rows)}, _table(table))
     return 0 if all(row.verdict == "agrees" for row in rows) else FOUND
 
 
@@ -226,7 +226,7 @@ def _rotation(arguments: argparse.Namespace, context: RotationContext) -> int:
         return 0
     may_start = arguments.stop if isinstance(runner.rotation, PlannedStop) else arguments.start
     plan = runner.plan() if arguments.plan else runner.run(start=may_start)
-    _told(arguments, {"rotation": _plain(plan, arguments)}, _words(plan, arguments))
+    _print_result(arguments, {"rotation": _plain(plan, arguments)}, _words(plan, arguments))
     due = plan.due
     return WAITS if not arguments.plan and plan.under_way and due is not None and due.turn is Turn.HOSTS else 0
 
@@ -249,7 +249,7 @@ def _table(rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(columns(rows, Paint(colour=False)))
 
 
-def _told(arguments: argparse.Namespace, data: dict[str, object], words: str) -> None:
+def _print_result(arguments: argparse.Namespace, data: dict[str, object], words: str) -> None:
     print(as_json(data) if arguments.json else words)
 
 

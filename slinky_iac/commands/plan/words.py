@@ -50,7 +50,7 @@ def headline(order: ChangeOrder) -> str:
     if order.failed:
         refused = order.policies is not None and any(each.level == "mandatory" for each in order.policies.violations)
         return "Policies refuse this update" if refused else "The preview failed"
-    nodes = sum(_given_up(each) for each in order.drains)
+    nodes = sum(_removed(each) for each in order.drains)
     if not order.drains:
         return "No node drains" if order.changes else "Nothing changes"
     jobs = sum(each.jobs_total for each in order.drains)
@@ -68,7 +68,7 @@ def headline(order: ChangeOrder) -> str:
     )
 
 
-def _given_up(drain: Drain) -> int:
+def _removed(drain: Drain) -> int:
     return max(sum(node.kind != "closes" for node in drain.nodes), drain.before - drain.after)
 
 

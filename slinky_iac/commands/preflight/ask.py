@@ -25,7 +25,14 @@ from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.machines import kubelet_config
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
-from slinky_iac.preflight.ask_slurm import Keys, RestEndpoint, ask_slurm, surveying, way_of_drains, way_of_users
+from slinky_iac.preflight.ask_slurm import (
+    Keys,
+    RestEndpoint,
+    ask_slurm,
+    endpoint_of_drains,
+    endpoint_of_users,
+    preflight_clients,
+)
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
 from slinky_iac.preflight.facts import Facts, KubeFacts, Kubelet, PodFacts
@@ -88,7 +95,9 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
         if _is_munge(config):
             return facts
         found = _signing_keys(values, kube if not kube_facts.trouble else None)
-        return replace(facts, slurm=ask_slurm(_ways(config, kube_facts), found, clock=clock, connect=surveying(way.lead)))
+        return replace(
+            facts, slurm=ask_slurm(_ways(config, kube_facts), found, clock=clock, connect=preflight_clients(way.lead))
+        )
 
 
 def _is_munge(config: StackConfig) -> bool:
@@ -205,7 +214,7 @@ def _or_none(question: Callable[[], T]) -> T | None:
 
 def _ways(config: StackConfig, kube: KubeFacts) -> tuple[RestEndpoint, ...]:
     """Where a slurmrestd may be asked: the one that drains go through, once it serves, then the one for users."""
-    drains, users = way_of_drains(config), way_of_users(config)
+    drains, users = endpoint_of_drains(config), endpoint_of_users(config)
     asked = [drains] if kube.restapi_pods or not drains.inside else []
     return tuple(asked if users is None else [*asked, users])
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlurmrestUnreachable
-from slinky_iac.preflight.ask_slurm import way_of_drains, way_of_users
+from slinky_iac.preflight.ask_slurm import endpoint_of_drains, endpoint_of_users
 from slinky_iac.preflight.facts import CertificateFacts
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.tls import Files, served_until
@@ -18,7 +18,7 @@ def ask_certificates(config: StackConfig, timeout_s: float, *, now: Callable[[],
 
 
 def _by_https(config: StackConfig) -> Iterator[tuple[str, Direct]]:
-    for path, way in (("slurmrest.url", way_of_drains(config)), ("external.slurmrestd.url", way_of_users(config))):
+    for path, way in (("slurmrest.url", endpoint_of_drains(config)), ("external.slurmrestd.url", endpoint_of_users(config))):
         if way is not None and isinstance(way.endpoint, Direct) and way.endpoint.url.startswith("https://"):
             yield path, way.endpoint
 

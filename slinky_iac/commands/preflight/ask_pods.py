@@ -106,7 +106,7 @@ def _await(
     deadline = clock.monotonic() + wait_s
     while left:
         for name in list(left):
-            pod = _look(kube, namespace, name)
+            pod = _read_pod(kube, namespace, name)
             place = left[name]
             if pod.ended and pod.message:
                 after = clock.wall()
@@ -124,7 +124,7 @@ def _await(
     return reports, troubles
 
 
-def _look(kube: ShortPodClient, namespace: str, name: str) -> ShortPod:
+def _read_pod(kube: ShortPodClient, namespace: str, name: str) -> ShortPod:
     try:
         return kube.short_pod(namespace, name)
     except KubeNotFound:

@@ -85,10 +85,10 @@ def printed(
     own = rights_over((config,), use, pod_namespace)
     earlier, unread = _settings(unfinished(entries))
     found = rights_over((config, *earlier), use, pod_namespace)
-    told = notes(config, use, pod_namespace, earlier=found != own, unread=unread)
+    remarks = notes(config, use, pod_namespace, earlier=found != own, unread=unread)
     if alone and use is not Use.PREFLIGHT:
-        told = (*told, ALONE)
-    return as_table(found, told) if table else as_yaml(manifests(config, use, found, account), told)
+        remarks = (*remarks, ALONE)
+    return as_table(found, remarks) if table else as_yaml(manifests(config, use, found, account), remarks)
 
 
 def _settings(entries: Iterable[Mapping[str, Any]]) -> tuple[list[StackConfig], list[str]]:

@@ -120,13 +120,13 @@ def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: b
         lines.append("scontrol reconfigure")
     # Only now: a script that was cut short before would else look done, with a file in place that no daemon has read.
     lines += _marks(files) if marked else []
-    return "\n".join([*lines, *_tell(files)]) + "\n"
+    return "\n".join([*lines, *_print_digests(files)]) + "\n"
 
 
 def mark(files: Sequence[File], *, folder: str = FOLDER) -> str:
     """The script that marks ``files`` as read by the host's daemons; says what the files are. It holds no key."""
     lines = [*_begun(folder), *_marks(files)]
-    return "\n".join([*lines, *_tell(files)]) + "\n"
+    return "\n".join([*lines, *_print_digests(files)]) + "\n"
 
 
 def _marks(files: Iterable[File]) -> list[str]:
@@ -146,7 +146,7 @@ def replaced(host: Host, file: File, *, folder: str = FOLDER) -> str:
     units = dict.fromkeys(unit for role, unit in _UNITS.items() if role in host.roles)
     lines += [f"systemctl restart {unit}" for unit in units]
     lines.append(f"mark {read} {file.digest}")
-    return "\n".join([*lines, *_tell([file])]) + "\n"
+    return "\n".join([*lines, *_print_digests([file])]) + "\n"
 
 
 def look(names: Iterable[str], *, folder: str = FOLDER) -> str:
@@ -161,7 +161,7 @@ def look(names: Iterable[str], *, folder: str = FOLDER) -> str:
 
 
 @dataclass(frozen=True)
-class Seen:
+class KeyReport:
     """A file as a host has it."""
 
     digest: str
@@ -171,14 +171,14 @@ class Seen:
     """Whether one has come to this host and this isn't the file that its daemons have read since."""
 
 
-def parse_report(output: str) -> dict[str, Seen]:
+def parse_report(output: str) -> dict[str, KeyReport]:
     """Files by name, from what a script said."""
     words = (line.split() for line in output.splitlines() if line.startswith(MARK))
-    return {line[1]: _seen(*line[2:]) for line in words if len(line) == 4}
+    return {line[1]: _key_report(*line[2:]) for line in words if len(line) == 4}
 
 
-def _seen(digest: str, read: str) -> Seen:
-    return Seen(digest, read=read == digest, cut=read not in (digest, NEVER))
+def _key_report(digest: str, read: str) -> KeyReport:
+    return KeyReport(digest, read=read == digest, cut=read not in (digest, NEVER))
 
 
 def without_key(said: str, script: str) -> str:
@@ -214,5 +214,5 @@ def _reference(name: str) -> str:
     return shlex.quote("slurm.key" if name in ("slurm.jwks", "jwks.json") else name)
 
 
-def _tell(files: Iterable[File]) -> list[str]:
+def _print_digests(files: Iterable[File]) -> list[str]:
     return look([file.name for file in files]).splitlines()[1:]

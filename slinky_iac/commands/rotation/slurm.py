@@ -216,7 +216,7 @@ def _confirmed(snapshot: Snapshot) -> dict[str, str | None]:
     alone = wanted(snapshot) if slurm_jwks(own) == snapshot.keys.slurm_jwks() else None
     plain = sha256(own).hexdigest()
 
-    def read(seen: Mapping[str, host_scripts.Seen]) -> str | None:
+    def read(seen: Mapping[str, host_scripts.KeyReport]) -> str | None:
         file, key = seen.get(names.SLURM_JWKS_FILE), seen.get(SLURM.file)
         if file is not None:
             return file.digest if file.read else None

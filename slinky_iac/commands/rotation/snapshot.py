@@ -95,7 +95,7 @@ class Snapshot:
             slurmdbd = {n: said or self.cluster.takes(known[n], slurmdbd=True) or False for n, said in slurmdbd.items()}
         return slurmctld, slurmdbd
 
-    def host_files(self, hosts: Iterable[Host], *names: str) -> dict[str, Mapping[str, host_scripts.Seen]]:
+    def host_files(self, hosts: Iterable[Host], *names: str) -> dict[str, Mapping[str, host_scripts.KeyReport]]:
         """These files of each host, by host; none where there is no way to hosts. Raises :class:`RotationError` where a host
         can't be asked."""
         via = self.via

@@ -99,8 +99,8 @@ class Seen:
             ("configuration", Answer(trouble=self.configured.value.fault if self.configured.value else "")),
             ("history", self.history),
         ]
-        told: dict[str, str] = {}
+        first: dict[str, str] = {}
         for what, answer in asked:
             if answer.trouble and not answer.trouble.startswith(NOT_ASKED):
-                told.setdefault(answer.trouble, what)
-        return tuple(f"{what}: {trouble}" for trouble, what in told.items())
+                first.setdefault(answer.trouble, what)
+        return tuple(f"{what}: {trouble}" for trouble, what in first.items())

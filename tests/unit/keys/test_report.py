@@ -146,7 +146,7 @@ def test_a_plan_at_rest_has_no_mark_and_says_how_to_begin() -> None:
 
 
 def test_a_plan_for_machines_has_a_number_for_its_shape(capsys: pytest.CaptureFixture[str]) -> None:
-    cli._told(arguments("jwt", "--json"), {"rotation": cli._plain(jwt_plan(BOTH), arguments("jwt"))}, "")
+    cli._print_result(arguments("jwt", "--json"), {"rotation": cli._plain(jwt_plan(BOTH), arguments("jwt"))}, "")
     shown = json.loads(capsys.readouterr().out)
     assert shown["schema"] == 1
     assert [step["state"] for step in shown["rotation"]["steps"]] == ["done", "done", "now", "later"]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.commands.rotation.host_scripts import File, Seen, change, look, parse_report
+from slinky_iac.commands.rotation.host_scripts import File, KeyReport, change, look, parse_report
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.keys.catalogue import Role
 
@@ -54,7 +54,7 @@ def test_a_key_arrives_byte_for_byte_and_for_its_owner_only(host: Path, raw: byt
     file = folder / "jwt_hs256.key"
     assert file.read_bytes() == raw
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
-    assert parse_report(done.stdout) == {"jwt_hs256.key": Seen(sha256(raw).hexdigest(), read=True)}
+    assert parse_report(done.stdout) == {"jwt_hs256.key": KeyReport(sha256(raw).hexdigest(), read=True)}
     assert not list(folder.glob("*.new"))
 
 
@@ -132,7 +132,7 @@ def test_a_look_tells_what_is_there_and_holds_no_key(host: Path) -> None:
     text = look(["slurm.jwks", "slurm.key"], folder=str(host / "etc slurm"))
     done = run(host, "echo Welcome to this host\n" + text)
     assert done.returncode == 0
-    assert parse_report(done.stdout) == {"slurm.key": Seen(sha256(b"old" * 20).hexdigest(), read=False)}
+    assert parse_report(done.stdout) == {"slurm.key": KeyReport(sha256(b"old" * 20).hexdigest(), read=False)}
 
 
 def test_a_file_counts_as_read_only_when_the_daemons_were_parse_report(host: Path) -> None:
