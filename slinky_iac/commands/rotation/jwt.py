@@ -8,13 +8,13 @@ Jobs never see this key.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File
-from slinky_iac.commands.rotation.model import START, Host, Plan, Step, TokenVerdicts, Turn, readers, staged, start
+from slinky_iac.commands.rotation.model import START, Plan, Step, TokenVerdicts, Turn, readers, staged, start
 from slinky_iac.commands.rotation.snapshot import Snapshot
 from slinky_iac.keys.catalogue import JWT, NEXT_SUFFIX
 from slinky_iac.keys.raw import fingerprint
@@ -26,21 +26,12 @@ FOLLOW_S: Final = 180
 """Longest wait for slurmctld and slurmdbd to take the new key."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class JwtFacts(TokenVerdicts):
-    """What is so now. All keys as fingerprints."""
+    """All keys as fingerprints."""
 
-    current: str
-    """``jwtKey`` of the configuration."""
-    next_key: str | None
-    """``jwtKeyNext`` of the configuration."""
     held: tuple[str, ...]
     """The cluster's Secret: the entry that the operator signs with, then the next one, if any. Empty: no Secret."""
-    slurmctld: Mapping[str, bool | None] = field(default_factory=dict)
-    """Whether slurmctld takes a token made with the key; None: it couldn't be asked."""
-    slurmdbd: Mapping[str, bool | None] | None = field(default_factory=dict)
-    """The same of slurmdbd; None where the cluster has none."""
-    hosts: tuple[Host, ...] = ()
 
 
 def plan_of(facts: JwtFacts) -> Plan:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Final
 
@@ -96,12 +96,19 @@ def readers(key: Key, hosts: Iterable[Host]) -> tuple[Host, ...]:
 BOTH: Final = frozenset({Role.SLURMCTLD, Role.SLURMDBD})
 
 
+@dataclass(frozen=True, kw_only=True)
 class TokenVerdicts:
-    """Facts that hold which daemon takes tokens made with which key, by public names; None: it couldn't be asked."""
+    """What is so now of keys that tokens are made with: all by public names, and which daemon takes tokens of which."""
 
-    slurmctld: Mapping[str, bool | None]
-    slurmdbd: Mapping[str, bool | None] | None
-    """None where the cluster has no slurmdbd."""
+    current: str
+    """The key of the configuration."""
+    next_key: str | None = None
+    """The one that replaces it, while it is being replaced."""
+    slurmctld: Mapping[str, bool | None] = field(default_factory=dict)
+    """Whether slurmctld takes a token made with the key; None: it couldn't be asked."""
+    slurmdbd: Mapping[str, bool | None] | None = field(default_factory=dict)
+    """The same of slurmdbd; None where the cluster has none."""
+    hosts: tuple[Host, ...] = ()
 
     def taken(self, key: str) -> bool:
         """Whether slurmctld and slurmdbd both certainly take tokens made with ``key``."""

@@ -7,8 +7,8 @@ have no part in it. Who takes which key is told by tokens, so nobody has to say 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import combinations
 from typing import Final
@@ -16,7 +16,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File
-from slinky_iac.commands.rotation.model import BOTH, START, Host, Plan, Step, TokenVerdicts, Turn, readers, staged, start
+from slinky_iac.commands.rotation.model import BOTH, START, Plan, Step, TokenVerdicts, Turn, readers, staged, start
 from slinky_iac.commands.rotation.snapshot import Snapshot
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
@@ -33,25 +33,17 @@ FOLLOW_S: Final = 300
 """Longest wait for daemons: in Kubernetes kubelet brings the set within 90 s, then the operator's sidecar reconfigures."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class TokenFacts(TokenVerdicts):
-    """What is so now. All keys by their kid."""
+    """All keys by their kid."""
 
-    current: str
-    """``tokenKey`` of the configuration."""
-    next_key: str | None
-    previous: str | None
+    previous: str | None = None
     published: frozenset[str]
     """Keys in the cluster's ConfigMap; none where there is none, or where it can't be read."""
     signing: str | None
     """The key in the cluster's Secret, which gates and commands sign with; None: no Secret."""
-    slurmctld: Mapping[str, bool | None] = field(default_factory=dict)
-    """Whether slurmctld takes a token made with the key; None: it couldn't be asked."""
-    slurmdbd: Mapping[str, bool | None] | None = field(default_factory=dict)
-    """The same of slurmdbd; None where the cluster has none."""
     external: frozenset[Role] = BOTH
     """Which of the two are outside Kubernetes; those inside follow the ConfigMap."""
-    hosts: tuple[Host, ...] = ()
     set_differs: str = ""
     """How the cluster's ConfigMap differs from the file that the configuration's keys make; empty where it is that file, or
     where there is none."""

@@ -16,7 +16,7 @@ from slinky_iac.keys.catalogue import Role
 OLD, NEW = "SHA256:old", "SHA256:new"
 CTL, DBD, METAL = Host("ctl", (Role.SLURMCTLD,)), Host("dbd", (Role.SLURMDBD,)), Host("metal-1", (Role.SLURMD,))
 HOSTS = (METAL, DBD, CTL)
-REST = JwtFacts(OLD, None, (OLD,), {OLD: True}, {OLD: True}, HOSTS)
+REST = JwtFacts(current=OLD, held=(OLD,), slurmctld={OLD: True}, slurmdbd={OLD: True}, hosts=HOSTS)
 """A JWT key at rest."""
 BOTH = replace(REST, next_key=NEW, held=(OLD, NEW), slurmctld={OLD: True, NEW: False}, slurmdbd={OLD: True, NEW: False})
 SWITCHED: dict[str, bool | None] = {OLD: False, NEW: True}

@@ -26,7 +26,14 @@ from tests.unit.rotation.world import Cut, World
 
 OLD, NEW = "old-kid", "new-kid"
 CTL, DBD, METAL = Host("ctl", (Role.SLURMCTLD,)), Host("dbd", (Role.SLURMDBD,)), Host("metal-1", (Role.SLURMD,))
-REST = TokenFacts(OLD, None, None, frozenset({OLD}), OLD, {OLD: True}, {OLD: True}, hosts=(METAL, DBD, CTL))
+REST = TokenFacts(
+    current=OLD,
+    published=frozenset({OLD}),
+    signing=OLD,
+    slurmctld={OLD: True},
+    slurmdbd={OLD: True},
+    hosts=(METAL, DBD, CTL),
+)
 """A token key at rest."""
 ONLY_OLD: dict[str, bool | None] = {OLD: True, NEW: False}
 BOTH: dict[str, bool | None] = {OLD: True, NEW: True}
