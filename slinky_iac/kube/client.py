@@ -7,8 +7,7 @@ resourceVersion, so that it lands on the pod we looked at and only if nobody cha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from types import TracebackType
-from typing import Self, TypeVar
+from typing import TypeVar
 
 import httpx
 
@@ -32,7 +31,7 @@ from slinky_iac.kube.resources import (
     config_map_apply,
     status_of,
 )
-from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts, quote
+from slinky_iac.kube.wire import Caller, Clock, NoAnswer, Retry, Timeouts, quote
 from slinky_iac.names import API_VERSION, GROUP, LABEL_INSTANCE, is_dns_label
 
 PAGE = 500
@@ -52,7 +51,7 @@ Body = TypeVar("Body")
 _Texts = dict[str, str] | None
 
 
-class KubeClient:
+class KubeClient(Caller):
     """One user of one API server; opens nothing until the first call. Close it, or use ``with``."""
 
     def __init__(
@@ -68,25 +67,12 @@ class KubeClient:
         """``budget_s``: seconds that any one call may take, tries and pauses together."""
         clock = clock or Clock()
         inner = transport or KubeTransport(access, clock=clock)
-        bounded = BoundedTransport(inner, clock=clock, timeouts=timeouts or Timeouts())
-        headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "slinky-iac"}
-        client = httpx.Client(base_url=access.server, transport=bounded, headers=headers, trust_env=False)
+        super().__init__(access.server, inner, clock=clock, timeouts=timeouts, retry=retry)
         self._access = access
-        self._sender = Sender(client, clock, retry or Retry())
         self._budget_s = budget_s
 
     def __repr__(self) -> str:
         return f"KubeClient({self._access.server!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._sender.client.close()
 
     def nodeset(self, namespace: str, name: str) -> NodeSet:
         """The NodeSet, with its status and replicas. :raises KubeNotFound: it isn't there."""

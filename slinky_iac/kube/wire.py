@@ -14,7 +14,8 @@ import random
 import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from types import TracebackType
+from typing import Protocol, Self
 
 import httpx
 
@@ -268,3 +269,32 @@ class Sender:
 
     def _over(self, tries: int, pause: float, deadline: float) -> bool:
         return tries >= self.retry.tries or self.clock.monotonic() + pause >= deadline
+
+
+class Caller:
+    """A client of one endpoint, with the bounds above and no proxy of the environment. Close it, or use ``with``."""
+
+    def __init__(
+        self,
+        base_url: str,
+        transport: httpx.BaseTransport,
+        *,
+        clock: Clock,
+        timeouts: Timeouts | None,
+        retry: Retry | None,
+        auth: httpx.Auth | None = None,
+    ) -> None:
+        bounded = BoundedTransport(transport, clock=clock, timeouts=timeouts or Timeouts())
+        headers = {"accept": "application/json", "accept-encoding": "identity", "user-agent": "slinky-iac"}
+        client = httpx.Client(base_url=base_url, transport=bounded, auth=auth, headers=headers, trust_env=False)
+        self._sender = Sender(client, clock, retry or Retry())
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._sender.client.close()

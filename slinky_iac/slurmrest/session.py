@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar
 
 import httpx
 
 from slinky_iac.errors import SlurmrestUnreachable
 from slinky_iac.kube import wire
-from slinky_iac.kube.wire import BoundedTransport, Clock, MakeSieve, NoAnswer, Retry, Sender, Timeouts
+from slinky_iac.kube.wire import Caller, Clock, MakeSieve, NoAnswer, Retry, Timeouts
 from slinky_iac.slurmrest import versions
 from slinky_iac.slurmrest.answers import Envelope, is_passing, read
 from slinky_iac.slurmrest.auth import MAX_LIFE_S, SlurmJwtAuth
@@ -29,7 +28,7 @@ LARGE: Final = (
 Body = TypeVar("Body", bound=Envelope)
 
 
-class Session:
+class Session(Caller):
     """What all calls share. Opens nothing until the first call."""
 
     def __init__(  # noqa: PLR0913 - all but two by keyword, each with a default
@@ -57,15 +56,8 @@ class Session:
         tests."""
         clock = clock or Clock()
         way = route(endpoint, clock=clock, connect=connect)
-        bounded = BoundedTransport(transport or way.transport, clock=clock, timeouts=timeouts or Timeouts())
-        client = httpx.Client(
-            base_url=way.base_url,
-            transport=bounded,
-            auth=SlurmJwtAuth(keys, again=again, clock=clock.wall, user=user, life_s=token_life_s),
-            headers={"accept": "application/json", "accept-encoding": "identity", "user-agent": "slinky-iac"},
-            trust_env=False,
-        )
-        self._sender = Sender(client, clock, retry or Retry())
+        auth = SlurmJwtAuth(keys, again=again, clock=clock.wall, user=user, life_s=token_life_s)
+        super().__init__(way.base_url, transport or way.transport, clock=clock, timeouts=timeouts, retry=retry, auth=auth)
         self._clock = clock
         self._shown = way.shown
         self._budget_s = budget_s
@@ -76,16 +68,6 @@ class Session:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self._shown!r})"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        self.close()
-
-    def close(self) -> None:
-        """Close the connections."""
-        self._sender.client.close()
 
     def version(self, *, budget_s: float | None = None) -> str:
         """The REST version spoken with this slurmrestd, asked for once."""
