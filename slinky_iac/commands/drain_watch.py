@@ -60,7 +60,7 @@ def view(settings: GateSettings, seen: Observation) -> DrainView:
     reason = ""
     for pod in seen.pods:
         record = None if cluster is None else cluster.nodes.get(pod.slurm_node)
-        ours = record is not None and record.drained_or_draining and settings.owner.owns(record.reason)
+        ours = settings.owner.holds(record)
         if not ours and tag_of(pod, settings.owner) is None:
             continue
         if record is not None and ours:

@@ -269,7 +269,7 @@ def _candidate(
     end, holder = _last(jobs)
     if pod.terminating:
         kind = Kind.LEAVING
-    elif record is not None and record.drained_or_draining and owner.owns(record.reason):
+    elif owner.holds(record):
         kind = Kind.OURS
     elif trouble:
         kind = Kind.BLOCKED

@@ -74,19 +74,17 @@ def plan_hosts(
             continue
         if "DRAIN" not in record.state:
             drains.append(host)
-        elif record.drained_or_draining and not owner.owns(record.reason):
+        elif record.drained_or_draining and not owner.holds(record):
             notices.append(f"{host} is held by {marked_by(record)}'s drain ({record.reason!r}), which is left as it is")
         unfree = tuple(_not_free(host, cluster, now))
         waiting.extend(unfree)
         jobs |= {job.job_id: job for job in cluster.jobs(host)} if unfree else {}
     for host, record in _known(active, cluster):
-        if record.drained_or_draining and owner.owns(record.reason):
+        if owner.holds(record):
             returns.append(host)
         elif record.drained_or_draining:
             notices.append(f"{host} stays out of service by {marked_by(record)}'s drain: {record.reason!r}")
-    returns += [
-        host for host, record in _known(dropped, cluster) if record.drained_or_draining and owner.owns(record.reason)
-    ]
+    returns += [host for host, record in _known(dropped, cluster) if owner.holds(record)]
     held_by = tuple(jobs.values())
     return HostsPlan(tuple(drains), tuple(returns), tuple(waiting), tuple(refused), tuple(notices), unknown, held_by)
 

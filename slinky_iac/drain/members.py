@@ -150,7 +150,7 @@ def fault_of(pod: Pod, seen: Observation, owner: Owner) -> str:
 def _record_fault(pod: Pod, record: Node | None, owner: Owner) -> str:
     if record is None:
         return f"{pod.slurm_node} is not registered with slurmctld, though its pod is ready"
-    if owner.owns(record.reason) and record.drained_or_draining:
+    if owner.holds(record):
         return f"{pod.slurm_node} still carries our own drain"
     if drained_for_cordon(record) and not pod.cordon:
         why = "which it drained for a mark that is gone"

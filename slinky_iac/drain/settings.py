@@ -11,7 +11,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 from types import UnionType
-from typing import Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Meta
@@ -23,6 +23,9 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.names import HS256, RS256, SLURM_USER
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.text import printable
+
+if TYPE_CHECKING:  # every program imports this module, and the types of Slurm take a while
+    from slinky_iac.slurmrest.objects import Node
 
 OnDeadline = Literal["keep", "undo", "requeue", "cancel"]
 Signal = Literal["SIGTERM", "SIGUSR1", "SIGUSR2", "SIGINT"]
@@ -188,6 +191,10 @@ class Owner:
     def owns(self, reason: str) -> bool:
         """Whether a drain reason is this owner's; Slurm may have appended to it, so its beginning decides."""
         return names.owns_reason(reason, self.stack, self.nodeset)
+
+    def holds(self, record: Node | None) -> bool:
+        """Whether a drain of this owner's is on a node."""
+        return record is not None and record.drained_or_draining and self.owns(record.reason)
 
     def reason(self, why: str) -> str:
         """Reason for a drain of this owner's."""
