@@ -35,16 +35,13 @@ ON_ONE_STACK = (
 )
 """They find the stack up that the one before left, if one lane has them all; the last of them destroys it."""
 LONGEST = (
-    "test_stack_life.py",
-    "test_bad_world.py",
-    "test_preflight.py",
-    "test_webhook.py",
-    "test_two_stacks.py",
-    "test_slurmrest_real.py",
-    "test_key_rotation.py",
-    "test_outside_hosts.py",
+    *("test_stack_life.py", "test_bad_world.py", "test_leaks.py", "test_slurmrest_real.py", "test_preflight.py"),
+    *("test_wheel.py", "test_two_stacks.py", "test_outside_hosts.py", "test_key_rotation.py", "test_webhook.py"),
+    *("test_jobs.py", "test_handoff.py"),
+    *("test_unknowns.py", "test_bad_stacks.py", "test_ci_gate.py", "test_bad_input.py", "test_external_keys.py"),
+    *("test_ci_script.py", "test_two_gates.py", "test_language_host.py", "test_node_table.py", "test_examples.py"),
 )
-"""Begun first, in this order, by the other lanes, so that no lane is left alone with a long one."""
+"""Begun first, in this order, by the other lanes and beside them, so that no lane is left alone with a long one."""
 IN_LAB = 'eval "$(./lab/lab env)" && exec "$@"'
 
 
