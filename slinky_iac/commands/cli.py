@@ -12,45 +12,20 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
-from typing import Final, NoReturn, Protocol
+from collections.abc import Callable, Collection, Sequence
+from importlib import import_module
+from typing import Final, NoReturn, Protocol, cast
 
 from slinky_iac import __version__
-from slinky_iac.commands import (
-    client,
-    command_page,
-    drain,
-    monitoring,
-    new,
-    policies,
-    shell_completion,
-    token,
-    verify_state,
-)
-from slinky_iac.commands.check import cli as check
-from slinky_iac.commands.diagram import cli as diagram
-from slinky_iac.commands.drift import cli as drift
-from slinky_iac.commands.handoff import cli as handoff
-from slinky_iac.commands.init import cli as init
-from slinky_iac.commands.keys import cli as keys
+from slinky_iac.commands import command_page, shell_completion
 from slinky_iac.commands.output import INTERRUPTED, UNREAD
-from slinky_iac.commands.plan import cli as plan
-from slinky_iac.commands.preflight import cli as preflight
-from slinky_iac.commands.rights import cli as rights
-from slinky_iac.commands.status import cli as status
-from slinky_iac.config.reference import findings_page, reference
-from slinky_iac.config.stack import json_schema
 from slinky_iac.errors import SlinkyError
 from slinky_iac.text import printable
 
 MODULE: Final = "python -m slinky_iac"
 """How the command line is called in a checkout, where nothing is installed."""
 WRONG_ARGUMENTS: Final = 2
-PAGES: Final[dict[str, Callable[[], str]]] = {
-    "configuration": reference,
-    "findings": findings_page,
-    "cli": lambda: command_page.page(parser()),
-}
+PAGES: Final = ("configuration", "findings", "cli")
 """Pages of docs/ that are made from the code."""
 
 
@@ -66,25 +41,31 @@ class Command(Protocol):
         """Carry it out; returns the exit code."""
 
 
-COMMANDS: Final[dict[str, Command]] = {
-    "new": new,
-    "init": init,
-    "check": check,
-    "preflight": preflight,
-    "plan": plan,
-    "verify-state": verify_state,
-    "drift": drift,
-    "drain": drain,
-    "keys": keys,
-    "token": token,
-    "handoff": handoff,
-    "client": client,
-    "status": status,
-    "monitoring": monitoring,
-    "rights": rights,
-    "policies": policies,
-    "diagram": diagram,
+COMMANDS: Final[dict[str, str]] = {
+    "new": "new",
+    "init": "init.cli",
+    "check": "check.cli",
+    "preflight": "preflight.cli",
+    "plan": "plan.cli",
+    "verify-state": "verify_state",
+    "drift": "drift.cli",
+    "drain": "drain",
+    "keys": "keys.cli",
+    "token": "token",
+    "handoff": "handoff.cli",
+    "client": "client",
+    "status": "status.cli",
+    "monitoring": "monitoring",
+    "rights": "rights.cli",
+    "policies": "policies",
+    "diagram": "diagram.cli",
 }
+"""The module of each command, below this folder. It is imported when it is called: all of them take a second."""
+
+
+def command(name: str) -> Command:
+    """The command of that name."""
+    return cast("Command", import_module(f"slinky_iac.commands.{COMMANDS[name]}"))
 
 
 class _Parser(argparse.ArgumentParser):
@@ -100,19 +81,20 @@ class _Parser(argparse.ArgumentParser):
         super().error(message)
 
 
-def parser(prog: str = MODULE) -> argparse.ArgumentParser:
-    """All commands and their arguments."""
+def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.ArgumentParser:
+    """All commands and their arguments, or ``only`` some."""
     top = _Parser(prog=prog, description="Check, inspect and hand off a hybrid Slurm cluster. Use pulumi to change it.")
     top.add_argument("--version", action="version", version=f"slinky-iac {__version__}")
     commands = top.add_subparsers(
         dest="command", required=True, title="commands", metavar="COMMAND", parser_class=argparse.ArgumentParser
     )
-    for name, command in COMMANDS.items():
-        command.add_arguments(commands.add_parser(name, help=command.HELP))
+    for name in COMMANDS:
+        if name in only:
+            command(name).add_arguments(commands.add_parser(name, help=command(name).HELP))
     printed = "exit codes: 0 printed; 2 wrong arguments"
     commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors", epilog=printed)
     pages = commands.add_parser("reference", help="print a page of docs/ that is made from the code", epilog=printed)
-    pages.add_argument("page", nargs="?", choices=tuple(PAGES), default="configuration")
+    pages.add_argument("page", nargs="?", choices=PAGES, default="configuration")
     shells = commands.add_parser("completion", help=shell_completion.HELP, epilog=shell_completion.CODES)
     shells.add_argument("shell", choices=shell_completion.SHELLS)
     _describe(top)
@@ -126,6 +108,23 @@ def _describe(parser: argparse.ArgumentParser) -> None:
         _describe(below)
 
 
+def _schema() -> str:
+    from slinky_iac.config.stack import json_schema  # noqa: PLC0415 - other commands don't import all settings
+
+    return json.dumps(json_schema(), indent=2)
+
+
+def _page(name: str) -> str:
+    from slinky_iac.config.reference import findings_page, reference  # noqa: PLC0415 - as in _schema
+
+    made: dict[str, Callable[[], str]] = {
+        "configuration": reference,
+        "findings": findings_page,
+        "cli": lambda: command_page.page(parser()),
+    }
+    return made[name]()
+
+
 def console() -> NoReturn:
     """The command `slinky`, as the wheel installs it."""
     sys.exit(main(sys.argv[1:], "slinky"))
@@ -133,7 +132,7 @@ def console() -> NoReturn:
 
 def main(argv: Sequence[str], prog: str = MODULE) -> int:
     """Carry out one command; returns the exit code."""
-    top = parser(prog)
+    top = parser(prog, argv[:1] if argv and argv[0] in COMMANDS else COMMANDS)
     if not argv:
         top.print_help(sys.stderr)
         return WRONG_ARGUMENTS
@@ -141,14 +140,14 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
     code = 0
     try:
         if arguments.command == "schema":
-            print(json.dumps(json_schema(), indent=2))
+            print(_schema())
         elif arguments.command == "reference":
-            print(PAGES[arguments.page](), end="")
+            print(_page(arguments.page), end="")
         elif arguments.command == "completion":
             name = shell_completion.NAME if prog == MODULE else prog
             print(shell_completion.script(parser(name), arguments.shell), end="")
         else:
-            code = COMMANDS[arguments.command].run(arguments)
+            code = command(arguments.command).run(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read has seen enough, as `| head` does. What is left in the buffer would be a traceback at the end.

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from graphlib import TopologicalSorter
 from pathlib import Path
 
+from slinky_iac.commands import cli
 from tests.stacks import ROOT
 from tests.tree import python_modules, syntax_tree
 
@@ -266,6 +267,10 @@ def not_below(path: str) -> set[str]:
 
 
 ROOT_NAMES = {"__version__"}
+
+
+def test_commands_that_are_imported_by_name_are_below_the_command_line() -> None:
+    assert {part(f"slinky_iac.commands.{module}") for module in cli.COMMANDS.values()} <= PARTS["commands.cli"]
 
 
 def test_no_part_imports_itself_through_others() -> None:

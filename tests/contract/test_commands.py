@@ -48,7 +48,7 @@ def test_ctrl_c_ends_a_command_with_130_and_no_traceback(
     def interrupted(_: argparse.Namespace) -> int:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli.COMMANDS["status"], "run", interrupted)
+    monkeypatch.setattr(cli.command("status"), "run", interrupted)
     assert cli.main(["status"]) == 130
     said = capsys.readouterr().err
     assert said.startswith("interrupted. ")

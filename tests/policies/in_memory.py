@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from slurm_rules.catalogue import RULES
@@ -63,11 +66,33 @@ def _resolved(value: Any, bodies: Mapping[str, Any]) -> tuple[Any, set[str]]:
     return _resolved(known, bodies)[0] if known is not UNKNOWN else UNKNOWN, {match[1]}
 
 
+@dataclass(frozen=True, eq=False)
+class _Alone:
+    """A rule's question about one resource. A variant of a stack has the very resources that it leaves as they are."""
+
+    rule: Rule
+    resource: Resource
+    options: str
+
+    def __eq__(self, other: object) -> bool:
+        assert isinstance(other, _Alone)
+        return self.rule is other.rule and self.resource is other.resource and self.options == other.options
+
+    def __hash__(self) -> int:
+        return hash((self.rule.name, id(self.resource), self.options))
+
+
+@functools.lru_cache(maxsize=8192)  # it holds the resources too, so no id comes again while its verdict is kept
+def _verdict(asked: _Alone) -> Verdict:
+    return asked.rule.judge(Stack((asked.resource,)), json.loads(asked.options))
+
+
 def one(rule: Rule, stack: Stack, options: Mapping[str, Any] | None = None) -> Verdict:
     """The verdict of a rule; one that sees a single resource is asked about each by itself, as the engine does."""
     if rule.scope == "stack":
         return rule.judge(stack, options)
-    verdicts = [rule.judge(Stack((resource,)), options) for resource in stack.resources]
+    text = json.dumps(options or {}, sort_keys=True)
+    verdicts = [_verdict(_Alone(rule, resource, text)) for resource in stack.resources]
     return Verdict(
         tuple(v for each in verdicts for v in each.violations), tuple(n for each in verdicts for n in each.not_judged)
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import functools
 import json
 import os
 import re
@@ -66,12 +68,21 @@ def outcome(done: subprocess.CompletedProcess[str]) -> Outcome:
 
 def plain_stack(name: str, over: Mapping[str, Any] | None = None) -> Data:
     """One of the sound stacks in ``stacks``, with ``over`` laid over it."""
-    return merged(yaml.safe_load((HERE / "stacks" / f"{name}.yaml").read_text()), over or {})
+    return merged(_read(HERE / "stacks" / f"{name}.yaml"), over or {})
+
+
+def _read(file: Path) -> Data:
+    return copy.deepcopy(_parsed(file))
+
+
+@functools.cache
+def _parsed(file: Path) -> Data:
+    return dict(yaml.safe_load(file.read_text()))
 
 
 def bad_stack(file: Path) -> Data:
     """A stack in ``bad``: a sound one with one thing changed."""
-    change = yaml.safe_load(file.read_text())
+    change = _read(file)
     for about in ("site", "also"):
         change.pop(about, None)
     return plain_stack(change.pop("base", "inside"), change)
@@ -79,12 +90,12 @@ def bad_stack(file: Path) -> Data:
 
 def site_of(file: Path) -> Data:
     """Bounds of the site that a bad stack is judged under, by rule."""
-    return dict(yaml.safe_load(file.read_text()).get("site", {}))
+    return dict(_read(file).get("site", {}))
 
 
 def also_of(file: Path) -> set[str]:
     """Rules that refuse a bad stack as well as the one that it is named after."""
-    return set(yaml.safe_load(file.read_text()).get("also", ()))
+    return set(_read(file).get("also", ()))
 
 
 def environment() -> dict[str, str]:

@@ -58,8 +58,9 @@ def test_a_bad_stack_is_found_or_not_judged_but_never_passed(file: Path) -> None
     """Hide each value that the bad stack changed or that its rule reads: the rule still speaks, or says that it can't."""
     stack = in_memory(bad_stack(file))
     rule = next(rule for rule in RULES if rule.name == file.stem.split(".")[0])
+    site = site_of(file).get(rule.name)
     for index, path in places(stack):
-        verdict = one(rule, replaced(stack, index, path, UNKNOWN), site_of(file).get(rule.name))
+        verdict = one(rule, replaced(stack, index, path, UNKNOWN), site)
         assert verdict.violations or verdict.not_judged, (stack.resources[index].name, path)
 
 

@@ -12,8 +12,8 @@ from slinky_iac.drain.protocol import SetReplicas
 from tests.unit.drain.scale_in_machine import STRANGE, VERSIONS, ScaleIn
 from tests.unit.drain.wider_machine import Wider
 
-WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "4"))
-"""Hundreds of random walks; raise it for a long hunt."""
+WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "2"))
+"""Hundreds of random walks; most faults show within the first ten, the fuzz tier goes further."""
 
 
 def walk(seed: int) -> None:
