@@ -12,6 +12,9 @@ Idle nodes that somebody has drained serve no job, so they are replaced while jo
 difference of 10 % (Kubernetes, ``--horizontal-pod-autoscaler-tolerance``): a demand above what is registered is raised to
 11 % above it, else the 21st node would never come.
 
+While no pod of slurmrestd is there, KEDA asks for at least the NodeSet's pods: without its Slurm client slurm-operator takes
+its marks off busy pods, and removes those with the highest numbers without a look at their jobs (run, 1.0.1).
+
 Names of metrics: Slurm's metrics guide, and ``/metrics/partitions`` of 26.05 (run).
 """
 
@@ -44,6 +47,8 @@ METRICS: Final[Mapping[str, str]] = {
     "wide": "slurm_partition_jobs_max_job_nodes_nohold",
 }
 """Every number of the formula, and the metric of a partition that has it."""
+RESTAPI, PODS = "restapi", "pods"
+"""The formula's other numbers: pods of slurmrestd, and of the NodeSet, as Kubernetes has them."""
 BUSY: Final = ("alloc", "mixed", "completing")
 """Those without which a formula asks busy nodes away."""
 
@@ -93,12 +98,13 @@ class Demand:
 
 
 def formula(step: int) -> str:
-    """The same for KEDA (expr-lang): one trigger for each name of :data:`METRICS`."""
+    """The same for KEDA (expr-lang): a trigger for each name of :data:`METRICS`, and for both counts of pods."""
     busy = "alloc + mixed + completing + min(suspended, 1) * idle"
     waiting = "max(pending - held, 0)"
     more = f"max(min({waiting}, {step}), narrow, min(wide, idle - drained + {step})) + drained"
     wanted = f"({busy} + min({waiting}, 1) * ({more}))"
-    return f"max({wanted}, min(max({wanted} - nodes, 0), 1) * nodes * {BEYOND_TOLERANCE})"
+    held = f"(1 - min({RESTAPI}, 1)) * {PODS}"
+    return f"max({wanted}, min(max({wanted} - nodes, 0), 1) * nodes * {BEYOND_TOLERANCE}, {held})"
 
 
 def read(text: str, partition: str) -> Demand | None:

@@ -13,7 +13,7 @@ from slinky_iac import names
 from slinky_iac.config.autoscale import Autoscale
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import NodeSet
-from slinky_iac.demand import METRICS, METRICS_PATH, formula
+from slinky_iac.demand import METRICS, METRICS_PATH, PODS, RESTAPI, formula
 from slinky_iac.specs.endpoints import host_port, slurmctld_target
 from slinky_iac.specs.shared import Spec
 
@@ -73,8 +73,19 @@ def _scaled_object(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale
                 "metricType": "AverageValue",
             },
         },
-        "triggers": [_trigger(config, name, autoscale, trigger, metric) for trigger, metric in METRICS.items()],
+        "triggers": [
+            *(_trigger(config, name, autoscale, trigger, metric) for trigger, metric in METRICS.items()),
+            _pods(RESTAPI, "slurmrestd", config.cluster.resource_name),
+            _pods(PODS, "slurmd", names.nodeset_resource(config.cluster.resource_name, name)),
+        ],
     }
+
+
+def _pods(trigger: str, daemon: str, instance: str) -> Spec:
+    """Pods of the namespace, those that have ended excepted."""
+    selector = f"{names.LABEL_NAME}={daemon},{names.LABEL_INSTANCE}={instance}"
+    metadata = {"podSelector": selector, "value": "1"}
+    return {"type": "kubernetes-workload", "name": trigger, "metricType": "AverageValue", "metadata": metadata}
 
 
 def _trigger(config: ClusterConfig, partition: str, autoscale: Autoscale, trigger: str, metric: str) -> Spec:

@@ -82,9 +82,21 @@ def test_nothing_busy_and_nothing_waiting_asks_for_none(seen: Demand, step: int)
 @settings(max_examples=200, deadline=None)
 @given(looks(), STEPS)
 def test_keda_computes_the_same(seen: Demand, step: int) -> None:
-    values = {name: float(getattr(seen, name)) for name in METRICS}
-    computed = eval(formula(step), {"__builtins__": {}, "max": max, "min": min}, values)
-    assert ceil(round(computed, 6)) == seen.asked(step, 0, 10_000)
+    assert by_keda(seen, step, restapi=1, pods=seen.nodes) == seen.asked(step, 0, 10_000)
+
+
+def by_keda(seen: Demand, step: int, **pods: int) -> int:
+    """What KEDA computes; ``pods``: of slurmrestd, and of the NodeSet."""
+    values = {name: float(getattr(seen, name)) for name in METRICS} | {name: float(count) for name, count in pods.items()}
+    return ceil(round(eval(formula(step), {"__builtins__": {}, "max": max, "min": min}, values), 6))
+
+
+@settings(max_examples=200, deadline=None)
+@given(looks(), STEPS, st.integers(0, 200), st.integers(0, 3))
+def test_without_slurmrestd_no_pod_is_asked_away(seen: Demand, step: int, pods: int, restapi: int) -> None:
+    """slurm-operator without a Slurm client removes pods without a look at their jobs (run, 1.0.1)."""
+    asked = by_keda(seen, step, restapi=restapi, pods=pods)
+    assert asked == max(seen.asked(step, 0, 10_000), 0 if restapi else pods)
 
 
 @settings(max_examples=200, deadline=None)

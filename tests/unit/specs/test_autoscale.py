@@ -57,7 +57,19 @@ def test_a_scaled_object_is_made_as_keda_takes_it() -> None:
             },
         },
     }
-    assert [trigger["name"] for trigger in triggers] == list(METRICS)
+    assert [trigger["name"] for trigger in triggers] == [*METRICS, "restapi", "pods"]
+    assert triggers[-2:] == [
+        {
+            "type": "kubernetes-workload",
+            "name": trigger,
+            "metricType": "AverageValue",
+            "metadata": {
+                "podSelector": f"app.kubernetes.io/name={name},app.kubernetes.io/instance={instance}",
+                "value": "1",
+            },
+        }
+        for trigger, name, instance in (("restapi", "slurmrestd", "slurm"), ("pods", "slurmd", "slurm-worker-gpu"))
+    ]
     assert triggers[0] == {
         "type": "metrics-api",
         "name": "alloc",
@@ -79,8 +91,9 @@ def test_missing_metrics_never_scale_to_zero(least: int) -> None:
 
 def test_a_series_that_prometheus_lacks_is_no_zero() -> None:
     source = {"source": "http://prometheus.monitoring:9090", "labels": {"cluster": "atlas"}}
-    for trigger in made(load(minimal(nodesets=scaled(**source)))).spec["triggers"]:
-        assert trigger["type"] == "prometheus"
+    triggers = made(load(minimal(nodesets=scaled(**source)))).spec["triggers"]
+    assert [trigger["type"] for trigger in triggers] == ["prometheus"] * len(METRICS) + ["kubernetes-workload"] * 2
+    for trigger in triggers[: len(METRICS)]:
         assert trigger["metadata"] == {
             "serverAddress": "http://prometheus.monitoring:9090",
             "query": f'max({METRICS[trigger["name"]]}{{partition="gpu",cluster="atlas"}})',
