@@ -28,6 +28,7 @@ from tests.faults.autoscaled import AUTOSCALE, Autoscaled, Witness, autoscaling,
 
 WAYS = ("ours", "recipe")
 COOLDOWN_S = 60
+LIMIT_S = 240
 BEYOND_S = 45
 """How long the jobs run beyond the cool-down: KEDA and Kubernetes look every 5 and 15 seconds."""
 SETTINGS = {**AUTOSCALE, "cooldown": f"{COOLDOWN_S}s"}
@@ -39,7 +40,7 @@ class Run:
 
     way: str
     first_s: float
-    """Until three jobs run that were submitted to no node."""
+    """Until three jobs run that were submitted to no node; :data:`LIMIT_S` where they don't."""
     second_s: float
     """Until the next three run, submitted when the first end."""
     drained_busy: int
@@ -51,6 +52,8 @@ class Run:
     jobs: int
     rows: int
     """Rows of slurmdbd: more than jobs where one was started twice."""
+    never: int = 0
+    """Jobs that still waited after :data:`LIMIT_S`: with two nodes and one job that waits, the recipe asks for two."""
 
 
 def turn(found: Autoscaled, way: str) -> Run:
@@ -58,11 +61,12 @@ def turn(found: Autoscaled, way: str) -> Run:
     found.empty()
     with nullcontext() if way == "ours" else recipe(found, COOLDOWN_S, SETTINGS):
         with Witness(found) as seen:
-            first, first_s = _started(found)
+            first, first_s, left = _started(found)
             seen.await_looks(COOLDOWN_S + BEYOND_S)
             found.slurm.finish(*first)
-            second, second_s = _started(found)
+            second, second_s, also = _started(found)
             found.slurm.finish(*second)
+        found.slurm.admin("scancel", *(str(job) for job in left + also), check=False)
         jobs = [*first, *second]
         found.slurm.await_completed(*jobs)
         names = ",".join(str(job) for job in jobs)
@@ -70,16 +74,20 @@ def turn(found: Autoscaled, way: str) -> Run:
         rows = [line.split("|") for line in told.splitlines() if line]
         lost = sum(int(elapsed) for state, elapsed in rows if state != "COMPLETED")
         found.empty()
-    return Run(
-        way, first_s, second_s, seen.drained_busy_looks, len(seen.drained_under_work), lost, len(jobs), len(rows)
-    )  # fmt: skip
+    nodes = len(seen.drained_under_work)
+    never = len(left) + len(also)
+    return Run(way, first_s, second_s, seen.drained_busy_looks, nodes, lost, len(jobs), len(rows), never)
 
 
-def _started(found: Autoscaled) -> tuple[list[int], float]:
+def _started(found: Autoscaled) -> tuple[list[int], float, list[int]]:
+    """Three jobs: those that run, after how long, and those that wait after the limit."""
     began = time.monotonic()
     jobs = [found.submit("-N1") for _ in NODES]
-    found.slurm.await_running(*jobs, timeout=400)
-    return jobs, time.monotonic() - began
+    waiting = set(jobs)
+    while waiting and time.monotonic() - began < LIMIT_S:
+        waiting = {job for job in jobs if "RUNNING" not in found.slurm.job_state(job)}
+    taken = min(time.monotonic() - began, LIMIT_S)
+    return [job for job in jobs if job not in waiting], taken, sorted(waiting)
 
 
 def measure(rounds: int) -> list[Run]:
@@ -100,7 +108,7 @@ def told(run: Run) -> str:
     return (
         f"{run.way}: three run after {run.first_s:.1f} s, the next three after {run.second_s:.1f} s;"
         f" {run.nodes_drained} nodes drained under work, {run.drained_busy} node-seconds; lost {run.lost_s} s;"
-        f" {run.jobs} jobs in {run.rows} rows"
+        f" {run.jobs} jobs in {run.rows} rows; {run.never} never started"
     )
 
 
@@ -123,7 +131,8 @@ def summary(runs: Sequence[Run]) -> str:
         kind = [run for run in runs if run.way == way]
         out.append(
             f"{way}: {sum(run.nodes_drained for run in kind)} nodes drained under work in {len(kind)} rounds,"
-            f" {sum(run.drained_busy for run in kind)} node-seconds, {sum(run.lost_s for run in kind)} s of jobs lost"
+            f" {sum(run.drained_busy for run in kind)} node-seconds, {sum(run.lost_s for run in kind)} s of jobs lost,"
+            f" {sum(run.never for run in kind)} jobs never started"
         )
     return "\n".join([*out, *(aim.line() for aim in aims(runs))])
 
