@@ -159,8 +159,7 @@ def test_missing_metrics_on_no_nodes_ask_for_none(autoscaled: Autoscaled) -> Non
 def test_while_the_operator_has_no_rest_client_no_node_goes(autoscaled: Autoscaled, world: World) -> None:
     """Without slurmrestd a restarted operator takes every node for drained and its marks off busy pods: a lower number would
     cost the pods with the highest numbers. So the number stays, and falls when slurmrestd is there again."""
-    jobs = {node: autoscaled.submit("-N1", "-w", node) for node in NODES}
-    autoscaled.slurm.await_running(*jobs.values(), timeout=240)
+    jobs = {autoscaled.nodes_of(job): job for job in _three_jobs(autoscaled)}
     await_true("the operator has marked the busy pods", lambda: all(_deadline(autoscaled, node) for node in NODES), 60)
     try:
         world.take_the_fence_away()
