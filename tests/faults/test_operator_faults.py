@@ -34,6 +34,26 @@ def test_without_an_operator_the_gate_stays_shut(begin: Begin, world: World) -> 
     case.settle()
 
 
+def test_an_operator_that_is_gone_since_the_run_before_is_not_taken_for_one_that_sees(begin: Begin, world: World) -> None:
+    """Conditions of pods are its last words: drained and seen they say, and a node that it never frees would come back."""
+    case = begin(deadline="30s")
+    out = case.finish()
+    assert case.run.returncode != 0, out
+    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=0")
+    world.kubectl("wait", "--for=delete", "pod", "-n", "slinky", "-l", "app.kubernetes.io/name=slurm-operator")
+    case.await_end_of_the_first_job()
+    case.gated.write(2, {"deadline": "40s"})
+    refused = case.gated.try_up()
+    assert refused.returncode != 0, refused.stdout
+    (nodeset,) = world.objects("nodesets.slinky.slurm.net", NAMESPACE)
+    assert nodeset["spec"]["replicas"] == 3
+    assert len(case.gated.pods()) == 3
+    world.kubectl("scale", "deployment", "-n", "slinky", "slurm-operator", "--replicas=1")
+    world.kubectl("rollout", "status", "deployment", "-n", "slinky", "slurm-operator", "--timeout=120s")
+    case.gated.write(2, {"deadline": "4m"})
+    case.settle()
+
+
 def test_an_operator_without_a_rest_client_cannot_kill_a_job_through_us(begin: Begin, world: World) -> None:
     """The race that the operator loses by itself: no RestApi, a restarted operator, a scale-in."""
     case = begin(wait_for_drain=False, deadline="60s")
