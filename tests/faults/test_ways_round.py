@@ -143,6 +143,25 @@ def test_a_renamed_stack_finds_its_own_drains(failed: tuple[Busy, list[str]], ga
         renamed.pulumi("stack", "rename", STACK)
 
 
+def test_a_renamed_stack_returns_the_host_that_it_holds(gated: Gated, slurm: Slurm) -> None:
+    gated.reset()
+    hosts = gated.current["slinky-iac:external"]["slurmdHosts"]
+    hosts[0]["state"] = "drained"
+    gated.world.stack(gated.stack.name, gated.current)
+    gated.stack.up()
+    assert slurm.reason("metal-1").startswith(f"slinky-iac:{STACK}/outside-hosts: ")
+    hosts[0]["state"] = "active"
+    gated.world.stack(gated.stack.name, gated.current)
+    gated.applied = None
+    gated.stack.pulumi("stack", "rename", "renamed")
+    renamed = replace(gated.stack, name="renamed")
+    try:
+        renamed.up()
+        await_true("metal-1 is back", lambda: "DRAIN" not in slurm.states()["metal-1"], 30)
+    finally:
+        renamed.pulumi("stack", "rename", STACK)
+
+
 def test_a_node_that_the_operator_drained_again_for_our_mark_is_returned(
     failed: tuple[Busy, list[str]], gated: Gated
 ) -> None:
