@@ -18,17 +18,18 @@ from tests.e2e.slurm import Slurm
 from tests.faults.mid_drain import SLURMRESTD, proxy
 from tests.faults.proxy import FaultProxy
 from tests.faults.test_rollout import template
-from tests.faults.test_ways_round import SHORT, Busy, busy
+from tests.faults.test_ways_round import Busy, busy
 
 __all__ = ["busy", "proxy"]
 
 STANDS_ON = STACK
+SHORT = {"deadline": "5s", "registerDeadline": "10s"}
 NAMED = "slurmctld of cluster 'other' answers, and the NodeSet belongs to 'lab'"
 """What says that it is another cluster by its name; one of the same name is known by what slurm-operator sees."""
 UNKNOWN_HERE = "it is another cluster's"
 
 
-@pytest.fixture(scope="module", params=["other", conf.CLUSTER])
+@pytest.fixture(scope="module")
 def other(request: pytest.FixtureRequest, ground: None, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     """The other cluster, by that name."""
     root = tmp_path_factory.mktemp("other")
@@ -49,7 +50,11 @@ def led_astray(busy: Busy, gated: Gated, proxy: FaultProxy, other: Cluster) -> I
     proxy.to = SLURMRESTD
 
 
-@pytest.mark.parametrize("what", ["fewer", "removed", "destroyed", "replaced"])
+SAME = ("fewer", "removed", "destroyed", "replaced")
+CASES = [("other", "more"), *(("other", what) for what in SAME), *((conf.CLUSTER, what) for what in SAME)]
+
+
+@pytest.mark.parametrize(("other", "what"), CASES, indirect=["other"])
 def test_no_pod_goes_by_the_word_of_another_cluster(
     led_astray: Busy, gated: Gated, proxy: FaultProxy, other: Cluster, what: str
 ) -> None:
@@ -57,7 +62,7 @@ def test_no_pod_goes_by_the_word_of_another_cluster(
         done = gated.stack.destroy(check=False)
     else:
         gated.write(
-            1 if what == "fewer" else 3,
+            {"fewer": 1, "more": 4}.get(what, 3),
             SHORT,
             slurmrest={"url": proxy.url},
             nodeset=template() if what == "replaced" else None,
