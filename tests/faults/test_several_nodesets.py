@@ -13,18 +13,18 @@ from lab.demo import nodeset_lines
 from tests.e2e.gated import NAMESPACE, NODESET, STACK, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import dev_settings
-from tests.faults.test_ways_round import SHORT
 
 STANDS_ON = STACK
 OTHER = "cpu"
+SHORT = {"deadline": "40s"}
 KIND = "nodesets.slinky.slurm.net"
 
 
-def write(gated: Gated, drain: dict[str, object], *, other: bool = True) -> None:
+def write(gated: Gated, *, other: bool = True) -> None:
     """One pod of the stack's own NodeSet, and one of another one."""
-    gated.write(1, drain)
+    gated.write(1, SHORT)
     if other:
-        gated.current["slinky-iac:nodesets"][OTHER] = dev_settings()["slinky-iac:nodesets"][OTHER] | {"drain": drain}
+        gated.current["slinky-iac:nodesets"][OTHER] = dev_settings()["slinky-iac:nodesets"][OTHER] | {"drain": SHORT}
     gated.world.stack(gated.stack.name, gated.current)
 
 
@@ -35,7 +35,7 @@ def nodesets(gated: Gated) -> set[str]:
 @pytest.fixture
 def two(gated: Gated, slurm: Slurm) -> Iterator[Gated]:
     gated.reset()
-    write(gated, SHORT)
+    write(gated)
     gated.stack.up()
     outside.set_nodesets_conf(nodeset_lines(str(gated.stack.outputs()["outsideSlurmConf"])))
     outside.reconfigure()
@@ -72,7 +72,7 @@ def test_an_idle_nodeset_goes_while_the_gate_of_another_waits_and_a_destroy_is_r
 def one(gated: Gated, slurm: Slurm) -> Iterator[Gated]:
     """The stack before its second NodeSet."""
     gated.reset()
-    write(gated, SHORT, other=False)
+    write(gated, other=False)
     gated.stack.up()
     yield gated
     slurm.cancel_all()
@@ -84,7 +84,7 @@ def test_a_nodeset_whose_first_update_was_cut_off_ends_no_job_when_it_is_taken_b
     one: Gated, slurm: Slurm, harm: str
 ) -> None:
     gated = one
-    write(gated, SHORT)
+    write(gated)
     if harm == "SIGKILL":
         run = gated.start_up()
         await_true("the NodeSet is there", lambda: OTHER in nodesets(gated) or run.poll() is not None, 90, every=0.1)
@@ -104,7 +104,7 @@ def test_a_nodeset_whose_first_update_was_cut_off_ends_no_job_when_it_is_taken_b
         job = slurm.submit("-p", "all", "-w", "cpu-0", "-t", "20")
         slurm.await_running(job)
 
-    write(gated, SHORT, other=False)
+    write(gated, other=False)
     done = gated.try_up()
     if job is None:
         assert done.returncode == 0, done.stdout
