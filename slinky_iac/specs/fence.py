@@ -4,7 +4,8 @@ All are refused alike: kubectl, Helm, a controller, a program of Pulumi with an 
 its permission on the NodeSet (:data:`slinky_iac.names.ANNOTATION_PERMIT`), for one number or for the deletion, and for the
 generation that it looked at.
 
-- ``nodesets`` compares the object itself. For the scale subresource the API server shows a Scale without annotations, labels
+- ``nodesets`` compares the object itself. A NodeSet of no replicas and no pods may go.
+  For the scale subresource the API server shows a Scale without annotations, labels
   and generation, so a lower number is refused there, but for NodeSets that an autoscaler owns.
 - ``needed`` is evaluated once for each NodeSet of the namespace (``paramKind``), and lets all through where there is none. A
   namespace that is deleted takes its pods with it, and without slurmrestd the operator treats every node as drained.
@@ -71,6 +72,13 @@ def _nodesets(config: StackConfig) -> Policy:
             {"name": "wanted", "expression": "request.operation == 'DELETE' ? 0 : object.?spec.?replicas.orValue(0)"},
             {"name": "generation", "expression": "string(oldObject.metadata.?generation.orValue(0))"},
             {"name": "lowers", "expression": "request.operation == 'UPDATE' && variables.wanted < variables.now"},
+            # One of an update that ended before its gate was made, say: no gate is there to write a permission. Its number
+            # can't have been lowered to none without one, and the operator counts pods until they are gone.
+            {
+                "name": "empty",
+                "expression": "oldObject.?spec.?replicas.orValue(1) == 0 && oldObject.?status.?replicas.orValue(0) == 0 &&"
+                " oldObject.?spec.?scalingMode.orValue('StatefulSet') == 'StatefulSet'",
+            },
         ],
         "validations": [
             {
@@ -84,7 +92,7 @@ def _nodesets(config: StackConfig) -> Policy:
             {
                 # A deletion that was let through has raised the generation; asked for again, it continues.
                 "expression": "request.operation != 'DELETE' || has(oldObject.metadata.deletionTimestamp) ||"
-                f" {_permit('oldObject')} == {_PERMITTED_DELETE} + variables.generation",
+                f" variables.empty || {_permit('oldObject')} == {_PERMITTED_DELETE} + variables.generation",
                 "messageExpression": "variables.nodeset + ' was to be deleted: its pods would go with the jobs on them."
                 " Remove it from nodesets in the stack and run pulumi up, or run pulumi destroy: they drain its nodes first."
                 f" {_way_out(name)}'",

@@ -65,7 +65,6 @@ def test_an_idle_nodeset_goes_while_the_gate_of_another_waits_and_a_destroy_is_r
     assert again.returncode == 0, out
     (row,) = slurm.await_completed(job)
     assert (row.state, row.nodes) == ("COMPLETED", "gpu-0")
-    assert nodesets(gated) == set()
 
 
 @pytest.fixture

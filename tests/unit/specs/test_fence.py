@@ -58,6 +58,11 @@ def test_a_nodeset_is_guarded_whole_and_on_its_scale() -> None:
             {"name": "wanted", "expression": "request.operation == 'DELETE' ? 0 : object.?spec.?replicas.orValue(0)"},
             {"name": "generation", "expression": "string(oldObject.metadata.?generation.orValue(0))"},
             {"name": "lowers", "expression": "request.operation == 'UPDATE' && variables.wanted < variables.now"},
+            {
+                "name": "empty",
+                "expression": "oldObject.?spec.?replicas.orValue(1) == 0 && oldObject.?status.?replicas.orValue(0) == 0 &&"
+                " oldObject.?spec.?scalingMode.orValue('StatefulSet') == 'StatefulSet'",
+            },
         ],
         "validations": [
             {
@@ -72,7 +77,7 @@ def test_a_nodeset_is_guarded_whole_and_on_its_scale() -> None:
             },
             {
                 "expression": "request.operation != 'DELETE' || has(oldObject.metadata.deletionTimestamp) ||"
-                " oldObject.metadata.?annotations[?'slinky-iac/permit'].orValue('') =="
+                " variables.empty || oldObject.metadata.?annotations[?'slinky-iac/permit'].orValue('') =="
                 " 'delete@' + variables.generation",
                 "messageExpression": "variables.nodeset + ' was to be deleted: its pods would go with the jobs on them."
                 " Remove it from nodesets in the stack and run pulumi up, or run pulumi destroy: they drain its nodes first."
