@@ -5,6 +5,7 @@ The job of gpu-1 ends first, so gpu-1 is given up; the gate asks slurmrestd by w
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -15,7 +16,7 @@ import pytest
 
 from tests.e2e.gated import NODES, Gated, bring_up
 from tests.e2e.slurm import Slurm, await_true
-from tests.e2e.world import World
+from tests.e2e.world import World, steps
 from tests.faults.proxy import FaultProxy, Mode
 
 __all__ = ["JOB_S", "Begin", "Case", "begin", "gated", "proxy"]
@@ -67,7 +68,8 @@ class Case:
         assert ours == [], "a drain of ours was forgotten"
         marks = self.gated.annotations()
         assert marks == {node: {} for node in NODES if node != self.chosen}, marks
-        assert self.gated.changes() == []
+        preview = self.gated.stack.pulumi("preview", "--json")
+        assert steps(preview) == [], (steps(preview), _due(preview))
 
     def await_end_of_the_first_job(self) -> None:
         """Wait until no job holds gpu-1."""
@@ -82,6 +84,12 @@ class Case:
         kept = {node: known[job] for node, job in self.jobs.items() if node != self.chosen}
         found = {node: (job["job_state"], job["nodes"], job["restart_cnt"]) for node, job in kept.items()}
         assert found == {node: (["RUNNING"], node, 0) for node in kept}
+
+
+def _due(preview: subprocess.CompletedProcess[str]) -> list[object]:
+    """Why gates would run although no setting has changed."""
+    inputs = (step.get("newState", {}).get("inputs", {}) for step in json.loads(preview.stdout)["steps"])
+    return [each["due"] for each in inputs if "due" in each]
 
 
 Begin = Callable[..., Case]
