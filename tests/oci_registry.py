@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Final
 
 import yaml
@@ -29,13 +30,25 @@ TLS_HANDSHAKE: Final = 0x16
 def archive(name: str, version: str, templates: Mapping[str, str]) -> bytes:
     """A packed chart; the same bytes for the same content."""
     meta = {"apiVersion": "v2", "name": name, "version": version}
-    files = {"Chart.yaml": yaml.safe_dump(meta), **{f"templates/{file}": text for file, text in templates.items()}}
+    texts = {"Chart.yaml": yaml.safe_dump(meta), **{f"templates/{file}": text for file, text in templates.items()}}
+    return _packed(name, {file: text.encode() for file, text in texts.items()})
+
+
+def of_folder(folder: Path, **changed: str) -> bytes:
+    """A chart's folder, packed. ``changed``: a text and what is to stand in its place."""
+    files = {str(file.relative_to(folder)): file.read_bytes() for file in sorted(folder.rglob("*")) if file.is_file()}
+    for old, new in changed.items():
+        files = {name: content.replace(old.encode(), new.encode()) for name, content in files.items()}
+    return _packed(folder.name, files)
+
+
+def _packed(name: str, files: Mapping[str, bytes]) -> bytes:
     out = io.BytesIO()
     with gzip.GzipFile(fileobj=out, mode="wb", mtime=0) as packed, tarfile.open(fileobj=packed, mode="w") as tar:
-        for file, text in files.items():
+        for file, content in files.items():
             entry = tarfile.TarInfo(f"{name}/{file}")
-            entry.size = len(text.encode())
-            tar.addfile(entry, io.BytesIO(text.encode()))
+            entry.size = len(content)
+            tar.addfile(entry, io.BytesIO(content))
     return out.getvalue()
 
 
