@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from lab import engine, paths
+from lab.slurm import cluster, conf
 from lab.stacks import Stack, imported_keys
 from slinky_iac.commands.handoff.cli import FORMS
 from tests.e2e.rotating import VIA
@@ -139,6 +140,9 @@ def lived(world: World, slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) 
         tell("plan", "preview", "--diff", "--save-plan", str(told / "plan.json"))
         tell("json", "preview", "--json", "--show-replacement-steps")
         tell("up", "up", "--yes", "--skip-preview", "--diff")  # not -v=9: Pulumi itself warns that it then logs secrets
+        shutil.copytree(
+            saved_jobs(), told / "slurmctld", ignore=lambda _, names: {each for each in names if "state" in each}
+        )
         stack = world.stack("leaks", dev_settings(small, _annotated))
         tell("second", "preview", "--diff", "--show-sames", "--show-reads")
         tell("second-json", "preview", "--json", "--show-sames")
@@ -169,6 +173,11 @@ def lived(world: World, slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) 
     yield Lived(stack, told, token_of(world))
     stack.pulumi("stack", "rm", "--yes", "--stack", "read", check=False)
     world.vacate()
+
+
+def saved_jobs() -> Path:
+    """Where slurmctld keeps script and environment of each job, for MinJobAge after its end."""
+    return cluster.LAB.hosts.inside("ctl", conf.STATE_SAVE.lstrip("/"))
 
 
 def token_of(world: World) -> bytes:
@@ -229,6 +238,8 @@ def test_previews_updates_plans_pages_and_scripts_hold_no_key(keys: dict[str, by
     said = {str(file.relative_to(lived.told)): file.stat().st_size for file in lived.told.rglob("*") if file.is_file()}
     empty = {name for name, size in said.items() if not size and not name.endswith("/.slinky-iac-handoff")}
     assert empty == {"plan-said.txt"}, "it writes pages and says nothing; a hand-off's mark is empty"
+    environments = [file.read_bytes() for file in (lived.told / "slurmctld").rglob("environment")]
+    assert any(b"GREETING=hello" in each for each in environments), "the job's environment is searched"
     assert {"order.html", "order.md", "install.sh"} <= {Path(name).name for name in said}
     for name, word in SAID.items():
         assert word in (lived.told / name).read_text(), f"{name} says what it is for"
