@@ -69,6 +69,8 @@ _MAKES_SECRETS = ("ExternalSecret", "ClusterExternalSecret", "SealedSecret", "Ce
 """Kinds that name a Secret since they make it."""
 _COPIED = ("reflector.v1.k8s.emberstack.com/", "replicator.v1.mittwald.de/", "kubed.appscode.com/", "config.syncer/")
 """Annotations by which well-known controllers copy a Secret into other namespaces."""
+_EXPORTS = ("SecretExport",)
+"""Kinds that have the Secret of their own name copied elsewhere (carvel's secretgen-controller)."""
 _OPERATOR = "slurm-operator"
 
 
@@ -118,6 +120,9 @@ def keys_mounted_by_slurm_only(resource: Resource, stack: Stack, options: Option
     elif is_role(resource):
         yield from _names_keys(resource, keys)
     else:
+        name = resource.in_cluster_name
+        if resource.base_kind in _EXPORTS and (name in keys or named_as_key(name)):
+            yield f"{resource.label} has the Secret of its name, a key, copied into other namespaces; remove it"
         yield from _reads(resource, keys, "values" if release else "spec")
 
 

@@ -17,11 +17,14 @@ _MUTATING = ("MutatingAdmissionPolicy",)
 _EXTENSIONS = "apiextensions.k8s.io"
 _REGISTRATION = "apiregistration.k8s.io"
 _ENGINES = {
-    "kyverno.io": ("ClusterPolicy", "Policy"),
-    "policies.kyverno.io": ("MutatingPolicy", "NamespacedMutatingPolicy"),
+    "kyverno.io": ("ClusterPolicy", "Policy", "CleanupPolicy", "ClusterCleanupPolicy"),
+    "policies.kyverno.io": (
+        *("MutatingPolicy", "NamespacedMutatingPolicy", "GeneratingPolicy", "NamespacedGeneratingPolicy"),
+        *("DeletingPolicy", "NamespacedDeletingPolicy"),
+    ),
     "mutations.gatekeeper.sh": ("Assign", "AssignMetadata", "ModifySet", "AssignImage"),
 }
-"""Kinds of policy engines that change objects on their way, by API group."""
+"""Kinds of policy engines that change objects on their way, copy them or delete them, by API group."""
 _WATCHED = ("secrets", "pods", "configmaps", "*")
 """Resources of the core group that hold keys, mount them, or are obeyed by Slurm."""
 _MADE_OF = {
@@ -31,8 +34,8 @@ _MADE_OF = {
     "rbac.authorization.k8s.io": ("roles", "clusterroles", "rolebindings", "clusterrolebindings"),
 }
 """Resources, by group, that are harmless to see and not to change: pods, ways to slurmrestd and rights are made of them."""
-_SERVED = ("", API_GROUP, *_MADE_OF)
-"""API groups whose objects an APIService must not take over."""
+_SERVED = ("", API_GROUP, *_MADE_OF, "external.metrics.k8s.io")
+"""API groups whose objects an APIService must not take over; autoscalers lower a NodeSet by the numbers of the last."""
 
 
 def _subject(resource: Resource) -> bool:
@@ -86,7 +89,7 @@ def admission_left_alone(resource: Resource, _: Stack, options: Options) -> Iter
             yield f"{resource.label} answers for resources of {group or 'the core group'} in its place; remove it"
     elif _is_engine(resource):
         if any(_may_change(path, text) for path, text in texts_and_names(resource.get("spec"))):
-            yield f"{resource.label} may change Slinky's resources, pods or Secrets on their way; limit it, or review it"
+            yield f"{resource.label} may change, copy or delete Slinky's resources, pods or Secrets; limit it, or review it"
     else:
         for where, matched in _rules(resource):
             if hit := _hit(matched, changes=not resource.base_kind.startswith("Validating")):

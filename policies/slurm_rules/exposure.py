@@ -30,6 +30,8 @@ _OTHERS = (
 )
 """Ways in from outside of well-known controllers (Traefik, Contour, Istio, OpenShift, Emissary, APISIX, KEDA)."""
 _CORE = ("Service",)
+_TUNNELS = ("tailscale.com/expose", "tailscale.com/funnel", "k8s.ngrok.com/")
+"""Annotations by which well-known controllers open a Service to a network of their own."""
 
 
 def _subject(resource: Resource) -> bool:
@@ -58,6 +60,9 @@ def no_open_slurmrestd(resource: Resource, stack: Stack, _: Options) -> Iterator
     elif resource.is_a("", *_CORE):
         if _leads_there(resource, stack):
             yield from _service(resource.get("spec") or {}, resource.label)
+            for note in resource.names("metadata", "annotations"):
+                if note.startswith(_TUNNELS):
+                    yield f"{resource.label} opens slurmrestd in plain HTTP to another network ({note}); remove that"
     elif resource.base_kind == "Ingress":
         if _names_it(resource.get("spec"), stack):
             yield from _ingress(resource)

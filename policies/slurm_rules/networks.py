@@ -41,6 +41,13 @@ def network_policies(daemon: Resource, stack: Stack, _: Options) -> Iterator[str
             yield f"{policy.label} lets everybody connect to the pods of {daemon.label}; name who may"
 
 
+def shuts_out_all(policy: Resource, daemon: Resource, stack: Stack) -> bool:
+    """Whether a policy selects a daemon's pods, and no policy of the stack lets anybody connect to them."""
+    labels = _labels(daemon)
+    chosen = [each for each in _policies(stack, daemon.namespace) if _selects(each.get("spec", "podSelector") or {}, labels)]
+    return policy in chosen and not any(each.get("spec", "ingress") for each in chosen)
+
+
 def _policies(stack: Stack, namespace: str) -> Iterator[Resource]:
     for each in stack.resources:
         if each.is_a("networking.k8s.io", "NetworkPolicy") and each.namespace == namespace:

@@ -92,6 +92,8 @@ def _release(release: Resource) -> Iterator[str]:
         yield f"{release.label}: a release of the chart {CLUSTER_CHART} holds a cluster that no rule sees into; declare it"
     if release.peek("valueYamlFiles"):
         yield f"{release.label}: rules don't see values in files (valueYamlFiles); give them as values"
+    if release.peek("postrender"):
+        yield f"{release.label}: postrender runs a program over what the chart makes, which no rule sees; remove it"
 
 
 def _patch(patch: Resource, options: Options) -> Iterator[str]:

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from fnmatch import fnmatch
+from typing import Any
 
 from slurm_rules.cluster import is_external
 from slurm_rules.model import Resource, Stack
+from slurm_rules.networks import shuts_out_all
 from slurm_rules.rbac import Power, aggregations, allowed, is_role, names, rules_of
 from slurm_rules.rule import Options, rule, words
 
@@ -20,6 +22,15 @@ _INSTANCE = "app.kubernetes.io/instance"
 _SLICE_OF = "kubernetes.io/service-name"
 _NETWORK = ("coredns", "coredns-custom", "kube-dns", "node-local-dns", "kube-proxy", "cilium-config")
 """ConfigMaps of kube-system by which names and Services are found."""
+_SHARED = ("ServiceExport", "ServiceImport")
+"""Kinds that open the Service of their name to other Kubernetes clusters, or have it answered there (mcs-api)."""
+_DENYING = (
+    *("CiliumNetworkPolicy", "CiliumClusterwideNetworkPolicy", "GlobalNetworkPolicy"),
+    *("AdminNetworkPolicy", "BaselineAdminNetworkPolicy", "ClusterNetworkPolicy", "AuthorizationPolicy"),
+)
+"""Kinds that refuse connections, whatever other policies allow."""
+_MESH = ("EnvoyFilter",)
+_POLICY = "NetworkPolicy"
 _WORKLOADS = ("Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "ReplicationController", "Job", "CronJob")
 
 
@@ -81,6 +92,8 @@ def _subject(resource: Resource) -> bool:
         or resource.is_a("", "Service", "Endpoints", "ConfigMap")
         or resource.is_a("discovery.k8s.io", "EndpointSlice")
         or resource.is_a("cilium.io", "CiliumLocalRedirectPolicy")
+        or (resource.is_kubernetes and resource.base_kind in (*_SHARED, *_DENYING, *_MESH))
+        or resource.is_a("networking.k8s.io", _POLICY)
         or (resource.is_kubernetes and not resource.is_slinky and resource.base_kind in _WORKLOADS)
     )
 
@@ -98,7 +111,8 @@ def slurm_traffic_left_alone(resource: Resource, stack: Stack, options: Options)
     Why: gates, the operator and users send their tokens to whatever the Service of slurmrestd leads to. Who changes that
     Service, its EndpointSlices, a pod's address or the cluster's DNS has SlurmUser's token, and answers that busy nodes are
     idle: their jobs are lost. A Service with externalIPs takes over an address for the whole Kubernetes cluster, an outside
-    slurmctld's too. Anyone who writes Ingresses or NetworkPolicies can open slurmrestd, which speaks plain HTTP.
+    slurmctld's too. Anyone who writes Ingresses or NetworkPolicies can open slurmrestd, which speaks plain HTTP. A
+    policy that refuses connections cuts the operator off from slurmrestd: it then takes busy nodes for drained.
 
     Source: Kubernetes, "Role Based Access Control Good Practices", "Services" (externalIPs; Services without selectors),
     CVE-2020-8554 and CVE-2021-25740; slurm-operator api/v1beta1 (names of its Services), internal/builder/labels.
@@ -157,11 +171,50 @@ def _object(resource: Resource, stack: Stack, services: set[tuple[str, str]]) ->
         service = resource.text("metadata", "labels", _SLICE_OF)
         if (resource.namespace, service) in services:
             yield f"{resource.label} sets where Slurm's Service {service} leads; remove it"
+    elif resource.base_kind in (*_SHARED, *_DENYING, *_MESH, _POLICY):
+        yield from _way(resource, stack, services)
     elif place in services:
         yield f"{resource.label} takes the name of a Service that slurm-operator makes for a daemon; give it another"
     elif resource.base_kind == "Service" and (addresses := resource.get("spec", "externalIPs")):
         shown = ", ".join(map(str, addresses))
         yield f"{resource.label} takes over {shown} for all pods (externalIPs); use a LoadBalancer, or review it (reviewed)"
+
+
+def _way(resource: Resource, stack: Stack, services: set[tuple[str, str]]) -> Iterator[str]:
+    """Objects on the way to a Service of Slurm's: of other clusters, of a mesh, and policies."""
+    spaces = {space for space, _ in services}
+    if resource.base_kind in _SHARED and (resource.namespace, resource.in_cluster_name) in services:
+        yield f"{resource.label} shares Slurm's Service {resource.in_cluster_name} with other Kubernetes clusters; remove it"
+    if resource.base_kind in _MESH and resource.namespace in spaces:
+        yield f"{resource.label} rewrites connections of Slurm's pods in the mesh; remove it, or review it (reviewed)"
+    where = _refuses(resource.get("spec"), "spec") if resource.base_kind in _DENYING else ""
+    if where:
+        yield (
+            f"{resource.label}: {where} refuses connections whatever else allows them; an operator that can't ask"
+            " slurmrestd deletes busy pods. Remove it, or review it (reviewed)"
+        )
+    if resource.base_kind == _POLICY and any(shuts_out_all(resource, each, stack) for each in stack.slinky("RestApi")):
+        yield (
+            f"{resource.label} refuses everybody who connects to slurmrestd, and no other policy lets the operator; it would"
+            " delete busy pods. Allow its namespace"
+        )
+
+
+def _refuses(value: Any, path: str) -> str:  # noqa: ANN401 - a JSON value
+    """Where a policy refuses connections; empty for one that only allows some."""
+    if isinstance(value, Mapping):
+        for key, part in value.items():
+            if key in ("ingressDeny", "egressDeny") and part:
+                return f"{path}.{key}"
+            if key == "action" and isinstance(part, str) and part.upper() == "DENY":
+                return f"{path}.action"
+            if found := _refuses(part, f"{path}.{key}"):
+                return found
+    elif isinstance(value, list | tuple):
+        for index, part in enumerate(value):
+            if found := _refuses(part, f"{path}[{index}]"):
+                return found
+    return ""
 
 
 def _workload(resource: Resource, stack: Stack) -> Iterator[str]:

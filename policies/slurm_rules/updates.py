@@ -47,24 +47,27 @@ def _protect(resource: Resource, __: Options) -> Edits:
 
 _VERTICAL = "VerticalPodAutoscaler"
 _LEAVES_ALONE = ("Off", "Initial")
+_PRIORITY = "PriorityClass"
 
 
 @rule(
     "busy-pods-protected",
-    lambda resource: resource.is_kubernetes and resource.base_kind in ("NodeSet", _VERTICAL),
+    lambda resource: resource.is_kubernetes and resource.base_kind in ("NodeSet", _VERTICAL, _PRIORITY),
     scope="resource",
     fix=_protect,
 )
 def busy_pods_protected(resource: Resource, _: Stack, __: Options) -> Iterator[str]:
-    """workloadDisruptionProtection isn't switched off, and no VerticalPodAutoscaler evicts pods of a cluster.
+    """workloadDisruptionProtection isn't switched off, and nothing evicts pods of a cluster or takes their place.
 
     Why: it is the PodDisruptionBudget over busy slurmd pods. Without it `kubectl drain`, the cluster autoscaler and node
     upgrades evict pods with running jobs. A VerticalPodAutoscaler replaces pods to change their size, slurmctld's pod, too.
+    With a PriorityClass for all pods that name none, every new pod of others may take the place of older worker pods.
 
     Source: slurm-operator api/v1beta1/nodeset_types.go (default true from 1.1 on); Kubernetes, "Disruptions";
-    VerticalPodAutoscaler, updateMode (Auto by default, Off and Initial evict nothing).
+    "Pod Priority and Preemption" (budgets are best effort); VerticalPodAutoscaler, updateMode (Off, Initial evict nothing).
 
-    Do: leave the field out, or set it to true (level remediate does it); give the autoscaler updateMode Off.
+    Do: leave the field out, or set it to true (level remediate does it); give the autoscaler updateMode Off, and the
+    PriorityClass preemptionPolicy: Never.
 
     Level: mandatory, since an eviction kills jobs.
     """
@@ -74,6 +77,12 @@ def busy_pods_protected(resource: Resource, _: Stack, __: Options) -> Iterator[s
         name = resource.text("spec", "targetRef", "name")
         if mode not in _LEAVES_ALONE and (group == API_GROUP or name.startswith("slurm-")):
             yield f"{resource.label}: mode {mode} evicts pods of {name} to change their size; use mode Off"
+        return
+    if resource.base_kind == _PRIORITY:
+        higher = resource.get("value")
+        over = resource.get("globalDefault") is True and isinstance(higher, int | float) and higher > 0
+        if over and resource.text("preemptionPolicy") != "Never":
+            yield f"{resource.label}: globalDefault lets every new pod take the place of older worker pods; use Never"
         return
     value = resource.get("spec", "workloadDisruptionProtection")
     if value is not None and value is not True:

@@ -140,9 +140,7 @@ def lived(world: World, slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) 
         tell("plan", "preview", "--diff", "--save-plan", str(told / "plan.json"))
         tell("json", "preview", "--json", "--show-replacement-steps")
         tell("up", "up", "--yes", "--skip-preview", "--diff")  # not -v=9: Pulumi itself warns that it then logs secrets
-        shutil.copytree(
-            saved_jobs(), told / "slurmctld", ignore=lambda _, names: {each for each in names if "state" in each}
-        )
+        keep_jobs(told / "slurmctld")
         stack = world.stack("leaks", dev_settings(small, _annotated))
         tell("second", "preview", "--diff", "--show-sames", "--show-reads")
         tell("second-json", "preview", "--json", "--show-sames")
@@ -175,9 +173,11 @@ def lived(world: World, slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) 
     world.vacate()
 
 
-def saved_jobs() -> Path:
-    """Where slurmctld keeps script and environment of each job, for MinJobAge after its end."""
-    return cluster.LAB.hosts.inside("ctl", conf.STATE_SAVE.lstrip("/"))
+def keep_jobs(folder: Path) -> None:
+    """What slurmctld has of each job, for MinJobAge after its end: its script and its environment."""
+    for file in cluster.LAB.hosts.inside("ctl", conf.STATE_SAVE.lstrip("/")).glob("hash.*/job.*/*"):
+        (folder / file.parent.name).mkdir(parents=True, exist_ok=True)
+        (folder / file.parent.name / file.name).write_bytes(file.read_bytes())
 
 
 def token_of(world: World) -> bytes:
