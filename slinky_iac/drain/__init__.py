@@ -6,4 +6,6 @@ be done) ← ``scale_in_state``, ``steps``, ``rollout``, ``members``, ``conf_ste
 
 With connections: ``driver`` (the one loop), ``observe`` (answers to views), ``session`` (steps to calls), ``scale``,
 ``scaler``, ``conf_run``, ``maintenance`` (what is brought about), ``proof``, ``preview``, ``gates``, ``conf_gates``.
+
+``gates`` and ``conf_gates`` are two modules because users' states name them.
 """
