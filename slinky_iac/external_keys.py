@@ -200,9 +200,9 @@ def _awaited(props: Props) -> Found:
             raise StateError(f"interrupted while {place(props)} was awaited. None of the daemons that read it was made")
 
 
-def _state(kube, space: str, name: str) -> Secret | None:  # type: ignore[no-untyped-def]  # noqa: ANN001
+def _state(kube: KubeClient, space: str, name: str) -> Secret | None:
     try:
-        return kube.secret(space, name)  # type: ignore[no-any-return]
+        return kube.secret(space, name)
     except KubeNotFound:
         return None
 
