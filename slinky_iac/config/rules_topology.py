@@ -51,9 +51,10 @@ def _declared(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 f"is there beside nodes.topologies, from which the stack makes {FILE}. Remove one of them",
             )
     defaults = [name for name, each in declared.items() if each.default]
-    if len(defaults) > 1:
+    if len(declared) > 1 and len(defaults) != 1:
         yield error(
-            "nodes.topologies", f"has several with default: {', '.join(map(name_of, defaults))}. Set one of them only"
+            "nodes.topologies",
+            f"must have default: true once, and has it {len(defaults)} times: it holds for partitions that name no topology",
         )
     for name, each in declared.items():
         path = f"nodes.topologies.{name}"

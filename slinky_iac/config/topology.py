@@ -44,7 +44,7 @@ class Topology(Section):
     """One topology of topology.yaml: a tree, blocks, or none (flat)."""
 
     default: bool = False
-    """Holds for partitions that name no topology; by default the first topology does."""
+    """Holds for partitions that name no topology. One of several must have it."""
     tree: dict[UnitName, tuple[str, ...]] | None = None
     """Switches (topology/tree): those above others, each with the switches below it as hostlists, e.g. {core: ["s[1-2]"]};
     nodes are below the lowest. {} takes the switches that nodes have a place in, and what is above them from places such as
@@ -110,7 +110,7 @@ def names(texts: tuple[str, ...]) -> tuple[str, ...]:
 
 def switches(config: StackConfig, name: str, topology: Topology) -> dict[str, tuple[str, ...]]:
     """All switches of a tree, each with those below it; a lowest one has none."""
-    below = {upper: list(names(texts)) for upper, texts in (topology.tree or {}).items()}
+    below = {upper: list(names(texts)) for upper, texts in sorted((topology.tree or {}).items())}
     for upper in list(below):
         for lower in below[upper]:
             below.setdefault(lower, [])
@@ -149,8 +149,8 @@ def entries(config: StackConfig) -> tuple[str, ...]:
 
 
 def default_of(declared: Mapping[str, Topology]) -> str:
-    """The topology of partitions that name none."""
-    return next((name for name, each in declared.items() if each.default), next(iter(declared)))
+    """The topology of partitions that name none. Pulumi sorts the settings, so their order says nothing."""
+    return min(declared, key=lambda name: (not declared[name].default, name))
 
 
 def has_place(text: str | None, name: str) -> bool:
@@ -165,7 +165,7 @@ def _document(config: StackConfig) -> list[dict[str, Any]]:
     default = default_of(declared)
     return [
         {"topology": name, "cluster_default": name == default, **_body(config, name, each)}
-        for name, each in declared.items()
+        for name, each in sorted(declared.items())
     ]
 
 

@@ -18,6 +18,7 @@ from slinky_iac.preflight import (
     check_resources,
     check_state,
     check_tokens,
+    check_topology,
     check_versions,
 )
 from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, Expect, Run, Verdict
@@ -35,6 +36,7 @@ EXPECTED: Final[tuple[Expect, ...]] = (
     *check_conf.EXPECTED,
     *check_lines.EXPECTED,
     *check_resources.EXPECTED,
+    *check_topology.EXPECTED,
     *check_encryption.EXPECTED,
 )
 """Every row, in the order in which they are told."""

@@ -49,6 +49,6 @@ def _picture(seen: Terminal, folder: Path) -> None:
     file = folder / "screen.html"
     file.write_text(page(seen.coloured))
     picture = folder / "status-watch.png"
-    browse(folder, file, f"--screenshot={picture}", width=1150, height=720)
+    browse(folder, file, f"--screenshot={picture}", width=1150, height=800)
     assert picture.read_bytes().startswith(b"\x89PNG")
     print(f"the picture of docs/images: {picture}")

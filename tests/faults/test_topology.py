@@ -16,15 +16,16 @@ from lab.slurm.cluster import Cluster
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.topology import text_of
-from tests.e2e.gated import Gated
+from tests.e2e.gated import NODES, Gated
 from tests.e2e.joining import Joining
 from tests.e2e.own_hosts import hosts_up
 from tests.e2e.slurm import Slurm, await_same, await_true
+from tests.faults.test_node_table import preflight
 from tests.stacks import minimal
 
 STANDS_ON = "gated"
 FILE = "/etc/slurm/topology.yaml"
-TREE: dict[str, Any] = {"topo-switch": {"tree": {"core": ["s[1-2]"]}}}
+TREE: dict[str, Any] = {"topo-switch": {"default": True, "tree": {"core": ["s[1-2]"]}}}
 BLOCKS: dict[str, Any] = {"topo-block": {"block": {"blockSizes": [1, 2, 4], "blocks": ["b[1-4]"]}}}
 FLAT: dict[str, Any] = {"topo-flat": {"flat": True}}
 DECLARED = TREE | BLOCKS | FLAT
@@ -41,11 +42,11 @@ CASES: list[tuple[dict[str, Any], str, str]] = [
     (DECLARED, "topo-block:b9", "topo-flat"),
     (DECLARED, "none:s1", "topo-flat"),
     (DECLARED, "topo-flat", "none"),
-    ({"t": {"tree": {}}} | FLAT, "topo-flat", "topo-flat"),
-    ({"t": {"tree": {"a": ["b"], "b": ["a"]}}} | FLAT, "topo-flat", "topo-flat"),
-    ({"t": {"block": {"blockSizes": [2]}}} | FLAT, "topo-flat", "topo-flat"),
-    ({"t": {"block": {"blockSizes": [2, 3], "blocks": ["b1"]}}} | FLAT, "topo-flat", "topo-flat"),
-    ({"t": {"block": {"blockSizes": [2, 6], "blocks": ["b1"]}}} | FLAT, "topo-flat", "topo-flat"),
+    ({"t": {"default": True, "tree": {}}} | FLAT, "topo-flat", "topo-flat"),
+    ({"t": {"default": True, "tree": {"a": ["b"], "b": ["a"]}}} | FLAT, "topo-flat", "topo-flat"),
+    ({"t": {"default": True, "block": {"blockSizes": [2]}}} | FLAT, "topo-flat", "topo-flat"),
+    ({"t": {"default": True, "block": {"blockSizes": [2, 3], "blocks": ["b1"]}}} | FLAT, "topo-flat", "topo-flat"),
+    ({"t": {"default": True, "block": {"blockSizes": [2, 6], "blocks": ["b1"]}}} | FLAT, "topo-flat", "topo-flat"),
 ]
 PROBE = """
 slurmctld -D -i >/tmp/said 2>&1 & pid=$!
@@ -110,15 +111,24 @@ def test_slurmctld_takes_what_the_rules_let_pass_and_ends_over_what_they_refuse(
 
 @pytest.fixture
 def restored(gated: Gated) -> Iterator[None]:
-    """Afterwards the lab's slurmctld has its own files again, and the stack its three pods."""
+    """Afterwards the stack has its three pods, and then the lab's slurmctld its own files: in the other order it would end
+    over places that nodes have and its file lacks."""
     yield
     hosts = cluster.LAB.hosts
+    if not cluster.LAB.status()["ctl/slurmctld"]:
+        cluster.LAB.write()
+        place(text_of(load(minimal(nodes={"topologies": DECLARED}))))
+        outside.daemon_start("ctl", "slurmctld")
+    gated.reset()
     hosts.run("ctl", ["rm", "-f", FILE])
     cluster.LAB.write()
-    if not cluster.LAB.status()["ctl/slurmctld"]:
-        outside.daemon_start("ctl", "slurmctld")
     outside.reconfigure()
-    gated.reset()
+    gated.slurm.await_registered(*NODES)
+
+
+def place(text: str) -> None:
+    """Another topology.yaml for slurmctld."""
+    cluster.LAB.hosts.run("ctl", ["sh", "-c", f"cat > {FILE}"], stdin=text)
 
 
 def units(slurm: Slurm) -> dict[str, str]:
@@ -153,28 +163,36 @@ def test_a_host_and_a_pod_are_each_under_their_switch_and_a_job_over_both_runs(
 ) -> None:
     """slurmctld outside: what the hand-off places is what it runs with. The pod's place is its NodeSet's."""
     row = {"hosts": ["metal-1"], "topology": "topo-switch:s1,topo-block:b1"}
-    place = "topo-switch:s2,topo-block:b2"
-    gated.up(1, nodes={"topologies": DECLARED, "table": [row]}, nodeset={"extraConf": {"Topology": place}})
-    slurm.await_registered("gpu-0")
-    await_true("slurmctld has no topology yet, and drift says so", lambda: drift(gated) == {"gpu-0", "metal-1"}, 60, every=2)
-
-    edit = "sed -i -E '/^NodeName=metal-1 /s/$/ Topology=topo-switch:s1,topo-block:b1/' /etc/slurm/slurm.conf"
-    cluster.LAB.hosts.run("ctl", ["sh", "-c", f"echo '- topology: mine' > {FILE}"])
+    nodeset = {"extraConf": {"Topology": "topo-switch:s2,topo-block:b2"}}
+    gated.write(1, nodes={"topologies": DECLARED, "table": [row]}, nodeset=nodeset)
+    place("- topology: mine\n  flat: true\n")
     assert "which is your own" in handed_over(gated, tmp_path)
     assert lines_of_check() == ["bad", "bad"]
     cluster.LAB.hosts.run("ctl", ["rm", FILE])
     assert f"installed {FILE}" in handed_over(gated, tmp_path)
+    edit = "sed -i -E '/^NodeName=metal-1 /s/$/ Topology=topo-switch:s1,topo-block:b1/' /etc/slurm/slurm.conf"
     cluster.LAB.hosts.run("ctl", ["sh", "-c", edit])
     assert lines_of_check() == ["ok", "ok"]
     outside.reconfigure()
+
+    gated.stack.up()
     wanted = {"core=gpu-0,metal-1", "s1=metal-1", "s2=gpu-0"}
     await_same(
-        "nodes are at their switches", lambda: {f"{name}={nodes}" for name, nodes in units(slurm).items()}, wanted, 30
+        "nodes are at their switches", lambda: {f"{name}={nodes}" for name, nodes in units(slurm).items()}, wanted, 60
     )
     assert drift(gated) == set()
-
+    assert preflight(gated)["topology"] == {"fine"}
     both = slurm.submit("-p", "all", "-w", "metal-1,gpu-0", "-N2", "-t", "5")
     slurm.await_running(both)
     slurm.finish(both)
     refused = slurm.user("sh", "-c", "sbatch -N2 -w metal-1,metal-2 -D /tmp --wrap hostname 2>&1", check=False)
     assert "Requested topology configuration is not available" in refused, "as the finding topology-without-place says"
+
+    # a unit goes while a pod has it: preflight says what would follow, and it follows
+    smaller = {"topologies": TREE | FLAT, "table": [row | {"topology": "topo-switch:s1"}]}
+    gated.write(1, nodes=smaller)
+    assert preflight(gated)["topology"] == {"problem"}
+    place(text_of(load(minimal(nodes={"topologies": TREE | FLAT}))))
+    cluster.LAB.hosts.run("ctl", ["sed", "-i", "s/,topo-block:b1//", "/etc/slurm/slurm.conf"])
+    cluster.LAB.hosts.run("ctl", ["scontrol", "reconfigure"], check=False)
+    await_true("slurmctld has ended", lambda: not cluster.LAB.status()["ctl/slurmctld"], 30)

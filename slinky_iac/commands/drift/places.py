@@ -43,7 +43,7 @@ def difference(node: Node, wanted: str) -> str:
     got = f"at {node.topology}" if node.topology else "at no place"
     return (
         f"slurmctld has {node.name} {got} in its topology, and the stack at {wanted}: jobs of several nodes are placed by"
-        " the wrong switch or block, or refused. A pod that registers with a unit that topology.yaml lacks has no place:"
+        " the wrong switch or block, or refused. slurmctld drains a pod's node that registers with a unit that it lacks:"
         " give slurmctld the units (`pulumi stack output outsideTopology`, where it is external), then `scontrol"
         f" reconfigure`, and `scontrol update nodename={node.name} topology={wanted}`"
     )

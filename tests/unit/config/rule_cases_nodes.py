@@ -172,8 +172,16 @@ TOPOLOGIES = [
         declared({"a": {"flat": True, "default": True}, "b": {"flat": True, "default": True}}),
         "error",
         "nodes.topologies",
-        ("several with default",),
+        ("once", "2 times"),
         topologies(b={"default": False}),
+    ),
+    Case(
+        "several topologies without a default",
+        declared({"a": {"flat": True}, "b": {"flat": True}}),
+        "error",
+        "nodes.topologies",
+        ("once", "0 times"),
+        topologies(b={"default": True}),
     ),
     Case(
         "a topology of no kind",

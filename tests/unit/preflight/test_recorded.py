@@ -39,7 +39,7 @@ from tests.unit.preflight.made import (
 FILE = Path(__file__).with_name("recorded.json")
 NAMES = {
     *("accounting", "admin-level", "api-server", "auth-jwt", "auth-type", "certificate", "cgroup", "clock", "cluster-name"),
-    *("kubelet", "pod-resources"),
+    *("kubelet", "pod-resources", "topology"),
     *("configless", "connect", "encryption", "fence", "gres-types", "jwt-key", "key-age", "key-secret", "login-hosts"),
     *(
         "max-node-count",
@@ -149,6 +149,7 @@ def test_the_recording_holds_each_verdict_of_most_checks() -> None:
         "pod",
         "metrics",
         "pod-resources",
+        "topology",
         "kubelet",
     }
     assert {verdict for _, verdict in seen} == {str(each) for each in Verdict}

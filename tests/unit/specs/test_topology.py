@@ -17,7 +17,7 @@ from slinky_iac.specs.slurm_conf import host_lines
 from tests.stacks import merged, minimal, outside
 
 TOPOLOGIES: dict[str, Any] = {
-    "topo-switch": {"tree": {"core": ["s[1-2]"]}},
+    "topo-switch": {"default": True, "tree": {"core": ["s[1-2]"]}},
     "topo-block": {"block": {"blockSizes": [2, 4]}},
     "topo-flat": {"flat": True},
 }
@@ -29,15 +29,6 @@ STACK = minimal(
 )
 WHOLE = f"""\
 {MARK}
-- topology: topo-switch
-  cluster_default: true
-  tree:
-    switches:
-    - switch: core
-      children: s1,s2,s3
-    - switch: s1
-    - switch: s2
-    - switch: s3
 - topology: topo-block
   cluster_default: false
   block:
@@ -50,6 +41,15 @@ WHOLE = f"""\
 - topology: topo-flat
   cluster_default: false
   flat: true
+- topology: topo-switch
+  cluster_default: true
+  tree:
+    switches:
+    - switch: core
+      children: s1,s2,s3
+    - switch: s1
+    - switch: s2
+    - switch: s3
 """
 
 
@@ -57,7 +57,7 @@ def test_the_file_has_what_is_declared_and_every_place_of_hosts_and_pods() -> No
     config = load(STACK)
     assert text_of(config) == WHOLE
     assert host_lines(config) == {"metal-1": "NodeName=metal-1 Topology=topo-switch:s1,topo-block:b2"}
-    assert entries(config)[:3] == ("topology: topo-switch", "switch: core", "switch: s1")
+    assert entries(config)[:3] == ("topology: topo-block", "block: b2", "block: b1")
     assert not [f for f in findings(config, frozenset()) if f.level == "error"]
 
 
@@ -75,8 +75,14 @@ def test_a_stack_without_topologies_has_no_file() -> None:
     assert script_maps(config)[0][2] == {}
 
 
+def test_the_order_of_settings_says_nothing_since_pulumi_sorts_them() -> None:
+    shuffled = {name: TOPOLOGIES[name] for name in ("topo-flat", "topo-switch", "topo-block")}
+    assert text_of(load(STACK | {"nodes": {"topologies": shuffled, "table": TABLE}})) == WHOLE
+
+
 def test_a_default_that_is_named_is_the_only_one() -> None:
-    config = load(merged(STACK, {"nodes": {"topologies": {"topo-flat": {"default": True}}}}))
+    changed = {"topo-flat": {"default": True}, "topo-switch": {"default": False}}
+    config = load(merged(STACK, {"nodes": {"topologies": changed}}))
     found = {each["topology"]: each["cluster_default"] for each in yaml.safe_load(text_of(config))}
     assert found == {"topo-switch": False, "topo-block": False, "topo-flat": True}
 
