@@ -182,32 +182,32 @@ def _file(value: str) -> str:
     return value
 
 
-def _conf_keys(value: dict[str, str]) -> None:
-    for key in value:
-        if _CONF_KEY.fullmatch(key) is None:
-            raise ValueError(f"got the key {name_of(key)}; slurm.conf parameters are letters and digits, for example Weight")
+def _conf(allowed: re.Pattern[str], why: str) -> Callable[[dict[str, str]], dict[str, str]]:
+    """Parameters of a line of slurm.conf, with values that the line can hold."""
+
+    def checked(value: dict[str, str]) -> dict[str, str]:
+        for key in value:
+            if _CONF_KEY.fullmatch(key) is None:
+                raise ValueError(
+                    f"got the key {name_of(key)}; slurm.conf parameters are letters and digits, for example Weight"
+                )
+        for key, text in value.items():
+            if allowed.fullmatch(text) is None or not text.isprintable():
+                raise ValueError(f"{name_of(key)}: the value may hold {why}")
+        return value
+
+    return checked
 
 
-def _node_conf(value: dict[str, str]) -> dict[str, str]:
-    _conf_keys(value)
-    for key, text in value.items():
-        if _NODE_VALUE.fullmatch(text) is None or not text.isprintable():
-            raise ValueError(
-                f"{name_of(key)}: the value may hold no space, '=', quote, '\\' or '#', since the operator splits the line"
-                " at these (an item it can't split makes it panic)"
-            )
-    return value
-
-
-def _partition_conf(value: dict[str, str]) -> dict[str, str]:
-    _conf_keys(value)
-    for key, text in value.items():
-        if _PARTITION_VALUE.fullmatch(text) is None or not text.isprintable():
-            raise ValueError(
-                f"{name_of(key)}: the value may hold no white space, '#' or '\\': it stands on a line of slurm.conf, where"
-                " '#' begins a comment and '\\' leads on to the next line"
-            )
-    return value
+_node_conf = _conf(
+    _NODE_VALUE,
+    "no space, '=', quote, '\\' or '#', since the operator splits the line at these (an item it can't split makes it panic)",
+)
+_partition_conf = _conf(
+    _PARTITION_VALUE,
+    "no white space, '#' or '\\': it stands on a line of slurm.conf, where '#' begins a comment and '\\' leads on to the"
+    " next line",
+)
 
 
 def _as_text(value: object) -> object:
