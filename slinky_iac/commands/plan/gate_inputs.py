@@ -1,4 +1,4 @@
-"""Inputs of gates in a preview, the plan among them (written by ``slinky_iac/drain/describe.py`` and ``conf_plan.py``).
+"""Inputs of gates in a preview, the plan among them (written by ``slinky_iac/drain/plan.py`` and ``preview.py``).
 
 A preview has a placeholder where a value isn't known yet, so an input of another shape counts as absent. A plan is taken
 whole or not at all: of one that can't be read nothing is known.
