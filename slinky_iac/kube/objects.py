@@ -160,6 +160,7 @@ class PodStatus(Wire, frozen=True):
     conditions: tuple[Condition, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
     container_statuses: tuple[ContainerStatus, ...] = ()
+    qos_class: str = ""
 
 
 class Pod(Wire, frozen=True, dict=True):

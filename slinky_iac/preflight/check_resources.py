@@ -6,12 +6,13 @@ memory management"; Slinky's slides of 2024 (static CPU manager, no swap).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Final
 
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet
+from slinky_iac.kube.objects import Pod
 from slinky_iac.preflight.check import Answer, Expect, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Kubelet
 from slinky_iac.preflight.pod_view import CURE, differences, promised
@@ -19,6 +20,8 @@ from slinky_iac.specs.workers import nodeset_spec
 
 STATIC: Final = "static"
 NO_SWAP: Final = ("", "NoSwap")
+OWN_CPUS: Final = ("", "Guaranteed")
+"""Class of pods that the static policy gives CPUs of their own; empty where it isn't known."""
 
 
 def _slurms_view(config: StackConfig, facts: Facts) -> Iterator[Answer]:
@@ -48,10 +51,15 @@ def _kubelets(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         for node in sorted({pod.spec.node_name for pod in workers.pods} & facts.kube.kubelets.keys()):
             if name in config.nodesets:
                 about = f"NodeSet {name_of(name)}"
-                yield from _kubelet(about, node, facts.kube.kubelets[node], config.nodesets[name])
+                shared = [
+                    pod
+                    for pod in workers.pods
+                    if pod.spec.node_name == node and not pod.terminating and pod.status.qos_class not in OWN_CPUS
+                ]
+                yield from _kubelet(about, node, facts.kube.kubelets[node], config.nodesets[name], shared)
 
 
-def _kubelet(about: str, node: str, seen: Kubelet, nodeset: NodeSet) -> Iterator[Answer]:
+def _kubelet(about: str, node: str, seen: Kubelet, nodeset: NodeSet, shared: Sequence[Pod]) -> Iterator[Answer]:
     source = f"kubelet of {node}"
     if seen.trouble:
         yield unknown(
@@ -76,6 +84,15 @@ def _kubelet(about: str, node: str, seen: Kubelet, nodeset: NodeSet) -> Iterator
         yield warning(
             f"{told}, and {nodeset.resources.cpus} CPUs are no whole number: only whole ones are a pod's own",
             "Set resources.cpus to a whole number",
+            about=about,
+            source=source,
+        )
+    elif nodeset.resources.cpus and shared:
+        yield warning(
+            f"{told}, and {name_of(shared[0].metadata.name)} is of class {shared[0].status.qos_class}: only pods of class"
+            " Guaranteed get CPUs of their own, and the container logfile has no limits",
+            "Create a LimitRange in the namespace that gives containers without limits a default for cpu and memory, then"
+            " replace the pods",
             about=about,
             source=source,
         )

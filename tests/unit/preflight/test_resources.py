@@ -19,14 +19,17 @@ LIMITED = {"gpu": {"resources": {"cpus": "2", "memory": "2Gi"}}}
 STATIC = Kubelet("static", "best-effort")
 
 
-def on_node(node: str) -> Pod:
+def on_node(node: str, qos: str = "Guaranteed") -> Pod:
     pod = worker(node)
-    return structs.replace(pod, spec=structs.replace(pod.spec, node_name="node-1"))
+    status = structs.replace(pod.status, qos_class=qos)
+    return structs.replace(pod, spec=structs.replace(pod.spec, node_name="node-1"), status=status)
 
 
-def told(nodesets: dict[str, Any], *, kubelet: Kubelet | None = None, **fields: int) -> list[tuple[str, Verdict, str]]:
+def told(
+    nodesets: dict[str, Any], *, kubelet: Kubelet | None = None, qos: str = "Guaranteed", **fields: int
+) -> list[tuple[str, Verdict, str]]:
     kubelets = {} if kubelet is None else {"node-1": kubelet}
-    kube = replace(FACTS.kube, workers=workers(on_node("gpu-0")), kubelets=kubelets)
+    kube = replace(FACTS.kube, workers=workers(on_node("gpu-0", qos)), kubelets=kubelets)
     slurm = replace(FACTS.slurm, nodes=(builders.node("gpu-0", **fields),))
     facts = replace(FACTS, kube=kube, slurm=slurm)
     config = stack(nodesets=nodesets)
@@ -64,3 +67,13 @@ def test_what_a_kubelet_runs_with_is_judged(kubelet: Kubelet, cpus: str, wanted:
     judged = [(verdict, got) for name, verdict, got in found if name == "kubelet"]
     assert [verdict for verdict, _ in judged] == wanted
     assert said in judged[-1][1]
+
+
+@pytest.mark.parametrize(
+    ("qos", "verdict"), [("Guaranteed", Verdict.FINE), ("Burstable", Verdict.WARNING), ("", Verdict.FINE)]
+)
+def test_a_pod_that_is_not_guaranteed_has_no_cpus_of_its_own(qos: str, verdict: Verdict) -> None:
+    found = told(LIMITED, kubelet=STATIC, qos=qos, effective_cpus=2, real_memory=2048)
+    ((_, got, text),) = [each for each in found if each[0] == "kubelet"]
+    assert got is verdict
+    assert ("class Burstable" in text) is (qos == "Burstable")
