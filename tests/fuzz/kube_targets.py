@@ -21,11 +21,12 @@ from slinky_iac.drain.mark import Held, Tag
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport
-from slinky_iac.kube.kubeconfig import ExecPlugin, KubeAccess, KubeSource, KubeUser, load
+from slinky_iac.kube.kubeconfig import ExecPlugin, KubeSource, load
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts
 from tests.fuzz.target import SECRET, Target
+from tests.unit.builders import kube_access
 from tests.unit.kube.test_client import a_nodeset, meta, nodeset_body, pod_body
 
 CLOCK = Clock(wall=lambda: 1_795_235_000.0, sleep=lambda _s: None)
@@ -56,19 +57,6 @@ def _kubeconfig(data: bytes) -> None:
         load(KubeSource(content="\n" + text + "\n#:", context=context), env={}, home=Path("/nonexistent"))
 
 
-def _access(**user: Any) -> KubeAccess:
-    return KubeAccess(
-        server="https://api:6443",
-        ca=None,
-        insecure=True,
-        tls_server_name=None,
-        proxy_url=None,
-        namespace="slurm",
-        user=KubeUser(**user),
-        origin="the kubeconfig",
-    )
-
-
 def _plugin(data: bytes) -> None:
     """A credential plugin that prints the fuzzed bytes."""
     plugin = ExecPlugin("/bin/get", (), (), "v1", interactive_always=False, provide_cluster_info=True)
@@ -76,7 +64,7 @@ def _plugin(data: bytes) -> None:
     def run(_argv: list[str], _env: Mapping[str, str]) -> subprocess.CompletedProcess[bytes]:
         return subprocess.CompletedProcess([], 0, data, b"")
 
-    access = _access(exec=plugin)
+    access = kube_access(exec=plugin)
     transport = KubeTransport(
         access,
         clock=CLOCK,
@@ -96,7 +84,7 @@ def asking_kube(call: Callable[[ShortPodClient], object]) -> Callable[[bytes], N
             status = STATUS[len(data) % len(STATUS)]
             return httpx.Response(status, content=data.replace(b"ECHO", echoed), headers={"content-type": kind})
 
-        access = _access(token=SECRET)
+        access = kube_access(token=SECRET)
         transport = KubeTransport(access, clock=CLOCK, connect=lambda _tls: httpx.MockTransport(handle))
         with ShortPodClient(access, clock=CLOCK, retry=Retry(tries=1), transport=transport) as kube:
             call(kube)

@@ -114,7 +114,7 @@ def _scaling(kube: KubeClient) -> None:
     with suppress(KubeError):
         assert all(isinstance(each.trouble, str) for each in autoscalers(kube, "slurm", "lab-worker-gpu"))
     found = scaled_object(kube, "slurm", "lab-gpu")
-    assert isinstance(found.paused or found.says("Fallback"), bool)
+    assert isinstance(found.paused or found.status.says("Fallback"), bool)
 
 
 def _short(kube: ShortPodClient) -> None:

@@ -13,7 +13,7 @@ import pytest
 from slinky_iac.names import ANNOTATION_PAUSED_BY, KEDA_HPA, KEDA_PAUSED
 from tests.integration.engine import Project, eventually
 from tests.integration.test_two_gates import GATES
-from tests.integration.two_gates import PROPS, World, served
+from tests.integration.two_gates import PROPS, World, kubeconfig, served
 from tests.stacks import ROOT
 from tests.unit.slurmrest.fake import Json
 
@@ -83,12 +83,7 @@ def gate(project: Project, world: tuple[WithKeda, str], monkeypatch: pytest.Monk
 def write(project: Project, url: str, *, maximum: int | None = None, replicas: int = 0) -> None:
     """An autoscaler's number up to ``maximum``, or the stack's."""
     folder = Path(project.folder)
-    cluster = {"name": "w", "cluster": {"server": url}}
-    context = {"name": "w", "context": {"cluster": "w", "user": "w"}}
-    config = {"apiVersion": "v1", "kind": "Config", "current-context": "w", "clusters": [cluster], "contexts": [context]}
-    user = {"name": "w", "user": {"token": "a-token-of-the-world"}}
-    (folder / "kubeconfig").write_text(json.dumps(config | {"users": [user]}))
-    own: dict[str, Any] = {"kubeconfig": str(folder / "kubeconfig"), "url": url, "nodeset": "a", "resource": NAME}
+    own: dict[str, Any] = {"kubeconfig": kubeconfig(folder, url), "url": url, "nodeset": "a", "resource": NAME}
     if maximum is None:
         own |= {"owner": "stack", "replicas": replicas, "maxReplicas": replicas}
     else:

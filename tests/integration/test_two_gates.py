@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac import names
 from tests.integration.engine import Project, eventually
-from tests.integration.two_gates import NODESETS, PROPS, World, served
+from tests.integration.two_gates import NODESETS, PROPS, World, kubeconfig, served
 from tests.stacks import ROOT
 
 GATES = """
@@ -47,13 +47,7 @@ def gates(project: Project, world: tuple[World, str], monkeypatch: pytest.Monkey
 
 def write(project: Project, url: str, replicas: int) -> None:
     folder = Path(project.folder)
-    cluster = {"name": "w", "cluster": {"server": url}}
-    context = {"name": "w", "context": {"cluster": "w", "user": "w"}}
-    config = {"apiVersion": "v1", "kind": "Config", "current-context": "w", "clusters": [cluster], "contexts": [context]}
-    (folder / "kubeconfig").write_text(
-        json.dumps(config | {"users": [{"name": "w", "user": {"token": "a-token-of-the-world"}}]})
-    )
-    own = {"kubeconfig": str(folder / "kubeconfig"), "url": url, "replicas": replicas, "maxReplicas": replicas}
+    own = {"kubeconfig": kubeconfig(folder, url), "url": url, "replicas": replicas, "maxReplicas": replicas}
     found = {name: {**PROPS, **own, "nodeset": name, "resource": f"hpc-worker-{name}"} for name in NODESETS}
     (folder / "gates.json").write_text(json.dumps(found))
 

@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any, TypeVar
 
 import httpx
@@ -37,6 +38,16 @@ PROPS: Mapping[str, Any] = {
     "jwtEntry": "jwt.key",
     "policy": {"deadline_s": 120, "bound_s": 300, "poll_s": 1, "register_deadline_s": 30},
 }
+
+
+def kubeconfig(folder: Path, url: str) -> str:
+    """The path of a kubeconfig that leads to a world at ``url``."""
+    cluster = {"name": "w", "cluster": {"server": url}}
+    context = {"name": "w", "context": {"cluster": "w", "user": "w"}}
+    user = {"name": "w", "user": {"token": "a-token-of-the-world"}}
+    config = {"apiVersion": "v1", "kind": "Config", "current-context": "w", "clusters": [cluster], "contexts": [context]}
+    (folder / "kubeconfig").write_text(json.dumps(config | {"users": [user]}))
+    return str(folder / "kubeconfig")
 
 
 class RealTime(FakeSlurm):

@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from slinky_iac import names
+from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.objects import CONDITION_PREFIX, REVISION_LABEL, NodeSet, Pod
 from slinky_iac.kube.resources import Secret
 from slinky_iac.slurmrest.accounts import Accounted, Cluster
@@ -70,6 +71,20 @@ def diag(jobs_running: int = 0) -> Diag:
 def cluster(name: str, host: str = "", port: int = 0, rpc_version: int = 0) -> Cluster:
     """A cluster of slurmdbd's."""
     return read(Cluster, {"name": name, "controller": {"host": host, "port": port}, "nodes": "", "rpc_version": rpc_version})
+
+
+def kube_access(**user: Any) -> KubeAccess:
+    """An API server and who one is there, by the fields of :class:`KubeUser`."""
+    return KubeAccess(
+        server="https://api:6443",
+        ca=None,
+        insecure=True,
+        tls_server_name=None,
+        proxy_url=None,
+        namespace="slurm",
+        user=KubeUser(**user),
+        origin="the test",
+    )
 
 
 def moment(seconds: int | None) -> str | None:

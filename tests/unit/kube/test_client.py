@@ -17,7 +17,6 @@ from slinky_iac import names
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import KubeTransport
-from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.resources import ApiGroupList
 from slinky_iac.kube.wire import Clock, Retry
@@ -31,16 +30,7 @@ EPOCH = 1_795_233_600
 
 
 def client_of(handle: Callable[[httpx.Request], httpx.Response], tries: int = 2) -> KubeClient:
-    access = KubeAccess(
-        server="https://api:6443",
-        ca=None,
-        insecure=True,
-        tls_server_name=None,
-        proxy_url=None,
-        namespace="slurm",
-        user=KubeUser(token=TOKEN),
-        origin="the test",
-    )
+    access = builders.kube_access(token=TOKEN)
     clock = Clock(sleep=lambda seconds: None)
     transport = KubeTransport(access, clock=clock, connect=lambda tls: httpx.MockTransport(handle))
     return KubeClient(access, clock=clock, retry=Retry(tries=tries), transport=transport)

@@ -10,21 +10,12 @@ import pytest
 
 from slinky_iac.errors import KubeForbidden, KubeNotFound
 from slinky_iac.kube.connection import KubeTransport
-from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry
+from tests.unit import builders
 
 Json = dict[str, Any]
-ACCESS = KubeAccess(
-    server="https://api:6443",
-    ca=None,
-    insecure=True,
-    tls_server_name=None,
-    proxy_url=None,
-    namespace="slurm",
-    user=KubeUser(token="a-secret-bearer-token"),
-    origin="the test",
-)
+ACCESS = builders.kube_access(token="a-secret-bearer-token")
 
 
 def client_of(*answers: httpx.Response, asked: list[httpx.Request] | None = None) -> ShortPodClient:
