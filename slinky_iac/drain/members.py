@@ -191,6 +191,8 @@ def absent(seen: Observation, settings: GateSettings) -> tuple[str, ...]:
     held = _held(seen, settings)
     faults += [fault for pod in seen.pods if pod.slurm_node not in held and (fault := fault_of(pod, seen, settings.owner))]
     faults += [f"{node} carries what an earlier pod of its name left" for node in stale_records(seen, settings.owner)]
+    marked = (pod for pod in seen.pods if pod.slurm_node not in held and tag_of(pod, settings.owner) is not None)
+    faults += [f"{pod.name} still carries our mark for a removal or a rollout" for pod in marked]
     faults += [
         f"{pod.slurm_node} is still drained by slurm-operator, though no pod is selected for removal now"
         for pod in seen.pods

@@ -8,6 +8,7 @@ import pytest
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import driver, members, scale
+from slinky_iac.drain.mark import BASE_COST, Tag
 from slinky_iac.drain.protocol import DeleteNodeSet, Observation
 from slinky_iac.drain.settings import DrainPolicy, GateSettings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable
@@ -488,6 +489,16 @@ def test_own_drain_left_on_a_kept_node_is_given_back_while_waiting():
     session = ModelSession(w)
     scale.await_members(session, settings(2))
     assert session.acts == ["Undrain"]
+
+
+def test_a_mark_of_ours_without_a_drain_is_taken_off_before_an_update_ends_well():
+    """A rollout marked the pod by the word of another cluster's slurmctld, and the template was taken back."""
+    w = world("1.1.0", 2)
+    w.pods[1].annotations |= {"gate": Tag("dev/gpu", BASE_COST).text(), "pod-deletion-cost": str(BASE_COST)}
+    session = ModelSession(w)
+    scale.await_members(session, settings(2))
+    assert session.acts == ["Release"]
+    assert "gate" not in w.pods[1].annotations
 
 
 def test_a_drain_of_ours_that_nobody_lifts_ends_the_wait_for_nodes():
