@@ -170,6 +170,7 @@ def lived(world: World, slurm: Slurm, tmp_path_factory: pytest.TempPathFactory) 
     await_true("the operator has made the token", lambda: token_of(world), 60)
     yield Lived(stack, told, token_of(world))
     stack.pulumi("stack", "rm", "--yes", "--stack", "read", check=False)
+    (stack.folder / "Pulumi.read.yaml").unlink(missing_ok=True)
     world.vacate()
 
 
