@@ -17,14 +17,15 @@ from lab import slurm as outside
 from lab.slurm import cluster
 from slinky_iac.specs.monitoring import DASHBOARD, dashboard
 from tests.e2e.gated import NAMESPACE, Gated
-from tests.e2e.slurm import await_true
 from tests.e2e.world import World
 from tests.faults.prepare import PROMETHEUS
 
 STANDS_ON = "gated"
 MODULE, VERSION = "github.com/prometheus-operator/prometheus-operator", "0.82.2"
 CHECKSUM = "h1:qalPLM8wkvCtu9aHcoSKGDpCZR3aWRMKeHev5WomTBQ="
-CRDS = "example/prometheus-operator-crd/monitoring.coreos.com_{}.yaml"
+FILE = "example/prometheus-operator-crd/monitoring.coreos.com_{}.yaml"
+CRD = "crd/{}.monitoring.coreos.com"
+FORCED = ("--server-side", "--force-conflicts")
 KINDS = ("servicemonitors", "prometheusrules")
 SITE = {"release": "kube-prometheus-stack"}
 """Labels by which a site's Prometheus selects."""
@@ -32,21 +33,20 @@ SITE = {"release": "kube-prometheus-stack"}
 
 @contextmanager
 def kinds(world: World) -> Iterator[None]:
-    """Inside of it the API server has the kinds of Prometheus' operator."""
+    """Inside of it the API server has the kinds of Prometheus' operator. The stack of slurm-operator 1.0 has a kind
+    ServiceMonitor that takes everything, which comes back in the end."""
     folder = go.module(MODULE, VERSION, CHECKSUM, go=go.ensure())
-    files = [f"--filename={folder / CRDS.format(kind)}" for kind in KINDS]
-    world.kubectl("apply", "--server-side", *files)
+    loose = json.loads(world.kubectl("get", CRD.format("servicemonitors"), "-o", "json").stdout)
     try:
         for kind in KINDS:
-            path = f"crd/{kind}.monitoring.coreos.com"
-            await_true(f"{kind} are served", lambda path=path: _established(world, path), 60)
+            world.kubectl("apply", *FORCED, f"--filename={folder / FILE.format(kind)}")
+            world.kubectl("wait", "--for=condition=Established", "--timeout=60s", CRD.format(kind))
         yield
     finally:
-        world.kubectl("delete", "--ignore-not-found", "--timeout=60s", *files)
-
-
-def _established(world: World, path: str) -> bool:
-    return world.kubectl("wait", "--for=condition=Established", "--timeout=1s", path, check=False).returncode == 0
+        before = {"apiVersion": loose["apiVersion"], "kind": loose["kind"], "spec": loose["spec"]}
+        before["metadata"] = {"name": loose["metadata"]["name"]}
+        world.kubectl("apply", *FORCED, "-f", "-", stdin=json.dumps(before))
+        world.kubectl("delete", "--ignore-not-found", "--timeout=60s", CRD.format("prometheusrules"))
 
 
 @pytest.fixture
