@@ -63,6 +63,20 @@ def test_a_wide_job_on_no_nodes_starts(autoscaled: Autoscaled) -> None:
     assert seen.drained_under_work == set()
 
 
+def test_a_wide_job_beside_a_busy_node_starts(autoscaled: Autoscaled) -> None:
+    """While it waits, its partition has fewer nodes than it needs: slurmctld must not take it for one that never runs."""
+    autoscaled.empty()
+    with Witness(autoscaled) as seen:
+        narrow = autoscaled.submit("-N1")
+        autoscaled.slurm.await_running(narrow, timeout=240)
+        wide = autoscaled.submit("-N2")
+        autoscaled.slurm.await_running(wide, timeout=240)
+        autoscaled.slurm.finish(narrow, wide)
+        completed(autoscaled, narrow, wide)
+    assert seen.drained_under_work == set()
+    assert max(seen.numbers) == 3
+
+
 def test_two_of_three_idle_exactly_these_go(autoscaled: Autoscaled) -> None:
     autoscaled.three_nodes()
     job = autoscaled.submit("-N1", "-w", "gpu-1")
