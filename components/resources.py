@@ -54,7 +54,11 @@ def custom_resource(
 
 
 def autoscaler(config: ClusterConfig, found: Scaler | None, opts: pulumi.ResourceOptions) -> CustomResource | None:
-    """The autoscaler of a NodeSet. A gate that lowers the maximum writes it before Pulumi does: Pulumi takes it over."""
+    """The autoscaler of a NodeSet. A gate that lowers the maximum writes it before Pulumi does: Pulumi takes it over.
+
+    Annotations stay as they are: pulumi-kubernetes takes over what any ``kubectl`` command has set on an object that it
+    changes (fixCSAFieldManagers), and would remove a person's pause as not its own (run).
+    """
     if found is None:
         return None
     return CustomResource(
@@ -63,7 +67,9 @@ def autoscaler(config: ClusterConfig, found: Scaler | None, opts: pulumi.Resourc
         kind=found.kind,
         metadata=metadata(config, found.name, {"pulumi.com/patchForce": "true"}),
         spec=found.spec,
-        opts=pulumi.ResourceOptions.merge(opts, pulumi.ResourceOptions(delete_before_replace=True)),
+        opts=pulumi.ResourceOptions.merge(
+            opts, pulumi.ResourceOptions(delete_before_replace=True, ignore_changes=["metadata.annotations"])
+        ),
     )
 
 
