@@ -114,7 +114,9 @@ def _scaling(kube: KubeClient) -> None:
     with suppress(KubeError):
         assert all(isinstance(each.trouble, str) for each in autoscalers(kube, "slurm", "lab-worker-gpu"))
     found = scaled_object(kube, "slurm", "lab-gpu")
-    assert isinstance(found.paused or found.status.says("Fallback"), bool)
+    fallback = found.status.says("Fallback")
+    assert isinstance(found.paused, bool)
+    assert fallback is None or isinstance(fallback.message, str)
 
 
 def _short(kube: ShortPodClient) -> None:
