@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from datetime import UTC, datetime
 
 import pytest
 
 from lab.slurm import conf
 from lab.slurm.cluster import LAB, Cluster
-from tests.e2e.gated import STACK, Gated
+from slinky_iac.drain.scale_in_state import REGISTER_GRACE_S
+from tests.e2e.gated import NAMESPACE, NODESET, STACK, Gated
 from tests.e2e.own_hosts import METAL, hosts_up
-from tests.e2e.slurm import Slurm
+from tests.e2e.slurm import Slurm, await_true
 from tests.faults.mid_drain import SLURMRESTD, proxy
 from tests.faults.proxy import FaultProxy
 from tests.faults.test_rollout import template
@@ -41,10 +43,18 @@ def other(request: pytest.FixtureRequest, ground: None, tmp_path_factory: pytest
         yield made
 
 
+def settled(gated: Gated) -> bool:
+    """Every pod has been ready for so long that a missing record has no other cause than another cluster."""
+    conditions = [each for pod in gated.world.pods(NAMESPACE, NODESET).values() for each in pod["status"]["conditions"]]
+    since = [datetime.fromisoformat(each["lastTransitionTime"]) for each in conditions if each["type"] == "Ready"]
+    return (datetime.now(UTC) - max(since)).total_seconds() > REGISTER_GRACE_S
+
+
 @pytest.fixture
 def led_astray(busy: Busy, gated: Gated, proxy: FaultProxy, other: Cluster) -> Iterator[Busy]:
     """A stack with a job on each pod, whose slurmrestd is that of the other cluster from now on."""
     gated.up(3, SHORT, slurmrest={"url": proxy.url})
+    await_true("no pod is given time to register", lambda: settled(gated), REGISTER_GRACE_S + 30, every=5)
     proxy.to = (str(other.site.network.address(12)), conf.REST_PORT)
     yield busy
     proxy.to = SLURMRESTD
