@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 
 import pytest
 
@@ -125,6 +126,37 @@ def test_slurm_that_sees_more_than_a_pod_may_use_is_named_and_the_cure_cures(gat
         await_true("the class is named", lambda: "is of class Burstable" in told(gated), 90, every=2)
         assert "swapBehavior LimitedSwap" in told(gated)
         assert own_cpus(node).get(pod["metadata"]["uid"], {}) == {}
+    with limits_for_all(gated), static_cpus(node), only(gated, node):
+        gated.world.kubectl("delete", "pod", "-n", NAMESPACE, pod["metadata"]["name"])
+        gated.world.await_pods(NAMESPACE, NODESET, 1)
+        again = gated.world.pods(NAMESPACE, NODESET)["gpu-0"]
+        assert again["status"]["qosClass"] == "Guaranteed"
+        await_true("it has a CPU of its own", lambda: own_cpus(node).get(again["metadata"]["uid"]), 30)
+        await_true("preflight says so", lambda: preflight(gated).get("kubelet") == {"fine"}, 60, every=2)
+
+
+@contextmanager
+def only(gated: Gated, node: str) -> Iterator[None]:
+    """Inside of it new pods go to this node alone."""
+    others = sorted({each["metadata"]["name"] for each in gated.world.objects("nodes", "default")} - {node})
+    gated.world.kubectl("cordon", *others)
+    try:
+        yield
+    finally:
+        gated.world.kubectl("uncordon", *others)
+
+
+@contextmanager
+def limits_for_all(gated: Gated) -> Iterator[None]:
+    """Inside of it containers without limits get some."""
+    limits = {"cpu": "50m", "memory": "64Mi"}
+    spec = {"limits": [{"type": "Container", "default": limits, "defaultRequest": limits}]}
+    made = {"apiVersion": "v1", "kind": "LimitRange", "metadata": {"name": "all", "namespace": NAMESPACE}, "spec": spec}
+    gated.world.kubectl("apply", "-f", "-", stdin=json.dumps(made))
+    try:
+        yield
+    finally:
+        gated.world.kubectl("delete", "limitrange", "-n", NAMESPACE, "all")
 
 
 def told(gated: Gated) -> str:
