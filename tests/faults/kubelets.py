@@ -26,15 +26,15 @@ def _folder(name: str) -> Path:
 
 
 @contextmanager
-def static_cpus(name: str, **more: object) -> Iterator[None]:
-    """Inside of it the kubelet of this node has the static CPU manager policy, and ``more`` of its configuration."""
+def static_cpus(name: str) -> Iterator[None]:
+    """Inside of it the kubelet of this node has the static CPU manager policy."""
     folder = _folder(name)
     config, state = folder / "kubelet.json", folder / "kubelet" / "cpu_manager_state"
     process = f"{name}-kubelet"
     argv = _argv(process)
     try:
         supervise.stop(process)
-        config.write_text(json.dumps(json.loads(config.read_text()) | STATIC | more))
+        config.write_text(json.dumps(json.loads(config.read_text()) | STATIC))
         state.unlink(missing_ok=True)
         supervise.start(process, argv)
         yield
