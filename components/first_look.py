@@ -1,4 +1,5 @@
-"""The first look: a hook right before something is created, in preview too, so that nothing of others is taken up."""
+"""The first look: a hook right before something is created or changed, in preview too, so that nothing of others is taken
+up, and nothing changed that a person has frozen."""
 
 from __future__ import annotations
 
@@ -17,16 +18,23 @@ Lost = Callable[[str], str | None]
 
 
 def first_look(which: str, config: ClusterConfig, question: Question) -> pulumi.ResourceHookBinding:
-    """The hook for one resource; ``which`` tells the hooks of a program apart."""
+    """The hook before one resource is created; ``which`` tells the hooks of a program apart."""
+    return pulumi.ResourceHookBinding(before_create=[_hook(f"slinky-first-look-{which}", config, question)])
 
-    async def before_create(_args: pulumi.ResourceHookArgs) -> None:
+
+def look_before_update(which: str, config: ClusterConfig, question: Question) -> pulumi.ResourceHookBinding:
+    """The hook before one resource is changed."""
+    return pulumi.ResourceHookBinding(before_update=[_hook(f"slinky-before-update-{which}", config, question)])
+
+
+def _hook(name: str, config: ClusterConfig, question: Question) -> pulumi.ResourceHook:
+    async def look(_args: pulumi.ResourceHookArgs) -> None:
         preview = pulumi.runtime.is_dry_run()
         found = await asyncio.to_thread(refusal, config, question, os.environ, Path.home(), preview=preview)
         if found is not None:
             raise pulumi.RunError(found)
 
-    hook = pulumi.ResourceHook(f"slinky-first-look-{which}", before_create, pulumi.ResourceHookOptions(on_dry_run=True))
-    return pulumi.ResourceHookBinding(before_create=[hook])
+    return pulumi.ResourceHook(name, look, pulumi.ResourceHookOptions(on_dry_run=True))
 
 
 def none_lost(_plural: str) -> str | None:

@@ -12,7 +12,9 @@ from slinky_iac.config import workers as config
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.autoscale import scaler
 from slinky_iac.specs.workers import nodeset_spec, template_digest
+from slinky_iac.taken import frozen
 
+from .first_look import look_before_update
 from .gates import NodeSetScale, child_urn, gate_props
 from .resources import autoscaler, child, custom_resource, token
 
@@ -44,7 +46,8 @@ class NodeSet(pulumi.ComponentResource):
         kube = names.nodeset_resource(cluster.cluster.resource_name, args.name)
         spec = nodeset_spec(cluster, args.name, args.settings)
         noted = {names.ANNOTATION_TEMPLATE: template_digest(spec)}
-        options = child(self, ignore_changes=["spec.replicas"])
+        hooks = look_before_update(kube, cluster, frozen(cluster, kube))
+        options = child(self, ignore_changes=["spec.replicas"], hooks=hooks)
         self.resource = custom_resource("NodeSet", kube, cluster, spec, options, noted)
         gate_name = f"{name}-scale"
         props = gate_props(cluster, args.name, args.settings, child_urn(self, NodeSetScale, gate_name))

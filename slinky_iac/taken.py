@@ -57,7 +57,7 @@ def refusal(config: ClusterConfig, question: Question, env: Mapping[str, str], h
     except SlinkyError as error:
         if preview:
             return None
-        return f"whether it is there already could not be asked, so nothing was made: {error}"
+        return f"what is there already could not be asked, so nothing was changed: {error}"
 
 
 def namespace(name: str, stack: str, setting: str) -> Question:
@@ -117,6 +117,22 @@ def object_taken(found: ObjectMeta, kind: str, config: ClusterConfig) -> str | N
         " It was left as it is. Give this cluster another cluster.resourceName or cluster.namespace, or remove the"
         " other one first"
     )
+
+
+def frozen(config: ClusterConfig, nodeset: str) -> Question:
+    """A NodeSet that an update is about to change, by its name in Kubernetes: pulumi-kubernetes would remove the annotation
+    that freezes it, where kubectl has set that, and the gate after it would find none."""
+
+    def ask(kube: KubeClient) -> str | None:
+        why = kube.nodeset(config.cluster.namespace, nodeset).frozen
+        if why is None:
+            return None
+        return (
+            f"{nodeset} is frozen by its annotation {names.ANNOTATION_FREEZE} ({why or 'no text'}): it was not changed."
+            " Remove the annotation, then run the command again"
+        )
+
+    return ask
 
 
 def release(space: str, name: str) -> Question:

@@ -202,6 +202,11 @@ def test_a_frozen_nodeset_is_drained_by_no_update(busy: Busy, gated: Gated) -> N
         assert refused.returncode != 0
         assert "audit until Friday" in refused.stdout
         assert drained(busy.slurm) == []
+        gated.write(1, SHORT, nodeset={"env": {"SITE": "b"}})
+        for run in (gated.stack.pulumi("preview", "--non-interactive", check=False), gated.try_up()):
+            assert run.returncode != 0
+            assert "audit until Friday" in run.stdout, "an update of the NodeSet itself would remove what kubectl has set"
+        assert drained(busy.slurm) == []
         busy.assert_unharmed()
     finally:
         gated.world.kubectl("annotate", *where, f"{names.ANNOTATION_FREEZE}-")

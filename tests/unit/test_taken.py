@@ -5,13 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from slinky_iac import names, taken
 from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.objects import ObjectMeta
+from slinky_iac.kube.objects import NodeSet, ObjectMeta
 from tests.clusters import MUNGE, STACKS, recorded
 from tests.stacks import form
+from tests.unit.drain.made import nodeset
 
 OURS = {taken.MANAGED_BY: taken.US, names.LABEL_CLUSTER: "slurm"}
 
@@ -118,3 +120,22 @@ def test_pods_that_may_do_more_than_they_need_are_warned_of_and_none_is_refused(
 def test_the_namespace_says_whose_it_is(stack: str) -> None:
     for namespace in recorded(stack).of("core/v1:Namespace"):
         assert namespace.inputs["metadata"]["annotations"] == {names.ANNOTATION_STACK: "test"}
+
+
+@pytest.mark.parametrize(("text", "said"), [("incident 4711", "incident 4711"), ("", "no text"), (None, None)])
+def test_a_nodeset_that_is_frozen_is_not_changed(text: str | None, said: str | None) -> None:
+    class Kube(KubeClient):
+        def __init__(self) -> None:
+            self.asked: list[tuple[str, str]] = []
+
+        def nodeset(self, namespace: str, name: str) -> NodeSet:
+            self.asked.append((namespace, name))
+            live = nodeset(2)
+            noted = live.metadata.annotations | ({} if text is None else {names.ANNOTATION_FREEZE: text})
+            return replace(live, metadata=replace(live.metadata, annotations=noted))
+
+    kube = Kube()
+    found = taken.frozen(form("all-in-kubernetes"), "slurm-worker-gpu")(kube)
+    assert kube.asked == [("slurm", "slurm-worker-gpu")]
+    assert (found is None) == (said is None)
+    assert found is None or f"frozen by its annotation {names.ANNOTATION_FREEZE} ({said})" in found
