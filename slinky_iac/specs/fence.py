@@ -4,8 +4,8 @@ All are refused alike: kubectl, Helm, a controller, a program of Pulumi with an 
 its permission on the NodeSet (:data:`slinky_iac.names.ANNOTATION_PERMIT`), for one number or for the deletion, and for the
 generation that it looked at.
 
-- ``nodesets`` compares the object itself. A NodeSet of no replicas and no pods may go.
-  For the scale subresource the API server shows a Scale without annotations, labels
+- ``nodesets`` compares the object itself. A NodeSet of no replicas and no pods may go, but for an
+  autoscaler's. For the scale subresource the API server shows a Scale without annotations, labels
   and generation, so a lower number is refused there, but for NodeSets that an autoscaler owns.
 - ``needed`` is evaluated once for each NodeSet of the namespace (``paramKind``), and lets all through where there is none. A
   namespace that is deleted takes its pods with it, and without slurmrestd the operator treats every node as drained.
@@ -73,11 +73,13 @@ def _nodesets(config: StackConfig) -> Policy:
             {"name": "generation", "expression": "string(oldObject.metadata.?generation.orValue(0))"},
             {"name": "lowers", "expression": "request.operation == 'UPDATE' && variables.wanted < variables.now"},
             # One of an update that ended before its gate was made, say: no gate is there to write a permission. Its number
-            # can't have been lowered to none without one, and the operator counts pods until they are gone.
+            # can't have been lowered to none without one, and the operator counts pods until they are gone. An autoscaler
+            # may raise its own at any moment, so that needs one always.
             {
                 "name": "empty",
                 "expression": "oldObject.?spec.?replicas.orValue(1) == 0 && oldObject.?status.?replicas.orValue(0) == 0 &&"
-                " oldObject.?spec.?scalingMode.orValue('StatefulSet') == 'StatefulSet'",
+                " oldObject.?spec.?scalingMode.orValue('StatefulSet') == 'StatefulSet' &&"
+                f" !(oldObject.metadata.name in {scaled})",
             },
         ],
         "validations": [

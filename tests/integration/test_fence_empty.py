@@ -16,6 +16,7 @@ from tests.integration.kube_api import KubeApi, served
 from tests.stacks import minimal
 
 KIND = "nodesets.slinky.slurm.net"
+NODESETS = {"gpu": {"replicas": 1}, "burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
 ADMISSION = "admissionregistration.k8s.io/v1"
 
 
@@ -25,7 +26,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
         made.kubectl("create", "namespace", "slurm")
         made.kubectl("create", "--validate=false", "-f", str(crd_dir("1.1.0") / "slinky.slurm.net_nodesets.yaml"))
         made.kubectl("wait", "--for=condition=Established", f"crd/{KIND}", "--timeout=30s")
-        (policy,) = (each for each in fence(load(minimal(nodesets={"gpu": {"replicas": 1}}))) if each.part == "nodesets")
+        (policy,) = (each for each in fence(load(minimal(nodesets=NODESETS))) if each.part == "nodesets")
         for kind, spec in (("ValidatingAdmissionPolicy", policy.spec), ("ValidatingAdmissionPolicyBinding", policy.binding)):
             body = {"apiVersion": ADMISSION, "kind": kind, "metadata": {"name": policy.name}, "spec": spec}
             made.kubectl("create", "-f", "-", stdin=json.dumps(body))
@@ -71,6 +72,7 @@ def test_one_without_replicas_and_pods_may_go(api: KubeApi, pods: int | None) ->
         ("raised", None, {"replicas": 1}),
         ("of-the-default", None, {}),
         ("lowered", 1, {"replicas": 0}),
+        ("burst", 0, {"replicas": 0}),
         ("on-every-node", None, {"replicas": 0, "scalingMode": "DaemonSet"}),
     ],
 )

@@ -61,7 +61,8 @@ def test_a_nodeset_is_guarded_whole_and_on_its_scale() -> None:
             {
                 "name": "empty",
                 "expression": "oldObject.?spec.?replicas.orValue(1) == 0 && oldObject.?status.?replicas.orValue(0) == 0 &&"
-                " oldObject.?spec.?scalingMode.orValue('StatefulSet') == 'StatefulSet'",
+                " oldObject.?spec.?scalingMode.orValue('StatefulSet') == 'StatefulSet' &&"
+                " !(oldObject.metadata.name in ['slurm-worker-burst'])",
             },
         ],
         "validations": [
