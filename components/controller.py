@@ -15,7 +15,7 @@ from slinky_iac.specs.daemons import controller_spec, restarts_slurmctld, script
 from slinky_iac.specs.endpoints import join_target
 
 from .first_look import Lost, first_look, none_lost, require_there
-from .gates import child_urn
+from .gates import child_urn, policy_of
 from .resources import child, custom_resource, metadata, token
 from .slurm_conf import SlurmConfGate, conf_props
 
@@ -77,7 +77,7 @@ def _queue_first(config: StackConfig) -> pulumi.ResourceHook | None:
     preview warns, an update stops."""
     if config.controller.external is not None or config.controller.persistence.enabled:
         return None
-    hide = "" if config.drain is None or config.drain.show_users else f"slinky-iac/{pulumi.get_stack()}"
+    hide = policy_of(config).hide_by(pulumi.get_stack())
     way, name = reach(config), config.cluster.resource_name
 
     def look() -> str:

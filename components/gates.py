@@ -89,10 +89,15 @@ def outside_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]
         "stack": pulumi.get_stack(),
         "hosts": {host.name: host.state for host in config.external.slurmd_hosts},
         "inside": config.controller.external is None,
-        "policy": plain_policy(drain_policy(config.drain or Drain())),
+        "policy": plain_policy(policy_of(config)),
         "urn": urn,
         **reach_props(reach(config)),
     }
+
+
+def policy_of(config: ClusterConfig) -> DrainPolicy:
+    """A configuration's, with the defaults where it says nothing of drains."""
+    return drain_policy(config.drain or Drain())
 
 
 def drain_policy(drain: Drain) -> DrainPolicy:

@@ -13,6 +13,7 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.reach import reach
 from slinky_iac.specs.workers import loginset_spec, replaces_pods
 
+from .gates import policy_of
 from .resources import child, custom_resource, token
 
 
@@ -47,8 +48,7 @@ def _sessions_first(login: LoginSetArgs, resource: str) -> pulumi.ResourceHookBi
     """
     if login.settings.interrupt_sessions:
         return None
-    drain = login.cluster.drain
-    hide = "" if drain is None or drain.show_users else f"slinky-iac/{pulumi.get_stack()}"
+    hide = policy_of(login.cluster).hide_by(pulumi.get_stack())
     way = reach(login.cluster)
 
     def look() -> str:

@@ -17,6 +17,7 @@ from slinky_iac.specs.operator import CRDS, chart, operator_values, service_moni
 
 from . import helm_chart
 from .first_look import first_look
+from .gates import policy_of
 from .resources import child, token
 
 
@@ -98,7 +99,7 @@ class Operator(pulumi.ComponentResource):
 
 def _pods_first(config: StackConfig) -> pulumi.ResourceHook:
     """A look, right before another release of the operator, at the pods it would end: a preview warns, an update stops."""
-    hide = "" if config.drain is None or config.drain.show_users else f"slinky-iac/{pulumi.get_stack()}"
+    hide = policy_of(config).hide_by(pulumi.get_stack())
 
     async def before_update(args: pulumi.ResourceHookArgs) -> None:
         if not operator_change.changes_release(args.old_inputs or {}, args.new_inputs or {}):

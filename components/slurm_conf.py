@@ -9,13 +9,12 @@ import pulumi
 from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.workers import Drain
 from slinky_iac.drain.conf_gates import QueueGateProvider, SlurmConfGateProvider
 from slinky_iac.drain.settings import SCHEMA, plain_policy, reach_props
 from slinky_iac.reach import reach
 from slinky_iac.specs.slurm_conf import controller_extra_conf, host_lines, partition_lines
 
-from .gates import drain_policy
+from .gates import policy_of
 
 
 class SlurmConfGate(Resource, module="slurm", name="SlurmConfGate"):
@@ -58,7 +57,7 @@ def _props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:
         "controller": config.cluster.resource_name,
         "partitions": partition_lines(config),
         "hosts": host_lines(config),
-        "policy": plain_policy(drain_policy(config.drain or Drain())),
+        "policy": plain_policy(policy_of(config)),
         "urn": urn,
         **reach_props(reach(config)),
     }
