@@ -68,5 +68,5 @@ def interactive(jobs: Iterable[Job], hosts: Collection[str], hide: str = "") -> 
 
 
 def _label(host: str) -> str:
-    """slurmctld is told the host's name up to its first dot (gethostname_short)."""
+    """srun and salloc send the host's name up to its first dot (gethostname_short)."""
     return host.partition(".")[0].casefold()

@@ -1,4 +1,4 @@
-"""Is what an update is about to make there already, made by somebody else?
+"""Is what an update is about to make there already, made by somebody else? Is what it is about to change frozen?
 
 pulumi-kubernetes creates by server-side apply: what is there under the name is taken up without a word, and deleted on
 destroy, a Namespace with all that is in it. Helm refuses a name that it has a record of, without saying what to do. So each

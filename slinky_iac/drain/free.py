@@ -9,8 +9,8 @@ slurmctld reads its jobs again with every new slurm.conf (``_sync_jobs_to_conf``
 without requeue, where it runs in a partition that is gone, where it waits and none of its partitions is left, and where
 its ``--nodelist`` names a node that is gone, wherever it runs.
 
-Whether a job that waits could run on what is left is judged by partition, number of nodes and plain features alone. What
-else it asks for (CPUs, memory, GRES, brackets and counts of features) may keep it waiting too, and is not claimed.
+Whether a job that waits could run on what is left is judged by partition, number of nodes and plain features alone. Its
+other requests (CPUs, memory, GRES, brackets and counts of features) may keep it waiting too; nothing is said of them.
 """
 
 from __future__ import annotations

@@ -233,7 +233,7 @@ class NodeStatus:
     owner: str
     """``ours``, ``operator``, ``somebody else`` or empty for none."""
     returns: str
-    """When slurmctld returns it by itself, ISO 8601, or empty."""
+    """When slurmctld undrains the node without a request, ISO 8601, or empty."""
     marked: bool
     jobs: tuple[str, ...]
 

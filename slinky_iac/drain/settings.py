@@ -57,7 +57,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class DrainPolicy:
-    """Everything a drain may decide by itself."""
+    """What a drain may decide without asking a person."""
 
     deadline_s: Seconds = 1800
     """Longest wait of one `pulumi up`, in seconds; a second run begins a new one."""

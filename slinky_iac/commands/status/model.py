@@ -82,7 +82,7 @@ class Drained:
     """``this stack``, ``stack <other>``, ``slurm-operator``, a user's name, ``somebody else``, or empty for a mark only."""
     reason: str
     returns: str = ""
-    """When slurmctld returns it by itself, ISO 8601, or empty."""
+    """When slurmctld undrains the node without a request, ISO 8601, or empty."""
     jobs: tuple[str, ...] = ()
     since: int | None = None
     """When the drain was set, by slurmctld's clock."""
