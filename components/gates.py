@@ -89,6 +89,7 @@ def outside_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]
         "stack": pulumi.get_stack(),
         "hosts": {host.name: host.state for host in config.external.slurmd_hosts},
         "inside": config.controller.external is None,
+        "cluster": config.cluster.name,
         "policy": plain_policy(policy_of(config)),
         "urn": urn,
         **reach_props(reach(config)),

@@ -54,6 +54,7 @@ def _props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:
     return {
         "schema": SCHEMA,
         "stack": pulumi.get_stack(),
+        "cluster": config.cluster.name,
         "controller": config.cluster.resource_name,
         "partitions": partition_lines(config),
         "hosts": host_lines(config),

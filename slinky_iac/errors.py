@@ -101,6 +101,10 @@ class SlurmrestAuthError(SlurmrestError):
     """The token was refused; wrong key, expired token and version skew look alike (HTTP 511, Slurm error 1007)."""
 
 
+class SlurmrestElsewhere(SlurmrestError):
+    """slurmrestd leads to the slurmctld of another cluster, so what it says is not about this stack's."""
+
+
 class SlurmrestVersionError(SlurmrestError):
     """slurmrestd serves none of the REST versions that this program speaks."""
 

@@ -34,11 +34,12 @@ from slinky_iac.drain.observe import conf_look, partition_states
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Signal, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
-from slinky_iac.drain.settings import Owner
+from slinky_iac.drain.settings import Owner, Settings
 from slinky_iac.errors import (
     KubeError,
     KubeNotFound,
     SlurmrestAuthError,
+    SlurmrestElsewhere,
     SlurmrestError,
     SlurmrestGarbage,
     SlurmrestRefused,
@@ -151,8 +152,8 @@ class ConfTask(Task[ConfLook]):
     def look(self) -> ConfLook:
         """Slurm's passing silence is part of what is seen."""
         try:
-            return conf_look(self.session, self.settings.hide)
-        except (SlurmrestAuthError, SlurmrestVersionError):
+            return conf_look(self.session, self.settings.hide, self.settings.cluster)
+        except (SlurmrestAuthError, SlurmrestElsewhere, SlurmrestVersionError):
             raise
         except SlurmrestError as error:
             return ConfLook(self.session.now(), problem=str(error))
@@ -202,7 +203,7 @@ class ConfTask(Task[ConfLook]):
     def undo(self) -> None:
         """All that this stack closed and drained for slurm.conf."""
         session, controller = self.session, self.settings.controller
-        seen = self._last or conf_look(session, self.settings.hide)
+        seen = self._last or conf_look(session, self.settings.hide, self.settings.cluster)
         restore(session, self.owner, held_of(session, controller), seen.partitions)
         hold(session, controller, Held())
 
@@ -289,7 +290,7 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
         return
     jobs: int | None = None
     try:
-        seen = conf_look(session, settings.hide)
+        seen = conf_look(session, settings.hide, settings.cluster)
         jobs = len(held_by(seen, goal_of(settings, going, seen.now)))
     except (SlurmrestError, KubeError) as error:
         session.report(str(error))
@@ -298,15 +299,15 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
     session.report(f"{said}. Its admin's steps:\n{steps}", severity="warning", keep=True)
 
 
-def partition_holds(session: Session, controller: str, name: str, hide: str = "", *, waiting_only: bool = False) -> str:
+def partition_holds(session: Session, settings: Settings, controller: str, name: str, *, waiting_only: bool = False) -> str:
     """Why a partition can't go yet; empty where no job names it. Closes one that is open, and writes that down first.
 
     For the gate of a NodeSet with slurmctld in Kubernetes: its own partition goes with it, and any restart or
     reconfiguration since the turn of :func:`settle` has opened it again. Slurmrestd before 26.05 can't close it; then its
-    jobs alone decide. ``hide``: of :attr:`Settings.hide`. ``waiting_only``: what runs doesn't count yet. Raises what
+    jobs alone decide. ``waiting_only``: what runs doesn't count yet. Raises what
     the client raises.
     """
-    seen = conf_look(session, hide)
+    seen = conf_look(session, settings.hide, settings.cluster)
     states = seen.partitions.get(name)
     if states is not None and not states & TAKES_NONE:
         if seen.can_close:
@@ -339,7 +340,7 @@ def finish(session: Session, settings: ConfSettings) -> None:
 def _tell_kept(session: Session, settings: ConfSettings) -> None:
     """Say what a destroy leaves behind: slurmctld's volume keeps its queue, and slurmd on metal its jobs."""
     try:
-        seen = conf_look(session, settings.hide)
+        seen = conf_look(session, settings.hide, settings.cluster)
     except (SlurmrestError, KubeNotFound) as error:
         session.report(f"the queue is not known: {error}", severity="warning", keep=True)
         return
@@ -362,7 +363,7 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     news = settings.lines
     opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
     returns = tuple(host for host in held.hosts if host in news.hosts.keys() - {*going.nodes})
-    seen = conf_look(session, settings.hide)
+    seen = conf_look(session, settings.hide, settings.cluster)
     restore(session, settings.owner, Held(opens, returns), seen.partitions)
     left = {
         name: state

@@ -16,14 +16,21 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.free import Busy, Free, verdict
-from slinky_iac.drain.observe import cluster_view
+from slinky_iac.drain.observe import cluster_view, require_cluster
 from slinky_iac.drain.plan import job_props
 from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings, Owner
 from slinky_iac.drain.text import distinct, jobs_in_words, marked_by, named, waiting_line
-from slinky_iac.errors import DrainDeadline, KubeNotFound, SlinkyError, SlurmrestGarbage, SlurmrestUnreachable
+from slinky_iac.errors import (
+    DrainDeadline,
+    KubeNotFound,
+    SlinkyError,
+    SlurmrestElsewhere,
+    SlurmrestGarbage,
+    SlurmrestUnreachable,
+)
 from slinky_iac.slurmrest.objects import Job, Node
 
 
@@ -110,7 +117,7 @@ class LinesTask(Task[tuple[str, ...]]):
     def look(self) -> tuple[str, ...]:
         """A sentence on what is missing; none where nothing is."""
         try:
-            unknown = _decided(self.session, self.settings, cluster_view(self.session.slurm)).unknown
+            unknown = _decided(self.session, self.settings, _look(self.session, self.settings)).unknown
         except (SlurmrestUnreachable, SlurmrestGarbage) as error:  # a slurmctld before its first node lists none at all
             return (str(error),)
         return (f"waiting for slurmctld to read the NodeName= line of {', '.join(unknown)}",) if unknown else ()
@@ -134,7 +141,7 @@ class HostsTask(Task[HostsPlan]):
         self.met = Met(settings.owner, stands="The hosts are held as asked for: `pulumi up` again ends well.")
 
     def look(self) -> HostsPlan:
-        cluster = cluster_view(self.session.slurm, hide=self.settings.hide)
+        cluster = _look(self.session, self.settings)
         for host in self.settings.held:
             self.met.wait_for(cluster.jobs(host), self.session.now(), [host])
         return _decided(self.session, self.settings, cluster)
@@ -201,7 +208,7 @@ def maintain(session: Session, settings: OutsideSettings) -> None:
 
 def plan(session: Session, settings: OutsideSettings) -> dict[str, Any]:
     """Which hosts will be drained and returned, and whose jobs are waited for; empty where nothing is to do."""
-    cluster = cluster_view(session.slurm, hide=settings.hide)
+    cluster = _look(session, settings)
     found = _decided(session, settings, cluster)
     refused = (*found.refused, *(() if settings.inside else _unknown_in_words(found, settings)))
     if not found.drains and not found.returns and not refused:
@@ -224,8 +231,8 @@ def release(session: Session, settings: OutsideSettings) -> None:
     can have left a drain then. Else raises what the clients raise.
     """
     try:
-        cluster = cluster_view(session.slurm, hide=settings.hide)
-    except (SlurmrestUnreachable, SlurmrestGarbage, KubeNotFound) as error:
+        cluster = _look(session, settings)
+    except (SlurmrestUnreachable, SlurmrestGarbage, SlurmrestElsewhere, KubeNotFound) as error:
         if settings.held:
             raise
         left = "no bare-metal host was held by this stack, so none was returned; `scontrol show nodes` shows a drain that an"
@@ -245,6 +252,13 @@ def _unknown_in_words(found: HostsPlan, settings: OutsideSettings) -> tuple[str,
             " then run `pulumi up` again"
         )
     return tuple(f"slurmctld knows no node {host}: {todo}" for host in found.unknown)
+
+
+def _look(session: Session, settings: OutsideSettings) -> ClusterView:
+    """Raises SlurmrestElsewhere where another cluster's slurmctld answers: it may have hosts of the same names."""
+    cluster = cluster_view(session.slurm, hide=settings.hide)
+    require_cluster(cluster.name, settings.cluster)
+    return cluster
 
 
 def _decided(session: Session, settings: OutsideSettings, cluster: ClusterView) -> HostsPlan:

@@ -14,7 +14,7 @@ from slinky_iac.drain.members import taken_back
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.scaler import rivals
 from slinky_iac.drain.settings import GateSettings, pseudonym
-from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestVersionError
+from slinky_iac.errors import SlurmrestAuthError, SlurmrestElsewhere, SlurmrestError, SlurmrestVersionError
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.names import ANNOTATION_POD_CORDON
@@ -159,23 +159,34 @@ def another_cluster(client: SlurmrestClient, jobs: JobsAnswer, name: str) -> str
     return f"slurmctld of cluster {found!r} answers, and this stack's is {name!r}" if found not in {"", name} else ""
 
 
+def require_cluster(found: str, name: str) -> None:
+    """Raise SlurmrestElsewhere where the cluster ``found`` answers and not the one of this name; either may be unknown."""
+    if "" not in (found, name) and found != name:
+        raise SlurmrestElsewhere(
+            f"slurmctld of cluster {found!r} answers, and this stack's is {name!r}. Nothing is drained or changed there."
+            " Check slurmrest.url, then run `pulumi up` again."
+        )
+
+
 def shown(job: Job, hide: str) -> Job:
     """The job as plans, progress and messages may show it. ``hide``: of :attr:`Settings.hide`."""
     return job.of(pseudonym(job.user_name, hide)) if hide else job
 
 
-def conf_look(session: Connection, hide: str) -> ConfLook:
-    """One look of the gates around slurm.conf. ``hide``: of :attr:`Settings.hide`.
+def conf_look(session: Connection, hide: str, cluster: str) -> ConfLook:
+    """One look of the gates around slurm.conf. ``hide`` and ``cluster``: of :class:`Settings`.
 
-    Partitions are asked for before jobs, so that a job that came in before a partition closed is seen.
+    Partitions are asked for before jobs, so that a job that came in before a partition closed is seen. Raises what the
+    client raises, and SlurmrestElsewhere where another cluster's slurmctld answers.
     """
     client = session.slurm
     states = partition_states(client)
     nodes = client.nodes(allow_none=True)
     can_close = client.version() == PARTITIONS_SINCE
     # What ended is asked for where slurmctld may not lose a partition of a job that it remembers.
-    listed = client.jobs_after(nodes.answered, wanted="live" if can_close else "all").jobs
-    jobs = tuple(shown(job, hide) for job in listed)
+    listed = client.jobs_after(nodes.answered, wanted="live" if can_close else "all")
+    require_cluster(_controller(client, listed), cluster)
+    jobs = tuple(shown(job, hide) for job in listed.jobs)
     return ConfLook(session.now(), states, ClusterView.of(nodes.nodes, jobs), jobs, can_close)
 
 

@@ -238,7 +238,7 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
     if not going:
         return kept if settings.outside else _given_back(session, settings, kept), ()
     try:
-        seen = conf_look(session, settings.hide)
+        seen = conf_look(session, settings.hide, settings.cluster)
     except SlinkyError as error:
         seen = ConfLook(session.now(), problem=str(error))
         more = "The update will ask again and stop if it gets no answer"

@@ -149,8 +149,8 @@ class ScaleTask(NodeSetTask):
         state = session.nodeset(settings.resource) if isinstance(step, Drain | DeleteNodeSet) else None
         if state is None or not state.spec.partition.enabled:
             return step
-        name, hide = settings.owner.nodeset, settings.hide
-        why = conf_run.partition_holds(session, settings.controller, name, hide, waiting_only=isinstance(step, Drain))
+        name, waiting_only = settings.owner.nodeset, isinstance(step, Drain)
+        why = conf_run.partition_holds(session, settings, settings.controller, name, waiting_only=waiting_only)
         if not why:
             return step
         if session.now() < self.ends_at:

@@ -209,6 +209,8 @@ class Settings:
     policy: DrainPolicy
     reach: Reach
     urn: str
+    cluster: str = ""
+    """ClusterName of its slurmctld; ``""`` in states of releases that did not write it."""
 
     @property
     def hide(self) -> str:
@@ -220,7 +222,8 @@ class Settings:
         """These fields from props. Raises ValueError where another program wrote them."""
         known_schema(props)
         owner, policy = Owner(stack=str(props["stack"]), nodeset=nodeset), parse_policy(props["policy"])
-        return {"owner": owner, "policy": policy, "reach": reach_from(props), "urn": str(props.get("urn", ""))}
+        reach, urn, cluster = reach_from(props), str(props.get("urn", "")), str(props.get("cluster", ""))
+        return {"owner": owner, "policy": policy, "reach": reach, "urn": urn, "cluster": cluster}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,8 +238,6 @@ class GateSettings(Settings):
     """With an autoscaler, the most replicas it may ask for."""
     scaler: Literal["stack", "autoscaler"]
     version: OperatorVersion
-    cluster: str = ""
-    """ClusterName of its slurmctld; ``""`` in states of releases that did not write it."""
     updates: str = OPERATORS
     """Who replaces pods of an earlier template: ``updateStrategy.type`` of the configuration."""
     max_unavailable: int | str = 1
@@ -280,7 +281,6 @@ class GateSettings(Settings):
             max_replicas=int(props["maxReplicas"]),
             scaler="autoscaler" if props["owner"] == "autoscaler" else "stack",
             version=OperatorVersion.parse(str(props["operatorVersion"])),
-            cluster=str(props.get("cluster", "")),
             updates=str(props.get("updates") or OPERATORS),
             max_unavailable=_count_or_share(props.get("maxUnavailable")),
             template=str(props.get("template") or ""),

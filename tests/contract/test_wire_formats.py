@@ -40,17 +40,17 @@ PROVIDERS = {
     "pulumi-python:dynamic/slurm:OutsideHosts": (
         "slinky_iac.drain.gates",
         "OutsideHostsProvider",
-        REACH | {"schema", "stack", "hosts", "inside", "policy", "urn"},
+        REACH | {"schema", "stack", "cluster", "hosts", "inside", "policy", "urn"},
     ),
     "pulumi-python:dynamic/slurm:SlurmConfGate": (
         "slinky_iac.drain.conf_gates",
         "SlurmConfGateProvider",
-        REACH | {"schema", "stack", "controller", "partitions", "hosts", "extraConf", "outside", "policy", "urn"},
+        REACH | {"schema", "stack", "cluster", "controller", "partitions", "hosts", "extraConf", "outside", "policy", "urn"},
     ),
     "pulumi-python:dynamic/slurm:QueueGate": (
         "slinky_iac.drain.conf_gates",
         "QueueGateProvider",
-        REACH | {"schema", "stack", "controller", "partitions", "hosts", "keepsQueue", "policy", "urn"},
+        REACH | {"schema", "stack", "cluster", "controller", "partitions", "hosts", "keepsQueue", "policy", "urn"},
     ),
     "pulumi-python:dynamic/slurm:ClusterIdentity": (
         "slinky_iac.identity",

@@ -16,6 +16,7 @@ class Slurmctld(FakeSlurm):
         self.partitions = dict(partitions)
         self.began = NOW - 9000
         self.set_to = []
+        self.cluster_name = ""
 
     def serve(self, request, rest, body):
         if rest == "partitions/" and request.method == "GET":
@@ -29,7 +30,7 @@ class Slurmctld(FakeSlurm):
                 self.set_to.append((row["name"], row["partition"]["state"][0]))
             return answer()
         if rest == "conf" and "v0.0.45" in request.url.path:
-            return answer(slurm_conf={}, slurm_conf_meta={"BOOT_TIME": number(self.began)})
+            return answer(slurm_conf={"ClusterName": self.cluster_name}, slurm_conf_meta={"BOOT_TIME": number(self.began)})
         return super().serve(request, rest, body)
 
 

@@ -8,7 +8,15 @@ from slinky_iac.drain.conf_steps import SLURM_CONF, ConfLines, ConfSettings
 from slinky_iac.drain.mark import Held, place
 from slinky_iac.drain.preview import conf_planned
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
-from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, KubeUnreachable, SlurmrestAuthError, StateError
+from slinky_iac.errors import (
+    DrainBlocked,
+    DrainDeadline,
+    DrainLost,
+    KubeUnreachable,
+    SlurmrestAuthError,
+    SlurmrestElsewhere,
+    StateError,
+)
 from tests.unit.drain.conf_world import ConfSession, Kube, Slurmctld
 from tests.unit.slurmrest.fake import answer, error, job, node, run
 
@@ -30,6 +38,19 @@ def session(*rows, partitions=None, then=(), release="26.05", extra_conf=""):
 
 def kept(found):
     return conf_run.held_of(found, "hpc")
+
+
+def test_another_clusters_slurmctld_is_never_taken_for_one_without_jobs():
+    """Found by reading: with slurmrest.url of another cluster, a partition went while its jobs ran."""
+    found = session(release="26.05")
+    found.world.cluster_name = "other"
+    with pytest.raises(SlurmrestElsewhere, match=r"slurmctld of cluster 'other' answers, and this stack's is 'hpc'"):
+        conf_run.settle(found, settings(NO_BATCH, cluster="hpc"), BOTH)
+    assert found.world.set_to == []
+    assert found.pauses == 0
+    plan, failures = conf_planned(found, settings(NO_BATCH, cluster="hpc"), {"schema": 1, "partitions": BOTH.partitions})
+    assert (plan["known"], failures) == (False, ())
+    assert "slurmctld of cluster 'other' answers" in found.said[-1]
 
 
 def test_nothing_leaves_and_slurm_is_not_asked():
@@ -306,20 +327,26 @@ def test_an_outside_slurmctld_that_does_not_answer_stops_no_update():
 
 def test_a_nodesets_own_partition_is_closed_again_and_holds_it_while_a_job_waits_there():
     found = session(job(2, "PENDING", partition="batch"))
-    assert conf_run.partition_holds(found, "hpc", "batch") == "partition batch was open, and is closed now"
-    assert conf_run.partition_holds(found, "hpc", "batch") == "partition batch: 1 waiting in the queue (2 of alice)"
+    assert conf_run.partition_holds(found, settings(BOTH), "hpc", "batch") == "partition batch was open, and is closed now"
+    assert (
+        conf_run.partition_holds(found, settings(BOTH), "hpc", "batch")
+        == "partition batch: 1 waiting in the queue (2 of alice)"
+    )
     found.world.jobs.clear()
-    assert conf_run.partition_holds(found, "hpc", "batch") == ""
-    assert conf_run.partition_holds(found, "hpc", "none") == ""
+    assert conf_run.partition_holds(found, settings(BOTH), "hpc", "batch") == ""
+    assert conf_run.partition_holds(found, settings(BOTH), "hpc", "none") == ""
     assert found.world.partitions == {"all": "UP", "batch": "DRAIN"}
     assert kept(found) == Held({"batch": "UP"})
 
 
 def test_a_partition_that_slurmrestd_cannot_close_is_held_by_its_jobs_alone():
     found = session(job(2, "PENDING", partition="batch"), release="25.11")
-    assert conf_run.partition_holds(found, "hpc", "batch") == "partition batch: 1 waiting in the queue (2 of alice)"
+    assert (
+        conf_run.partition_holds(found, settings(BOTH), "hpc", "batch")
+        == "partition batch: 1 waiting in the queue (2 of alice)"
+    )
     found.world.jobs.clear()
-    assert conf_run.partition_holds(found, "hpc", "batch") == ""
+    assert conf_run.partition_holds(found, settings(BOTH), "hpc", "batch") == ""
     assert "can't close it" in found.said[-1]
 
 

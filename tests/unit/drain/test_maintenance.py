@@ -7,8 +7,17 @@ import pytest
 from slinky_iac import names
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import maintenance
+from slinky_iac.drain.gates import OutsideHostsProvider
 from slinky_iac.drain.settings import OUTSIDE, DrainPolicy, OutsideSettings, Owner, reach_props
-from slinky_iac.errors import DrainBlocked, DrainDeadline, DrainLost, KubeNotFound, SlurmrestAuthError, SlurmrestUnreachable
+from slinky_iac.errors import (
+    DrainBlocked,
+    DrainDeadline,
+    DrainLost,
+    KubeNotFound,
+    SlurmrestAuthError,
+    SlurmrestElsewhere,
+    SlurmrestUnreachable,
+)
 from tests.unit.drain.made import NOW
 from tests.unit.slurmrest.fake import FakeSlurm, answer, job, node, run
 
@@ -75,6 +84,24 @@ def test_a_silent_slurmrestd_stops_the_end_of_a_stack_only_where_it_holds_a_host
     assert how == {"severity": "warning", "keep": True}
     with pytest.raises(type(error)):
         maintenance.release(HostSession(error=error), settings(held=("metal-1",)))
+
+
+@pytest.mark.parametrize("inside", [True, False])
+def test_hosts_of_another_cluster_with_the_same_names_are_never_drained_or_returned(inside):
+    """Found by reading: slurmrest.url of another cluster, whose hosts have the names of ours."""
+    slurm = FakeSlurm(controller="other").add(node("metal-1"), node("metal-2", "IDLE", "DRAIN", reason=OURS))
+    with slurm.client() as client:
+        session = HostSession(client)
+        ours = settings(held=("metal-1",), active=("metal-2",), cluster="hpc", inside=inside)
+        for act in (maintenance.maintain, maintenance.plan, maintenance.release):
+            with pytest.raises(
+                SlurmrestElsewhere, match=r"cluster 'other' answers, and this stack's is 'hpc'.*slurmrest\.url"
+            ):
+                act(session, ours)
+        maintenance.release(session, settings(active=("metal-2",), cluster="hpc"))
+    assert session.paused == 0
+    assert "slurmctld of cluster 'other' answers" in session.said[-1][0]
+    assert [method for method, _, _ in slurm.asked if method != "GET"] == []
 
 
 def test_a_refused_token_always_stops():
@@ -149,3 +176,11 @@ def test_holding_a_host_ends_with_what_became_of_its_jobs(end, said):
         before = len(slurm.asked)
         maintenance.maintain(session, settings(held=("metal-1",)))
     assert not [path for _, path, _ in slurm.asked[before:] if "slurmdb" in path], "proved again what this run did not meet"
+
+
+def test_a_state_of_a_release_that_wrote_no_cluster_is_no_difference():
+    news = {"hosts": {"metal-1": "active"}, "cluster": "hpc"}
+    diff = OutsideHostsProvider().diff
+    assert not diff("id", {"hosts": {"metal-1": "active"}}, news).changes
+    assert diff("id", {"hosts": {"metal-1": "active"}, "cluster": "other"}, news).changes
+    assert diff("id", {"hosts": {}}, news).changes
