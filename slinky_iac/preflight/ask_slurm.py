@@ -1,15 +1,20 @@
-"""One look at Slurm through the first slurmrestd that answers. What isn't answered is written down with the reason."""
+"""One look at Slurm through the first slurmrestd that answers. What isn't answered is written down with the reason.
+
+A preview has time for a handful of short questions, none of which grows with the cluster: :func:`ask_quickly`."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TypeVar
 
 from slinky_iac.cluster.connection import endpoint
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import (
+    KubeNotFound,
     SlinkyError,
     SlurmrestAuthError,
     SlurmrestError,
@@ -17,17 +22,21 @@ from slinky_iac.errors import (
     SlurmrestUnreachable,
     SlurmrestVersionError,
 )
+from slinky_iac.keys.catalogue import JWT, TOKENS
 from slinky_iac.keys.rsa import TokenKey
+from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
-from slinky_iac.names import SLURM_USER
+from slinky_iac.names import HS256, RS256, SLURM_USER
 from slinky_iac.preflight import facts
+from slinky_iac.preflight.check_keys import IN_SECRET
+from slinky_iac.preflight.check_tokens import TOKEN_IN_SECRET
 from slinky_iac.preflight.facts import SlurmFacts, Token
-from slinky_iac.reach import reach
+from slinky_iac.reach import kube_connection, reach
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Connect as Lead
 from slinky_iac.slurmrest.endpoints import Endpoint, direct
 from slinky_iac.slurmrest.level import require_admin
-from slinky_iac.slurmrest.signing import SigningKey
+from slinky_iac.slurmrest.signing import SigningKey, held
 
 BUDGET_S = 20.0
 """Longest wait for one answer, tries together."""
@@ -84,12 +93,7 @@ class _Asking:
 
 
 def ask_slurm(
-    ways: Sequence[RestEndpoint],
-    keys: Mapping[str, Keys],
-    *,
-    clock: Clock,
-    connect: Connect,
-    quick: bool = False,
+    ways: Sequence[RestEndpoint], keys: Mapping[str, Keys], *, clock: Clock, connect: Connect, quick: bool = False
 ) -> SlurmFacts:
     """What Slurm says through the first of ``ways`` that answers.
 
@@ -145,6 +149,30 @@ def preflight_clients(
         )
 
     return connect
+
+
+def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answer_s: float) -> facts.Facts:
+    """What Slurm says, asked with the Secret's key; each answer is waited for ``answer_s`` seconds, and none twice.
+
+    Raises what reading the Secret raises: before the first `pulumi up` it isn't there, and there is nobody to ask.
+    """
+    bounds = Timeouts(connect_s=answer_s, read_s=answer_s, write_s=answer_s)
+    once, namespace = Retry(tries=1), config.cluster.namespace
+    place = config.secret_of(JWT)
+    with kube_connection(config, env, home) as way:
+        kube = way.client(KubeClient, budget_s=answer_s, timeouts=bounds, retry=once)
+        found: dict[str, Keys] = {}
+        if config.keys.has_token_keys:
+            own = config.secret_of(TOKENS)
+            with suppress(KubeNotFound):  # the setting is new: this very update makes it
+                rsa = held(kube, namespace, own.name, own.entry, RS256)
+                found[TOKEN_IN_SECRET] = tuple(rsa)
+        if not found or config.keys.tokens != RS256:  # else who runs this needs no right to read the JWT key
+            found[IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, HS256))
+
+        connect = preflight_clients(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)
+        seen = ask_slurm([endpoint_of_drains(config)], found, clock=way.clock, quick=True, connect=connect)
+    return facts.Facts(slurm=SlurmFacts() if seen.unanswered else seen)
 
 
 def _asked(asking: _Asking, found: SlurmFacts, *, quick: bool) -> SlurmFacts:

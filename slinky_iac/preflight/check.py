@@ -6,8 +6,8 @@ yields an :class:`Answer` for each thing that it has to say. :mod:`slinky_iac.pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
 from enum import Flag, StrEnum, auto
 from typing import Final
 
@@ -71,6 +71,14 @@ class Answer:
     source: str = ""
 
 
+Answers = Iterator[Answer]
+
+
+def of(answers: Iterable[Answer], *, about: str = "", source: str = "") -> Answers:
+    """The answers, about this and from there where they name nothing else."""
+    return (replace(each, about=each.about or about, source=each.source or source) for each in answers)
+
+
 def fine(got: str, *, about: str = "", source: str = "") -> Answer:
     """Looked at, and right."""
     return Answer(Verdict.FINE, got, about=about, source=source)
@@ -102,6 +110,8 @@ class Run(Flag):
     """`preflight --from-here-only`."""
     MUNGE = auto()
     """`preflight` of a stack with auth/munge."""
+    SHORT = WHOLE | PREVIEW
+    ANY = WHOLE | MUNGE
 
 
 @dataclass(frozen=True)
@@ -111,7 +121,7 @@ class Expect:
     name: str
     subject: str
     source: str
-    judge: Callable[[StackConfig, Facts], Iterator[Answer]]
+    judge: Callable[[StackConfig, Facts], Answers]
     runs: Run = Run.WHOLE
 
     def checks(self, config: StackConfig, facts: Facts) -> Iterator[Check]:

@@ -5,7 +5,7 @@ From Slurm 26.05 on slurmctld tells its configuration over REST. Before, each li
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Final
 
 from slinky_iac import names
@@ -16,6 +16,7 @@ from slinky_iac.preflight.check import (
     RESTARTED,
     SLURM_CONF,
     Answer,
+    Answers,
     Expect,
     Run,
     fine,
@@ -34,17 +35,16 @@ _BOTH_FILES: Final = "in slurm.conf and slurmdbd.conf"
 
 def unread(facts: Facts, wanted: str, keys: str) -> Answer:
     """Parameters that could not be read, with the command that shows them."""
-    why = facts.slurm.failed.get("conf", "slurmctld was not asked")
     show = f"scontrol show config | grep -iE '^({keys}) '"
-    return unknown(f"not known: {why}", f"{wanted}; this shows it", show, at=ON_SLURMCTLD)
+    return unknown(facts.slurm.unknown("conf"), f"{wanted}; this shows it", show, at=ON_SLURMCTLD)
 
 
 def _required(
     key: str, said: str = "is {got}, without {missing}", make: Callable[..., Answer] = problem
-) -> Callable[[StackConfig, Facts], Iterator[Answer]]:
+) -> Callable[[StackConfig, Facts], Answers]:
     """The judge of one required parameter that is compared as a whole or as a list."""
 
-    def judge(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+    def judge(config: StackConfig, facts: Facts) -> Answers:
         row, conf = parameter(key), facts.slurm.conf
         if not (value := row.value(config)):
             return
@@ -59,18 +59,14 @@ def _required(
             yield fine(f"{'has' if is_list else 'is'} {value}")
             return
         shown = repr(got) if isinstance(got, str) else ",".join(got) or "unset"
+        told = said.format(got=shown, missing=",".join(missing))
         paste = ",".join(filter(None, [*there, *missing])) if is_list else value
-        yield make(
-            f"{said.format(got=shown, missing=','.join(missing))}: {row.without}",
-            "Set",
-            f"{key}={paste}",
-            at=RESTARTED if row.restart else SLURM_CONF,
-        )
+        yield make(f"{told}: {row.without}", "Set", f"{key}={paste}", at=RESTARTED if row.restart else SLURM_CONF)
 
     return judge
 
 
-def _cluster_name(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _cluster_name(config: StackConfig, facts: Facts) -> Answers:
     """ClusterName is the same on both sides: a running cluster keeps its name, so the stack follows."""
     ours, conf = config.cluster.name, facts.slurm.conf
     rows = facts.slurm.clusters
@@ -97,7 +93,7 @@ def _cluster_name(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield unread(facts, f"It must be {ours}", "ClusterName")
 
 
-def _port(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _port(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld listens on the port that the configuration names."""
     external, conf = config.controller.external, facts.slurm.conf
     if external is None or conf is None or conf.SlurmctldPort is None:
@@ -105,15 +101,13 @@ def _port(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     if conf.SlurmctldPort == external.port:
         yield fine(f"is {external.port}, as the stack says")
     else:
-        yield problem(
-            f"is {conf.SlurmctldPort}, and controller.external.port is {external.port}",
-            "Set it, unless something between forwards one port to the other",
-            f"port: {conf.SlurmctldPort}",
-            at="in Pulumi.<stack>.yaml, under slinky-iac:controller, external",
-        )
+        said = f"is {conf.SlurmctldPort}, and controller.external.port is {external.port}"
+        advice = "Set it, unless something between forwards one port to the other"
+        at = "in Pulumi.<stack>.yaml, under slinky-iac:controller, external"
+        yield problem(said, advice, f"port: {conf.SlurmctldPort}", at=at)
 
 
-def _auth(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _auth(config: StackConfig, facts: Facts) -> Answers:
     """Daemons speak auth/slurm; AuthType and CredType go together."""
     conf, keys = facts.slurm.conf, ("AuthType", "CredType")
     wanted = [parameter(key).value(config) for key in keys]
@@ -127,7 +121,7 @@ def _auth(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield problem(said, TO_SLURM, *(line(key, config) for key in keys), at=RESTARTED)
 
 
-def _jwt(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _jwt(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld and slurmdbd have auth/jwt for slurmrestd's callers."""
     conf = facts.slurm.conf
     lines = [line(key, config) for key in ("AuthAltTypes", "AuthAltParameters")]
@@ -143,7 +137,7 @@ def _jwt(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield problem(said, "Add, and restart both daemons", *lines, at=_BOTH_FILES)
 
 
-def _max_node_count(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _max_node_count(config: StackConfig, facts: Facts) -> Answers:
     """There is room for every pod and every metal host: a problem where not for those of today, else a warning."""
     got = None if facts.slurm.conf is None else facts.slurm.conf.MaxNodeCount
     row = parameter("MaxNodeCount")
@@ -162,7 +156,7 @@ def _max_node_count(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield fine(f"is {got}; the stack asks for {need} nodes")
 
 
-def _slurm_user(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _slurm_user(config: StackConfig, facts: Facts) -> Answers:
     """The user ``slurm`` has one id on all hosts and in all images: auth/slurm compares numbers."""
     theirs = None if facts.slurm.conf is None else facts.slurm.conf.SlurmUserId
     images = {report.image: report.slurm_uid for report in facts.pod.reports if report.slurm_uid is not None}
@@ -186,7 +180,7 @@ def _slurm_user(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield fine(f"is {theirs} there, and in {', '.join(seen)}")
 
 
-def _cgroups(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _cgroups(config: StackConfig, facts: Facts) -> Answers:
     """Where slurmd runs on metal and in pods, one cgroup.conf must fit both: pods have no systemd to ask for a scope."""
     if not config.external.slurmd_hosts or not config.nodesets:
         return
@@ -196,41 +190,38 @@ def _cgroups(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield unread(facts, wanted, "ProctrackType|TaskPlugin|JobAcctGatherType")
         return
     plugins = (conf.ProctrackType, *conf.TaskPlugin, conf.JobAcctGatherType or "")
-    users = [each for each in plugins if each.endswith("/cgroup")]
-    if users and facts.host is not None and facts.host.cgroup is not None:
-        source = f"host {facts.host.host}"
-        if facts.host.cgroup:
-            yield fine("has IgnoreSystemd=yes, or CgroupPlugin=disabled", source=source)
-        else:
-            yield problem(
-                f"lacks IgnoreSystemd=yes, and {', '.join(users)} use it: slurmd in pods has no systemd to ask",
-                "Add, after you have checked that it suits slurmd on metal",
-                "IgnoreSystemd=yes",
-                at="in cgroup.conf on slurmctld's host, then run `scontrol reconfigure` there",
-                source=source,
-            )
-    elif users:
+    users = ", ".join(each for each in plugins if each.endswith("/cgroup"))
+    suits, source = (None, "") if facts.host is None else (facts.host.cgroup, f"host {facts.host.host}")
+    if not users:
+        yield fine(f"is not used: {conf.ProctrackType}, no task/cgroup")
+    elif suits is None:
         yield unknown(
-            f"not known: {', '.join(users)} use it, and no daemon reports its content",
+            f"not known: {users} use it, and no daemon reports its content",
             "With slurmd on metal and in pods it needs this line; slurmctld sends the file to both",
             "IgnoreSystemd=yes",
             at="in cgroup.conf on slurmctld's host (`grep -i IgnoreSystemd /etc/slurm/cgroup.conf` shows it)",
         )
+    elif suits:
+        yield fine("has IgnoreSystemd=yes, or CgroupPlugin=disabled", source=source)
     else:
-        yield fine(f"is not used: {conf.ProctrackType}, no task/cgroup")
+        said = f"lacks IgnoreSystemd=yes, and {users} use it: slurmd in pods has no systemd to ask"
+        advice = "Add, after you have checked that it suits slurmd on metal"
+        at = "in cgroup.conf on slurmctld's host, then run `scontrol reconfigure` there"
+        yield problem(said, advice, "IgnoreSystemd=yes", at=at, source=source)
 
 
-_SHORT: Final = Run.WHOLE | Run.PREVIEW
 EXPECTED: Final = (
-    Expect("cluster-name", "ClusterName", "slurmctld", _cluster_name, _SHORT),
-    Expect("slurmctld-port", "SlurmctldPort", "slurmctld", _port, _SHORT),
-    Expect("auth-type", "AuthType and CredType", "slurmctld", _auth, _SHORT),
-    Expect("auth-jwt", "AuthAltTypes", "slurmctld", _jwt, _SHORT),
-    Expect("use-client-ids", "AuthInfo", "slurmctld", _required("AuthInfo", make=warning), _SHORT),
-    Expect("configless", "SlurmctldParameters", "slurmctld", _required("SlurmctldParameters"), _SHORT),
-    Expect("max-node-count", "MaxNodeCount", "slurmctld", _max_node_count, _SHORT),
-    Expect("return-to-service", "ReturnToService", "slurmctld", _required("ReturnToService", "is {got}", warning), _SHORT),
-    Expect("gres-types", "GresTypes", "slurmctld", _required("GresTypes", "has no {missing}"), _SHORT),
+    Expect("cluster-name", "ClusterName", "slurmctld", _cluster_name, Run.SHORT),
+    Expect("slurmctld-port", "SlurmctldPort", "slurmctld", _port, Run.SHORT),
+    Expect("auth-type", "AuthType and CredType", "slurmctld", _auth, Run.SHORT),
+    Expect("auth-jwt", "AuthAltTypes", "slurmctld", _jwt, Run.SHORT),
+    Expect("use-client-ids", "AuthInfo", "slurmctld", _required("AuthInfo", make=warning), Run.SHORT),
+    Expect("configless", "SlurmctldParameters", "slurmctld", _required("SlurmctldParameters"), Run.SHORT),
+    Expect("max-node-count", "MaxNodeCount", "slurmctld", _max_node_count, Run.SHORT),
+    Expect(
+        "return-to-service", "ReturnToService", "slurmctld", _required("ReturnToService", "is {got}", warning), Run.SHORT
+    ),
+    Expect("gres-types", "GresTypes", "slurmctld", _required("GresTypes", "has no {missing}"), Run.SHORT),
     Expect("slurm-uid", "user id of slurm", "slurmctld", _slurm_user),
     Expect("cgroup", "cgroup.conf", "slurmctld", _cgroups),
 )

@@ -1,4 +1,5 @@
-"""What a listener on each hop between the parts of a cluster would get, and whether certificates are believed. Pure.
+"""What a listener on each hop between the parts of a cluster would get, whether certificates are believed, and whether an
+engine would load code from the stack's state that isn't this program's. Pure.
 
 No hop that has no setting is a problem. Sources: auth/slurm signs (``auth_slurm.c``, ``cred_slurm.c``) and encrypts nothing;
 slurm-operator asks slurmrestd at ``http://<restapi>-restapi.<namespace>:6820`` (``slurmclient_sync.go``, 1.0 to 1.2.1).
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import Answer, Expect, Run, fine, problem, unknown, warning
+from slinky_iac.preflight.check import Answers, Expect, Run, fine, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 
 SOON_DAYS: Final = 30
@@ -41,6 +42,10 @@ class Hop:
 _NO_TLS = (
     "no TLS is requested; MariaDB Connector/C 3.4 and newer use it anyway if the server offers it, older releases don't"
 )
+_FOREIGN_CODE = (
+    "Don't run `pulumi` on this stack: that code would run with your rights. Compare with an earlier version of"
+    " the state in the backend, import a good one (`pulumi stack import`), and find out who can write there"
+)
 _NETWORK = "encrypt the network between the two: WireGuard in the CNI, IPsec or WireGuard between the sites"
 
 
@@ -54,19 +59,17 @@ def hops(config: StackConfig) -> tuple[Hop, ...]:
 
 def _to_slurmrestd(config: StackConfig) -> Hop:
     crosses = "tokens that act as SlurmUser, and everybody's jobs"
-    url = config.slurmrest.url
+    guard: Guard = "encrypted"
+    url, ends, how, change = config.slurmrest.url, "API server to slurmrestd's pod, for gates and commands", "", ""
     if url is not None:
-        plain = urlsplit(url).scheme != "https"
-        how = "plain HTTP" if plain else "HTTPS, the certificate is checked"
-        change = "put TLS before slurmrestd and set slurmrest.url to https://" if plain else ""
-        return Hop(
-            "gates-slurmrestd", "gates and commands to slurmrestd", crosses, "plain" if plain else "encrypted", how, change
-        )
-    ends = "API server to slurmrestd's pod, for gates and commands"
-    if config.restapi.tls is not None:
+        ends, how = "gates and commands to slurmrestd", "HTTPS, the certificate is checked"
+        if urlsplit(url).scheme != "https":
+            guard, how, change = "plain", "plain HTTP", "put TLS before slurmrestd and set slurmrest.url to https://"
+    elif config.restapi.tls is not None:
         how = "TLS; the API server doesn't check the pod's certificate, so it guards against listeners"
-        return Hop("gates-slurmrestd", ends, crosses, "encrypted", how, "")
-    return Hop("gates-slurmrestd", ends, crosses, "plain", "plain HTTP on the pod network", "set restapi.tls")
+    else:
+        guard, how, change = "plain", "plain HTTP on the pod network", "set restapi.tls"
+    return Hop("gates-slurmrestd", ends, crosses, guard, how, change)
 
 
 def _operator(config: StackConfig) -> Hop:
@@ -104,7 +107,7 @@ def _users(config: StackConfig) -> Iterator[Hop]:
         yield Hop("users-slurmrestd", "users of REST to the slurmrestd outside", "your users' tokens", guard, how, change)
 
 
-def _encryption(config: StackConfig, _: Facts) -> Iterator[Answer]:
+def _encryption(config: StackConfig, _: Facts) -> Answers:
     """Each hop: encrypted; or in plain text, which is unknown where the network below may encrypt it."""
     for hop in hops(config):
         if hop.guard == "encrypted":
@@ -115,7 +118,7 @@ def _encryption(config: StackConfig, _: Facts) -> Iterator[Answer]:
             yield unknown(got, f"{hop.change[0].upper()}{hop.change[1:]}", about=hop.ends)
 
 
-def _api_server(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _api_server(_: StackConfig, facts: Facts) -> Answers:
     """Keys travel from here to the API server."""
     server = facts.kube.server
     if server.startswith("https://") and facts.kube.unchecked:
@@ -129,7 +132,7 @@ def _api_server(_: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield warning(f"plain HTTP ({server})", advice)
 
 
-def _certificates(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _certificates(_: StackConfig, facts: Facts) -> Answers:
     """Each is believed by whom it is shown to, and holds for another 30 days."""
     for seen in facts.certificates:
         subject = f"certificate at {seen.url}"
@@ -145,6 +148,18 @@ def _certificates(_: StackConfig, facts: Facts) -> Iterator[Answer]:
             yield fine(f"is trusted, and valid for another {seen.left_s // DAY_S} days", about=subject)
 
 
+def _state_code(_config: StackConfig, facts: Facts) -> Answers:
+    """A problem for each place; unknown where the state could not be read or decrypted."""
+    if facts.foreign is None:
+        if facts.foreign_trouble:
+            yield unknown(facts.foreign_trouble, "Run", "slinky verify-state")
+        return
+    yield from (problem(each, _FOREIGN_CODE) for each in facts.foreign)
+    if not facts.foreign:
+        yield fine("holds no code but this program's")
+
+
+STATE: Final = (Expect("state-code", "the stack's state", "the backend", _state_code, Run.ANY),)
 CERTIFICATES: Final = (Expect("certificate", "certificates", "here", _certificates, Run.WHOLE | Run.HERE),)
 EXPECTED: Final = (
     Expect("encryption", "hops", "configuration", _encryption),

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, Key
-from slinky_iac.preflight.check import EVERYWHERE, ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
+from slinky_iac.preflight.check import (
+    EVERYWHERE,
+    ON_SLURMCTLD,
+    Answer,
+    Answers,
+    Expect,
+    Run,
+    fine,
+    of,
+    problem,
+    unknown,
+    warning,
+)
 from slinky_iac.preflight.check_reach import LOST
 from slinky_iac.preflight.facts import Clock, Facts
 
@@ -18,6 +28,7 @@ if TYPE_CHECKING:
 
 IN_CONFIG, IN_SECRET = "configuration", "Secret"
 """Where a JWT key came from."""
+_NTP: Final = "timedatectl show -p NTPSynchronized"
 CLOCKS_AGREE_S: Final = 5
 REGISTERS_S: Final = 60
 """A slurmd registers within seconds of its start."""
@@ -25,7 +36,7 @@ CLOCKS_APART_S: Final = 60
 """auth/slurm credentials live a minute by default: daemons whose clocks are this far apart refuse each other."""
 
 
-def _slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _slurmrestd(config: StackConfig, facts: Facts) -> Answers:
     """Some slurmrestd could be asked."""
     slurm = facts.slurm
     if facts.kube.restapi and facts.kube.restapi_pods == 0:
@@ -51,21 +62,16 @@ def _slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         )
 
 
-def _slurmctld(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _slurmctld(_: StackConfig, facts: Facts) -> Answers:
     """slurmctld answers slurmrestd: a token refused is an answer, too."""
-    said = facts.slurm.silent.get("slurmctld", "")
+    said, advice = facts.slurm.silent.get("slurmctld", ""), "Start slurmctld, or open the route from slurmrestd to it"
     if said:
-        yield problem(
-            said,
-            "Start slurmctld, or open the route from slurmrestd to it",
-            "scontrol ping; systemctl status slurmctld",
-            at=ON_SLURMCTLD,
-        )
+        yield problem(said, advice, "scontrol ping; systemctl status slurmctld", at=ON_SLURMCTLD)
     elif {"accepted", "refused"} & set(facts.slurm.tokens.values()):
         yield fine("answers it")
 
 
-def _token(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _token(_: StackConfig, facts: Facts) -> Answers:
     """A token made with our JWT key is taken in a call that checks it."""
     slurm = facts.slurm
     file = f"/etc/slurm/{names.JWT_KEY_FILE}"
@@ -110,17 +116,12 @@ def _compared(facts: Facts, key: Key, mine: str) -> Answer | None:
     about, source = f"{key.label} ({mine})", f"host {facts.host.host}"
     if theirs == mine:
         return fine("slurmctld's host has the same file", about=about, source=source)
-    return problem(
-        f"slurmctld's host has another one, {theirs}",
-        "Import the file of slurmctld's host, byte for byte",
-        f"ssh root@{facts.host.host} base64 -w0 /etc/slurm/{key.file} | pulumi config set --secret {key.config}",
-        at="where you run pulumi",
-        about=about,
-        source=source,
-    )
+    said, advice = f"slurmctld's host has another one, {theirs}", "Import the file of slurmctld's host, byte for byte"
+    run = f"ssh root@{facts.host.host} base64 -w0 /etc/slurm/{key.file} | pulumi config set --secret {key.config}"
+    return problem(said, advice, run, at="where you run pulumi", about=about, source=source)
 
 
-def _slurmctld_host(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _slurmctld_host(_: StackConfig, facts: Facts) -> Answers:
     """`--via` reached slurmctld's host."""
     if facts.host is None:
         return
@@ -143,56 +144,54 @@ def _cause(facts: Facts) -> str:
     return "it has another key, its clock is over five minutes ahead, or it doesn't know the user slurm"
 
 
-def _same_keys(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _same_keys(config: StackConfig, facts: Facts) -> Answers:
     """What the configuration imports is what the Secrets in Kubernetes hold."""
     for key in DAEMON_KEYS:
-        about = f"Secret of {key.label}"
-        ours, theirs = facts.keys.get(key.label), facts.kube.keys.get(key.label)
-        if key.label in facts.kube.keys_trouble:
-            yield unknown(f"not known: {facts.kube.keys_trouble[key.label]}", about=about)
-        elif config.keys.source == "external" and facts.kube.namespace and theirs is None:
-            yield warning(
-                f"isn't in namespace {config.cluster.namespace} yet. `pulumi up` waits {config.keys.wait} s for it",
-                f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must create it: see its log",
-                about=about,
-            )
-        elif config.keys.source == "existing" and facts.kube.namespace and theirs is None:
-            yield problem(
-                f"isn't in namespace {config.cluster.namespace}, and keys.source is existing",
-                "Make it before `pulumi up`, from the outside hosts' own file",
-                f"kubectl -n {config.cluster.namespace} create secret generic NAME --from-file=ENTRY=FILE",
-                about=about,
-            )
-        elif ours and theirs and ours != theirs:
-            yield problem(
-                f"holds {theirs}, and {key.config} of the configuration is {ours}",
-                "Pods have the Secret's key. Find out which one the outside hosts have, and set the configuration to it",
-                f"openssl dgst -sha256 -binary /etc/slurm/{key.file} | base64",
-                at=ON_SLURMCTLD,
-                about=about,
-            )
-        elif ours and theirs:
-            yield fine(f"holds the key of the configuration ({ours})", about=about)
+        yield from of(_same_key(config, facts, key), about=f"Secret of {key.label}")
 
 
-def _slurm_key(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _same_key(config: StackConfig, facts: Facts, key: Key) -> Answers:
+    ours, theirs = facts.keys.get(key.label), facts.kube.keys.get(key.label)
+    namespace, missing = config.cluster.namespace, facts.kube.namespace and theirs is None
+    if key.label in facts.kube.keys_trouble:
+        yield unknown(f"not known: {facts.kube.keys_trouble[key.label]}")
+    elif config.keys.source == "external" and missing:
+        said = f"isn't in namespace {namespace} yet. `pulumi up` waits {config.keys.wait} s for it"
+        yield warning(said, f"{config.keys.made_by or 'Who makes it (keys.madeBy)'} must create it: see its log")
+    elif config.keys.source == "existing" and missing:
+        yield problem(
+            f"isn't in namespace {namespace}, and keys.source is existing",
+            "Make it before `pulumi up`, from the outside hosts' own file",
+            f"kubectl -n {namespace} create secret generic NAME --from-file=ENTRY=FILE",
+        )
+    elif ours and theirs and ours != theirs:
+        yield problem(
+            f"holds {theirs}, and {key.config} of the configuration is {ours}",
+            "Pods have the Secret's key. Find out which one the outside hosts have, and set the configuration to it",
+            f"openssl dgst -sha256 -binary /etc/slurm/{key.file} | base64",
+            at=ON_SLURMCTLD,
+        )
+    elif ours and theirs:
+        yield fine(f"holds the key of the configuration ({ours})")
+
+
+def _slurm_key(config: StackConfig, facts: Facts) -> Answers:
     """slurm.key is slurmctld's: proved by a slurmd in a pod that is registered, else a fingerprint to compare."""
     ready = {pod.slurm_node for each in facts.kube.workers.values() for pod in each.ready}
     talking = [n.name for n in facts.slurm.nodes or () if n.name in ready and n.version and not n.state & LOST]
     mine = facts.kube.keys.get(SLURM.label) or facts.keys.get(SLURM.label) or ""
-    subject = f"slurm.key ({mine or 'no fingerprint'})"
+    compared = _compared(facts, SLURM, mine)
     if talking:
-        some = ", ".join(talking[:6])
-        yield fine(f"slurmd of {some} is registered with it, so slurmctld has the same", about=subject)
-        return
-    if (compared := _compared(facts, SLURM, mine)) is not None:
-        yield compared
-        return
-    compare = (
-        f"The fingerprint there must be {mine}; this shows it"
-        if mine
-        else "Compare with `pulumi stack output slurmKeyFingerprint`"
-    )
+        found: Answers = iter([fine(f"slurmd of {', '.join(talking[:6])} is registered with it, so slurmctld has the same")])
+    else:
+        found = _unproved(config, facts, mine) if compared is None else iter([compared])
+    yield from of(found, about=f"slurm.key ({mine or 'no fingerprint'})")
+
+
+def _unproved(config: StackConfig, facts: Facts, mine: str) -> Answers:
+    """No slurmd in a pod and no look at slurmctld's host shows that the key is the same."""
+    by_hand = f"The fingerprint there must be {mine}; this shows it" if mine else ""
+    compare = by_hand or "Compare with `pulumi stack output slurmKeyFingerprint`"
     show = f"openssl dgst -sha256 -binary /etc/slurm/{names.SLURM_KEY_FILE} | base64"
     kept_out = _kept_out(facts)
     if kept_out is not None:
@@ -204,18 +203,16 @@ def _slurm_key(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             f"See slurmd's log (`kubectl logs -n {config.cluster.namespace} POD -c slurmd`). {compare}",
             show,
             at=EVERYWHERE,
-            about=subject,
         )
     else:
         why = "not known: only a registered slurmd proves it, and no pod's is registered yet"
-        yield unknown(why, compare, show, at=EVERYWHERE, about=subject)
+        yield unknown(why, compare, show, at=EVERYWHERE)
     if config.keys.allow_trailing_newline:
         yield warning(
             "keys.allowTrailingNewline is on",
             "This is right only if the outside file ends with a line break too: compare the number of bytes",
             f"wc -c /etc/slurm/{names.SLURM_KEY_FILE}",
             at=EVERYWHERE,
-            about=subject,
             source="here",
         )
 
@@ -236,25 +233,21 @@ def _unready_for(pod: Pod, facts: Facts) -> int:
     return max(facts.kube.asked_at - (pod.ready_changed or pod.created), 0)
 
 
-def _clocks(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _clocks(_: StackConfig, facts: Facts) -> Answers:
     """slurmctld's clock and ours agree: tokens and credentials have times in them."""
     controller = facts.slurm.clock
     if controller is None:
-        yield unknown(
-            f"not known: {facts.slurm.failed.get('clock', 'slurmctld was not asked')}",
-            "Compare: tokens live five minutes, auth/slurm credentials one",
-            "date -u; timedatectl show -p NTPSynchronized",
-            at=f"{ON_SLURMCTLD} and here",
-        )
+        compare, show = "Compare: tokens live five minutes, auth/slurm credentials one", f"date -u; {_NTP}"
+        yield unknown(facts.slurm.unknown("clock"), compare, show, at=f"{ON_SLURMCTLD} and here")
     else:
-        yield replace(_clock(controller), source="here")
+        yield from of([_clock(controller)], source="here")
 
 
-def _node_clocks(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _node_clocks(_: StackConfig, facts: Facts) -> Answers:
     """The Kubernetes nodes' clocks, as the short-lived pods read them, and ours agree."""
     for report in facts.pod.reports:
         if report.clock is not None:
-            yield replace(_clock(report.clock), source=report.clock.whose)
+            yield from of([_clock(report.clock)], source=report.clock.whose)
 
 
 def _clock(clock: Clock) -> Answer:
@@ -266,12 +259,11 @@ def _clock(clock: Clock) -> Answer:
         return fine(f"agrees with ours within {within} s")
     where = f"is {abs(skew)} s {'ahead of' if skew > 0 else 'behind'} ours"
     advice = "Run NTP on all hosts: credentials of auth/slurm live a minute, tokens and munge's credentials five"
-    command = "timedatectl show -p NTPSynchronized"
     make = problem if abs(skew) >= CLOCKS_APART_S else warning
-    return make(where, advice, command, at="on both hosts")
+    return make(where, advice, _NTP, at="on both hosts")
 
 
-def _key_age(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _key_age(config: StackConfig, facts: Facts) -> Answers:
     """No key is older than keys.maxAge allows."""
     most = config.keys.max_age
     if most is None:
@@ -289,15 +281,14 @@ def _key_age(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             yield fine(f"{int(age // 86400)} days", about=about)
 
 
-_SHORT: Final = Run.WHOLE | Run.PREVIEW
 EXPECTED: Final = (
     Expect("slurmctld-host", "slurmctld's host", "here", _slurmctld_host),
     Expect("slurmrestd", "slurmrestd", "here", _slurmrestd),
-    Expect("slurmctld", "slurmctld", "slurmrestd", _slurmctld, _SHORT),
-    Expect("jwt-key", "JWT key", "slurmctld", _token, _SHORT),
+    Expect("slurmctld", "slurmctld", "slurmrestd", _slurmctld, Run.SHORT),
+    Expect("jwt-key", "JWT key", "slurmctld", _token, Run.SHORT),
     Expect("key-secret", "Secrets of keys", "Kubernetes", _same_keys),
     Expect("slurm-key", "slurm.key", "slurmctld", _slurm_key),
-    Expect("clock", "slurmctld's clock", "slurmctld", _clocks, _SHORT),
-    Expect("clock", "clock of a Kubernetes node", "pod", _node_clocks, _SHORT | Run.MUNGE),
+    Expect("clock", "slurmctld's clock", "slurmctld", _clocks, Run.SHORT),
+    Expect("clock", "clock of a Kubernetes node", "pod", _node_clocks, Run.SHORT | Run.MUNGE),
     Expect("key-age", "age of keys", "Kubernetes", _key_age),
 )

@@ -1,17 +1,18 @@
-"""NodeSet= and PartitionName= lines, and what slurmdbd knows. Pure."""
+"""NodeSet= and PartitionName= lines, places in topology.yaml, and what slurmdbd knows. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.closing import closing_steps, losing
+from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.config.topology import Place, blocks, places_of, switches
 from slinky_iac.preflight.check import (
     ON_SLURMCTLD,
     RESTARTED,
     SLURM_CONF,
-    Answer,
+    Answers,
     Expect,
     Run,
     fine,
@@ -35,19 +36,14 @@ def _unseen(config: StackConfig, facts: Facts) -> list[str]:
     return [name for name in config.nodesets if name not in in_use]
 
 
-def _partitions(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _partitions(config: StackConfig, facts: Facts) -> Answers:
     """An external slurmctld has every partition of the stack."""
     wanted, own = partition_lines(config), nodeset_lines(config)
     if config.controller.external is None:
         return
     if facts.slurm.partitions is None:
-        yield unknown(
-            f"not known: {facts.slurm.failed.get('partitions', 'slurmctld was not asked')}",
-            "slurm.conf must have these lines",
-            *own.values(),
-            *wanted.values(),
-            at=SLURM_CONF,
-        )
+        both = (*own.values(), *wanted.values())
+        yield unknown(facts.slurm.unknown("partitions"), "slurm.conf must have these lines", *both, at=SLURM_CONF)
     elif missing := _missing(config, facts):
         also = [own[name] for name in _unseen(config, facts) if _needed(config, name, missing)]
         yield problem(
@@ -62,7 +58,7 @@ def _partitions(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield fine("has them", about=f"partitions {', '.join(wanted)}")
 
 
-def _written(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _written(config: StackConfig, facts: Facts) -> Answers:
     """With slurmctld in Kubernetes the operator writes the lines; after `pulumi up` they are there."""
     wanted = partition_lines(config)
     if config.controller.external is not None or facts.slurm.partitions is None or not wanted:
@@ -82,7 +78,7 @@ def _needed(config: StackConfig, nodeset: str, partitions: list[str]) -> bool:
     return nodeset in partitions or any(nodeset in names for names in shared)
 
 
-def _nodesets(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _nodesets(config: StackConfig, facts: Facts) -> Answers:
     """NodeSet= lines show in the partitions that name them, and nowhere else."""
     if config.controller.external is None or facts.slurm.partitions is None:
         return
@@ -107,15 +103,15 @@ def _nodesets(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield fine("partitions name them", about=f"NodeSet= lines of {', '.join(shown)}")
 
 
-def _left(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _left(config: StackConfig, facts: Facts) -> Answers:
     """Partitions over the stack's NodeSets that the stack doesn't have: removing their lines loses their jobs."""
-    wanted, own = partition_lines(config), nodeset_lines(config)
+    wanted, jobs = partition_lines(config), facts.slurm.jobs_by_partition
     for each in facts.slurm.partitions or () if config.controller.external is not None else ():
-        named = None if facts.slurm.jobs_by_partition is None else facts.slurm.jobs_by_partition.get(each.name, 0)
-        if each.name not in wanted and own.keys() & set(each.nodesets):
+        named = None if jobs is None else jobs.get(each.name, 0)
+        own = sorted(nodeset_lines(config).keys() & set(each.nodesets))
+        if own and each.name not in wanted:
             yield warning(
-                f"has it with {', '.join(sorted(own.keys() & set(each.nodesets)))}, and the stack hasn't: if its line goes,"
-                f" {losing([each.name], (), named)}",
+                f"has it with {', '.join(own)}, and the stack hasn't: if its line goes, {losing([each.name], (), named)}",
                 "Add it to partitions, or close and empty it before its line is removed",
                 *closing_steps([each.name], ()),
                 at=ON_SLURMCTLD,
@@ -123,7 +119,7 @@ def _left(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             )
 
 
-def _storage(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _storage(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld accounts to slurmdbd, to the one that the configuration names."""
     conf, external = facts.slurm.conf, config.accounting.external
     if not config.accounting.enabled or conf is None or conf.AccountingStorageType is None:
@@ -149,7 +145,7 @@ def _storage(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield fine(f"is slurmdbd at {conf.AccountingStorageHost} port {conf.AccountingStoragePort}")
 
 
-def _registered(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _registered(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld is registered with slurmdbd, under our name."""
     if not config.accounting.enabled:
         return
@@ -167,36 +163,57 @@ def _registered(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             source="slurmrestd",
         )
     elif rows is None:
-        why = facts.slurm.failed.get("clusters", "slurmdbd was not asked")
+        why = facts.slurm.unknown("clusters", "slurmdbd was not asked")
         change = "It must list the cluster with slurmctld's address and port"
-        yield unknown(f"not known: {why}", change, by_hand, at=ON_SLURMCTLD, about=subject)
+        yield unknown(why, change, by_hand, at=ON_SLURMCTLD, about=subject)
     elif row is None:
         known = ", ".join(sorted(each.name for each in rows)) or "none"
-        yield problem(
-            f"isn't there; it has {known}",
-            "slurmctld registers when it reaches slurmdbd: check ClusterName, AccountingStorageHost and its log",
-            by_hand,
-            at=ON_SLURMCTLD,
-            about=subject,
-        )
+        change = "slurmctld registers when it reaches slurmdbd: check ClusterName, AccountingStorageHost and its log"
+        yield problem(f"isn't there; it has {known}", change, by_hand, at=ON_SLURMCTLD, about=subject)
     elif not row.controller.host or not row.controller.port:
-        yield problem(
-            "is there, and no slurmctld is registered (host empty, port 0)",
-            "Start slurmctld, or repair its route to slurmdbd: job records wait in its queue, and are lost when it is full",
-            by_hand,
-            at=ON_SLURMCTLD,
-            about=subject,
-        )
+        said = "is there, and no slurmctld is registered (host empty, port 0)"
+        lost = "job records wait in its queue, and are lost when it is full"
+        change = f"Start slurmctld, or repair its route to slurmdbd: {lost}"
+        yield problem(said, change, by_hand, at=ON_SLURMCTLD, about=subject)
     else:
         yield fine(f"slurmctld is registered from {row.controller.host} port {row.controller.port}", about=subject)
 
 
-_SHORT: Final = Run.WHOLE | Run.PREVIEW
+def _has(config: StackConfig, place: Place) -> bool:
+    topology = config.nodes.topologies.get(place.topology)
+    if topology is None:
+        return False
+    if topology.tree is not None:
+        return bool(place.units) and place.units[-1] in switches(config, place.topology, topology)
+    return topology.block is None or place.units in {(unit,) for unit in blocks(config, place.topology, topology.block)}
+
+
+def _units(config: StackConfig, facts: Facts) -> Answers:
+    """Every place that a node has now is in the topology.yaml that the update writes: slurmctld ends where one isn't (Slurm
+    26.05 ``read_config.c``, where ``topology_g_add_rm_node`` fails for a saved place that the file lacks)."""
+    if not config.nodes.topologies:
+        return
+    taken = [node for node in facts.slurm.nodes or () if node.topology]
+    lacking = {node.name: place for node in taken for place in places_of(node.topology or "") if not _has(config, place)}
+    if lacking:
+        first, place = next(iter(lacking.items()))
+        more = f" ({len(lacking) - 1} more like it)" if len(lacking) > 1 else ""
+        yield problem(
+            f"lacks {name_of(':'.join((place.topology, *place.units)))}, where slurmctld has {first}{more}: slurmctld ends"
+            " when it reads the file",
+            "Keep the unit in nodes.topologies until no node has it: first move the nodes, then remove the unit in a later"
+            " update",
+        )
+    elif taken:
+        yield fine(f"has the place of each node ({len(taken)})")
+
+
+TOPOLOGY: Final = (Expect("topology", "topology.yaml", "slurmctld", _units),)
 EXPECTED: Final = (
-    Expect("partitions", "NodeSet= and PartitionName= lines", "slurmctld", _partitions, _SHORT),
+    Expect("partitions", "NodeSet= and PartitionName= lines", "slurmctld", _partitions, Run.SHORT),
     Expect("partitions", "PartitionName= lines", "slurmctld", _written),
-    Expect("nodeset-lines", "NodeSet= lines", "slurmctld", _nodesets, _SHORT),
-    Expect("partitions-left", "partitions", "slurmctld", _left, _SHORT),
-    Expect("accounting", "AccountingStorageType", "slurmctld", _storage, _SHORT),
-    Expect("slurmdbd", "slurmdbd", "slurmdbd", _registered, _SHORT),
+    Expect("nodeset-lines", "NodeSet= lines", "slurmctld", _nodesets, Run.SHORT),
+    Expect("partitions-left", "partitions", "slurmctld", _left, Run.SHORT),
+    Expect("accounting", "AccountingStorageType", "slurmctld", _storage, Run.SHORT),
+    Expect("slurmdbd", "slurmdbd", "slurmdbd", _registered, Run.SHORT),
 )

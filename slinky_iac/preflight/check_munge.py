@@ -6,16 +6,15 @@ concern here: advice about it would break the cluster that it is given to.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import MUNGE
-from slinky_iac.preflight.check import BY_HAND, EVERYWHERE, ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown
+from slinky_iac.preflight.check import BY_HAND, EVERYWHERE, ON_SLURMCTLD, Answers, Expect, Run, fine, problem, unknown
 from slinky_iac.preflight.facts import Facts
 
 
-def _secret(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _secret(config: StackConfig, facts: Facts) -> Answers:
     """The configuration's munge.key is the Secret's."""
     ours, theirs = facts.keys.get(MUNGE.label), facts.kube.keys.get(MUNGE.label)
     if MUNGE.label in facts.kube.keys_trouble:
@@ -35,7 +34,7 @@ def _secret(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield fine("is the configuration's")
 
 
-def _key(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _key(_: StackConfig, facts: Facts) -> Answers:
     """The external hosts' own munge.key is compared by hand."""
     if facts.keys_trouble:
         yield unknown(facts.keys_trouble, "Set the stack's passphrase, then run it again", source="here")
@@ -49,7 +48,7 @@ def _key(_: StackConfig, facts: Facts) -> Iterator[Answer]:
     )
 
 
-def _daemons(_: StackConfig, __: Facts) -> Iterator[Answer]:
+def _daemons(_: StackConfig, __: Facts) -> Answers:
     """What only a client can try."""
     yield unknown(
         "not asked: with auth/munge this stack has no slurmrestd to ask through",
@@ -59,14 +58,10 @@ def _daemons(_: StackConfig, __: Facts) -> Iterator[Answer]:
     )
 
 
-def _clocks(_: StackConfig, __: Facts) -> Iterator[Answer]:
+def _clocks(_: StackConfig, __: Facts) -> Answers:
     """slurmctld's clock is compared by hand."""
-    yield unknown(
-        "not known: slurmctld was not asked",
-        "Compare: munge's credentials live five minutes",
-        "date -u; timedatectl show -p NTPSynchronized",
-        at=f"{ON_SLURMCTLD} and here",
-    )
+    compare, show = "Compare: munge's credentials live five minutes", "date -u; timedatectl show -p NTPSynchronized"
+    yield unknown("not known: slurmctld was not asked", compare, show, at=f"{ON_SLURMCTLD} and here")
 
 
 EXPECTED: Final = (

@@ -1,58 +1,64 @@
-"""Who reaches whom: from here, from a pod, and slurmctld's own view of its nodes. Pure."""
+"""Who reaches whom: from here, from a pod (slurmctld's metrics too), and slurmctld's own view of its nodes. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from functools import partial
+from itertools import chain
 from typing import Final
 
 from slinky_iac.config.connections import on_host_network, parts
+from slinky_iac.config.rules_autoscale import asks_slurmctld
 from slinky_iac.config.stack import StackConfig
+from slinky_iac.demand import METRICS_TYPE
 from slinky_iac.names import Part
 from slinky_iac.preflight.check import (
     BY_HAND,
     ON_SLURMCTLD,
     SLURM_CONF,
     Answer,
+    Answers,
     Expect,
     Run,
     fine,
+    of,
     problem,
     unknown,
     warning,
 )
-from slinky_iac.preflight.facts import Facts, Place, PodReport, Tried
+from slinky_iac.preflight.facts import Facts, Place, Tried
+from slinky_iac.specs.autoscale import metrics_url
 from slinky_iac.specs.slurm_conf import host_line
 
 ONLY_USERS = "external.slurmrestd.url"
 """The setting of a slurmrestd that no pod needs."""
 NEEDED_HERE = "slurmrest.url"
 """The setting of the slurmrestd that this program itself asks."""
+DENIED: Final = 401
+"""What slurmctld 26.05 answers to a question for its metrics while PrivateData is set (run)."""
 LOST = frozenset({"NOT_RESPONDING", "INVALID_REG"})
 _PARTS: Final[dict[str, Part]] = {"controller": "slurmctld", "accounting": "slurmdbd", "restapi": "slurmrestd"}
 
 
-def _api_server(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _api_server(_: StackConfig, facts: Facts) -> Answers:
     """The Kubernetes API server answers."""
     kube = facts.kube
     if kube.trouble:
-        yield problem(
-            kube.trouble, "Check kubeconfig, VPN and firewall, or set kubernetes.kubeconfig and kubernetes.context"
-        )
+        advice = "Check kubeconfig, VPN and firewall, or set kubernetes.kubeconfig and kubernetes.context"
+        yield problem(kube.trouble, advice)
     elif kube.server:
         yield fine(f"{kube.release} answers at {kube.server}")
 
 
-def _from_here(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _from_here(_: StackConfig, facts: Facts) -> Answers:
     """Every outside daemon takes a TCP connection from here, or from the pods alone."""
     for seen in facts.here:
-        yield _tried_here(seen, facts)
+        yield from of([_tried_here(seen, facts)], about=_shown(seen.place))
 
 
-def _from_pods(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _from_pods(config: StackConfig, facts: Facts) -> Answers:
     """Every daemon takes a TCP connection from a pod, but those that a NetworkPolicy of the stack guards."""
     for report in facts.pod.reports:
-        yield from (_tried_in_pod(seen, report) for seen in report.tried if not _guarded(config, seen))
+        tried = (of([_tried_in_pod(seen)], about=_shown(seen.place)) for seen in report.tried if not _guarded(config, seen))
+        yield from of(chain.from_iterable(tried), source=f"pod on {report.node}")
     again = "Run it again without --no-pod" if facts.pod.skipped else "Run it again when that is corrected"
     for seen in facts.here if not facts.pod.reports else ():
         yield unknown(
@@ -70,33 +76,29 @@ def _guarded(config: StackConfig, seen: Tried) -> bool:
     return config.network_policies.enabled and part is not None and part in parts(config)
 
 
-def _policies(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _policies(config: StackConfig, facts: Facts) -> Answers:
     """The stack's NetworkPolicies are enforced: a short-lived pod has no label of the cluster, so daemons refuse it."""
     for report in facts.pod.reports:
-        for seen in filter(partial(_guarded, config), report.tried):
-            yield _refusal(config, facts, seen, about=_shown(seen.place), source=f"pod on {report.node}")
+        refusals = (
+            of([_refusal(config, facts, seen)], about=_shown(seen.place)) for seen in report.tried if _guarded(config, seen)
+        )
+        yield from of(chain.from_iterable(refusals), source=f"pod on {report.node}")
 
 
-def _refusal(config: StackConfig, facts: Facts, seen: Tried, *, about: str, source: str) -> Answer:
+def _refusal(config: StackConfig, facts: Facts, seen: Tried) -> Answer:
     """What a connection says of the policies: it is to be refused."""
     if not seen.open:
         if facts.slurm.nodes is not None:
-            return fine(f"refuses a pod outside the cluster: {seen.trouble}", about=about, source=source)
-        return unknown(
-            f"{seen.trouble}, and slurmrestd doesn't answer: refused by a policy, or down",
-            "Run preflight again once slurmrestd answers",
-            about=about,
-            source=source,
-        )
+            return fine(f"refuses a pod outside the cluster: {seen.trouble}")
+        said = f"{seen.trouble}, and slurmrestd doesn't answer: refused by a policy, or down"
+        return unknown(said, "Run preflight again once slurmrestd answers")
     if on_host_network(config, "slurmd"):
-        return fine("takes connections; on the host network this pod has its node's address", about=about, source=source)
+        return fine("takes connections; on the host network this pod has its node's address")
     return warning(
         "accepts connections from a pod outside the cluster, although networkPolicies.enabled is true",
         "Run `pulumi up` where the policies aren't made yet. Else the network plugin enforces none, or another policy lets"
         " everybody in (docs/networks.md)",
         "kubectl get networkpolicies -A",
-        about=about,
-        source=source,
     )
 
 
@@ -105,62 +107,41 @@ def _shown(place: Place) -> str:
 
 
 def _tried_here(seen: Tried, facts: Facts) -> Answer:
-    subject = _shown(seen.place)
     if seen.open:
-        return fine(f"takes connections{_at(seen)}", about=subject)
+        return fine(f"takes connections{_at(seen)}")
     same = [each for report in facts.pod.reports for each in report.tried if each.place == seen.place]
     if seen.place.path == NEEDED_HERE:
-        return problem(seen.trouble, f"Drains go there: check {NEEDED_HERE} and the firewall", about=subject)
+        return problem(seen.trouble, f"Drains go there: check {NEEDED_HERE} and the firewall")
     if same and all(each.open for each in same):
-        return fine(f"{seen.trouble}; pods reach it, which is enough", about=subject)
-    return warning(
-        seen.trouble,
-        "Check the address, the daemon, the firewall and the route. If only pods can reach it, this is fine",
-        about=subject,
-    )
+        return fine(f"{seen.trouble}; pods reach it, which is enough")
+    route = "Check the address, the daemon, the firewall and the route. If only pods can reach it, this is fine"
+    return warning(seen.trouble, route)
 
 
-def _tried_in_pod(seen: Tried, report: PodReport) -> Answer:
-    place, subject, source = seen.place, _shown(seen.place), f"pod on {report.node}"
+def _tried_in_pod(seen: Tried) -> Answer:
+    place, said = seen.place, f"{seen.trouble}{_at(seen)}"
     if seen.open:
-        return fine(f"takes connections{_at(seen)}", about=subject, source=source)
+        return fine(f"takes connections{_at(seen)}")
     if place.path == ONLY_USERS:
-        return warning(
-            seen.trouble, "No pod needs it, but jobs in pods that use it would fail", about=subject, source=source
-        )
+        return warning(seen.trouble, "No pod needs it, but jobs in pods that use it would fail")
     if place.is_service:
         daemon = place.daemon.partition("'")[0]
-        return problem(
-            f"{seen.trouble}{_at(seen)}",
-            f"The Service should lead to {daemon}: see what is behind it; if it doesn't exist, run `pulumi up`",
-            "kubectl -n NAMESPACE get services,endpointslices",
-            about=subject,
-            source=source,
-        )
+        advice = f"The Service should lead to {daemon}: see what is behind it; if it doesn't exist, run `pulumi up`"
+        return problem(said, advice, "kubectl -n NAMESPACE get services,endpointslices")
     if "not known" in seen.trouble:
-        return problem(
-            seen.trouble,
-            f"Give cluster DNS the name, or set {place.path}.host to the address",
-            f"getent hosts {place.host}",
-            at="on a host that knows the name",
-            about=subject,
-            source=source,
-        )
-    return problem(
-        f"{seen.trouble}{_at(seen)}",
-        f"Check that {place.daemon} listens on port {place.port} ({place.path}.port), the firewall and the route from pods",
-        f"ss -ltnp 'sport = :{place.port}'",
-        at=f"on the host of {place.daemon}",
-        about=subject,
-        source=source,
+        advice, show = f"Give cluster DNS the name, or set {place.path}.host to the address", f"getent hosts {place.host}"
+        return problem(seen.trouble, advice, show, at="on a host that knows the name")
+    listens = (
+        f"Check that {place.daemon} listens on port {place.port} ({place.path}.port), the firewall and the route from pods"
     )
+    return problem(said, listens, f"ss -ltnp 'sport = :{place.port}'", at=f"on the host of {place.daemon}")
 
 
 def _at(seen: Tried) -> str:
     return f" ({seen.address})" if seen.address and seen.address != seen.place.host else ""
 
 
-def _pods(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _pods(_: StackConfig, facts: Facts) -> Answers:
     """A pod could be made to look from inside."""
     if facts.pod.trouble and not facts.pod.skipped:
         yield warning(
@@ -169,7 +150,7 @@ def _pods(_: StackConfig, facts: Facts) -> Iterator[Answer]:
         )
 
 
-def _pods_registered(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _pods_registered(_: StackConfig, facts: Facts) -> Answers:
     """slurmctld has a node for every NodeSet pod that is ready."""
     known = {node.name for node in facts.slurm.nodes or ()}
     missing = [name for name in _expected(facts) if name not in known]
@@ -186,7 +167,7 @@ def _expected(facts: Facts) -> list[str]:
     return sorted({pod.slurm_node for each in facts.kube.workers.values() for pod in each.ready})
 
 
-def _pods_reached(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _pods_reached(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld reaches the pods: it pings every slurmd on port 6818, so its states tell."""
     if not config.nodesets:
         return
@@ -194,9 +175,9 @@ def _pods_reached(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     known = {node.name: node for node in facts.slurm.nodes or ()}
     lost = [name for name in expected if name in known and known[name].state & LOST]
     if not expected or facts.slurm.nodes is None:
-        why = "no NodeSet pod is ready yet" if not expected else facts.slurm.failed.get("nodes", "slurmctld was not asked")
+        why = facts.slurm.unknown("nodes") if expected else "not known: no NodeSet pod is ready yet"
         advice = "Run preflight again after `pulumi up`, or try a pod's address (`kubectl get pods -A -o wide`)"
-        yield unknown(f"not known: {why}", advice, try_it, at=ON_SLURMCTLD)
+        yield unknown(why, advice, try_it, at=ON_SLURMCTLD)
     elif lost:
         yield problem(
             "; ".join(f"{name} is {known[name].state_text}" for name in lost),
@@ -210,20 +191,16 @@ def _pods_reached(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield fine("all are registered and answer its pings", about=some)
 
 
-def _metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _metal_hosts(config: StackConfig, facts: Facts) -> Answers:
     """The bare-metal hosts of the configuration are nodes of slurmctld's, and answer it."""
     hosts = config.external.slurmd_hosts
     if not hosts:
         return
     lines = {host.name: host_line(host.name, host.address, host.config) for host in hosts}
+    every = f"bare-metal hosts {', '.join(lines)}"
     if facts.slurm.nodes is None:
-        yield unknown(
-            f"not known: {facts.slurm.failed.get('nodes', 'slurmctld was not asked')}",
-            "slurm.conf must have their lines",
-            *lines.values(),
-            at=SLURM_CONF,
-            about=f"bare-metal hosts {', '.join(lines)}",
-        )
+        must = "slurm.conf must have their lines"
+        yield unknown(facts.slurm.unknown("nodes"), must, *lines.values(), at=SLURM_CONF, about=every)
         return
     known = {node.name: node for node in facts.slurm.nodes}
     missing = [line for name, line in lines.items() if name not in known]
@@ -241,10 +218,10 @@ def _metal_hosts(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             about=f"bare-metal host {node.name}",
         )
     if not missing and not lost:
-        yield fine("all are nodes and answer its pings", about=f"bare-metal hosts {', '.join(lines)}")
+        yield fine("all are nodes and answer its pings", about=every)
 
 
-def _pods_and_metal(config: StackConfig, _: Facts) -> Iterator[Answer]:
+def _pods_and_metal(config: StackConfig, _: Facts) -> Answers:
     """slurmd to slurmd: no daemon can be asked, so the command that tells."""
     if config.external.slurmd_hosts and config.nodesets:
         nodes = f"{config.external.slurmd_hosts[0].name},{next(iter(config.nodesets))}-0"
@@ -256,7 +233,7 @@ def _pods_and_metal(config: StackConfig, _: Facts) -> Iterator[Answer]:
         )
 
 
-def _login_hosts(config: StackConfig, _: Facts) -> Iterator[Answer]:
+def _login_hosts(config: StackConfig, _: Facts) -> Answers:
     """Login hosts to slurmctld: no daemon can be asked, so the command that tells."""
     if config.external.login_hosts:
         names = ", ".join(host.name for host in config.external.login_hosts)
@@ -269,13 +246,41 @@ def _login_hosts(config: StackConfig, _: Facts) -> Iterator[Answer]:
         )
 
 
-_ANY: Final = Run.WHOLE | Run.MUNGE
+def _metrics(config: StackConfig, facts: Facts) -> Answers:
+    """Every pod that looked got slurmctld's metrics of partitions: an autoscaler that gets none changes nothing."""
+    autoscalers = (nodeset.autoscale for nodeset in config.nodesets.values())
+    if not any(each is not None and asks_slurmctld(each) for each in autoscalers):
+        return
+    ask = ("Ask from a pod", f"curl -i {metrics_url(config)}")
+    seen = [(report, report.metrics) for report in facts.pod.reports if report.metrics is not None]
+    if not seen:
+        yield unknown("not known: no pod looked", *ask)
+    for report, (code, partitions) in seen:
+        yield from of(_answered(code, partitions, ask), source=f"pod on {report.node}")
+
+
+def _answered(code: int, partitions: int, ask: tuple[str, str]) -> Answers:
+    if code == 200 and partitions:
+        yield fine(f"answers them for {partitions} partitions")
+    elif code == 200:
+        said = "answers an empty page: MetricsType isn't set, so the autoscaler changes nothing"
+        yield problem(said, "Add", f"MetricsType={METRICS_TYPE}", at=SLURM_CONF)
+    elif code == DENIED:
+        yield problem(
+            f"answers {DENIED}: PrivateData is set, and Slurm then serves no metrics, so the autoscaler changes nothing",
+            "Remove PrivateData from slurm.conf, or autoscale from the NodeSets",
+        )
+    else:
+        yield problem(f"answers {f'status {code}' if code else 'nothing'}", *ask)
+
+
+METRICS: Final = (Expect("metrics", "slurmctld's metrics", "a pod", _metrics),)
 EXPECTED: Final = (
-    Expect("api-server", "Kubernetes API server", "here", _api_server, _ANY | Run.HERE),
-    Expect("pod", "short-lived pod", "Kubernetes", _pods, _ANY),
-    Expect("connect", "daemons", "here", _from_here, _ANY | Run.HERE),
-    Expect("connect", "daemons", "a pod", _from_pods, _ANY),
-    Expect("network-policies", "daemons", "a pod", _policies, _ANY),
+    Expect("api-server", "Kubernetes API server", "here", _api_server, Run.ANY | Run.HERE),
+    Expect("pod", "short-lived pod", "Kubernetes", _pods, Run.ANY),
+    Expect("connect", "daemons", "here", _from_here, Run.ANY | Run.HERE),
+    Expect("connect", "daemons", "a pod", _from_pods, Run.ANY),
+    Expect("network-policies", "daemons", "a pod", _policies, Run.ANY),
     Expect("pods-registered", "nodes", "slurmctld", _pods_registered),
     Expect("pods-reached", "pods, from slurmctld's host", "slurmctld", _pods_reached),
     Expect("metal-hosts", "bare-metal hosts", "slurmctld", _metal_hosts),

@@ -6,25 +6,84 @@ memory management"; Slinky's slides of 2024 (static CPU manager, no swap).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Final
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, Literal
 
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import NodeSet
 from slinky_iac.kube.objects import Pod
-from slinky_iac.preflight.check import Answer, Expect, fine, problem, unknown, warning
+from slinky_iac.preflight.check import Answers, Expect, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Kubelet
-from slinky_iac.preflight.pod_view import CURE, differences, promised
-from slinky_iac.specs.workers import nodeset_spec
+from slinky_iac.slurmrest.objects import Node
+from slinky_iac.specs.workers import mebibytes, nodeset_spec, whole_cpus
 
 STATIC: Final = "static"
 NO_SWAP: Final = ("", "NoSwap")
 OWN_CPUS: Final = ("", "Guaranteed")
 """Class of pods that the static policy gives CPUs of their own; empty where it isn't known."""
+_FEATURES: Final = re.compile(r"(?:^|\s)Features?=(\S+)", re.IGNORECASE)
 
 
-def _slurms_view(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+@dataclass(frozen=True)
+class Promised:
+    """What a NodeSet's spec gives each of its pods."""
+
+    features: frozenset[str] = frozenset()
+    cpus: int | None = None
+    """CPUs that the pod may use; None for no limit."""
+    memory_mib: int | None = None
+
+
+def promised(spec: Mapping[str, Any]) -> Promised:
+    """By the spec as the last update wrote it. A quantity that can't be read limits nothing here."""
+    found = _FEATURES.search(str(spec.get("extraConf") or ""))
+    slurmd = spec.get("slurmd")
+    resources = slurmd.get("resources") if isinstance(slurmd, Mapping) else None
+    limits = resources.get("limits") if isinstance(resources, Mapping) else None
+    given = limits if isinstance(limits, Mapping) else {}
+    try:
+        cpus = whole_cpus(str(given["cpu"])) if given.get("cpu") else None
+        memory = mebibytes(str(given["memory"])) if given.get("memory") else None
+    except ValueError:
+        cpus = memory = None
+    return Promised(frozenset(found[1].split(",")) if found else frozenset(), cpus, memory)
+
+
+CURE: Final = (
+    "Use an image whose slurmd reads POD_CPUS and POD_MEMORY, as Slinky's does, or set CoreSpecCount, CPUs or RealMemory in"
+    " the NodeSet's extraConf"
+)
+Kind = Literal["node-features", "more-than-pod"]
+
+
+def differences(node: Node, wanted: Promised) -> Iterable[tuple[Kind, str]]:
+    """Kind and text of each difference of one registered node."""
+    if lacks := wanted.features - set(node.features):
+        words = ", ".join(sorted(lacks))
+        yield (
+            "node-features",
+            f"slurmctld doesn't know {words} of {node.name}, which its NodeSet has: jobs that ask for it don't run there."
+            " A pod keeps the features with which it registered: run `pulumi up`, or see who changed them by scontrol",
+        )
+    if wanted.cpus is not None and node.effective_cpus > wanted.cpus:
+        yield (
+            "more-than-pod",
+            f"slurmctld gives jobs {node.effective_cpus} CPUs of {node.name}, and its pod may use {wanted.cpus}: jobs share"
+            f" them and run slower than they were promised. {CURE}",
+        )
+    usable = node.real_memory - node.specialized_memory
+    if wanted.memory_mib is not None and usable > wanted.memory_mib:
+        yield (
+            "more-than-pod",
+            f"slurmctld gives jobs {usable} MiB of {node.name}, and its pod may use {wanted.memory_mib}: Kubernetes ends"
+            f" slurmd with its jobs where they use more. {CURE}",
+        )
+
+
+def _slurms_view(config: StackConfig, facts: Facts) -> Answers:
     """Slurm gives jobs no more than the pod of their node may use."""
     known = {node.name: node for node in facts.slurm.nodes or ()}
     for name, workers in facts.kube.workers.items():
@@ -45,29 +104,23 @@ def _slurms_view(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             yield fine("Slurm gives jobs no more than its pods may use", about=about)
 
 
-def _kubelets(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _kubelets(config: StackConfig, facts: Facts) -> Answers:
     """The kubelet gives each worker pod CPUs of its own, and no swap."""
     for name, workers in facts.kube.workers.items():
         for node in sorted({pod.spec.node_name for pod in workers.pods} & facts.kube.kubelets.keys()):
             if name in config.nodesets:
-                about = f"NodeSet {name_of(name)}"
-                shared = [
-                    pod
-                    for pod in workers.pods
-                    if pod.spec.node_name == node and not pod.terminating and pod.status.qos_class not in OWN_CPUS
-                ]
-                yield from _kubelet(about, node, facts.kube.kubelets[node], config.nodesets[name], shared)
+                pods = (pod for pod in workers.staying if pod.spec.node_name == node)
+                shared = [pod for pod in pods if pod.status.qos_class not in OWN_CPUS]
+                found = _kubelet(node, facts.kube.kubelets[node], config.nodesets[name], shared)
+                yield from of(found, about=f"NodeSet {name_of(name)}", source=f"kubelet of {node}")
 
 
-def _kubelet(about: str, node: str, seen: Kubelet, nodeset: NodeSet, shared: Sequence[Pod]) -> Iterator[Answer]:
-    source = f"kubelet of {node}"
+def _kubelet(node: str, seen: Kubelet, nodeset: NodeSet, shared: Sequence[Pod]) -> Answers:
     if seen.trouble:
         yield unknown(
             f"how it runs is not known: {seen.trouble}",
             "`slinky rights` doesn't grant nodes/proxy, by which commands run in every pod of a node. An administrator asks",
             f"kubectl get --raw /api/v1/nodes/{node}/proxy/configz",
-            about=about,
-            source=source,
         )
         return
     told = f"cpuManagerPolicy {seen.cpu_policy}, topologyManagerPolicy {seen.topology_policy}"
@@ -77,15 +130,11 @@ def _kubelet(about: str, node: str, seen: Kubelet, nodeset: NodeSet, shared: Seq
             " counts",
             "Set cpuManagerPolicy: static in the kubelet's configuration, with reservedSystemCPUs: drain the node, stop the"
             " kubelet, remove cpu_manager_state, start it",
-            about=about,
-            source=source,
         )
     elif nodeset.resources.cpus and not nodeset.resources.cpus.isdigit():
         yield warning(
             f"{told}, and {nodeset.resources.cpus} CPUs are no whole number: only whole ones are a pod's own",
             "Set resources.cpus to a whole number",
-            about=about,
-            source=source,
         )
     elif nodeset.resources.cpus and shared:
         yield warning(
@@ -93,17 +142,13 @@ def _kubelet(about: str, node: str, seen: Kubelet, nodeset: NodeSet, shared: Seq
             " Guaranteed get CPUs of their own, and the container logfile has no limits",
             "Create a LimitRange in the namespace that gives containers without limits a default for cpu and memory, then"
             " replace the pods",
-            about=about,
-            source=source,
         )
     else:
-        yield fine(told, about=about, source=source)
+        yield fine(told)
     if seen.swap not in NO_SWAP:
         yield warning(
             f"memorySwap.swapBehavior {seen.swap}: jobs may be swapped out, and Slurm counts RAM only",
             "Set swapBehavior: NoSwap in the kubelet's configuration of these nodes",
-            about=about,
-            source=source,
         )
 
 

@@ -5,13 +5,12 @@ The JWT key's checks (:mod:`slinky_iac.preflight.check_keys`) hold beside these:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.jwks import difference
-from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
+from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Answers, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts, Token
 from slinky_iac.slurmrest.level import ALWAYS
 from slinky_iac.specs.slurm_conf import line
@@ -23,7 +22,7 @@ _MAKE: Final = "Place the set and name it; both daemons must have it. `slinky ha
 _AT: Final = "in slurm.conf and slurmdbd.conf, then restart slurmdbd and run `scontrol reconfigure`"
 
 
-def _taken(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _taken(config: StackConfig, facts: Facts) -> Answers:
     """A token of the RSA key is taken in a call that checks it, by slurmctld and by slurmdbd."""
     if not config.keys.has_token_keys:
         return
@@ -31,37 +30,39 @@ def _taken(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     asked = [source for source in SOURCES if source in slurm.tokens]
     for source in asked:
         subject = f"token key of the {source.removesuffix(' (RS256)')}"
-        yield _verdict(config, subject, "slurmctld", slurm.tokens[source], slurm.token_trouble)
+        said = [("slurmctld", slurm.tokens[source], slurm.token_trouble)]
         if config.accounting.enabled and slurm.tokens[source] == "accepted" and source in slurm.slurmdbd_tokens:
-            yield _verdict(config, subject, "slurmdbd", slurm.slurmdbd_tokens[source], slurm.failed.get("clusters", ""))
+            said.append(("slurmdbd", slurm.slurmdbd_tokens[source], slurm.failed.get("clusters", "")))
+        for daemon, verdict, trouble in said:
+            yield from of([_verdict(config, verdict, trouble)], about=subject, source=daemon)
     if not asked:
         why = slurm.token_trouble or "there is no slurmrestd to ask, or no key yet"
         yield unknown(f"not known: {why}", "slurm.conf must have", line("AuthAltParameters", config), at=_AT)
 
 
-def _verdict(config: StackConfig, subject: str, daemon: str, verdict: Token, trouble: str) -> Answer:
+def _verdict(config: StackConfig, verdict: Token, trouble: str) -> Answer:
     if verdict == "accepted":
-        return fine("accepted a token made with it", about=subject, source=daemon)
+        return fine("accepted a token made with it")
     if verdict == "unknown":
-        return unknown(f"not known: {trouble or 'slurmctld was not asked'}", about=subject, source=daemon)
+        return unknown(f"not known: {trouble or 'slurmctld was not asked'}")
     lines = ("pulumi stack output tokenKeySet > jwks.json", line("AuthAltParameters", config))
+    at = f"the file on its host; the line {_AT}"
     if config.keys.tokens == "rs256":
         said = "refused a fresh token, and gates and commands sign with this key: nothing can drain"
-        return problem(said, _MAKE, *lines, at=f"the file on its host; the line {_AT}", about=subject, source=daemon)
+        return problem(said, _MAKE, *lines, at=at)
     said = "refused a fresh token; the JWT key still signs (keys.tokens: prepared)"
-    advice = f"Before keys.tokens: rs256: {_MAKE[0].lower()}{_MAKE[1:]}"
-    return warning(said, advice, *lines, at=f"the file on its host; the line {_AT}", about=subject, source=daemon)
+    return warning(said, f"Before keys.tokens: rs256: {_MAKE[0].lower()}{_MAKE[1:]}", *lines, at=at)
 
 
-def _named(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _named(config: StackConfig, facts: Facts) -> Answers:
     """AuthAltParameters names the set, and the JWT key beside it."""
     if not config.keys.has_token_keys:
         return
     conf = facts.slurm.conf
     if conf is None or conf.AuthAltParameters is None:
-        why = facts.slurm.failed.get("conf", "slurmctld doesn't tell it")
+        why = facts.slurm.unknown("conf", "slurmctld doesn't tell it")
         show = "scontrol show config | grep -i '^AuthAltParameters '"
-        yield unknown(f"not known: {why}", f"It must be {line('AuthAltParameters', config)}", show, at=ON_SLURMCTLD)
+        yield unknown(why, f"It must be {line('AuthAltParameters', config)}", show, at=ON_SLURMCTLD)
         return
     parts = conf.AuthAltParameters.split(",")
     lacking = [word for word in ("jwt_key=", "jwks=") if not any(part.startswith(word) for part in parts)]
@@ -81,37 +82,37 @@ def _named(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     yield problem(said, "Set", line("AuthAltParameters", config), at=_AT)
 
 
-def _public_set(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _public_set(config: StackConfig, facts: Facts) -> Answers:
     """The ConfigMap is the set that the configuration's keys make, byte for byte: a key of somebody else's in it signs as
     any user."""
     if not config.keys.has_token_keys:
         return
+    yield from of(_set_held(facts), about=f"ConfigMap {names.token_key_set(config.cluster.resource_name)}")
+
+
+def _set_held(facts: Facts) -> Answers:
     held, wanted = facts.kube.token_set, facts.token_set
-    subject = f"ConfigMap {names.token_key_set(config.cluster.resource_name)}"
     if facts.kube.token_set_trouble:
-        yield unknown(f"not known: {facts.kube.token_set_trouble}", about=subject)
+        yield unknown(f"not known: {facts.kube.token_set_trouble}")
         return
     if held is None:
         return  # before the first `pulumi up`
     if wanted is None:
         why = facts.keys_trouble or "the configuration's token keys could not be read here"
-        yield unknown(f"not known: {why}", "Set the stack's passphrase, then run it again", about=subject)
+        yield unknown(f"not known: {why}", "Set the stack's passphrase, then run it again")
         return
     found = difference(held, wanted)
     if found is None:
-        yield fine("is the set of the configuration's keys, byte for byte", about=subject)
+        yield fine("is the set of the configuration's keys, byte for byte")
     elif found.foreign or not found.readable:
-        yield problem(
-            f"{found.words}; the holder of such a key can act as any user of Slurm",
-            "Find out who wrote it (docs/token-keys.md says how), then write the stack's own",
-            "pulumi up --refresh",
-            about=subject,
-        )
+        said = f"{found.words}; the holder of such a key can act as any user of Slurm"
+        advice = "Find out who wrote it (docs/token-keys.md says how), then write the stack's own"
+        yield problem(said, advice, "pulumi up --refresh")
     else:
-        yield warning(found.words, "Write the stack's own", "pulumi up --refresh", about=subject)
+        yield warning(found.words, "Write the stack's own", "pulumi up --refresh")
 
 
-def _admin_level(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _admin_level(config: StackConfig, facts: Facts) -> Answers:
     """AdminLevel of slurmrest.user. Gates ask it again before they drain."""
     user, slurm = config.slurmrest.user, facts.slurm
     if user in ALWAYS:
@@ -127,10 +128,9 @@ def _admin_level(config: StackConfig, facts: Facts) -> Iterator[Answer]:
         yield fine("is an administrator of Slurm, which drains need", about=subject)
 
 
-_SHORT: Final = Run.WHOLE | Run.PREVIEW
 EXPECTED: Final = (
-    Expect("token-key", "token key", "slurmctld", _taken, _SHORT),
-    Expect("token-set", "AuthAltParameters", "slurmctld", _named, _SHORT),
+    Expect("token-key", "token key", "slurmctld", _taken, Run.SHORT),
+    Expect("token-set", "AuthAltParameters", "slurmctld", _named, Run.SHORT),
     Expect("public-set", "ConfigMap of public keys", "Kubernetes", _public_set),
     Expect("admin-level", "slurmrest.user", "slurmdbd", _admin_level),
 )

@@ -7,12 +7,11 @@ v0.0.44.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Sequence
 from typing import Final
 
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Expect, Run, fine, problem, unknown, warning
+from slinky_iac.preflight.check import ON_SLURMCTLD, Answer, Answers, Expect, Run, fine, of, problem, unknown, warning
 from slinky_iac.preflight.facts import Facts
 from slinky_iac.preflight.kube_questions import CHANGE, FENCE, UNSERVED
 from slinky_iac.releases import MINIMUM_SLURM, of_protocol, ordinal
@@ -31,11 +30,13 @@ def slurmctld_release(config: StackConfig, facts: Facts) -> str:
     return of_protocol(rows[0].rpc_version) if rows else ""
 
 
-def _slurmctld(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _slurmctld(config: StackConfig, facts: Facts) -> Answers:
     """slurmctld is new enough for the operator, and of the release that the configuration says."""
     release = slurmctld_release(config, facts)
     mine, wanted = ordinal(release), config.slurm_release
     least = f"{MINIMUM_SLURM[0]}.{MINIMUM_SLURM[1]:02}"
+    said, line = f"is {release}, and the stack is set to {wanted}", f'slurmVersion: "{release[:5]}"'
+    at = "in Pulumi.<stack>.yaml, under slinky-iac:cluster"
     if mine is None:
         yield unknown(
             "not known: no daemon that was asked reports it",
@@ -46,24 +47,15 @@ def _slurmctld(config: StackConfig, facts: Facts) -> Iterator[Answer]:
     elif mine < (ordinal(least) or 0):
         yield problem(f"is {release}", f"slurm-operator needs {least} or newer: update slurmdbd, then slurmctld")
     elif mine < (ordinal(wanted) or 0):
-        yield problem(
-            f"is {release}, and the stack is set to {wanted}: newer pods can't join it",
-            "Update slurmctld, or set cluster.slurmVersion and name images of its release",
-            f'slurmVersion: "{release[:5]}"',
-            at="in Pulumi.<stack>.yaml, under slinky-iac:cluster, with images of that release",
-        )
+        advice = "Update slurmctld, or set cluster.slurmVersion and name images of its release"
+        yield problem(f"{said}: newer pods can't join it", advice, line, at=f"{at}, with images of that release")
     elif mine > (ordinal(wanted) or 0):
-        yield warning(
-            f"is {release}, and the stack is set to {wanted}",
-            "Older pods can join a newer slurmctld; set slurmVersion to its release",
-            f'slurmVersion: "{release[:5]}"',
-            at="in Pulumi.<stack>.yaml, under slinky-iac:cluster",
-        )
+        yield warning(said, "Older pods can join a newer slurmctld; set slurmVersion to its release", line, at=at)
     else:
         yield fine(f"is {release}, as the stack says")
 
 
-def _slurmdbd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _slurmdbd(config: StackConfig, facts: Facts) -> Answers:
     """slurmdbd is no older than slurmctld. It doesn't tell its release; that it answers a client shows it isn't older."""
     if not config.accounting.enabled:
         return
@@ -85,13 +77,13 @@ def _why(facts: Facts, field: str) -> str:
     return f", and it could not be asked ({said})" if said else ""
 
 
-def _slurmrestd(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _slurmrestd(config: StackConfig, facts: Facts) -> Answers:
     """slurmrestd is no newer than slurmctld."""
     if facts.slurm.way:
         yield _client(facts.slurm.release, slurmctld_release(config, facts))
 
 
-def _rest(_: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _rest(_: StackConfig, facts: Facts) -> Answers:
     """slurmrestd serves the REST version that the operator speaks."""
     slurm = facts.slurm
     if not slurm.way:
@@ -114,16 +106,16 @@ def _release(served: Sequence[str]) -> str:
     return f": it is Slurm {newest}" if newest else ""
 
 
-def _images(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _images(config: StackConfig, facts: Facts) -> Answers:
     """slurmd in an image is no newer than slurmctld, nor too old for it."""
     controller = slurmctld_release(config, facts)
     for report in facts.pod.reports:
         if report.slurmd:
             about, source = f"slurmd in {report.image}", f"pod on {report.node}"
-            yield replace(_client(report.slurmd, controller), about=about, source=source)
+            yield from of([_client(report.slurmd, controller)], about=about, source=source)
 
 
-def _slurmds(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _slurmds(config: StackConfig, facts: Facts) -> Answers:
     """No slurmd that is registered is newer than slurmctld or too old for it."""
     controller = slurmctld_release(config, facts)
     by_release: dict[str, list[str]] = {}
@@ -132,7 +124,7 @@ def _slurmds(config: StackConfig, facts: Facts) -> Iterator[Answer]:
             by_release.setdefault(node.version, []).append(node.name)
     for release, nodes in sorted(by_release.items()):
         some = ", ".join(nodes[:6]) + (f" and {len(nodes) - 6} more" if len(nodes) > 6 else "")
-        yield replace(_client(release, controller), about=f"slurmd of {some}")
+        yield from of([_client(release, controller)], about=f"slurmd of {some}")
 
 
 def _client(release: str, controller: str) -> Answer:
@@ -155,7 +147,7 @@ def _client(release: str, controller: str) -> Answer:
     return fine(f"is {release}; slurmctld is {controller}")
 
 
-def _fence(config: StackConfig, facts: Facts) -> Iterator[Answer]:
+def _fence(config: StackConfig, facts: Facts) -> Answers:
     """The API server can have the fence that the stack asks for."""
     if not config.cluster.fence or facts.kube.trouble:
         return
@@ -170,7 +162,7 @@ def _fence(config: StackConfig, facts: Facts) -> Iterator[Answer]:
 
 
 EXPECTED: Final = (
-    Expect("version-slurmctld", "slurmctld's release", "slurmctld", _slurmctld, Run.WHOLE | Run.PREVIEW),
+    Expect("version-slurmctld", "slurmctld's release", "slurmctld", _slurmctld, Run.SHORT),
     Expect("version-slurmdbd", "slurmdbd's release", "slurmdbd", _slurmdbd),
     Expect("version-slurmrestd", "slurmrestd's release", "slurmrestd", _slurmrestd),
     Expect("rest-version", "REST versions served", "slurmrestd", _rest),

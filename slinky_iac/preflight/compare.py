@@ -12,13 +12,10 @@ from slinky_iac.preflight import (
     check_encryption,
     check_keys,
     check_lines,
-    check_metrics,
     check_munge,
     check_reach,
     check_resources,
-    check_state,
     check_tokens,
-    check_topology,
     check_versions,
 )
 from slinky_iac.preflight.check import ON_SLURMCTLD, RESTARTED, SLURM_CONF, Check, Expect, Run, Verdict
@@ -26,17 +23,17 @@ from slinky_iac.preflight.facts import Facts
 
 EXPECTED: Final[tuple[Expect, ...]] = (
     *check_reach.EXPECTED,
-    *check_metrics.EXPECTED,
+    *check_reach.METRICS,
     *check_encryption.CERTIFICATES,
     *check_keys.EXPECTED,
     *check_tokens.EXPECTED,
     *check_munge.EXPECTED,
     *check_versions.EXPECTED,
-    *check_state.EXPECTED,
+    *check_encryption.STATE,
     *check_conf.EXPECTED,
     *check_lines.EXPECTED,
     *check_resources.EXPECTED,
-    *check_topology.EXPECTED,
+    *check_lines.TOPOLOGY,
     *check_encryption.EXPECTED,
 )
 """Every row, in the order in which they are told."""

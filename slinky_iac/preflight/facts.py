@@ -208,6 +208,10 @@ class SlurmFacts:
     failed: Mapping[str, str] = field(default_factory=dict)
     """By name of the field above: why it is None."""
 
+    def unknown(self, field: str, unasked: str = "slurmctld was not asked") -> str:
+        """Why a field is None, for a check of what it says."""
+        return f"not known: {self.failed.get(field, unasked)}"
+
 
 @dataclass(frozen=True)
 class HostFacts:

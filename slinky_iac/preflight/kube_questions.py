@@ -52,8 +52,8 @@ class Question:
     applies: Callable[[StackConfig], bool]
     ask: Callable[[KubeClient, StackConfig], Any]
     """The answer. Raises :class:`KubeError` where there is none."""
-    findings: Callable[[StackConfig, Any], tuple[Finding, ...]]
-    silent: Callable[[StackConfig, KubeError], tuple[Finding, ...]] = lambda _config, _error: ()
+    findings: Callable[[StackConfig, Any], Iterable[Finding]]
+    silent: Callable[[StackConfig, KubeError], Iterable[Finding]] = lambda _config, _error: ()
     """What is said where there is no answer."""
 
 
@@ -70,35 +70,29 @@ def answered(config: StackConfig, way: KubeConnection, questions: Iterable[Quest
                 yield from each.findings(config, answer)
 
 
-def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> tuple[Finding, ...]:
+def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> Iterator[Finding]:
     """The finding for what is there; ``controllers`` as namespace and name."""
     name, own = config.cluster.resource_name, config.cluster.namespace
     others = sorted(namespace for namespace, other in controllers if other == name and namespace != own)
-    if not others:
-        return ()
-    return (
-        warning(
+    if others:
+        yield warning(
             NAME,
             f"{name!r} is the name of a cluster in namespace {', '.join(others)} too, and slurm-operator"
             f" {config.operator.version} treats both as one: pods of either may be sent to the other's slurmctld. Choose"
             " another resourceName before the first `pulumi up` (it can't change later), or use operator 1.1 or newer",
             id="same-cluster-name",
-        ),
-    )
+        )
 
 
-def unknown(config: StackConfig, error: KubeError) -> tuple[Finding, ...]:
+def unknown(config: StackConfig, error: KubeError) -> Iterator[Finding]:
     """The note where nobody could be asked; before the operator is there, there is no Controller."""
-    if isinstance(error, KubeNotFound):
-        return ()
-    return (
-        info(
+    if not isinstance(error, KubeNotFound):
+        yield info(
             NAME,
             f"slurm-operator {config.operator.version} needs it to differ from every other cluster's on this Kubernetes, and"
             f" whether {config.cluster.resource_name!r} does is not known: {error}",
             id="same-cluster-name-unknown",
-        ),
-    )
+        )
 
 
 def unserved(_: StackConfig, there: bool) -> tuple[Finding, ...]:  # noqa: FBT001 - the answer
@@ -106,18 +100,16 @@ def unserved(_: StackConfig, there: bool) -> tuple[Finding, ...]:  # noqa: FBT00
     return () if there else (warning(FENCE, f"{UNSERVED}. {CHANGE} (`fence: false`)", id="fence-not-served"),)
 
 
-def replaced(config: StackConfig, pods: Sequence[str]) -> tuple[Finding, ...]:
+def replaced(config: StackConfig, pods: Sequence[str]) -> Iterator[Finding]:
     """The finding for worker pods that lack the label by which a newer operator tells its own.
 
     What lacks it, it takes for pods of another scaling mode: it makes as many others, under other names, and drains and
     deletes these, whatever the update strategy (`syncNodeSet`, 1.1.0 to main of August 2026; watched with 1.1.0). As long as
     it has no client of slurmrestd yet, it takes busy nodes for drained.
     """
-    if not pods:
-        return ()
-    more = f" and {len(pods) - NAMED} more" if len(pods) > NAMED else ""
-    return (
-        warning(
+    if pods:
+        more = f" and {len(pods) - NAMED} more" if len(pods) > NAMED else ""
+        yield warning(
             "operator.version",
             f"worker pods {', '.join(pods[:NAMED])}{more} were made by slurm-operator 1.0 and lack a label, so"
             f" {config.operator.version} takes them for another mode's: whatever updateStrategy says, it drains and deletes"
@@ -125,11 +117,10 @@ def replaced(config: StackConfig, pods: Sequence[str]) -> tuple[Finding, ...]:
             f" `pulumi up`: `kubectl label pods -n {config.cluster.namespace} -l app.kubernetes.io/name=slurmd"
             f" {names.LABEL_SCALING_MODE}=StatefulSet`, and the other steps of docs/releases.md",
             id="operator-1-0-pods",
-        ),
-    )
+        )
 
 
-def network_plugin(config: StackConfig, groups: Collection[str]) -> tuple[Finding, ...]:
+def network_plugin(config: StackConfig, groups: Collection[str]) -> Iterator[Finding]:
     """The note for an API server with these API groups: policies off beside such a plugin, or on without one.
 
     A plugin's API says that it is, or was, installed. It doesn't say that it enforces: each has a switch, and its API stays
@@ -137,68 +128,56 @@ def network_plugin(config: StackConfig, groups: Collection[str]) -> tuple[Findin
     """
     known = [f"{name} ({group})" for group, name in ENFORCERS.items() if group in groups]
     if known and not config.network_policies.enabled:
-        return (
-            info(
-                POLICIES,
-                f"is false, and this Kubernetes has {' and '.join(known)}, which enforces NetworkPolicies unless that is"
-                " switched off: every pod may connect to the pods of this cluster. docs/networks.md has the steps for a"
-                " cluster that runs",
-                id="network-policies-off",
-            ),
+        yield info(
+            POLICIES,
+            f"is false, and this Kubernetes has {' and '.join(known)}, which enforces NetworkPolicies unless that is"
+            " switched off: every pod may connect to the pods of this cluster. docs/networks.md has the steps for a"
+            " cluster that runs",
+            id="network-policies-off",
         )
     if config.network_policies.enabled and not known:
-        return (
-            info(
-                POLICIES,
-                "is true, and this Kubernetes has the API of no network plugin that is known to enforce NetworkPolicies."
-                " Some have none (kube-router, k3s); Flannel enforces nothing. `slinky preflight` tries it",
-                id="network-policies-unenforced",
-            ),
+        yield info(
+            POLICIES,
+            "is true, and this Kubernetes has the API of no network plugin that is known to enforce NetworkPolicies."
+            " Some have none (kube-router, k3s); Flannel enforces nothing. `slinky preflight` tries it",
+            id="network-policies-unenforced",
         )
-    return ()
 
 
-def missing_apis(config: StackConfig, groups: Collection[str]) -> tuple[Finding, ...]:
+def missing_apis(config: StackConfig, groups: Collection[str]) -> Iterator[Finding]:
     """Warnings for objects that the stack makes of kinds that this API server doesn't serve."""
-    found: list[Finding] = []
     for name, nodeset in config.nodesets.items():
         if nodeset.autoscale is None:
             continue
         path = f"nodesets.{name}.autoscale"
         if nodeset.autoscale.by == "keda" and KEDA_API not in groups:
-            found.append(
-                warning(
-                    path,
-                    f"this Kubernetes has no KEDA (no API group {KEDA_API}): `pulumi up` fails at the ScaledObject, and the"
-                    " number of nodes stays as it is. Install KEDA 2.17 or newer first",
-                    id="autoscale-without-keda",
-                )
+            yield warning(
+                path,
+                f"this Kubernetes has no KEDA (no API group {KEDA_API}): `pulumi up` fails at the ScaledObject, and the"
+                " number of nodes stays as it is. Install KEDA 2.17 or newer first",
+                id="autoscale-without-keda",
             )
         elif nodeset.autoscale.by == "hpa" and EXTERNAL_METRICS_API not in groups:
-            found.append(
-                warning(
-                    path,
-                    f"this Kubernetes serves no external metrics (no API group {EXTERNAL_METRICS_API}), so the"
-                    " HorizontalPodAutoscaler changes nothing. Install the adapter that serves the metric",
-                    id="autoscale-without-metrics",
-                )
+            yield warning(
+                path,
+                f"this Kubernetes serves no external metrics (no API group {EXTERNAL_METRICS_API}), so the"
+                " HorizontalPodAutoscaler changes nothing. Install the adapter that serves the metric",
+                id="autoscale-without-metrics",
             )
     if (config.monitoring.slurmctld or config.monitoring.rules) and PROMETHEUS_API not in groups:
-        found.append(
-            warning(
-                "monitoring",
-                f"this Kubernetes has no Prometheus operator (no API group {PROMETHEUS_API}), which slurmctld and rules"
-                " need: `pulumi up` fails at its objects. Install its CRDs first, or set both to false and use `slinky"
-                " monitoring rules`",
-                id="monitoring-without-prometheus-operator",
-            )
+        yield warning(
+            "monitoring",
+            f"this Kubernetes has no Prometheus operator (no API group {PROMETHEUS_API}), which slurmctld and rules"
+            " need: `pulumi up` fails at its objects. Install its CRDs first, or set both to false and use `slinky"
+            " monitoring rules`",
+            id="monitoring-without-prometheus-operator",
         )
-    return tuple(found)
 
 
-def _of_groups(config: StackConfig, groups: Collection[str]) -> tuple[Finding, ...]:
-    plugin = network_plugin(config, groups) if _has_pods(config) else ()
-    return (*plugin, *missing_apis(config, groups))
+def _of_groups(config: StackConfig, groups: Collection[str]) -> Iterator[Finding]:
+    if _has_pods(config):
+        yield from network_plugin(config, groups)
+    yield from missing_apis(config, groups)
 
 
 def _has_pods(config: StackConfig) -> bool:
@@ -217,27 +196,16 @@ def _groups(kube: KubeClient) -> set[str]:
 
 
 SAME_NAME: Final = Question(
-    applies=lambda config: config.operator_version.confuses_equal_names,
-    ask=lambda kube, _: kube.controllers(),
-    findings=clashes,
-    silent=unknown,
+    lambda config: config.operator_version.confuses_equal_names, lambda kube, _: kube.controllers(), clashes, unknown
 )
 """slurm-operator 1.0 takes two clusters of one name in two namespaces for one."""
 OTHERS: Final = (
+    Question(lambda config: config.cluster.fence, lambda kube, _: kube.serves_admission_policies(), unserved),
     Question(
-        applies=lambda config: config.cluster.fence,
-        ask=lambda kube, _: kube.serves_admission_policies(),
-        findings=unserved,
+        lambda config: config.operator_version.has_scaling_mode and bool(config.nodesets),
+        lambda kube, config: kube.pods_without(config.cluster.namespace, "slurmd", names.LABEL_SCALING_MODE),
+        replaced,
     ),
-    Question(
-        applies=lambda config: config.operator_version.has_scaling_mode and bool(config.nodesets),
-        ask=lambda kube, config: kube.pods_without(config.cluster.namespace, "slurmd", names.LABEL_SCALING_MODE),
-        findings=replaced,
-    ),
-    Question(
-        applies=_asks_groups,
-        ask=lambda kube, _: _groups(kube),
-        findings=_of_groups,
-    ),
+    Question(_asks_groups, lambda kube, _: _groups(kube), _of_groups),
 )
 """Asked where the API server takes connections."""

@@ -16,7 +16,7 @@ from typing import Final
 from slinky_iac.config.findings import Finding, warning
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlinkyError
-from slinky_iac.preflight.check import Check, Verdict
+from slinky_iac.preflight.check import Check, Run, Verdict
 from slinky_iac.preflight.kube_questions import OTHERS, SAME_NAME, answered
 from slinky_iac.preflight.reach import kubernetes, unreachable
 from slinky_iac.reach import kube_connection
@@ -89,6 +89,7 @@ class _Preflight(threading.Thread):
 def quick(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Check, ...]:
     """Checks that one short look at slurmctld allows, with the JWT key that the Secret holds. Raises what asking raises."""
     # Only a preview with a cluster needs the clients, and they cost every program a tenth of a second to import.
-    from slinky_iac.preflight.quick import ask_quickly, compare  # noqa: PLC0415
+    from slinky_iac.preflight.ask_slurm import ask_quickly  # noqa: PLC0415
+    from slinky_iac.preflight.compare import judged  # noqa: PLC0415
 
-    return compare(config, ask_quickly(config, env, home, answer_s=_ANSWER_S))
+    return tuple(judged(Run.PREVIEW, config, ask_quickly(config, env, home, answer_s=_ANSWER_S)))

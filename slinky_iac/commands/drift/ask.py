@@ -20,7 +20,7 @@ from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outs
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
 from slinky_iac.kube.machines import machines
-from slinky_iac.preflight.pod_view import Promised, promised
+from slinky_iac.preflight.check_resources import Promised, promised
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.specs.slurm_conf import REQUIRED
 

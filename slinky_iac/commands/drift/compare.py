@@ -22,7 +22,7 @@ from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
 from slinky_iac.kube.machines import Machine
 from slinky_iac.kube.objects import Pod
-from slinky_iac.preflight.pod_view import Promised, differences
+from slinky_iac.preflight.check_resources import Promised, differences
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
 from slinky_iac.specs.slurm_conf import REQUIRED

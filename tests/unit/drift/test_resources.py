@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from slinky_iac.commands.drift.compare import drift
-from slinky_iac.preflight.pod_view import Promised, promised
+from slinky_iac.preflight.check_resources import Promised, promised
 from tests.unit.drift.test_compare import EXPECTED, pod, seen, worker
 
 SPEC = {

@@ -21,7 +21,7 @@ def stack(version: str = "1.0.1") -> StackConfig:
 def test_the_same_name_in_another_namespace_is_a_warning_and_ones_own_is_not() -> None:
     config = stack()
     own, name = config.cluster.namespace, config.cluster.resource_name
-    assert clashes(config, [(own, name), ("elsewhere", "other")]) == ()
+    assert [*clashes(config, [(own, name), ("elsewhere", "other")])] == []
     (found,) = clashes(config, [(own, name), ("b", name), ("a", name)])
     assert (found.level, found.path) == (Level.WARNING, "cluster.resourceName")
     assert "namespace a, b too" in found.message

@@ -16,9 +16,9 @@ from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.preflight import preview
-from slinky_iac.preflight.check import Check, Verdict
+from slinky_iac.preflight.check import Check, Run, Verdict
+from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
-from slinky_iac.preflight.quick import compare
 from tests.stacks import ROOT, minimal
 from tests.unit.preflight.made import SLURM, check, conf, slurm, stack
 
@@ -53,11 +53,11 @@ def test_what_is_wrong_is_a_warning_with_the_lines_to_paste() -> None:
 
 
 def test_a_good_slurm_is_not_worth_a_word() -> None:
-    assert preview.findings(compare(stack(), Facts(slurm=SLURM))) == ()
+    assert preview.findings(judged(Run.PREVIEW, stack(), Facts(slurm=SLURM))) == ()
 
 
 def test_nothing_asked_is_nothing_said() -> None:
-    assert preview.findings(compare(stack(), Facts(slurm=SlurmFacts()))) == ()
+    assert preview.findings(judged(Run.PREVIEW, stack(), Facts(slurm=SlurmFacts()))) == ()
 
 
 @pytest.mark.parametrize(
@@ -71,13 +71,15 @@ def test_nothing_asked_is_nothing_said() -> None:
     ],
 )
 def test_a_quick_look_names_what_is_wrong(facts: Facts, name: str) -> None:
-    assert [each.path for each in preview.findings(compare(stack(), Facts(slurm=facts.slurm)))] == [f"preflight.{name}"]
+    assert [each.path for each in preview.findings(judged(Run.PREVIEW, stack(), Facts(slurm=facts.slurm)))] == [
+        f"preflight.{name}"
+    ]
 
 
 def test_lines_that_the_update_itself_brings_are_not_missed() -> None:
     over = {"controller": None, "keys": {"source": "generated"}, "accounting": {"enabled": False, "external": None}}
     inside = stack(**{**over, "external": None})
-    assert preview.findings(compare(inside, slurm(partitions=()))) == ()
+    assert preview.findings(judged(Run.PREVIEW, inside, slurm(partitions=()))) == ()
 
 
 def test_silence_of_kubernetes_is_bounded_and_says_nothing_about_slurm(silent_api: Path) -> None:

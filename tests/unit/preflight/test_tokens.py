@@ -12,8 +12,9 @@ from msgspec import structs
 
 from slinky_iac.keys.jwks import public_set
 from slinky_iac.keys.rsa import TokenKey
-from slinky_iac.preflight import check_tokens, quick
-from slinky_iac.preflight.check import Verdict
+from slinky_iac.preflight import check_tokens
+from slinky_iac.preflight.check import Run, Verdict
+from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
 from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.signing import SigningKey
@@ -172,6 +173,7 @@ def test_with_the_rsa_key_alone_slurm_tells_as_much() -> None:
 
 def test_every_preview_looks_at_it() -> None:
     said = {
-        check.name: check.verdict for check in quick.compare(rsa(), Facts(slurm=replace(SLURM, tokens={OWN: "refused"})))
+        check.name: check.verdict
+        for check in judged(Run.PREVIEW, rsa(), Facts(slurm=replace(SLURM, tokens={OWN: "refused"})))
     }
     assert said["token-key"] is Verdict.PROBLEM

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from slinky_iac.preflight.check import Verdict
-from slinky_iac.preflight.check_topology import EXPECTED
+from slinky_iac.preflight.check_lines import TOPOLOGY as EXPECTED
 from tests.unit import builders
 from tests.unit.preflight.made import FACTS, stack
 
