@@ -3,16 +3,112 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Final
 
+from msgspec import convert
+
+from slinky_iac import names
+from slinky_iac.cluster.pulumi_state import RELEASE, SECRET, STACK, custom, dynamic, name_of, type_of
 from slinky_iac.commands.plan import wire
-from slinky_iac.commands.plan.changes import changes, op_of
 from slinky_iac.commands.plan.drains import drains, gives_back
-from slinky_iac.commands.plan.gate_inputs import GatePlan, Removals
-from slinky_iac.commands.plan.model import ChangeOrder, Message
+from slinky_iac.commands.plan.model import Change, ChangeOrder, Op
+from slinky_iac.commands.plan.wire import GatePlan, Removals, State, Step
 from slinky_iac.errors import PreviewError
 
-QUIET = ("debug", "")
+SHOWN_WORDS: Final = frozenset({"image", "tag", "repository", "version", "chart", "operatorVersion", "imagePullPolicy"})
+"""Last parts of paths whose texts are shown."""
+_PASSED_OVER: Final = frozenset({"__provider", "plan", "urn"})
+"""Inputs that are no setting: the pickled provider, and what the gates compute (shown as drains)."""
+
+
+def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
+    """Paths of what differs, e.g. ``spec.replicas: 3 → 1`` or ``spec.template.spec.affinity``; sorted."""
+    keys = (old.keys() | new.keys()) - _PASSED_OVER
+    return tuple(line for key in sorted(keys) for line in _walk(key, old.get(key), new.get(key)))
+
+
+def _walk(path: str, old: object, new: object) -> Iterator[str]:
+    if old == new:
+        return
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in sorted(old.keys() | new.keys(), key=str):
+            yield from _walk(f"{path}.{key}", old.get(key), new.get(key))
+    elif _may_show(path, old) and _may_show(path, new):
+        yield f"{path}: {_shown(old)} → {_shown(new)}"
+    else:
+        yield path
+
+
+def _may_show(path: str, value: object) -> bool:
+    if value is None or isinstance(value, bool | int | float):
+        return True
+    return isinstance(value, str) and path.rpartition(".")[2] in SHOWN_WORDS and len(value) <= 200
+
+
+def _shown(value: object) -> str:
+    if value is None:
+        return "not set"
+    return f"{value:g}" if isinstance(value, float) else str(value).lower() if isinstance(value, bool) else str(value)
+
+
+_KINDS: Final = {
+    names.NODESET_SCALE: "NodeSet scale",
+    names.SCALE_IN_GATE: "scale-in gate",
+    names.TEARDOWN_GATE: "teardown gate",
+    dynamic("OutsideHosts"): "bare-metal hosts",
+    dynamic("SlurmConfGate"): "gate of slurm.conf",
+    dynamic("QueueGate"): "gate of the queue",
+    dynamic("ClusterIdentity"): "cluster identity",
+    "random:index/randomPassword:RandomPassword": "generated key",
+    RELEASE: "Helm release",
+}
+_HARM: Final = {
+    custom("Controller"): "slurmctld goes, and its queue and jobs unless its state is kept",
+    custom("Accounting"): "slurmdbd is removed; accounting records remain only in its database",
+    custom("RestApi"): "without slurmrestd the operator treats every node as drained",
+    custom("NodeSet"): "all pods of the NodeSet go, once its NodeSetScale has drained them",
+    SECRET: "what a Secret held is gone; every daemon with the old key stops talking to the cluster",
+    "random:index/randomPassword:RandomPassword": "a generated key can't be generated again",
+    "kubernetes:core/v1:PersistentVolumeClaim": "the data on the volume is gone",
+    "kubernetes:core/v1:Namespace": "everything in the namespace goes with it",
+    RELEASE: "what the chart made goes; CRDs take the NodeSets of all stacks with them",
+}
+COMPONENTS: Final = "slinky:slurm:"
+"""Components of this project only group others; nothing is made for them."""
+
+
+def changes(steps: Iterable[Step]) -> tuple[Change, ...]:
+    """One change a resource: a replacement has up to three steps and is one. In the order of the preview."""
+    by_urn: dict[str, list[Step]] = {}
+    for step in steps:
+        if step.does and not type_of(step.urn).startswith((COMPONENTS, "pulumi:providers:", STACK)):
+            by_urn.setdefault(step.urn, []).append(step)
+    return tuple(_change(urn, group) for urn, group in by_urn.items())
+
+
+def _change(urn: str, group: list[Step]) -> Change:
+    ops = [step.does for step in group if step.does]
+    op: Op = "replace" if "replace" in ops else ops[-1]
+    old = next((step for step in group if step.old), group[0])
+    new = next((step for step in group if step.new), group[0])
+    kind = type_of(urn)
+    fields = differences(old.before, new.after) if op in ("update", "replace") else ()
+    return Change(op, _KINDS.get(kind, kind.rpartition(":")[2]), name_of(urn), fields, _undo(op, kind, old.old or State()))
+
+
+def _undo(op: Op, kind: str, old: State) -> str:
+    if op not in ("delete", "replace") or kind.startswith(dynamic("")):
+        return ""
+    why = _HARM.get(kind, "it is replaced, and keeps nothing of the old one" if op == "replace" else "it is gone")
+    if old.protect:
+        return f"{why}. It is protected: the update stops here until somebody unprotects it"
+    if old.retain_on_delete:
+        return f"it stays in the cluster, and this stack no longer knows it ({why} when somebody removes it)"
+    return why
+
+
+QUIET: Final = ("debug", "")
 """Severities that no reviewer reads."""
 
 
@@ -23,45 +119,32 @@ def change_order(text: str, *, now: int, removals: Mapping[str, GatePlan] | None
     Raises :class:`PreviewError` where ``text`` is no whole preview.
     """
     try:
-        return _order(wire.read(text), now, removals or {})
+        seen = wire.read(text)
+        steps, taken_at = seen.steps, seen.taken_at or now
+        stack, project = steps[0].urn.removeprefix("urn:pulumi:").split("::")[:2] if steps else ("", "")
+        said = (each for each in seen.messages if each.severity not in QUIET and each.text)
+        return ChangeOrder(
+            project=project,
+            stack=stack,
+            taken_at=taken_at,
+            changes=changes(steps),
+            unchanged=sum(step.does is None for step in steps),
+            drains=drains(steps, removals or {}, taken_at),
+            policies=seen.policies,
+            messages=tuple(dict.fromkeys(said)),
+            gives_back=gives_back(steps),
+            failed=seen.failed,
+        )
     except RecursionError:
         raise PreviewError("the preview is nested deeper than any preview is: nothing was judged") from None
-
-
-def _order(seen: wire.Preview, now: int, removals: Mapping[str, GatePlan]) -> ChangeOrder:
-    taken_at = seen.taken_at or now
-    project, stack = _whose(seen.steps)
-    return ChangeOrder(
-        project=project,
-        stack=stack,
-        taken_at=taken_at,
-        changes=changes(seen.steps),
-        unchanged=sum(op_of(step) is None for step in seen.steps),
-        drains=drains(seen.steps, removals, taken_at),
-        policies=seen.policies,
-        messages=_without_repeats(seen.messages),
-        gives_back=gives_back(seen.steps),
-        failed=seen.failed,
-    )
 
 
 def read_removals(text: str) -> dict[str, GatePlan]:
     """Plans by NodeSet, from the output of `slinky drain plan --json`."""
     try:
-        found = Removals.of(json.loads(text)).plans
+        found = convert(json.loads(text), Removals).plans
     except (ValueError, RecursionError):
         found = (GatePlan(),)
     if not all(plan.nodeset for plan in found):
         raise PreviewError("the plans of removals are no output of `slinky drain plan --json`; nothing was judged")
     return {plan.nodeset: plan for plan in found}
-
-
-def _whose(steps: Sequence[wire.Step]) -> tuple[str, str]:
-    if not steps:
-        return "", ""
-    stack, project = steps[0].urn.removeprefix("urn:pulumi:").split("::")[:2]
-    return project, stack
-
-
-def _without_repeats(messages: Sequence[Message]) -> tuple[Message, ...]:
-    return tuple(dict.fromkeys(each for each in messages if each.severity not in QUIET and each.text))

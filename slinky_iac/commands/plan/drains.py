@@ -12,11 +12,8 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import name_of, type_of
-from slinky_iac.commands.plan.changes import op_of
-from slinky_iac.commands.plan.gate_inputs import GatePlan, Inputs, fresh
-from slinky_iac.commands.plan.model import Drain, DrainKind, Node
-from slinky_iac.commands.plan.slurm_conf import CONF, slurm_conf
-from slinky_iac.commands.plan.wire import Step
+from slinky_iac.commands.plan.model import Drain, DrainKind, Job, Node
+from slinky_iac.commands.plan.wire import GatePlan, Inputs, Json, Step, fresh
 from slinky_iac.text import moment
 
 HOSTS: Final = "pulumi-python:dynamic/slurm:OutsideHosts"
@@ -29,26 +26,22 @@ ASK_REMOVAL: Final = (
 )
 
 
-def drains(steps: Iterable[Step], removals: Mapping[str, GatePlan], now: int) -> tuple[Drain, ...]:
+def drains(steps: Sequence[Step], removals: Mapping[str, GatePlan], now: int) -> tuple[Drain, ...]:
     """All drains of an update, in the order of the preview. ``removals``: plans of removals by NodeSet."""
     found: dict[tuple[str, str], Drain] = {}
-    steps = tuple(steps)
-    for step in steps:
-        each = _of(step, removals, now)
-        if each is not None:
-            found.setdefault((each.kind, each.what), each)
-    for each in (*_ungated(steps), *_namespaces(steps)):
+    gated = (each for step in steps if (each := _of(step, removals, now)) is not None)
+    for each in (*gated, *_ungated(steps), *_namespaces(steps)):
         found.setdefault((each.kind, each.what), each)
     return tuple(found.values())
 
 
 def _of(step: Step, removals: Mapping[str, GatePlan], now: int) -> Drain | None:
-    op, kind = op_of(step), type_of(step.urn)
-    if op is None:
+    kind = type_of(step.urn)
+    if step.does is None:
         return None
     if kind in names.DRAINING_GATES and step.op in GOING:
         return _removal(Inputs.of(step.before), removals, now)
-    if kind == names.NODESET_SCALE and step.new and op != "create":
+    if kind == names.NODESET_SCALE and step.new and step.does != "create":
         return _scale_in(step, now)
     if kind == CONF and step.new:
         return slurm_conf(step.before, step.after, now)
@@ -115,7 +108,8 @@ def _hosts(step: Step, now: int) -> Drain | None:
     old, new = Inputs.of(step.before), Inputs.of(step.after)
     plan = new.plan
     if plan.drains is None or not fresh(step.before, step.after):
-        more = _held(new) - _held(old)
+        before, after = ({name for name, state in each.hosts.items() if state == "drained"} for each in (old, new))
+        more = after - before
         if not more:
             return None
         why = "the preview has no plan for these hosts: slurmrestd may not have answered, or they are drained already"
@@ -144,10 +138,6 @@ def _hosts(step: Step, now: int) -> Drain | None:
     )
 
 
-def _held(hosts: Inputs) -> set[str]:
-    return {name for name, state in hosts.hosts.items() if state == "drained"}
-
-
 def from_plan(kind: DrainKind, plan: GatePlan, gate: Inputs, now: int) -> Drain:
     """A drain as a gate's plan has it."""
     jobs = plan.jobs_at(now)
@@ -170,5 +160,45 @@ def from_plan(kind: DrainKind, plan: GatePlan, gate: Inputs, now: int) -> Drain:
 
 def gives_back(steps: Iterable[Step]) -> tuple[str, ...]:
     """Nodes that are left of an interrupted run and given back by this update."""
-    found = (Inputs.of(step.after).plan.gives_back for step in steps if type_of(step.urn) == names.NODESET_SCALE)
-    return tuple(sorted({name for nodes in found for name in nodes}))
+    plans = (Inputs.of(step.after).plan for step in steps if type_of(step.urn) == names.NODESET_SCALE)
+    return tuple(sorted({name for plan in plans for name in plan.gives_back}))
+
+
+CONF: Final = "pulumi-python:dynamic/slurm:SlurmConfGate"
+ASK: Final = "the preview has no plan for what slurm.conf loses: slurmrestd may not have answered. Take another preview"
+
+
+def slurm_conf(old: Json, new: Json, now: int) -> Drain | None:
+    """Partitions and hosts that leave, and whose jobs they wait for; None where nothing leaves. ``old``, ``new``: inputs."""
+    before, after = Inputs.of(old), Inputs.of(new)
+    gone = {f"partition {name}" for name in before.partitions.keys() - after.partitions.keys()}
+    gone |= {f"host {name}" for name in before.hosts.keys() - after.hosts.keys()}
+    plan = after.plan
+    named: tuple[str, ...] = ()
+    if gone or fresh(old, new):
+        hosts = (f"host {name}" for name in (*plan.hosts, *plan.changed))
+        named = (*(f"partition {name}" for name in plan.partitions), *hosts)
+    if not named and not gone:
+        return None
+    known = plan.known and gone <= set(named)
+    jobs, free = plan.jobs_at(now), moment(plan.free_at, now)
+    return Drain(
+        "slurm-conf",
+        f"slurm.conf without {', '.join(named or sorted(gone))}",
+        known=known,
+        nodes=tuple(_leaves(name, jobs, free) for name in named),
+        jobs=jobs,
+        jobs_total=max(plan.jobs_total, len(jobs)),
+        free_at=free,
+        deadline_at=None if after.outside or after.policy.deadline_s is None else now + after.policy.deadline_s,
+        on_deadline=after.policy.on_deadline or "keep",
+        blocks=plan.blocks,
+        warnings=(*plan.warnings, *plan.steps, *(() if known else (ASK,))),
+    )
+
+
+def _leaves(name: str, jobs: tuple[Job, ...], free: int | None) -> Node:
+    """A partition or a host; of jobs the plan says which partition they name, and not which host."""
+    kind, _, bare = name.partition(" ")
+    there = tuple(job.label for job in jobs if kind == "partition" and bare in job.partition.split(","))
+    return Node(name if kind == "partition" else bare, "", "leaves" if kind == "host" else "closes", free, there, len(there))

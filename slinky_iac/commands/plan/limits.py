@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import IntEnum
 from typing import Final
 
 from slinky_iac.commands.plan.model import ChangeOrder, Drain, Job
-from slinky_iac.commands.plan.unjudged import unjudged
 from slinky_iac.text import at, span
 
 AT_DEADLINE: Final = {
@@ -98,6 +97,10 @@ def _passes(drain: Drain, deadline: int, now: int) -> str:
     return f"passes its deadline at {at(deadline, now)} if it begins now: {named}. Then {then}"
 
 
+def _runs(job: Job, now: int) -> str:
+    return "has no known end" if job.ends_by is None else f"may run until {at(job.ends_by, now)}"
+
+
 def _unknown(order: ChangeOrder, limits: Limits) -> Iterable[str]:
     for drain in order.drains:
         if drain.kind == "namespace":
@@ -112,30 +115,35 @@ def _unknown(order: ChangeOrder, limits: Limits) -> Iterable[str]:
 
 
 def _exceeded(order: ChangeOrder, limits: Limits) -> Iterable[str]:
-    if limits.max_share is not None:
-        shares = (each for each in order.drains if each.kind != "hosts" and each.share > limits.max_share + 1e-9)
-        yield from (_share(each, limits.max_share) for each in shares)
+    most = limits.max_share
+    for drain in order.drains:
+        if most is not None and drain.kind != "hosts" and drain.share > most + 1e-9:
+            gone = f"{drain.gone} of {drain.before} nodes would be removed"
+            yield f"{drain.what}: {gone}, more than the share {most:g} of --max-share"
     jobs = sum(each.jobs_total for each in order.drains)
     if limits.max_jobs is not None and jobs > limits.max_jobs:
         yield f"{jobs} jobs would be waited for, more than the {limits.max_jobs} of --max-jobs"
     if limits.max_job_age_s is not None:
+        begun = order.taken_at - limits.max_job_age_s
         for drain in order.drains:
-            old = [job for job in drain.jobs if _age(job, order.taken_at) > limits.max_job_age_s]
-            if old:
+            if old := [job for job in drain.jobs if job.started is None or job.started < begun]:
                 named = ", ".join(f"{job.label} of {job.user}" for job in old[:4])
                 more = f" and {len(old) - 4} more" if len(old) > 4 else ""
                 yield f"{drain.what}: running longer than --max-job-age {span(limits.max_job_age_s)}: {named}{more}"
 
 
-def _runs(job: Job, now: int) -> str:
-    return "has no known end" if job.ends_by is None else f"may run until {at(job.ends_by, now)}"
+UNJUDGED: Final = "can't run policy '"
+"""How pulumi_policy (Python) and @pulumi/policy begin the advisory of a policy that met an unknown value: it isn't the
+policy's own level, so a mandatory rule that judged nothing would look like advice."""
 
 
-def _share(drain: Drain, allowed: float) -> str:
-    gone = drain.at_once if drain.kind == "rollout" else max(drain.before - drain.after, len(drain.nodes))
-    return f"{drain.what}: {gone} of {drain.before} nodes would be removed, more than the share {allowed:g} of --max-share"
-
-
-def _age(job: Job, now: int) -> float:
-    """Seconds that it has run; for ever where its start isn't known."""
-    return float("inf") if job.started is None else now - job.started
+def unjudged(order: ChangeOrder) -> Iterator[str]:
+    """Each rule that did not judge all that it should, and that there was none to judge."""
+    if order.policies is None:
+        yield "what policies say isn't in this form of the preview; take it with PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1"
+        return
+    if not order.policies.violations and not order.policies.passed:
+        yield "no policy pack was applied to the preview; give --policy-pack"
+    for said in order.policies.violations:
+        if said.message.startswith(UNJUDGED):
+            yield f"policy {said.name}: {said.message.partition(': ')[2] or 'not judged'}"

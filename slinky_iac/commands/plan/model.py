@@ -87,10 +87,14 @@ class Drain:
     """Of a rollout, how many nodes are away at the same time."""
 
     @property
+    def gone(self) -> int:
+        """Nodes that are selected for removal, or away at the same time."""
+        return self.at_once if self.kind == "rollout" else max(self.before - self.after, len(self.nodes))
+
+    @property
     def share(self) -> float:
-        """Share of the NodeSet that is given up, or away at the same time, 0 to 1; 0 where the number before isn't known."""
-        gone = self.at_once if self.kind == "rollout" else max(self.before - self.after, len(self.nodes))
-        return gone / self.before if self.before > 0 else 0.0
+        """Their share of the NodeSet, 0 to 1; 0 where the number before isn't known."""
+        return self.gone / self.before if self.before > 0 else 0.0
 
     @property
     def late(self) -> tuple[Job, ...]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from slinky_iac.commands.plan.limits import AT_DEADLINE, Exit, Verdict
-from slinky_iac.commands.plan.model import Change, ChangeOrder, Drain, Message, Node
+from slinky_iac.commands.plan.model import Change, ChangeOrder, Drain, Message, Node, Op
 from slinky_iac.text import at, span, until
 
 MARKS = {
@@ -20,8 +20,8 @@ MARKS = {
     "read": ">",
     "other": "?",
 }
-SHOWN_OPS = ("delete", "replace", "update", "create", "import", "refresh", "read", "other")
-"""What can hurt comes first."""
+SHOWN_OPS: Final[tuple[Op, ...]] = ("delete", "replace", "update", "create", "import", "refresh", "read", "other")
+"""What can hurt comes first; the last three are no changes to count."""
 KINDS = {
     "scale-in": "scale-in",
     "rollout": "rollout",
@@ -30,7 +30,6 @@ KINDS = {
     "namespace": "deletion",
     "slurm-conf": "slurm.conf",
 }
-
 
 Face = Literal["ok", "none", "ask", "no"]
 
@@ -50,7 +49,8 @@ def headline(order: ChangeOrder) -> str:
     if order.failed:
         refused = order.policies is not None and any(each.level == "mandatory" for each in order.policies.violations)
         return "Policies refuse this update" if refused else "The preview failed"
-    nodes = sum(_removed(each) for each in order.drains)
+    leaving = ((each, sum(node.kind != "closes" for node in each.nodes)) for each in order.drains)
+    nodes = sum(max(number, each.before - each.after) for each, number in leaving)
     if not order.drains:
         return "No node drains" if order.changes else "Nothing changes"
     jobs = sum(each.jobs_total for each in order.drains)
@@ -61,15 +61,8 @@ def headline(order: ChangeOrder) -> str:
         return f"{asked}; which jobs run there is not known"
     if not all(each.known for each in order.drains):
         return f"{asked}; whose jobs are on them is not fully known"
-    return (
-        f"{asked}, {_count(jobs, 'job')} {'is' if jobs == 1 else 'are'} waited for"
-        if jobs
-        else f"{asked}, no job is waited for"
-    )
-
-
-def _removed(drain: Drain) -> int:
-    return max(sum(node.kind != "closes" for node in drain.nodes), drain.before - drain.after)
+    waited = f"{_count(jobs, 'job')} {'is' if jobs == 1 else 'are'}" if jobs else "no job is"
+    return f"{asked}, {waited} waited for"
 
 
 def last_free(order: ChangeOrder) -> str:
@@ -85,17 +78,8 @@ def last_free(order: ChangeOrder) -> str:
 
 def counts(order: ChangeOrder) -> str:
     """``2 to create, 1 to delete, 14 unchanged``."""
-    words = {
-        "create": "to create",
-        "update": "to update",
-        "replace": "to replace",
-        "delete": "to delete",
-        "import": "to import",
-    }
-    found = [
-        f"{order.count(op)} {words[op]}" for op in ("delete", "replace", "update", "create", "import") if order.count(op)
-    ]
-    return ", ".join([*found, f"{order.unchanged} unchanged"])
+    counted = ((order.count(op), op) for op in SHOWN_OPS[:5])
+    return ", ".join([*(f"{number} to {op}" for number, op in counted if number), f"{order.unchanged} unchanged"])
 
 
 def size(order: ChangeOrder) -> str:
@@ -167,17 +151,15 @@ def strip(drain: Drain) -> str:
 
 def drain_title(drain: Drain) -> str:
     """``gpu: 3 → 1 nodes``."""
-    if drain.kind == "hosts":
-        return f"{drain.what}: {_count(len(drain.nodes), 'host')} to hold"
-    if drain.kind == "slurm-conf":
-        return drain.what
-    if drain.kind == "namespace":
-        return f"namespace {drain.what}: deleted with everything in it"
-    if drain.kind == "removal":
-        return f"{drain.what}: removed with {_count(max(drain.before, len(drain.nodes)), 'node')}"
-    if drain.kind == "rollout":
-        return f"{drain.what}: {len(drain.nodes)} of {_count(drain.before, 'pod')} replaced, {drain.at_once} at once"
-    return f"{drain.what}: {drain.before} → {drain.after} nodes"
+    nodes = len(drain.nodes)
+    return {
+        "hosts": f"{drain.what}: {_count(nodes, 'host')} to hold",
+        "slurm-conf": drain.what,
+        "namespace": f"namespace {drain.what}: deleted with everything in it",
+        "removal": f"{drain.what}: removed with {_count(max(drain.before, nodes), 'node')}",
+        "rollout": f"{drain.what}: {nodes} of {_count(drain.before, 'pod')} replaced, {drain.at_once} at once",
+        "scale-in": f"{drain.what}: {drain.before} → {drain.after} nodes",
+    }[drain.kind]
 
 
 def deadline_line(drain: Drain, now: int) -> str:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from slinky_iac.commands.plan.drains import slurm_conf
 from slinky_iac.commands.plan.limits import Exit, Limits, judge
 from slinky_iac.commands.plan.model import ChangeOrder
-from slinky_iac.commands.plan.slurm_conf import slurm_conf
 from slinky_iac.commands.plan.words import drain_title, headline
 from tests.unit.plan.made import HOUR, NOW, job
 
