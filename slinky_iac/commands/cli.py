@@ -17,7 +17,7 @@ from importlib import import_module
 from typing import Final, NoReturn, Protocol, cast
 
 from slinky_iac import __version__
-from slinky_iac.commands import command_page, shell_completion
+from slinky_iac.commands import command_page
 from slinky_iac.commands.output import INTERRUPTED, UNREAD
 from slinky_iac.errors import SlinkyError
 from slinky_iac.text import printable
@@ -44,7 +44,7 @@ class Command(Protocol):
 COMMANDS: Final[dict[str, str]] = {
     "new": "new",
     "init": "init.cli",
-    "check": "check.cli",
+    "check": "check",
     "preflight": "preflight.cli",
     "plan": "plan.cli",
     "verify-state": "verify_state",
@@ -95,8 +95,8 @@ def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.Arg
     commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors", epilog=printed)
     pages = commands.add_parser("reference", help="print a page of docs/ that is made from the code", epilog=printed)
     pages.add_argument("page", nargs="?", choices=PAGES, default="configuration")
-    shells = commands.add_parser("completion", help=shell_completion.HELP, epilog=shell_completion.CODES)
-    shells.add_argument("shell", choices=shell_completion.SHELLS)
+    shells = commands.add_parser("completion", help=command_page.HELP, epilog=command_page.CODES)
+    shells.add_argument("shell", choices=command_page.SHELLS)
     _describe(top)
     return top
 
@@ -144,8 +144,8 @@ def main(argv: Sequence[str], prog: str = MODULE) -> int:
         elif arguments.command == "reference":
             print(_page(arguments.page), end="")
         elif arguments.command == "completion":
-            name = shell_completion.NAME if prog == MODULE else prog
-            print(shell_completion.script(parser(name), arguments.shell), end="")
+            name = command_page.NAME if prog == MODULE else prog
+            print(command_page.script(parser(name), arguments.shell), end="")
         else:
             code = command(arguments.command).run(arguments)
         sys.stdout.flush()

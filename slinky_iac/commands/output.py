@@ -1,5 +1,6 @@
 """What commands give back: JSON with the number of its shape, exit codes, and text for a terminal: columns as wide as
-their content, and 16 colours, without colours where the output is no terminal.
+their content, 16 colours, without colours where the output is no terminal; a screen that renews itself, and a line that
+counts seconds while a command waits.
 
 Why no library: rich takes 60 ms to import, and with rich and click installed every import of httpx takes 60 ms more."""
 
@@ -7,8 +8,13 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Final
+import shutil
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Final, TextIO
 
 WAITS: Final = 3
 """Exit code: somebody has to do something first."""
@@ -85,3 +91,85 @@ def columns(rows: Sequence[Sequence[str]], paint: Paint, shades: Mapping[str, st
 def _shaded(cell: str, width: int, paint: Paint, shades: Mapping[str, str]) -> str:
     pad = " " * (width - len(cell))
     return (paint(cell, shades[cell]) if cell in shades else cell) + pad
+
+
+EVERY_S: Final = 5
+UNSEEN_EVERY_S: Final = 60
+"""Where no terminal renews the screen, each stays."""
+_HOME: Final = "\x1b[H"
+_REST_OF_LINE: Final = "\x1b[K"
+_REST_OF_SCREEN: Final = "\x1b[J"
+_CLEAR: Final = "\x1b[2J"
+Frame = Callable[[int], tuple[str, bool]]
+"""Text for a width, and whether there is an end to watch for and it has come."""
+
+
+def watch(frame: Frame, *, otherwise: int, every: int | None = None) -> None:
+    """Show ``frame`` again and again until it says that it is the last one, or Ctrl-C, which ends the view and nothing else.
+
+    In a terminal each is written over the one before, without a blank in between, and cut at the last line of the screen.
+    """
+    tty = sys.stdout.isatty()
+    pause = every if every is not None else EVERY_S if tty else UNSEEN_EVERY_S
+    try:
+        if tty:
+            sys.stdout.write(_CLEAR)
+        while True:
+            size = shutil.get_terminal_size((otherwise, 24))
+            text, last = frame(seen_width(size.columns, tty=tty, otherwise=otherwise))
+            sys.stdout.write(over(text, size.lines) if tty else text)
+            sys.stdout.flush()
+            if last:
+                return
+            time.sleep(pause)
+    except KeyboardInterrupt:
+        sys.stdout.write("\n" if tty else "")
+
+
+def over(text: str, height: int) -> str:
+    """``text`` from the upper left corner on, over what is there; what is below the screen is said to be there."""
+    lines = text.rstrip("\n").split("\n")
+    room = max(height - 1, 1)
+    if len(lines) > room:
+        lines = [*lines[: room - 1], f"… {len(lines) - room + 1} more lines: make the window higher"]
+    return _HOME + "".join(f"{line}{_REST_OF_LINE}\n" for line in lines) + _REST_OF_SCREEN
+
+
+COUNT_S: Final = 1.0
+LONG_S: Final = 20
+"""From then on the line also says what may take that long."""
+CLEAR: Final = "\r\x1b[K"
+
+
+@contextmanager
+def waiting_line(out: TextIO, said: str, *, later: str = "", clock: Callable[[], float] = time.monotonic) -> Iterator[None]:
+    """Shows ``said`` and the seconds on ``out`` while the block runs, and nothing afterwards; on a terminal only."""
+    if not out.isatty():
+        yield
+        return
+    over, began = threading.Event(), clock()
+
+    def count() -> None:
+        passed = 0
+        while True:
+            out.write(CLEAR + clipped(line(said, passed, later), shutil.get_terminal_size().columns - 1))
+            out.flush()
+            if over.wait(COUNT_S):
+                return
+            passed = int(clock() - began)
+
+    counting = threading.Thread(target=count, name="waiting-line", daemon=True)
+    counting.start()
+    try:
+        yield
+    finally:
+        over.set()
+        counting.join()
+        out.write(CLEAR)
+        out.flush()
+
+
+def line(said: str, passed_s: int, later: str = "") -> str:
+    """The line after so many seconds."""
+    seconds = f" … {passed_s} s" if passed_s else " …"
+    return f"{said}{seconds}{f'; {later}' if later and passed_s >= LONG_S else ''}"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
-from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.check import judge
 from slinky_iac.commands.output import STACK
 from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import parse, project_of, text_of

@@ -1,18 +1,197 @@
-"""`slinky verify-state`: whether the stack's state holds code, before an engine is let near it."""
+"""`slinky verify-state`: whether the stack's state holds code, before an engine is let near it.
+
+Code is what an engine would load and run from the state and this project doesn't put there. Providers of dynamic resources
+stand in the state as pickles. `refresh`, `destroy` and every removal load the state's, not the program's
+(pulumi/dynamic/__main__.py), so who can write to the backend could run code as the next person or runner. Providers of this
+project have no attributes and are pickled by reference: the value names a class and holds nothing else. Other ways from a
+state to code: a resource of a package that the program doesn't use, whose plugin the engine would fetch; a plugin's own
+address; a kubeconfig that starts a program, or the path of one that somebody else has laid there: a `destroy` or `refresh`
+takes the state's, not the settings'. A gate's address of slurmrestd is the state's then, too: tokens of SlurmUser would go
+to a planted one, which could also answer that all nodes are idle.
+
+The pickle is read by its opcodes and never loaded.
+"""
 
 from __future__ import annotations
 
 import argparse
+import base64
+import binascii
 import json
+import pickletools
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import ModuleType
+from typing import Any, Final
 
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner, answer, run_pulumi
-from slinky_iac.commands import state_code
 from slinky_iac.commands.output import FOUND, add_json, add_stack, as_json
 from slinky_iac.commands.stack_config import own_texts
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
 from slinky_iac.reach import reach
+from slinky_iac.text import plain
+
+Json = Mapping[str, Any]
+PROVIDER: Final = "__provider"
+PACKAGES: Final = frozenset({"pulumi", "pulumi-python", "kubernetes", "random", "slinky"})
+"""Packages of this project's resources, as their types begin."""
+_SIGNATURE: Final = ("4dabf18193072939515e22adb298388d", "1b47061264138c4ac30d75fd1eb44270")
+"""Key and value by which a state marks a secret (pulumi sdk/go/common/resource/properties.go)."""
+_PROVIDERS: Final = "pulumi:providers:"
+_PLUGIN: Final = frozenset({"pluginDownloadURL", "parameterization", "name", "envVarMappings"})
+"""Properties by which a state says which plugin the engine fetches, and from where (pkg/resource/deploy/providers)."""
+_STARTS: Final = ("exec", "auth-provider")
+"""Keys of a kubeconfig that name a program to start; another spelling of them is an escape or a tag."""
+_DYNAMIC: Final = "pulumi-python:dynamic"
+_TEXT: Final = re.compile(r"[\n{]|: ")
+"""What a kubeconfig's text has, and no path that the settings take."""
+_ADDRESSES: Final = ("url", "caFile", "context", "namespace", "restapiService")
+"""Properties of a gate that say where its tokens go, and whom it takes for slurmrestd there."""
+_LABELS: Final = frozenset({"PROTO", "FRAME", "MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT"})
+"""Opcodes that frame and number, and make nothing."""
+_TEXTS: Final = frozenset({"SHORT_BINUNICODE", "BINUNICODE", "UNICODE"})
+_UNLIKE: Final = "isn't one of this project's providers, pickled by reference"
+
+
+def project_classes() -> frozenset[str]:
+    """Dotted names of the providers that this project's resources have."""
+    # They bring the whole Pulumi SDK along, which no other command needs.
+    from slinky_iac import external_keys, identity  # noqa: PLC0415
+    from slinky_iac.drain import conf_gates, gates  # noqa: PLC0415
+    from slinky_iac.engine import provider  # noqa: PLC0415
+    from slinky_iac.jobs import gates as jobs  # noqa: PLC0415
+    from slinky_iac.node_table import gates as table  # noqa: PLC0415
+
+    modules = (provider, gates, conf_gates, identity, external_keys, jobs, table)
+    return frozenset(name for module in modules for name in _classes(module))
+
+
+def _classes(module: ModuleType) -> Iterable[str]:
+    for name, value in vars(module).items():
+        own = isinstance(value, type) and value.__module__ == module.__name__ and hasattr(value, "diff")
+        if own and not name.startswith("_"):
+            yield f"{module.__name__}.{name}"
+
+
+def foreign(
+    resources: Sequence[Json],
+    classes: frozenset[str],
+    packages: frozenset[str] = PACKAGES,
+    known: Callable[[], frozenset[str]] = frozenset,
+) -> tuple[str, ...]:
+    """One sentence for each place of a state that would run code which isn't the program's; no value is quoted.
+
+    ``resources`` as `pulumi stack export` has them. ``known``: texts that the stack's settings hold or give, asked for where
+    the state names a kubeconfig's path or where a token goes. Encrypted values pass: only who has the stack's secrets could
+    have made them. With --show-secrets they are decrypted, and compared.
+    """
+    found = [f"{_name(each)}: {fault}" for each in resources for fault in _faults(each, classes, packages)]
+    ways = [(each, what, text) for each in resources for what, text in _ways(each)]
+    settled = known() if ways else frozenset()
+    for each, what, text in ways:
+        if text not in settled:
+            shown = plain(text, 80)
+            found.append(
+                f"{_name(each)}: its {what} is {shown!r}, which the settings don't name; --allow {shown} if it is yours"
+            )
+    return tuple(found)
+
+
+def _ways(resource: Json) -> Iterable[tuple[str, str]]:
+    """What a plugin or a gate would read a kubeconfig from, and send tokens to; a kubeconfig's text is judged by what is in
+    it."""
+    kind = str(resource.get("type", ""))
+    if not kind.startswith((_PROVIDERS, _DYNAMIC)):
+        return
+    sides = [props for side in ("inputs", "outputs") if isinstance(props := resource.get(side), Mapping)]
+    for what in ("kubeconfig", *(_ADDRESSES if kind.startswith(_DYNAMIC) else ())):
+        values = [_decrypted(props.get(what)) for props in sides]
+        for each in dict.fromkeys(each for each in values if isinstance(each, str)):
+            if each and not (what == "kubeconfig" and _TEXT.search(each)):
+                yield what, each
+
+
+def _faults(resource: Json, classes: frozenset[str], packages: frozenset[str]) -> Iterable[str]:
+    kind = str(resource.get("type", ""))
+    package = kind.removeprefix(_PROVIDERS).partition(":")[0]
+    if package not in packages:
+        named = f"is of the package {plain(package, 40)!r}, which the program doesn't use"
+        yield f"{named}; the engine would fetch and run its plugin"
+    sides = [(side, resource.get(side)) for side in ("inputs", "outputs")]
+    for side, props in sides:
+        if not isinstance(props, Mapping):
+            continue
+        if kind.startswith(_PROVIDERS):
+            yield from _of_plugin(side, props)
+        elif PROVIDER in props and (why := _of_pickle(props[PROVIDER], classes)):
+            yield f"{PROVIDER} in its {side} {why}"
+
+
+def _of_plugin(side: str, props: Json) -> Iterable[str]:
+    internal = props.get("__internal")
+    inside = set(internal) if isinstance(internal, Mapping) else set()
+    named = sorted((_PLUGIN & inside) | ({"pluginDownloadURL"} & set(props)))
+    if named:
+        yield f"its {side} say which plugin is fetched ({', '.join(named)}); the program doesn't"
+    if _may_start(_decrypted(props.get("kubeconfig"))):
+        yield f"the kubeconfig in its {side} may start a program ({' or '.join(_STARTS)}); the program gives a path"
+
+
+def _may_start(config: object) -> bool:
+    """Whether a kubeconfig names a program, or may: escapes and tags of YAML spell a key in ways that no search finds, and
+    what is no text reaches the plugin as JSON."""
+    if config is None:
+        return False
+    return not isinstance(config, str) or any(sign in config.casefold() for sign in (*_STARTS, "\\", "!"))
+
+
+def _of_pickle(value: object, classes: frozenset[str]) -> str:
+    """What is wrong with a ``__provider``; empty where nothing is."""
+    if _is_secret(value) and isinstance(value, Mapping) and isinstance(value.get("ciphertext"), str):
+        return ""
+    text = _decrypted(value)
+    name = reference(text) if isinstance(text, str) else None
+    if name is None:
+        return _UNLIKE
+    return "" if name in classes else f"{_UNLIKE}: it names {plain(name, 80)!r}"
+
+
+def _is_secret(value: object) -> bool:
+    return isinstance(value, Mapping) and value.get(_SIGNATURE[0]) == _SIGNATURE[1]
+
+
+def _decrypted(value: object) -> object:
+    """The value of a secret that was decrypted by --show-secrets; the value itself where it is no secret."""
+    if not (_is_secret(value) and isinstance(value, Mapping)):
+        return value
+    try:
+        return json.loads(value["plaintext"])
+    except (KeyError, TypeError, ValueError, RecursionError):
+        return None
+
+
+def reference(text: str) -> str | None:
+    """Dotted name of the class, where ``text`` is the pickle of an instance without attributes; None for all else."""
+    try:
+        steps = [(op.name, arg) for op, arg, _ in pickletools.genops(base64.b64decode(text, validate=True))]
+    except (ValueError, binascii.Error, IndexError, OverflowError):
+        return None
+    steps = [step for step in steps if step[0] not in _LABELS]
+    shape, values = tuple(name for name, _ in steps), [arg for _, arg in steps]
+    if len(shape) == 6 and {shape[0], shape[1]} <= _TEXTS and shape[2:] == ("STACK_GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "STOP"):
+        return f"{values[0]}.{values[1]}"
+    if shape == ("GLOBAL", "EMPTY_TUPLE", "NEWOBJ", "STOP"):
+        return str(values[0]).replace(" ", ".", 1)
+    return None
+
+
+def _name(resource: Json) -> str:
+    """Logical name and type of a resource, both texts that an attacker may have written."""
+    urn = str(resource.get("urn", ""))
+    return f"{plain(urn.rpartition('::')[2], 80)} ({plain(str(resource.get('type', '')), 80)})"
+
 
 HELP = "check the stack's state for code that isn't this program's, before an engine loads a state that others can write"
 NEXT = (
@@ -46,14 +225,14 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
 def look(
     stack: str | None, *, decrypted: bool, allow: list[str] | None = None, pulumi: Runner = run_pulumi
 ) -> tuple[str, ...]:
-    """What :func:`slinky_iac.commands.state_code.foreign` finds in a stack's state. Raises StateError."""
+    """What :func:`slinky_iac.commands.verify_state.foreign` finds in a stack's state. Raises StateError."""
     more = frozenset(allow or ())
     resources = pulumi_state.everything(stack, pulumi, decrypted=decrypted)
 
     def known() -> frozenset[str]:
         return more | answer(pulumi, ["config", "--json"], stack, known_of, wanted="a stack's settings")
 
-    return state_code.foreign(resources, state_code.project_classes() | more, state_code.PACKAGES | more, known)
+    return foreign(resources, project_classes() | more, PACKAGES | more, known)
 
 
 def known_of(settings: object) -> frozenset[str]:

@@ -43,7 +43,7 @@ EXTRA = {
     "slinky_iac/certificates.py": {"cryptography"},
     "slinky_iac/safe_yaml.py": {"yaml"},
     "slinky_iac/commands/client.py": {"yaml"},
-    "slinky_iac/commands/shell_completion.py": {"shtab"},
+    "slinky_iac/commands/command_page.py": {"shtab"},
     "slinky_iac/commands/plan/build.py": {"msgspec"},
     "slinky_iac/commands/plan/wire.py": {"msgspec"},
     "slinky_iac/commands/plan/render_html.py": {"jinja2", "markupsafe"},
@@ -96,10 +96,6 @@ _PARTS = {
     "commands.command_page": "",
     "commands.host_shell": "",
     "commands.output": "",
-    "commands.waiting_line": "commands.output",
-    "commands.watching": "commands.output",
-    "commands.drain_watch": "commands.output drain slurmrest text",
-    "commands.shell_completion": "",
     "commands.new": "errors",
     "commands.policies": "errors",
     "commands.monitoring": "monitoring specs",
@@ -107,7 +103,7 @@ _PARTS = {
     "commands.plan": "cluster commands.output config errors names text",
     "commands.stack_config": "cluster commands.check commands.output config errors keys",
     "commands.diagram": "cluster commands.stack_config config errors hostlist keys names specs text",
-    "commands.drain": "cluster commands.drain_watch commands.output commands.watching drain engine errors slurmrest",
+    "commands.drain": "cluster commands.output drain engine errors slurmrest text",
     "commands.client": "commands.stack_config config errors specs",
     "commands.handoff": (
         "cluster commands.host_shell commands.output commands.stack_config config errors keys names reach specs"
@@ -118,7 +114,6 @@ _PARTS = {
         "reach slurmrest specs"
     ),
     "commands.token": "cluster commands.output commands.stack_config config errors reach slurmrest",
-    "commands.state_code": "drain engine external_keys identity jobs node_table text",
     "commands.scontrol": "",
     "commands.init": (
         "commands.check commands.children commands.rotation commands.scontrol config errors keys kube releases safe_yaml "
@@ -126,24 +121,27 @@ _PARTS = {
     ),
     "commands.keys": "commands.output commands.rotation config errors keys names",
     "commands.status": (
-        "cluster commands.output commands.rotation commands.stack_config commands.watching config drain errors "
+        "cluster commands.output commands.rotation commands.stack_config config drain errors "
         "external_keys fence keys kube monitoring names releases slurmrest text"
     ),
-    "commands.verify_state": "cluster commands.output commands.stack_config commands.state_code config errors reach",
+    "commands.verify_state": (
+        "cluster commands.output commands.stack_config config drain engine errors external_keys identity jobs node_table "
+        "reach text"
+    ),
     "commands.drift": (
-        "closing cluster commands.output commands.status commands.waiting_line config drain errors fence keys kube names "
+        "closing cluster commands.output commands.status config drain errors fence keys kube names "
         "node_table preflight slurmrest specs text"
     ),
     "commands.preflight": (
         "cluster commands.children commands.output commands.scontrol commands.stack_config "
-        "commands.verify_state commands.waiting_line config errors keys kube names preflight reach slurmrest specs text"
+        "commands.verify_state config errors keys kube names preflight reach slurmrest specs text"
     ),
     "commands.cli": (
         "commands.check commands.client commands.command_page commands.diagram commands.drain commands.drift "
         "commands.handoff commands.init commands.keys commands.monitoring commands.new commands.output commands.plan "
         "commands.policies "
         "commands.preflight "
-        "commands.rights commands.shell_completion commands.status commands.token commands.verify_state config errors text"
+        "commands.rights commands.status commands.token commands.verify_state config errors text"
     ),
 }
 PARTS = {part: set(below.split()) for part, below in _PARTS.items()}
@@ -168,15 +166,14 @@ NARROW = {
         "safe_yaml",
         "text",
     },
-    "slinky_iac/commands/init/found.py": {"commands.scontrol", "errors"},
-    "slinky_iac/commands/init/stack.py": {"config", "errors", "releases"},
+    "slinky_iac/commands/init/stack.py": {"commands.scontrol", "config", "errors", "releases"},
     "slinky_iac/commands/keys/report.py": {"commands.rotation"},
     "slinky_iac/commands/new.py": {"__version__", "errors"},
     "slinky_iac/commands/output.py": set(),
-    "slinky_iac/commands/watching.py": {"commands.output"},
     "slinky_iac/commands/rotation/cluster.py": {
         "cluster",
         "commands.children",
+        "commands.stack_config",
         "config",
         "errors",
         "keys",
@@ -187,12 +184,16 @@ NARROW = {
         "specs",
     },
     "slinky_iac/commands/rotation/engine.py": {"cluster", "errors", "keys", "names"},
-    "slinky_iac/commands/rotation/host_scripts.py": {"commands.host_shell", "keys"},
-    "slinky_iac/commands/rotation/hosts.py": {"commands.children", "config", "errors", "keys", "kube"},
+    "slinky_iac/commands/rotation/host_scripts.py": {
+        "commands.children",
+        "commands.host_shell",
+        "config",
+        "errors",
+        "keys",
+        "kube",
+    },
     "slinky_iac/commands/rotation/model.py": {"keys"},
     "slinky_iac/commands/rotation/planned_stop.py": {"cluster", "config", "errors", "keys", "names"},
-    "slinky_iac/commands/rotation/snapshot.py": {"commands.stack_config", "config", "errors", "keys", "slurmrest"},
-    "slinky_iac/commands/shell_completion.py": set(),
     "slinky_iac/commands/stack_config.py": {"cluster", "commands.check", "commands.output", "config", "errors", "keys"},
     "slinky_iac/config/shown.py": set(),
     "slinky_iac/config/stack_file.py": {"errors", "safe_yaml"},

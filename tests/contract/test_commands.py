@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.commands import cli, output, shell_completion
+from slinky_iac.commands import cli, command_page, output
 from slinky_iac.commands.command_page import commands, exit_codes, page
 from tests.stacks import ROOT
 
@@ -80,8 +80,8 @@ def sourced(tmp_path_factory: pytest.TempPathFactory) -> Path:
     python = folder / "python"
     python.write_text('#!/bin/sh\nprintf "%s\\n" "$@"\n')
     python.chmod(0o755)
-    parser = cli.parser(shell_completion.NAME)
-    (folder / "completion.bash").write_text(shell_completion.script(parser, "bash", str(python)))
+    parser = cli.parser(command_page.NAME)
+    (folder / "completion.bash").write_text(command_page.script(parser, "bash", str(python)))
     return folder / "completion.bash"
 
 
@@ -114,8 +114,8 @@ def test_the_function_calls_the_python_that_made_it(sourced: Path) -> None:
     assert bash('source "$1"; slinky-iac status --json', sourced) == ["-m", "slinky_iac", "status", "--json"]
 
 
-@pytest.mark.parametrize("shell", shell_completion.SHELLS)
+@pytest.mark.parametrize("shell", command_page.SHELLS)
 def test_every_shell_has_a_script_with_every_command(shell: str) -> None:
-    text = shell_completion.script(cli.parser(shell_completion.NAME), shell, "/x/python")
+    text = command_page.script(cli.parser(command_page.NAME), shell, "/x/python")
     assert "/x/python -m slinky_iac" in text
     assert [name for name in COMMANDS if name not in text] == []

@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.commands.check.cli import as_text
-from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.check import as_text, judge
 from slinky_iac.commands.output import Paint
 from slinky_iac.config.findings import Level
 from tests.stacks import ROOT

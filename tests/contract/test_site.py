@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from lab import docs_site
-from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.check import judge
 from slinky_iac.commands.drift.compare import Kind
 from slinky_iac.config.findings import Level
 from slinky_iac.monitoring.rules import alerts

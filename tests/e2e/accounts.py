@@ -21,8 +21,7 @@ from lab.kubernetes.render import AUDIT_LOG, AUDITED
 from lab.stacks import Stack
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.commands.rights.cli import made_namespaces, printed
-from slinky_iac.commands.rights.render import Account
+from slinky_iac.commands.rights.cli import Account, made_namespaces, printed
 from slinky_iac.commands.rights.table import Right, Use
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS, StackConfig

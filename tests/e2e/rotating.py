@@ -17,7 +17,7 @@ from lab.demo import nodeset_lines
 from lab.slurm import cluster, conf, keys, site
 from lab.stacks import Stack, imported_keys
 from slinky_iac.commands.rotation import host_scripts
-from slinky_iac.commands.rotation.hosts import Via, hosts_of
+from slinky_iac.commands.rotation.host_scripts import Via, hosts_of
 from slinky_iac.config.load import load
 from slinky_iac.errors import SlurmrestAuthError
 from slinky_iac.keys.jwks import slurm_jwks as jwks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 
 from slinky_iac.commands.rotation import host_scripts
-from slinky_iac.commands.status.key_places import public_kids
+from slinky_iac.commands.status.facts import public_kids
 from slinky_iac.errors import KeyMaterialError
 from slinky_iac.keys.jwks import difference, of_slurm_jwks, public_set, slurm_jwks
 from slinky_iac.keys.raw import check, decode, fingerprint, is_like_a_passphrase

@@ -9,8 +9,7 @@ from contextlib import suppress
 from typing import Any
 
 from slinky_iac import demand
-from slinky_iac.commands.init.found import read
-from slinky_iac.commands.init.stack import hints
+from slinky_iac.commands.init.stack import hints, read
 from slinky_iac.commands.preflight.pod import Placement, report_of
 from slinky_iac.config.sections import PodSettings
 from slinky_iac.errors import KubeError, ProjectError, SlinkyError, SlurmrestError

@@ -16,19 +16,19 @@ import yaml
 
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.cluster.pulumi_command import Runner
-from slinky_iac.commands import stack_config, state_code
-from slinky_iac.commands.drift.ask import expected
+from slinky_iac.commands import stack_config, verify_state
+from slinky_iac.commands.drift.cli import expected
 from slinky_iac.commands.plan.build import change_order, read_removals
+from slinky_iac.commands.plan.cli import as_json
 from slinky_iac.commands.plan.limits import Limits, judge
 from slinky_iac.commands.plan.render_html import page
-from slinky_iac.commands.plan.render_json import as_json
 from slinky_iac.commands.plan.render_markdown import markdown
 from slinky_iac.commands.plan.render_table import table
-from slinky_iac.commands.rotation import snapshot
+from slinky_iac.commands.rotation import cluster
 from slinky_iac.commands.rotation.engine import Engine, others_that_change
 from slinky_iac.commands.stack_config import configured_file
+from slinky_iac.commands.status.build import last_up
 from slinky_iac.commands.status.facts import facts
-from slinky_iac.commands.status.history import last_up
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.config.values import values_of
 from slinky_iac.drain.settings import gates, outside_hosts
@@ -80,7 +80,7 @@ def _state(data: bytes) -> str:
     """All that is read of a state: gates, hosts, keys, fence, foreign code, what Slurm should be."""
     run = _printing(data)
     resources = pulumi_state.export("prod", run)
-    said = state_code.foreign(pulumi_state.everything("prod", run, decrypted=True), CLASSES)
+    said = verify_state.foreign(pulumi_state.everything("prod", run, decrypted=True), CLASSES)
     facts("prod", resources)
     expected(resources, gates(resources), outside_hosts(resources))
     return "\n".join(said)
@@ -101,7 +101,7 @@ def _material(data: bytes) -> None:
     def run(words: Sequence[str], **_options: object) -> subprocess.CompletedProcess[str]:
         return subprocess.CompletedProcess(list(words), 0, _text(data), "")
 
-    snapshot.read(Engine("prod", run))
+    cluster.read(Engine("prod", run))
 
 
 def _sections(data: bytes) -> str:
@@ -153,7 +153,7 @@ def _deployment(*resources: dict[str, Any]) -> bytes:
 
 
 SIGNED = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270", "plaintext": json.dumps(SECRET)}
-CLASSES = state_code.project_classes()
+CLASSES = verify_state.project_classes()
 HISTORY = [
     {
         "kind": "update",

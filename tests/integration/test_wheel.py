@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from slinky_iac import __version__
-from slinky_iac.commands.state_code import project_classes
+from slinky_iac.commands.verify_state import project_classes
 from tests.integration.engine import Engine
 from tests.raw_keys import text_key
 from tests.stacks import ROOT
@@ -57,7 +57,7 @@ def test_nothing_of_the_checkout_is_at_hand(site: Site) -> None:
 
 
 def test_gates_have_the_module_paths_that_stand_in_states(site: Site) -> None:
-    script = "from slinky_iac.commands.state_code import project_classes; print('\\n'.join(sorted(project_classes())))"
+    script = "from slinky_iac.commands.verify_state import project_classes; print('\\n'.join(sorted(project_classes())))"
     assert site.run("python", "-c", script).stdout.split() == sorted(project_classes())
 
 

@@ -19,7 +19,7 @@ from pulumi.dynamic.dynamic import serialize_provider
 
 import slinky_iac
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.commands import cli, state_code, verify_state
+from slinky_iac.commands import cli, verify_state
 from slinky_iac.drain.gates import TeardownGateProvider
 from slinky_iac.errors import StateError
 from tests.clusters import MUNGE, STACKS, recorded, stack_sections
@@ -27,7 +27,7 @@ from tests.clusters import MUNGE, STACKS, recorded, stack_sections
 SIGNATURE = {"4dabf18193072939515e22adb298388d": "1b47061264138c4ac30d75fd1eb44270"}
 GATE = "pulumi-python:dynamic/slurm:TeardownGate"
 OURS = serialize_provider(TeardownGateProvider())
-CLASSES = state_code.project_classes()
+CLASSES = verify_state.project_classes()
 
 
 class Runs:
@@ -48,7 +48,7 @@ def resource(kind: str = GATE, name: str = "cpu-teardown", **props: Any) -> dict
 
 
 def found(*resources: dict[str, Any]) -> tuple[str, ...]:
-    return state_code.foreign(resources, CLASSES)
+    return verify_state.foreign(resources, CLASSES)
 
 
 def all_providers() -> set[type[ResourceProvider]]:
@@ -63,12 +63,12 @@ def below(kind: type) -> set[type]:
 
 
 def test_every_provider_of_this_project_is_known_and_passes() -> None:
-    """A provider in another module has to be told to state_code.project_classes."""
+    """A provider in another module has to be told to verify_state.project_classes."""
     usable = {each for each in all_providers() if not each.__name__.startswith("_")}
     assert {f"{each.__module__}.{each.__qualname__}" for each in usable} == CLASSES
     for each in usable:
         text = serialize_provider(each())
-        assert state_code.reference(text) == f"{each.__module__}.{each.__qualname__}"
+        assert verify_state.reference(text) == f"{each.__module__}.{each.__qualname__}"
         assert found(resource(__provider=text)) == ()
 
 
@@ -226,13 +226,13 @@ def test_settings_that_can_not_be_read_are_no_answer() -> None:
 
 def test_what_an_own_program_uses_can_be_allowed() -> None:
     more = frozenset({"aws"})
-    assert state_code.foreign([resource("aws:s3:Bucket", "x")], CLASSES, state_code.PACKAGES | more) == ()
+    assert verify_state.foreign([resource("aws:s3:Bucket", "x")], CLASSES, verify_state.PACKAGES | more) == ()
 
 
 @given(st.binary(max_size=200), st.sampled_from([0, 1, 8, 40]))
 def test_no_bytes_are_loaded_and_none_are_too_odd(raw: bytes, begin: int) -> None:
     text = base64.b64encode(base64.b64decode(OURS)[:begin] + raw).decode()
-    assert (state_code.reference(text) in CLASSES) == (found(resource(__provider=text)) == ())
+    assert (verify_state.reference(text) in CLASSES) == (found(resource(__provider=text)) == ())
 
 
 def test_names_of_a_state_move_no_cursor() -> None:
@@ -288,4 +288,4 @@ def test_no_stack_of_the_programs_own_is_taken_for_planted(name: str) -> None:
     made = [{"type": each.type, "urn": each.urn, "inputs": each.inputs, "outputs": {}} for each in recorded(name).resources]
     dynamic = [{**each, "inputs": {**each["inputs"], "__provider": OURS}} for each in made if "dynamic/" in each["type"]]
     assert dynamic
-    assert state_code.foreign(dynamic, CLASSES, known=lambda: verify_state.known_of(settings)) == ()
+    assert verify_state.foreign(dynamic, CLASSES, known=lambda: verify_state.known_of(settings)) == ()

@@ -6,7 +6,7 @@ import io
 
 import pytest
 
-from slinky_iac.commands.waiting_line import CLEAR, LONG_S, line, waiting_line
+from slinky_iac.commands.output import CLEAR, LONG_S, line, waiting_line
 
 
 class Terminal(io.StringIO):

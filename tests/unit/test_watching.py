@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from slinky_iac.commands.watching import watch
+from slinky_iac.commands.output import watch
 
 
 def test_without_a_terminal_each_screen_stays_until_the_last(capsys: pytest.CaptureFixture[str]) -> None:
@@ -35,7 +35,7 @@ def test_ctrl_c_ends_the_view_and_is_no_error(capsys: pytest.CaptureFixture[str]
 
 def test_in_a_terminal_each_screen_is_written_over_the_one_before() -> None:
     program = (
-        "from slinky_iac.commands.watching import watch\n"
+        "from slinky_iac.commands.output import watch\n"
         "frames = iter([('one\\n', False), ('two\\n', True)])\n"
         "watch(lambda width: next(frames), otherwise=90, every=0)\n"
     )

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac.commands.diagram.model import Arrow, Box, Picture
+from slinky_iac.commands.diagram.build import Arrow, Box, Picture
 
 _SHAPES: Final = {"database": ('[("', '")]'), "service": ('(["', '"])'), "nodes": ('[["', '"]]')}
 _PLAIN: Final = ('["', '"]')

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
+from slinky_iac.commands.diagram.build import Key, Picture
 from slinky_iac.commands.diagram.layout import (
     CAPTION_TEXT,
     HEADING,
@@ -27,7 +28,6 @@ from slinky_iac.commands.diagram.layout import (
     lay_out,
     tag_width,
 )
-from slinky_iac.commands.diagram.model import Key, Picture
 from slinky_iac.text import page
 
 _FONT: Final = "system-ui,-apple-system,'Segoe UI',Roboto,'Helvetica Neue','DejaVu Sans',sans-serif"

@@ -1,16 +1,175 @@
-"""`slinky drift`: what differs, as lines or JSON, and an exit code for a nightly job."""
+"""`slinky drift`: the stack's state, then Kubernetes, then Slurm; what differs, as lines or JSON, and an exit code for a
+nightly job. Nothing is written anywhere."""
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
+from typing import Any, Final
 
+from slinky_iac import names
+from slinky_iac.cluster import pulumi_state
+from slinky_iac.cluster.connection import Connection, connected
+from slinky_iac.cluster.pulumi_state import CONFIG_MAP, State, custom
+from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands import output
-from slinky_iac.commands.drift.ask import check
-from slinky_iac.commands.drift.compare import Finding
-from slinky_iac.commands.waiting_line import waiting_line
+from slinky_iac.commands.drift.compare import Expected, Finding, Seen, TokenSet, drift
+from slinky_iac.commands.drift.labels import Labelled, labelled, place_of_nodeset, places_of_hosts
+from slinky_iac.commands.output import waiting_line
+from slinky_iac.commands.status.facts import cluster_name, reach_of
+from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
+from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
+from slinky_iac.fence import FencePart, fence_faults, fence_parts
+from slinky_iac.kube.machines import machines
+from slinky_iac.preflight.check_resources import Promised, promised
+from slinky_iac.slurmrest.daemons import SlurmConf
+from slinky_iac.specs.slurm_conf import REQUIRED
 from slinky_iac.text import plain
+
+NODE_LABELS: Final = pulumi_state.dynamic("NodeLabels")
+_PARTITION: Final = re.compile(r"^\s*PartitionName=(\S+)", re.IGNORECASE | re.MULTILINE)
+_PARAMETER: Final = re.compile(r"^(\w+)=(.*)$", re.MULTILINE)
+_IMAGE_RELEASE: Final = re.compile(r":(\d\d\.\d\d)(?![\d])")
+
+
+def check(stack: str | None) -> tuple[Finding, ...]:
+    """Look once and compare. Raises what reading the state and asking the clusters raise: no answer is no "no drift"."""
+    state = pulumi_state.export(stack)
+    own, hosts = gates(state), outside_hosts(state)
+    reach = reach_of(own, hosts)
+    if reach is None:
+        raise StateError(
+            "the stack has no NodeSet and no bare-metal host, so it says nothing about Slurm's nodes: select another stack,"
+            " or run `pulumi up` first"
+        )
+    wanted = expected(state, own, hosts)
+    with connected(reach) as session:
+        seen = look(session, own, fence_parts(state), wanted.partitions)
+        if wanted.required:
+            seen = replace(seen, conf=_running(session))
+        if wanted.labelled.nodes:
+            seen = replace(seen, machines=machines(session.kube))
+        if wanted.token_set is not None:
+            seen = replace(seen, token_set=_token_set(session, wanted.token_set))
+        return drift(wanted, seen)
+
+
+def _token_set(session: Connection, wanted: TokenSet) -> str | None:
+    try:
+        return session.kube.config_map_data(wanted.namespace, wanted.name).get(names.JWKS_FILE, "")
+    except KubeNotFound:
+        return None
+
+
+@pulumi_state.as_written()
+def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSettings | None) -> Expected:
+    """What a state says that Slurm should be."""
+    owners = [*(each.owner for each in gates.values()), *([hosts.owner] if hosts else [])]
+    states = {} if hosts is None else {**dict.fromkeys(hosts.held, "drained"), **dict.fromkeys(hosts.active, "active")}
+    return Expected(
+        stack=owners[0].stack if owners else "",
+        cluster=cluster_name(state),
+        releases=frozenset(_releases(state)),
+        nodesets=tuple(sorted(gates)),
+        hosts=states,
+        host_places=places_of_hosts(_lines(state)),
+        nodeset_places={name: place_of_nodeset(str(each.get("extraConf") or "")) for name, each in _specs(state, gates)},
+        partitions=tuple(sorted(set(_partitions(state, gates)))),
+        required=_required(state),
+        promised=_promised(state, gates),
+        labelled=next((labelled(each.made) for each in state.all(NODE_LABELS)), Labelled()),
+        token_set=_written_set(state),
+    )
+
+
+def _promised(state: State, gates: Mapping[str, GateSettings]) -> Mapping[str, Promised]:
+    """What the last update's specs give each NodeSet's pods."""
+    return {name: promised(spec) for name, spec in _specs(state, gates)}
+
+
+def _specs(state: State, gates: Mapping[str, GateSettings]) -> Iterable[tuple[str, Mapping[str, Any]]]:
+    """NodeSets by their name in the configuration, with the spec that the last update wrote."""
+    by_resource = {settings.resource: name for name, settings in gates.items()}
+    found = ((each.object_name, each.spec) for each in state.all(custom("NodeSet")))
+    return ((by_resource[name], spec) for name, spec in found if name in by_resource)
+
+
+def _lines(state: State) -> str:
+    """Lines of slurm.conf that the last update wrote, or asked of an external slurm.conf."""
+    inside = (str(each.spec.get("extraConf") or "") for each in state.all(custom("Controller")))
+    return "\n".join([str(state.outputs.get("outsideSlurmConf") or ""), *inside])
+
+
+def _required(state: State) -> Mapping[str, str]:
+    """Parameters that the last update asked of an external slurm.conf."""
+    keys = {each.key for each in REQUIRED}
+    lines = _PARAMETER.findall(str(state.outputs.get("outsideSlurmConf") or ""))
+    return {key: value for key, value in lines if key in keys}
+
+
+def _running(session: Connection) -> SlurmConf | None:
+    """slurm.conf as slurmctld runs with it; None where slurmrestd can't tell, before Slurm 26.05."""
+    try:
+        return session.slurm.running_conf().conf
+    except SlurmrestVersionError:
+        return None
+
+
+def _written_set(state: State) -> TokenSet | None:
+    """The ConfigMap that holds the public set."""
+    found = state.of_key(CONFIG_MAP, "-token-jwks")
+    document = str(found.part("data").get(names.JWKS_FILE) or "")
+    return TokenSet(found.namespace, found.object_name, document) if found else None
+
+
+def _releases(state: State) -> Iterable[str]:
+    """Releases that the tags of the daemons' images begin with."""
+    for each in state:
+        for daemon in ("slurmctld", "slurmdbd", "slurmrestd", "slurmd"):
+            part = each.spec.get(daemon)
+            image = part.get("image") if isinstance(part, dict) else None
+            if isinstance(image, str) and (found := _IMAGE_RELEASE.search(image)):
+                yield found.group(1)
+
+
+def _partitions(state: State, gates: Mapping[str, GateSettings]) -> Iterable[str]:
+    """Partitions that the outside slurm.conf is to hold, or that the operator writes."""
+    yield from _PARTITION.findall(_lines(state))
+    by_resource = {settings.resource: name for name, settings in gates.items()}
+    for each in state.all(custom("NodeSet")):
+        if (each.spec.get("partition") or {}).get("enabled") is True and each.object_name in by_resource:
+            yield by_resource[each.object_name]
+
+
+def look(
+    session: Connection, gates: Mapping[str, GateSettings], fence: Sequence[FencePart] = (), partitions: Collection[str] = ()
+) -> Seen:
+    """One look: pods before nodes, so that a node that registers meanwhile isn't taken for one without a pod."""
+    kube = session.kube
+    workers = {name: Workers.look(kube, each.reach.namespace, each.resource) for name, each in gates.items()}
+    nodes = session.slurm.nodes(allow_none=True).by_name()
+    said = session.slurm.diag()
+    members = {each.name: each.nodesets for each in session.slurm.partitions()}
+    return Seen(
+        now=session.now(),
+        cluster=said.meta.slurm.cluster,
+        release=said.meta.slurm.release,
+        nodes=nodes,
+        partitions=frozenset(members),
+        left=_left(session, [name for name, sets in members.items() if name not in partitions and set(sets) & gates.keys()]),
+        workers=workers,
+        fence=fence_faults(session.kube, fence),
+    )
+
+
+def _left(session: Connection, names_: Sequence[str]) -> dict[str, int]:
+    """How many jobs would be lost with each of these partitions."""
+    jobs = session.slurm.jobs().jobs if names_ else ()
+    return {name: sum(job.lost_with([name]) for job in jobs) for name in names_}
+
 
 HELP = "compare the running Slurm with the stack: nodes, records, drains, partitions, name, version, fence; repairs nothing"
 

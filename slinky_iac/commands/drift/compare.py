@@ -15,8 +15,7 @@ from typing import Final, Literal
 from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
 from slinky_iac.cluster.snapshot import Workers, pods_by_node
-from slinky_iac.commands.drift import places
-from slinky_iac.commands.drift.labels import Labelled
+from slinky_iac.commands.drift.labels import Labelled, misplaced, place_on_machine
 from slinky_iac.commands.drift.labels import differences as label_differences
 from slinky_iac.drain.mark import Tag
 from slinky_iac.drain.settings import OUTSIDE
@@ -291,10 +290,10 @@ def _places(expected: Expected, seen: Seen) -> Iterable[Finding]:
     wanted = [(seen.nodes[host], place) for host, place in expected.host_places.items() if host in seen.nodes]
     for name in seen.workers:
         for record, pod in _registered(seen, name):
-            by_machine = places.of_machine(expected.labelled.nodes, pod.spec.node_name)
+            by_machine = place_on_machine(expected.labelled.nodes, pod.spec.node_name)
             wanted.append((record, by_machine or expected.nodeset_places.get(name, "")))
     for record, place in wanted:
-        if text := places.difference(record, place):
+        if text := misplaced(record, place):
             yield Finding("node-topology", record.name, text)
 
 

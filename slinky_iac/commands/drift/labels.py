@@ -1,13 +1,18 @@
-"""Labels and annotations of the node table against the Kubernetes nodes as they are. Pure."""
+"""Labels and annotations of the node table, and places in Slurm's topology, as the stack gives them, against those of the
+nodes as they are. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from slinky_iac.config.topology import places_of
 from slinky_iac.kube.machines import Machine
+from slinky_iac.names import ANNOTATION_TOPOLOGY
 from slinky_iac.node_table.plan import Plan, TableSettings, values
+from slinky_iac.slurmrest.objects import Node
 
 VERBS: Final = {"labels": "label", "annotations": "annotate"}
 """kubectl's command for each."""
@@ -73,3 +78,41 @@ def _strays(wanted: Labelled, live: Mapping[str, Machine]) -> Iterable[tuple[str
                     f"label {key}={value} of {node} was set by {setters}, and the node table has no such row: pods that"
                     " select it run there, and Slurm knows nothing of it. Add the node to the row, or remove the label",
                 )
+
+
+_LINE: Final = re.compile(r"^\s*NodeName=(\S+)\s(?:.*\s)?Topology=(\S+)", re.IGNORECASE | re.MULTILINE)
+_OPTION: Final = re.compile(r"(?:^|\s)Topology=(\S+)", re.IGNORECASE)
+
+
+def places_of_hosts(text: str) -> dict[str, str]:
+    """Places of hosts by their NodeName= lines."""
+    return dict(_LINE.findall(text))
+
+
+def place_of_nodeset(extra_conf: str) -> str:
+    """The place that a NodeSet's slurmd registers with; empty for none."""
+    found = _OPTION.search(extra_conf)
+    return found[1] if found else ""
+
+
+def place_on_machine(nodes: Plan, machine: str) -> str:
+    """The place that the node table gives a Kubernetes node, and slurm-operator its pod; empty for none."""
+    return nodes.get(machine, {}).get(("annotations", ANNOTATION_TOPOLOGY), "")
+
+
+def _where(text: str) -> Mapping[str, str]:
+    """Unit by topology; the way to it is not compared, since slurmctld knows it from its file."""
+    return {place.topology: place.units[-1] if place.units else "" for place in places_of(text)}
+
+
+def misplaced(node: Node, wanted: str) -> str:
+    """What differs; empty where nothing does, and where this slurmrestd doesn't tell (before Slurm 25.05)."""
+    if not wanted or node.topology is None or _where(node.topology) == _where(wanted):
+        return ""
+    got = f"at {node.topology}" if node.topology else "at no place"
+    return (
+        f"slurmctld has {node.name} {got} in its topology, and the stack at {wanted}: jobs of several nodes are placed by"
+        " the wrong switch or block, or refused. slurmctld drains a pod's node that registers with a unit that it lacks:"
+        " give slurmctld the units (`pulumi stack output outsideTopology`, where it is external), then `scontrol"
+        f" reconfigure`, and `scontrol update nodename={node.name} topology={wanted}`"
+    )

@@ -13,8 +13,7 @@ from typing import Any
 import yaml
 
 from slinky_iac.commands.handoff.model import Handoff, KeyPlace, Placed, Rendered, Role, Sheet, rendered
-from slinky_iac.commands.handoff.pages import overview
-from slinky_iac.commands.handoff.render_folder import key_files
+from slinky_iac.commands.handoff.render_folder import key_files, overview
 
 _HOW = """\
 ```

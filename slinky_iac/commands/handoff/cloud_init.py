@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from slinky_iac.commands.handoff.model import Handoff, KeyPlace, Placed, Rendered, Sheet, rendered
-from slinky_iac.commands.handoff.pages import overview
+from slinky_iac.commands.handoff.render_folder import overview
 
 _HOW = """\
 Give a role's `<role>.yaml` to the machine as its user data. Slurm's packages come from the machine's image, or add them

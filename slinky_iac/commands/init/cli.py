@@ -15,11 +15,21 @@ import yaml
 
 from slinky_iac import safe_yaml
 from slinky_iac.commands import children
-from slinky_iac.commands.check.judge import judge
-from slinky_iac.commands.init.found import SCRIPT, Found, read
-from slinky_iac.commands.init.stack import Wanted, document, hints, require_fit, require_sound, sections, unguarded
+from slinky_iac.commands.check import judge
+from slinky_iac.commands.init.stack import (
+    SCRIPT,
+    Found,
+    Wanted,
+    document,
+    hints,
+    read,
+    require_fit,
+    require_sound,
+    sections,
+    unguarded,
+)
 from slinky_iac.commands.rotation.engine import Engine
-from slinky_iac.commands.rotation.hosts import TIMEOUT_S, Via
+from slinky_iac.commands.rotation.host_scripts import TIMEOUT_S, Via
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.config.shown import shown
 from slinky_iac.config.stack import PROJECT

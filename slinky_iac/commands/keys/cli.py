@@ -17,13 +17,13 @@ from slinky_iac.commands.keys import import_key, report
 from slinky_iac.commands.keys.report import Agreement, Held
 from slinky_iac.commands.output import FOUND, WAITS, Paint, add_json, add_stack, as_json, columns
 from slinky_iac.commands.rotation import host_scripts, jwt, planned_stop, slurm, tokens
+from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext, Runner
 from slinky_iac.commands.rotation.engine import Engine
-from slinky_iac.commands.rotation.hosts import Via
+from slinky_iac.commands.rotation.host_scripts import Via
 from slinky_iac.commands.rotation.jwt import JwtRotation
 from slinky_iac.commands.rotation.model import Plan, State, Step, Turn
 from slinky_iac.commands.rotation.slurm import SlurmRotation
-from slinky_iac.commands.rotation.snapshot import Snapshot
 from slinky_iac.commands.rotation.stopping import PlannedStop
 from slinky_iac.commands.rotation.tokens import TokenRotation
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, RotationError, SlurmrestError

@@ -1,4 +1,9 @@
-"""A preview's JSON becomes a :class:`ChangeOrder`. Pure: the time is given."""
+"""A preview's JSON becomes a :class:`ChangeOrder`: one :class:`Change` a resource with what differs, and why some can't be
+taken back. Pure: the time is given.
+
+Values are shown only where they can't be secret: numbers, flags, images, versions. A preview blinds secrets as ``[secret]``;
+what a program forgot to mark as one must not reach a pull request either.
+"""
 
 from __future__ import annotations
 

@@ -7,19 +7,44 @@ import os
 import shutil
 import sys
 import time
+from dataclasses import asdict
 from datetime import datetime, tzinfo
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from slinky_iac.commands import output
 from slinky_iac.commands.output import WIDEST, seen_width, wants_colour
 from slinky_iac.commands.plan.build import change_order, read_removals
-from slinky_iac.commands.plan.limits import Exit, Limits, judge
-from slinky_iac.commands.plan.render_json import as_json
+from slinky_iac.commands.plan.limits import Exit, Limits, Verdict, judge
+from slinky_iac.commands.plan.model import ChangeOrder
 from slinky_iac.commands.plan.render_markdown import markdown
 from slinky_iac.commands.plan.render_table import table
 from slinky_iac.config.fields import parse_duration
 from slinky_iac.errors import PreviewError
+from slinky_iac.text import stamp
+
+_TIMES = frozenset({"taken_at", "started", "ends_by", "free_at", "deadline_at"})
+
+
+def as_json(order: ChangeOrder, verdict: Verdict) -> str:
+    """One JSON object; times are ISO 8601 or null."""
+    found = {
+        "verdict": _verdict(verdict),
+        **asdict(order, dict_factory=_plain),
+        "undo": [{"what": what, "why": why} for what, why in order.undo],
+    }
+    return output.as_json(found) + "\n"
+
+
+def _plain(pairs: list[tuple[str, object]]) -> dict[str, object]:
+    return {key: stamp(value) if key in _TIMES and isinstance(value, int) else value for key, value in pairs}
+
+
+def _verdict(verdict: Verdict) -> dict[str, object]:
+    code = verdict.code
+    return {"exit_code": int(code), "name": code.name.lower(), "limited": verdict.limited, "reasons": list(verdict.reasons)}
+
 
 if TYPE_CHECKING:
     from slinky_iac.commands.plan.limits import Verdict

@@ -1,7 +1,10 @@
-"""Both forms of `pulumi preview --json`: one document, or one event a line (PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1).
+"""What is read of a preview: both forms of `pulumi preview --json`, and the inputs of gates in it.
 
-Only the second says what policies found. Source: pulumi pkg/backend/display/json.go (PreviewDigest), sdk/go/common/
-apitype/events.go (EngineEvent); Go writes what is empty as null.
+One form is one document, the other one event a line (PULUMI_ENABLE_STREAMING_JSON_PREVIEW=1); only the second says what
+policies found. Source: pulumi pkg/backend/display/json.go (PreviewDigest), sdk/go/common/apitype/events.go (EngineEvent); Go
+writes what is empty as null. A preview has a placeholder where a value isn't known yet, so an input of another shape counts
+as absent. A gate's plan (written by ``slinky_iac/drain/plan.py`` and ``preview.py``) is taken whole or not at all: of one
+that can't be read nothing is known.
 """
 
 from __future__ import annotations

@@ -6,22 +6,26 @@ Nothing here raises what an answer says: silence and refusals are facts. Nothing
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+import shlex
+import subprocess
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import Workers
-from slinky_iac.commands.preflight.ask_certificates import ask_certificates
+from slinky_iac.commands import children
 from slinky_iac.commands.preflight.ask_pods import ask_pods
+from slinky_iac.commands.preflight.host_answer import SCRIPT, filled, read
 from slinky_iac.commands.preflight.pod import inside_places
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
-from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, SlinkyError
+from slinky_iac.errors import KubeError, KubeNotFound, KubeUnreachable, ProjectError, SlinkyError, SlurmrestUnreachable
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, MUNGE, NEXT_SUFFIX, TOKENS, Key
 from slinky_iac.keys.raw import fingerprint
+from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.machines import kubelet_config
 from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
@@ -35,9 +39,12 @@ from slinky_iac.preflight.ask_slurm import (
 )
 from slinky_iac.preflight.check_keys import IN_CONFIG, IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_CONFIG
-from slinky_iac.preflight.facts import Facts, KubeFacts, Kubelet, PodFacts
+from slinky_iac.preflight.facts import CertificateFacts, Facts, HostFacts, KubeFacts, Kubelet, PodFacts
 from slinky_iac.preflight.reach import attempts, places
 from slinky_iac.reach import kube_connection
+from slinky_iac.slurmrest.endpoints import Direct
+from slinky_iac.slurmrest.tls import Files, served_until
+from slinky_iac.text import printable
 
 TRY_S = 5.0
 """Longest wait for all connections from here together."""
@@ -234,3 +241,71 @@ def _signing_keys(values: Values, kube: ShortPodClient | None) -> dict[str, Keys
     if TOKENS.config in rsa:
         found[TOKEN_IN_CONFIG] = (rsa[TOKENS.config],)
     return found
+
+
+def ask_certificates(config: StackConfig, timeout_s: float, *, now: Callable[[], float]) -> tuple[CertificateFacts, ...]:
+    """What each showed; nothing is sent but the handshake."""
+    return tuple(_shown(path, direct, timeout_s, now) for path, direct in _by_https(config))
+
+
+def _by_https(config: StackConfig) -> Iterator[tuple[str, Direct]]:
+    for path, way in (("slurmrest.url", endpoint_of_drains(config)), ("external.slurmrestd.url", endpoint_of_users(config))):
+        if way is not None and isinstance(way.endpoint, Direct) and way.endpoint.url.startswith("https://"):
+            yield path, way.endpoint
+
+
+def _shown(path: str, direct: Direct, timeout_s: float, now: Callable[[], float]) -> CertificateFacts:
+    files = Files(direct.ca_file, direct.client_cert_file, direct.client_key_file)
+    try:
+        until = served_until(direct.url, files, timeout_s)
+    except SlurmrestUnreachable as error:
+        return CertificateFacts(path, direct.url, refused=str(error))
+    except OSError as error:
+        return CertificateFacts(path, direct.url, trouble=error.strerror or type(error).__name__)
+    return CertificateFacts(path, direct.url, left_s=int(until - now()))
+
+
+TIMEOUT_S: Final = 120
+Shell = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def require_host(config: StackConfig, via: str) -> None:
+    """Raises :class:`ProjectError` where the stack has no host to ask, or ``via`` is no command."""
+    if config.controller.external is None:
+        raise ProjectError("--via: slurmctld of this stack runs in Kubernetes, so there is no host to ask; leave --via out")
+    if config.keys.auth == "auth/munge":
+        raise ProjectError("--via: there is nothing to ask for a stack with keys.auth: auth/munge; leave --via out")
+    if not _command(via, "HOST"):
+        raise ProjectError("--via: names no command, such as 'ssh root@{host} sh -s'")
+
+
+def _command(via: str, host: str) -> list[str]:
+    """Words of the command. It may name the host itself: there is only one to ask. Empty where they can't be split."""
+    try:
+        return [word.replace("{host}", host) for word in shlex.split(via)]
+    except ValueError:
+        return []
+
+
+def ask_host(
+    facts: Facts,
+    config: StackConfig,
+    via: str,
+    *,
+    clock: Clock,
+    run: Shell = children.run,
+    env: Mapping[str, str] = os.environ,
+) -> Facts:
+    """The facts, with what slurmctld's host says; what slurmrestd said counts before it."""
+    assert config.controller.external is not None
+    host = config.controller.external.host
+    before = clock.wall()
+    try:
+        done = run(_command(via, host), input=SCRIPT, timeout=TIMEOUT_S, env=for_children(env))
+    except (OSError, subprocess.TimeoutExpired) as wrong:
+        return replace(facts, host=HostFacts(host, trouble=f"did not answer ({type(wrong).__name__})"))
+    if done.returncode != 0:
+        said = printable(done.stderr.strip()[-300:]) or "nothing on stderr"
+        return replace(facts, host=HostFacts(host, trouble=f"ended with {done.returncode}: {said}"))
+    found, slurm = read(host, done.stdout, before, clock.wall())
+    return replace(facts, host=found, slurm=filled(facts.slurm, slurm))

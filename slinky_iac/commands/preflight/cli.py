@@ -15,12 +15,9 @@ from types import FrameType
 from typing import Final, NoReturn
 
 from slinky_iac.commands import stack_config, verify_state
-from slinky_iac.commands.output import FOUND, INTERRUPTED, add_json, seen_width, wants_colour
-from slinky_iac.commands.preflight.ask import Scope, ask
-from slinky_iac.commands.preflight.ask_host import ask_host, require_host
-from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text, summary
-from slinky_iac.commands.preflight.waiting import grouped
-from slinky_iac.commands.waiting_line import waiting_line
+from slinky_iac.commands.output import FOUND, INTERRUPTED, add_json, seen_width, waiting_line, wants_colour
+from slinky_iac.commands.preflight.ask import Scope, ask, ask_host, require_host
+from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text, grouped, summary
 from slinky_iac.config.values import Values
 from slinky_iac.errors import ProjectError, StateError
 from slinky_iac.kube.wire import Clock

@@ -1,22 +1,114 @@
-"""`slinky rights`: the Roles that an account needs for one use of this stack, and no more."""
+"""`slinky rights`: the Roles that an account needs for one use of this stack, and no more.
+
+What left the settings is removed by the next `pulumi up`, with the rights to do so. An update that failed, or that left
+something out, has made some of its objects and removed some of the earlier ones: so earlier updates count, too.
+"""
 
 from __future__ import annotations
 
 import argparse
 import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, Final
+
+import yaml
 
 from slinky_iac import names
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.commands.rights.earlier import unfinished
-from slinky_iac.commands.rights.render import Account, as_table, as_yaml, manifests
-from slinky_iac.commands.rights.table import Use, rights_over
+from slinky_iac.commands.output import Paint, columns
+from slinky_iac.commands.rights.table import Right, Use, rights_over
 from slinky_iac.commands.stack_config import add_source, given, own_texts
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import settings_of
 from slinky_iac.errors import ConfigError
+
+API = "rbac.authorization.k8s.io"
+
+
+@dataclass(frozen=True)
+class Account:
+    """The ServiceAccount that the rights are for."""
+
+    namespace: str
+    name: str
+
+
+def manifests(config: StackConfig, use: Use, found: Sequence[Right], account: Account) -> tuple[dict[str, Any], ...]:
+    """Roles and bindings, a namespace's beside each other."""
+    return tuple(_manifests(config, use, found, account))
+
+
+def _manifests(config: StackConfig, use: Use, found: Sequence[Right], account: Account) -> Iterator[dict[str, Any]]:
+    by_place = sorted(found, key=lambda each: each.namespace or "")
+    for place, rows in groupby(by_place, key=lambda each: each.namespace):
+        name = f"slinky-{use}-{config.cluster.namespace}-{config.cluster.resource_name}"
+        kind = "ClusterRole" if place is None else "Role"
+        meta = {"name": name} if place is None else {"name": name, "namespace": place}
+        yield {"apiVersion": f"{API}/v1", "kind": kind, "metadata": meta, "rules": list(_rules(rows))}
+        yield {
+            "apiVersion": f"{API}/v1",
+            "kind": f"{kind}Binding",
+            "metadata": meta,
+            "roleRef": {"apiGroup": API, "kind": kind, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace}],
+        }
+
+
+def _rules(rows: Iterable[Right]) -> Iterator[dict[str, Any]]:
+    for each in rows:
+        named = {"resourceNames": list(each.names)} if each.names else {}
+        yield {"apiGroups": [each.group], "resources": [each.resource], **named, "verbs": list(each.verbs)}
+
+
+def as_yaml(found: Iterable[dict[str, Any]], notes: Iterable[str]) -> str:
+    """All manifests as one file, with what to know at its head."""
+    head = "".join(f"# {line}\n" for line in notes)
+    return head + yaml.safe_dump_all(found, sort_keys=False, explicit_start=True)
+
+
+def as_table(found: Iterable[Right], notes: Iterable[str]) -> str:
+    """One line a rule, for people."""
+    rows = [("WHERE", "WHAT", "NAMES", "VERBS", "WHY")]
+    rows += [
+        (each.namespace or "(cluster)", f"{each.resource}{'.' if each.group else ''}{each.group}", _some(each.names),
+         ",".join(each.verbs), each.why)
+        for each in found
+    ]  # fmt: skip
+    return "\n".join([*columns(rows, Paint(colour=False)), "", *notes]) + "\n"
+
+
+def _some(names: Sequence[str]) -> str:
+    return ",".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") if names else "*"
+
+
+_PARTS: Final = tuple(
+    f"pulumi.flag.{name}" for name in ("target", "target-replace", "target-dependents", "exclude", "exclude-protected")
+)
+"""What pulumi writes down of a command that leaves something out."""
+
+
+def unfinished(entries: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any], ...]:
+    """The entries (newest first, as pulumi lists them) back to the last `up` that succeeded and left nothing out; without
+    those before a `destroy` that did."""
+    found = []
+    for entry in entries:
+        whole = entry.get("result") == "succeeded" and not _left_out(entry)
+        if whole and entry.get("kind") == "destroy":
+            break
+        if entry.get("kind") in ("update", "destroy"):
+            found.append(entry)
+        if whole and entry.get("kind") == "update":
+            break
+    return tuple(found)
+
+
+def _left_out(entry: Mapping[str, Any]) -> bool:
+    environment = entry.get("environment")
+    return not isinstance(environment, dict) or any(name in environment for name in _PARTS)
+
 
 HISTORY: Final = 100
 """Updates that are looked through for the last one that succeeded."""

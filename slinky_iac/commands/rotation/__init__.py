@@ -2,6 +2,5 @@
 ``stopping``).
 
 ``driver`` is the one loop: look, plan, act, look again. What it looks at and acts with are ports, given as arguments:
-``engine`` (Pulumi), ``cluster`` (Kubernetes and Slurm), ``hosts`` (outside hosts), a clock. What a host does is in
-``host_scripts``.
+``engine`` (Pulumi), ``cluster`` (Kubernetes and Slurm), ``host_scripts`` (outside hosts), a clock.
 """

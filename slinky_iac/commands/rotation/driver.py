@@ -14,12 +14,11 @@ from typing import Final
 
 from slinky_iac.commands import children
 from slinky_iac.commands.rotation import host_scripts
-from slinky_iac.commands.rotation.cluster import Cluster, Run, connected
+from slinky_iac.commands.rotation.cluster import Cluster, Run, Snapshot, connected, read
 from slinky_iac.commands.rotation.engine import Engine
-from slinky_iac.commands.rotation.hosts import Via, host_in_turn, hosts_of
+from slinky_iac.commands.rotation.host_scripts import Via, host_in_turn, hosts_of
 from slinky_iac.commands.rotation.model import START, Host, Plan, Step, Turn
 from slinky_iac.commands.rotation.planned_stop import refuse_unrotatable
-from slinky_iac.commands.rotation.snapshot import Snapshot, read
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError

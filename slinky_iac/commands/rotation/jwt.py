@@ -12,10 +12,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File
 from slinky_iac.commands.rotation.model import START, Plan, Step, TokenVerdicts, Turn, readers, staged, start
-from slinky_iac.commands.rotation.snapshot import Snapshot
 from slinky_iac.keys.catalogue import JWT, NEXT_SUFFIX
 from slinky_iac.keys.raw import fingerprint
 

@@ -15,10 +15,10 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.commands.rotation import host_scripts
+from slinky_iac.commands.rotation.cluster import Snapshot
 from slinky_iac.commands.rotation.driver import KeyRotation
 from slinky_iac.commands.rotation.host_scripts import File
 from slinky_iac.commands.rotation.model import START, Host, Plan, Step, Turn, staged, start
-from slinky_iac.commands.rotation.snapshot import Snapshot
 from slinky_iac.errors import RotationError, SlurmrestError
 from slinky_iac.keys.catalogue import SLURM, Role
 from slinky_iac.keys.jwks import slurm_jwks

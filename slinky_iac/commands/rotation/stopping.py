@@ -10,13 +10,11 @@ from collections.abc import Sequence
 
 from slinky_iac import external_keys, names
 from slinky_iac.commands.rotation import host_scripts, planned_stop
-from slinky_iac.commands.rotation.cluster import kubectl_run
+from slinky_iac.commands.rotation.cluster import Snapshot, kubectl_run
 from slinky_iac.commands.rotation.driver import KeyRotation
-from slinky_iac.commands.rotation.host_scripts import File
-from slinky_iac.commands.rotation.hosts import hosts_of
+from slinky_iac.commands.rotation.host_scripts import File, hosts_of
 from slinky_iac.commands.rotation.model import Host, Plan, Step
 from slinky_iac.commands.rotation.planned_stop import DAEMONS, KEY, MEMBERS, REMOVE, UP, StopFacts
-from slinky_iac.commands.rotation.snapshot import Snapshot
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import JWT

@@ -16,10 +16,8 @@ from slinky_iac.cluster.connection import Connection, connected
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands import stack_config
 from slinky_iac.commands.status.build import status
-from slinky_iac.commands.status.facts import OPERATOR, Facts, facts
-from slinky_iac.commands.status.key_places import KeyPlace, public_kids
-from slinky_iac.commands.status.model import Answer, Status
-from slinky_iac.commands.status.seen import NOT_ASKED, Configured, Seen, SeenKey
+from slinky_iac.commands.status.facts import OPERATOR, Facts, KeyPlace, facts, public_kids
+from slinky_iac.commands.status.model import NOT_ASKED, Answer, Configured, Seen, SeenKey, Status
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
 from slinky_iac.drain.settings import GateSettings

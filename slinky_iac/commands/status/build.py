@@ -1,22 +1,85 @@
-"""From a stack's state and one look to the screen. Pure: what wasn't answered stays unknown."""
+"""From a stack's state and one look to the screen. Pure: what wasn't answered stays unknown.
+
+That a key is being replaced is told, without decrypting the configuration, by secrets that are set only meanwhile, keys that
+are handed out beside the one in use, and, in a planned stop, what of the stack's state is gone or has lost its protection.
+At which step isn't always told: `keys rotate … --plan` looks at everything. The history has the configuration of each
+update too, which is never looked at.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final, Literal
 
 from slinky_iac import names
-from slinky_iac.commands.status.facts import Facts
-from slinky_iac.commands.status.history import last_up
-from slinky_iac.commands.status.key_changes import key_changes
-from slinky_iac.commands.status.key_places import KeyPlace
-from slinky_iac.commands.status.model import Answer, Endpoint, Fence, Key, Reachable, Status, Version
+from slinky_iac.commands.rotation.planned_stop import REMOVE, UP, StopFacts, plan_of, reason
+from slinky_iac.commands.status.facts import Facts, KeyPlace
+from slinky_iac.commands.status.model import (
+    NOT_ASKED,
+    Answer,
+    Endpoint,
+    Fence,
+    Key,
+    KeyChange,
+    LastUp,
+    Reachable,
+    Seen,
+    Status,
+    Version,
+)
 from slinky_iac.commands.status.nodes import drains, groups
-from slinky_iac.commands.status.seen import NOT_ASKED, Seen
-from slinky_iac.keys.catalogue import JWT, TOKENS
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.keys import catalogue
+from slinky_iac.keys.catalogue import JWT, ROTATING, SLURM, TOKENS
 from slinky_iac.releases import of_protocol
+from slinky_iac.text import moment
+
+NOBODY = "unknown: the backend records no user"
+
+
+def last_up(entries: Sequence[Mapping[str, Any]]) -> LastUp | None:
+    """The newest update among ``entries`` (newest first, as pulumi lists them); None where there is none."""
+    for number, entry in enumerate(entries):
+        if entry.get("kind") == "update":
+            changes = entry.get("resourceChanges")
+            return LastUp(
+                result=str(entry.get("result") or "unknown"),
+                started=moment(entry.get("startTime")),
+                ended=moment(entry.get("endTime")),
+                who=_who(entry.get("environment")),
+                changes=_counts(changes),
+                message=str(entry.get("message") or "").strip().partition("\n")[0],
+                later=_later(entries[:number]),
+            )
+    return None
+
+
+def _counts(changes: object) -> dict[str, int]:
+    found = changes if isinstance(changes, dict) else {}
+    return {str(op): count for op, count in sorted(found.items()) if isinstance(count, int)}
+
+
+def _who(environment: object) -> str:
+    """Who ran it, as far as pulumi wrote it down: the CI run, or the commit that was checked out and its author."""
+    said = (
+        {key: value for key, value in environment.items() if isinstance(value, str)} if isinstance(environment, dict) else {}
+    )
+    head, author = said.get("git.head", "")[:9], said.get("git.author") or said.get("git.committer", "")
+    dirty = " with changes" if said.get("git.dirty") == "true" else ""
+    commit = f"commit {head}{dirty}{f' by {author}' if author else ''}" if head else ""
+    run = said.get("ci.build.url") or said.get("ci.build.id", "")
+    ci = f"CI {said['ci.system']}{f' {run}' if run else ''}" if said.get("ci.system") else ""
+    return "; ".join(part for part in (ci, commit) if part) or NOBODY
+
+
+def _later(newer: Sequence[Mapping[str, Any]]) -> str:
+    if not newer:
+        return ""
+    kinds = ", ".join(f"{each.get('kind')} {each.get('result')}" for each in reversed(newer))
+    return f"since then: {kinds}"
+
 
 UNKNOWN: Final = "unknown"
 _OUTSIDE: Final = "made outside this stack: as the Secret has it now"
@@ -200,3 +263,61 @@ def _signs(place: KeyPlace, found: Facts, seen: Seen) -> tuple[str, ...]:
     if place.name == JWT.label:
         return ("operator", *own)
     return own or (("unknown",) if place.name == TOKENS.label and not signing else ())
+
+
+_HANDED: Final[Mapping[str, str]] = {
+    SLURM.name: "slurm.jwks of the pods has another key",
+    JWT.name: "its Secret holds another key",
+    TOKENS.name: "the public set has another key",
+}
+_GENERATED: Final[Mapping[str, str]] = {
+    REMOVE: "it isn't protected, as keys.protect wants: a stop has begun, or the next `pulumi up` sets it",
+    UP: "the state has no such key: the next `pulumi up` makes one",
+}
+"""What the steps that can be due leave in the state, where the key is generated."""
+
+
+def key_changes(found: Facts, seen: Seen) -> tuple[KeyChange, ...] | None:
+    """All keys that are being replaced; None where nothing tells of any and the configuration is unknown."""
+    changes = tuple(change for key in ROTATING if (change := _change(key, found, seen)) is not None)
+    return None if not changes and not seen.configured.known and found.resources else changes
+
+
+def _change(key: catalogue.Key, found: Facts, seen: Seen) -> KeyChange | None:
+    configured = seen.configured.value
+    config = None if configured is None else configured.config
+    marks = () if configured is None else tuple(mark for mark in key.rotation_secrets if mark in configured.marks)
+    answer = seen.keys.get(key.label)
+    besides = answer.value.besides if answer is not None and answer.value is not None else ()
+    how = _how(key, config)
+    signs = [f"{mark} is set" for mark in marks]
+    if besides:
+        signs.append(_HANDED[key.name])
+    if how == "planned stop" and config is not None:
+        signs += _stopped(key, config, found, marked=bool(marks))
+    if not signs:
+        return None
+    stack = f" --stack {found.stack}" if found.stack else ""
+    return KeyChange(key.label, how, tuple(signs), besides, f"slinky keys rotate {key.name} --plan{stack}")
+
+
+def _how(key: catalogue.Key, config: StackConfig | None) -> Literal["under running jobs", "planned stop", "unknown"]:
+    if key is TOKENS:
+        return "under running jobs"
+    if config is None:
+        return "unknown"
+    return "under running jobs" if reason(config, key) is None else "planned stop"
+
+
+def _stopped(key: catalogue.Key, config: StackConfig, found: Facts, *, marked: bool) -> Iterator[str]:
+    """What the state tells about a planned stop."""
+    holders = found.holders.get(key.label, ())
+    if config.keys.auth != "auth/slurm":
+        return
+    if config.keys.source == "generated":
+        plan = plan_of(key, StopFacts(config, holders, found.daemons, blank=not found.resources))
+        if plan.under_way and plan.due is not None:
+            yield _GENERATED[plan.due.name]
+    elif marked:
+        there = bool(holders or found.daemons)
+        yield "its Secret and the daemons' resources are there" if there else "its Secret and all that reads it are removed"

@@ -7,8 +7,7 @@ import os
 import shutil
 import sys
 
-from slinky_iac.commands import watching
-from slinky_iac.commands.output import PARTLY_UNKNOWN, add_json, add_stack, seen_width, wants_colour
+from slinky_iac.commands.output import PARTLY_UNKNOWN, add_json, add_stack, seen_width, wants_colour, watch
 from slinky_iac.commands.status import ask, prometheus
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
 
@@ -36,7 +35,7 @@ def run(arguments: argparse.Namespace) -> int:
     """Look and tell. Raises StateError where there is no state to begin from; returns the exit code."""
     if arguments.watch:
         colour = wants_colour(os.environ, tty=sys.stdout.isatty())
-        watching.watch(
+        watch(
             lambda width: (screen(ask.look(arguments.stack), colour=colour, width=width), False),
             otherwise=WIDTH,
             every=arguments.every,

@@ -10,8 +10,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.commands.status.facts import Facts
-from slinky_iac.commands.status.model import Answer, Drained, Group
-from slinky_iac.commands.status.seen import Seen
+from slinky_iac.commands.status.model import Answer, Drained, Group, Seen
 from slinky_iac.drain.members import NodeStatus, status_of
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import GateSettings

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
 from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import parse

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
-from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.check import judge
 from slinky_iac.config import chart_words
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.load import examined

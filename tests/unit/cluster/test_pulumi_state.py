@@ -8,7 +8,7 @@ import pytest
 
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.pulumi_state import custom as type_of
-from slinky_iac.commands.drift.ask import expected
+from slinky_iac.commands.drift.cli import expected
 from slinky_iac.drain.settings import gates, outside_hosts
 from slinky_iac.errors import StateError
 from tests.unit.status.made import custom, facts, gate, resources

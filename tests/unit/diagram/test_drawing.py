@@ -10,12 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.commands.diagram.build import picture
-from slinky_iac.commands.diagram.layout import MARGIN, TAG_GAP, Drawing, Placed, lay_out, tag_width
+from slinky_iac.commands.diagram.build import Picture, picture
+from slinky_iac.commands.diagram.layout import MARGIN, TAG_GAP, Drawing, Placed, lay_out, tag_width, width, wrapped
 from slinky_iac.commands.diagram.mermaid import mermaid
-from slinky_iac.commands.diagram.model import Picture
 from slinky_iac.commands.diagram.svg import svg
-from slinky_iac.commands.diagram.words import width, wrapped
 from slinky_iac.config.load import load
 from tests.clusters import MUNGE, stack_sections
 from tests.stacks import FORMS, form, outside

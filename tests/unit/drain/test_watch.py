@@ -2,8 +2,8 @@
 
 import re
 
-from slinky_iac.commands.drain_watch import DrainView, screen, view
-from slinky_iac.commands.watching import over
+from slinky_iac.commands.drain import DrainView, screen, view
+from slinky_iac.commands.output import over
 from slinky_iac.drain.observe import shown
 from slinky_iac.drain.settings import DrainPolicy
 from tests.unit.drain.made import NOW, OURS, given_up, held, job, node, pod, seen

@@ -6,7 +6,7 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import State
-from slinky_iac.commands.drift.ask import expected
+from slinky_iac.commands.drift.cli import expected
 from slinky_iac.commands.drift.compare import TokenSet
 from slinky_iac.config.load import load
 from slinky_iac.drain.settings import GateSettings, OutsideSettings

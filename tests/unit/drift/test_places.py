@@ -8,8 +8,7 @@ import pytest
 from msgspec import structs
 
 from slinky_iac.commands.drift.compare import drift
-from slinky_iac.commands.drift.labels import Labelled
-from slinky_iac.commands.drift.places import of_lines, of_option
+from slinky_iac.commands.drift.labels import Labelled, place_of_nodeset, places_of_hosts
 from slinky_iac.names import ANNOTATION_TOPOLOGY
 from tests.unit.builders import node
 from tests.unit.drift.test_compare import EXPECTED, pod, seen, worker
@@ -66,6 +65,6 @@ def test_places_are_read_from_the_lines_that_the_stack_wrote():
     text = (
         "NodeName=m-1 CPUs=2 Topology=t:s1\nNodeName=m-2 topology=t:s2 CPUs=2\nNodeName=m-3 CPUs=1\n#NodeName=m Topology=x"
     )
-    assert of_lines(text) == {"m-1": "t:s1", "m-2": "t:s2"}
-    assert of_option("Features=ib Topology=t:s1 Gres=gpu:2") == "t:s1"
-    assert of_option("Features=ib") == ""
+    assert places_of_hosts(text) == {"m-1": "t:s1", "m-2": "t:s2"}
+    assert place_of_nodeset("Features=ib Topology=t:s1 Gres=gpu:2") == "t:s1"
+    assert place_of_nodeset("Features=ib") == ""

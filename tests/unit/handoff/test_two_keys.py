@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.commands.handoff.known import held_keys, known
+from slinky_iac.commands.handoff.cli import held_keys, known
 from slinky_iac.commands.handoff.model import Handoff
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.values import Values, values_of

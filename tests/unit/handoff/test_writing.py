@@ -18,7 +18,7 @@ import pytest
 
 from slinky_iac.commands import cli
 from slinky_iac.commands.handoff import cli as handoff_command
-from slinky_iac.commands.handoff.known import held_keys, known
+from slinky_iac.commands.handoff.cli import held_keys, known
 from slinky_iac.commands.handoff.model import Rendered, rendered
 from slinky_iac.commands.handoff.write import MARKER, write
 from slinky_iac.config.load import load

@@ -18,12 +18,11 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import main
 from slinky_iac.commands.cli import parser as command_line
 from slinky_iac.commands.init import cli
-from slinky_iac.commands.init.found import SCRIPT, read
-from slinky_iac.commands.init.stack import Wanted, document, hints, refusals, sections
+from slinky_iac.commands.init.stack import SCRIPT, Wanted, document, hints, read, refusals, sections
 from slinky_iac.config.findings import Level
 from slinky_iac.errors import ProjectError
 from tests.unit.init.made import CONFIG, JWT, SLURM, answer

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.commands.init.found import SCRIPT, Found, read
+from slinky_iac.commands.init.stack import SCRIPT, Found, read
 from tests.unit.init.made import CONFIG, JWT, SLURM
 
 SCONTROL = """\

@@ -15,7 +15,7 @@ from slinky_iac.commands import cli as top
 from slinky_iac.commands.keys import cli
 from slinky_iac.commands.keys.report import age, jwt_agreements, slurm_agreements
 from slinky_iac.commands.rotation import host_scripts
-from slinky_iac.commands.rotation.hosts import Via, hosts_of
+from slinky_iac.commands.rotation.host_scripts import Via, hosts_of
 from slinky_iac.commands.rotation.jwt import plan_of as jwt_plan
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.slurm import plan_of as slurm_plan

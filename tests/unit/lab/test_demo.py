@@ -10,7 +10,7 @@ import yaml
 
 from lab import demo, paths
 from lab.stacks import Stack
-from slinky_iac.commands.check.judge import judge
+from slinky_iac.commands.check import judge
 from slinky_iac.commands.cli import COMMANDS
 from slinky_iac.config.findings import KINDS, Level
 from slinky_iac.config.load import load

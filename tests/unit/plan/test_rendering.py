@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.commands.plan.build import change_order
+from slinky_iac.commands.plan.cli import as_json
 from slinky_iac.commands.plan.limits import Exit, Limits, Verdict, judge
 from slinky_iac.commands.plan.model import ChangeOrder
 from slinky_iac.commands.plan.render_html import page
-from slinky_iac.commands.plan.render_json import as_json
 from slinky_iac.commands.plan.render_markdown import LONGEST, markdown
 from slinky_iac.commands.plan.render_table import table
 from slinky_iac.commands.plan.timeline import axis, chart, ticks

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.commands.preflight.ask_certificates import ask_certificates
+from slinky_iac.commands.preflight.ask import ask_certificates
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.facts import CertificateFacts, Facts
 from tests.pki import Pair, authority, issued

@@ -11,10 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.commands.preflight.ask_host import ask_host, require_host
+from slinky_iac.commands.preflight.ask import ask_host, require_host
 from slinky_iac.commands.preflight.host_answer import SCRIPT, read
-from slinky_iac.commands.preflight.report import summary
-from slinky_iac.commands.preflight.waiting import grouped
+from slinky_iac.commands.preflight.report import grouped, summary
 from slinky_iac.errors import ProjectError
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.wire import Clock

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from slinky_iac.commands.preflight.report import WIDTH, summary
-from slinky_iac.commands.preflight.waiting import grouped
+from slinky_iac.commands.preflight.report import WIDTH, grouped, summary
 from slinky_iac.preflight.check import Verdict
 from slinky_iac.preflight.compare import checks
 from slinky_iac.preflight.facts import Facts, PodFacts, SlurmFacts

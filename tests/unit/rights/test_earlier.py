@@ -9,9 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.commands.rights.cli import printed
-from slinky_iac.commands.rights.earlier import unfinished
-from slinky_iac.commands.rights.render import Account
+from slinky_iac.commands.rights.cli import Account, printed, unfinished
 from slinky_iac.commands.rights.table import Use, rights, rights_over
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig

@@ -9,9 +9,8 @@ import yaml
 
 from slinky_iac import names
 from slinky_iac.commands import cli
-from slinky_iac.commands.rights.cli import notes
+from slinky_iac.commands.rights.cli import Account, as_table, as_yaml, manifests, notes
 from slinky_iac.commands.rights.made import ADMISSION, made
-from slinky_iac.commands.rights.render import Account, as_table, as_yaml, manifests
 from slinky_iac.commands.rights.table import Right, Use, rights
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig

@@ -13,8 +13,8 @@ import pytest
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.commands import cli
 from slinky_iac.commands.keys import cli as key_lifecycle
+from slinky_iac.commands.rotation.cluster import read
 from slinky_iac.commands.rotation.engine import Engine, others_that_change
-from slinky_iac.commands.rotation.snapshot import read
 from slinky_iac.errors import KeyMaterialError, RotationError, StateError
 from slinky_iac.keys.catalogue import JWT as JWT_KEY
 from slinky_iac.keys.catalogue import SLURM

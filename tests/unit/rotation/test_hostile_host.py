@@ -11,7 +11,7 @@ import pytest
 
 from slinky_iac.commands import children
 from slinky_iac.commands.rotation import host_scripts
-from slinky_iac.commands.rotation.hosts import Via
+from slinky_iac.commands.rotation.host_scripts import Via
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.errors import RotationError
 from slinky_iac.keys.catalogue import Role

@@ -8,10 +8,8 @@ from typing import Any
 import pytest
 
 from slinky_iac.commands.rotation import jwt, slurm
-from slinky_iac.commands.rotation.cluster import Cluster
-from slinky_iac.commands.rotation.host_scripts import MARK
-from slinky_iac.commands.rotation.hosts import hosts_of
-from slinky_iac.commands.rotation.snapshot import Snapshot
+from slinky_iac.commands.rotation.cluster import Cluster, Snapshot
+from slinky_iac.commands.rotation.host_scripts import MARK, hosts_of
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values
 from slinky_iac.errors import RotationError, SlurmrestAuthError, SlurmrestUnreachable

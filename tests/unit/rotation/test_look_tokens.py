@@ -11,11 +11,9 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.commands.keys.report import Agreement, set_agreements, token_agreements
-from slinky_iac.commands.rotation.cluster import Cluster
-from slinky_iac.commands.rotation.host_scripts import MARK
-from slinky_iac.commands.rotation.hosts import hosts_of
+from slinky_iac.commands.rotation.cluster import Cluster, Snapshot
+from slinky_iac.commands.rotation.host_scripts import MARK, hosts_of
 from slinky_iac.commands.rotation.model import Host
-from slinky_iac.commands.rotation.snapshot import Snapshot
 from slinky_iac.commands.rotation.tokens import FORGET, LEARN, TokenRotation, facts_of, held_kid, plan_of, sets_on_hosts
 from slinky_iac.config.load import load
 from slinky_iac.config.values import Values

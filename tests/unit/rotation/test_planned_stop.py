@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands.keys import cli
-from slinky_iac.commands.rotation.hosts import hosts_of
+from slinky_iac.commands.rotation.host_scripts import hosts_of
 from slinky_iac.commands.rotation.model import State, Turn
 from slinky_iac.commands.rotation.planned_stop import Holder, StopFacts, daemons, holders, plan_of, reason, split_hosts
 from slinky_iac.config.load import load

@@ -17,7 +17,7 @@ from typing import Any
 
 from slinky_iac.commands.rotation import host_scripts
 from slinky_iac.commands.rotation.driver import KeyRotation, RotationContext, Runner
-from slinky_iac.commands.rotation.hosts import hosts_of
+from slinky_iac.commands.rotation.host_scripts import hosts_of
 from slinky_iac.commands.rotation.jwt import JwtRotation
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.commands.rotation.slurm import SlurmRotation

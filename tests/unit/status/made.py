@@ -10,8 +10,7 @@ from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.status import facts as state_facts
 from slinky_iac.commands.status.facts import Facts
-from slinky_iac.commands.status.model import Answer
-from slinky_iac.commands.status.seen import Configured, Seen, SeenKey
+from slinky_iac.commands.status.model import Answer, Configured, Seen, SeenKey
 from slinky_iac.config.load import load
 from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.kube.objects import Pod

@@ -16,10 +16,9 @@ from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.commands import stack_config
 from slinky_iac.commands.cli import main
 from slinky_iac.commands.status import ask
-from slinky_iac.commands.status.key_places import KeyPlace
-from slinky_iac.commands.status.model import Answer, Fence
+from slinky_iac.commands.status.facts import KeyPlace
+from slinky_iac.commands.status.model import NOT_ASKED, Answer, Configured, Fence, SeenKey
 from slinky_iac.commands.status.render import screen
-from slinky_iac.commands.status.seen import NOT_ASKED, Configured, SeenKey
 from slinky_iac.config.load import load
 from slinky_iac.errors import (
     KubeForbidden,

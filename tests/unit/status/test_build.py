@@ -11,12 +11,10 @@ import pytest
 from slinky_iac import external_keys
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands.status.ask import _key
-from slinky_iac.commands.status.build import status
-from slinky_iac.commands.status.history import last_up
-from slinky_iac.commands.status.key_places import EXTERNAL_KEY
-from slinky_iac.commands.status.model import Answer, Drained, Fence, Key, Status
+from slinky_iac.commands.status.build import last_up, status
+from slinky_iac.commands.status.facts import EXTERNAL_KEY
+from slinky_iac.commands.status.model import NOT_ASKED, Answer, Drained, Fence, Key, Seen, SeenKey, Status
 from slinky_iac.commands.status.nodes import word
-from slinky_iac.commands.status.seen import NOT_ASKED, Seen, SeenKey
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.text import moment
 from tests.unit import builders

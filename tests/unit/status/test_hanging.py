@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac.commands.status import ask
 from slinky_iac.commands.status.build import status
-from slinky_iac.commands.status.seen import Seen
+from slinky_iac.commands.status.model import Seen
 from tests.unit.slurmrest.fake import META, FakeSlurm
 from tests.unit.status.made import NOW, answers, known_facts
 

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 
 from slinky_iac.commands.status.build import status
-from slinky_iac.commands.status.model import Answer, KeyChange, Status
+from slinky_iac.commands.status.model import Answer, Configured, KeyChange, SeenKey, Status
 from slinky_iac.commands.status.render import screen
-from slinky_iac.commands.status.seen import Configured, SeenKey
 from tests.rsa_keys import token_key
 from tests.unit.status.made import NOW, PRINTS, answers, configured, facts, gate, resources, token_objects
 

@@ -10,9 +10,8 @@ import pytest
 
 from slinky_iac.commands.output import wants_colour
 from slinky_iac.commands.status.build import status
-from slinky_iac.commands.status.model import Answer, Fence, Group, Status
+from slinky_iac.commands.status.model import Answer, Fence, Group, Seen, Status
 from slinky_iac.commands.status.render import BAR_CELLS, WIDTH, as_json, screen
-from slinky_iac.commands.status.seen import Seen
 from tests.unit.status.made import NOW, PRINTS, answers, facts, known_facts
 
 ESCAPE = re.compile(r"\x1b\[\d+m")

@@ -1,1 +1,0 @@
-"""`slinky check`: is a stack's file sound? Offline: no stack, no cluster, no pulumi."""
