@@ -35,7 +35,8 @@ def enforced(kubernetes: Kubernetes, *, say: Say = print) -> Iterator[None]:
     binary = program(say=say)
     try:
         for node in kubernetes.nodes:
-            supervise.start(_name(node), machine.entered(kubernetes.home, node, _argv(kubernetes, node, binary)))
+            argv = machine.entered(kubernetes.home, node, _argv(kubernetes, node, binary))
+            supervise.start(_name(node), argv, restarts=True)
         for node in kubernetes.nodes:
             what = f"kube-router of {node.name} is before all forwarded packets"
             supervise.await_true(what, lambda node=node: _hooked(kubernetes, node), 60, log=_name(node))  # type: ignore[misc]

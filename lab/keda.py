@@ -1,7 +1,8 @@
 """KEDA on a lab that is up: its CRDs, its operator and its metrics server, which end with the test that asked for them.
 
-Both run beside the API server, as its administrator, with the lab's DNS. The API server reaches the metrics server through
-its aggregation layer, as an APIService says. No webhook of KEDA's runs.
+Both run beside the API server, as its administrator, with the lab's DNS, and are restarted when they end, as a kubelet
+does. The API server reaches the metrics server through its aggregation layer, as an APIService says. No webhook of KEDA's
+runs.
 """
 
 import json
@@ -71,6 +72,7 @@ def start(built: dict[str, Path]) -> None:
             f"--metrics-service-bind-address={layout.GATEWAY}:{GRPC_PORT}",
         ]),
         env=env,
+        restarts=True,
     )  # fmt: skip
     supervise.start(
         METRICS,
@@ -82,6 +84,7 @@ def start(built: dict[str, Path]) -> None:
             f"--metrics-service-address={layout.GATEWAY}:{GRPC_PORT}", "--v=1",
         ]),
         env=env,
+        restarts=True,
     )  # fmt: skip
 
     supervise.await_true("KEDA's operator is ready", _answers, 60, log=OPERATOR)
@@ -105,6 +108,8 @@ def _answers() -> bool:
 def stop(*names: str) -> None:
     """End both, or these."""
     for name in names or (METRICS, OPERATOR):
+        if ended := supervise.ends(name):
+            print(f"lab: {name} ended {len(ended)} times, with {ended}, and was restarted: {supervise.log_path(name)}")
         supervise.stop(name)
 
 

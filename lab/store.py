@@ -38,7 +38,7 @@ def running(*, say: Say = print) -> Iterator[None]:
     try:
         _kubectl("wait", "--for=condition=Established", "--timeout=60s", *crds)
         argv = [str(binary), f"--metrics-addr={METRICS}", *OFF]
-        supervise.start(NAME, argv, env={"KUBECONFIG": str(paths.KUBECONFIG)})
+        supervise.start(NAME, argv, env={"KUBECONFIG": str(paths.KUBECONFIG)}, restarts=True)
         yield
     finally:
         supervise.stop(NAME)

@@ -34,6 +34,26 @@ mv "$record.new" "$record"
 exec "$@" >> "$log" 2>&1 < /dev/null
 """
 
+FIRST_BACKOFF_S = 10
+"""A kubelet's: at once after the first end, then after this, and after twice as long each further time."""
+LONGEST_BACKOFF_S = 300
+# A process that has run for twice the longest wait begins again with the first one, as a kubelet's container does.
+_RESTART = """
+count=$1; first=$2; longest=$3; shift 3
+wait=0
+while :; do
+  begun=$(date +%s)
+  code=0
+  "$@" || code=$?
+  if [ $(($(date +%s) - begun)) -ge $((2 * longest)) ]; then wait=0; fi
+  echo "lab: ended with $code; it is started again after $wait s"
+  echo "$code" >> "$count"
+  sleep $wait
+  wait=$((wait ? wait * 2 : first))
+  if [ $wait -gt $longest ]; then wait=$longest; fi
+done
+"""
+
 
 @dataclass(frozen=True)
 class Record:
@@ -49,19 +69,31 @@ class Supervisor:
 
     run: Path
     logs: Path
+    first_backoff_s: int = FIRST_BACKOFF_S
 
     def start(
-        self, name: str, argv: Sequence[str], *, env: Mapping[str, str] | None = None, cwd: Path | None = None
+        self,
+        name: str,
+        argv: Sequence[str],
+        *,
+        env: Mapping[str, str] | None = None,
+        cwd: Path | None = None,
+        restarts: bool = False,
     ) -> None:
         """Start `argv` in a session of its own, unless `name` is alive. Raises LabError if it can't be recorded.
 
         What a dead one left in its process group (nsenter's child, when only nsenter was killed) is ended first.
+        With `restarts` it is started again whenever it ends, with a kubelet's back-off: for what is a container elsewhere.
+        `name` is then alive until it is stopped.
         """
         if self.alive(name):
             return
         self.stop(name, timeout=2.0)
         self.run.mkdir(parents=True, exist_ok=True)
         self.logs.mkdir(parents=True, exist_ok=True)
+        if restarts:
+            waits = (str(self.first_backoff_s), str(LONGEST_BACKOFF_S))
+            argv = ["sh", "-c", _RESTART, name, str(self._ends_path(name)), *waits, *argv]
         shell = ["sh", "-c", _RECORD_THEN_BECOME, name, str(self._record_path(name)), str(self.log_path(name)), *argv]
         done = subprocess.run(
             ["setsid", "--fork", *shell],
@@ -89,6 +121,23 @@ class Supervisor:
             if _group(record):
                 raise LabError(f"{name}: process group {record.pid} survives SIGKILL; see `ps -o pid,stat,wchan,args`")
         self._record_path(name).unlink(missing_ok=True)
+        self._ends_path(name).unlink(missing_ok=True)
+
+    def crash(self, name: str) -> None:
+        """Kill what runs under `name` now, not what restarts it. Raises LabError where nothing does."""
+        record = self._record(name)
+        running = Path(f"/proc/{record.pid}/task/{record.pid}/children") if record is not None else None
+        if running is None or not running.exists() or not (children := running.read_text().split()):
+            raise LabError(f"{name}: no process to kill; its last words:\n{self.tail(name)}")
+        for pid in children:
+            _kill(int(pid), signal.SIGKILL)
+
+    def ends(self, name: str) -> list[int]:
+        """Exit codes of a process that `start` restarts, one for each end since then; 128 and more is a signal."""
+        try:
+            return [int(line) for line in self._ends_path(name).read_text().split()]
+        except FileNotFoundError:
+            return []
 
     def alive(self, name: str) -> bool:
         """Is exactly the process that was started under this name still running?"""
@@ -144,6 +193,9 @@ class Supervisor:
 
     def _record_path(self, name: str) -> Path:
         return self.run / f"{name}.json"
+
+    def _ends_path(self, name: str) -> Path:
+        return self.run / f"{name}.ends"
 
     def _record(self, name: str) -> Record | None:
         try:
@@ -219,6 +271,8 @@ LAB = Supervisor(paths.RUN, paths.LOGS)
 start = LAB.start
 stop = LAB.stop
 alive = LAB.alive
+ends = LAB.ends
+crash = LAB.crash
 running = LAB.running
 recorded = LAB.recorded
 sweep = LAB.sweep

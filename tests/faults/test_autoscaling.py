@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from lab import apt, keda
+from lab import apt, keda, supervise
 from lab import slurm as outside
 from slinky_iac.names import ANNOTATION_PAUSED_BY, ANNOTATION_POD_DEADLINE, KEDA_PAUSED
 from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE
@@ -61,6 +61,16 @@ def test_a_wide_job_on_no_nodes_starts(autoscaled: Autoscaled) -> None:
         autoscaled.slurm.finish(job)
         completed(autoscaled, job)
     assert seen.drained_under_work == set()
+
+
+def test_keda_is_restarted_after_a_crash_and_follows_the_queue_again(autoscaled: Autoscaled) -> None:
+    autoscaled.empty()
+    supervise.crash(keda.OPERATOR)
+    job = autoscaled.submit("-N1")
+    autoscaled.slurm.await_running(job, timeout=240)
+    assert len(supervise.ends(keda.OPERATOR)) >= 1
+    autoscaled.slurm.finish(job)
+    completed(autoscaled, job)
 
 
 def test_a_wide_job_beside_a_busy_node_starts(autoscaled: Autoscaled) -> None:

@@ -109,6 +109,50 @@ def test_start_ends_what_a_dead_predecessor_left(supervisor: Supervisor) -> None
     supervisor.await_true("child gone", lambda: not (Path(f"/proc/{child}/cmdline").exists() and cmdline(child)), 5)
 
 
+def test_a_process_that_restarts_is_started_again_after_each_end_and_its_ends_are_counted(tmp_path: Path) -> None:
+    supervisor = Supervisor(tmp_path / "run", tmp_path / "logs", first_backoff_s=0)
+    supervisor.start("pod", ["sh", "-c", "echo panic; exit 2"], restarts=True)
+    try:
+        supervisor.await_true("it ended three times", lambda: len(supervisor.ends("pod")) >= 3, 10)
+        assert set(supervisor.ends("pod")) == {2}
+        assert supervisor.alive("pod")
+        assert supervisor.log_path("pod").read_text().count("panic") >= 3
+    finally:
+        supervisor.stop("pod")
+    assert supervisor.ends("pod") == []
+    assert supervisor.sweep() == []
+
+
+def test_the_second_restart_waits(supervisor: Supervisor) -> None:
+    supervisor.start("pod", ["sh", "-c", "kill -9 $$"], restarts=True)
+    said = supervisor.log_path("pod")
+    supervisor.await_true("it ended twice", lambda: len(supervisor.ends("pod")) == 2, 10)
+    assert set(supervisor.ends("pod")) == {128 + signal.SIGKILL}
+    supervisor.await_true("its wait is logged", lambda: "started again after 10 s" in said.read_text(), 5)
+    assert "started again after 0 s" in said.read_text()
+
+
+def test_a_crash_ends_the_process_and_not_what_restarts_it(supervisor: Supervisor) -> None:
+    supervisor.start("pod", ["sh", "-c", "echo began; exec sleep 69"], restarts=True)
+    log = supervisor.log_path("pod")
+    supervisor.await_true("it runs", lambda: log.exists() and "began" in log.read_text(), 5)
+    supervisor.crash("pod")
+    supervisor.await_true("it runs again", lambda: log.read_text().count("began") == 2, 5)
+    assert supervisor.ends("pod") == [128 + signal.SIGKILL]
+    with pytest.raises(LabError, match="no process to kill"):
+        supervisor.crash("other")
+
+
+def test_stop_ends_what_restarts_with_its_process(supervisor: Supervisor) -> None:
+    supervisor.start("pod", ["sh", "-c", "echo $$; exec sleep 68"], restarts=True)
+    log = supervisor.log_path("pod")
+    supervisor.await_true("child reported", lambda: log.exists() and log.read_text().strip() != "", 5)
+    child = int(log.read_text())
+    supervisor.stop("pod")
+    supervisor.await_true("child gone", lambda: not (Path(f"/proc/{child}/cmdline").exists() and cmdline(child)), 5)
+    assert supervisor.sweep() == []
+
+
 def cmdline(pid: int) -> bytes:
     """Empty for a zombie, which its parent has not collected yet."""
     return Path(f"/proc/{pid}/cmdline").read_bytes()
