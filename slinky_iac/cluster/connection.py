@@ -24,11 +24,11 @@ from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
 from slinky_iac.kube.objects import NodeSet
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.slurmrest.auth import SigningKey, held
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
 from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.shared import THIS_PROCESS
-from slinky_iac.slurmrest.signing import SigningKey, held
 
 PATIENT_S: Final = 60.0
 LISTS_S: Final = 300.0

@@ -19,9 +19,8 @@ from slinky_iac.config.rules_jobs import forbidden_users
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KeyMaterialError, SlurmrestAuthError, SlurmrestError
 from slinky_iac.reach import reach
-from slinky_iac.slurmrest.auth import user_token
+from slinky_iac.slurmrest.auth import SigningKey, user_token
 from slinky_iac.slurmrest.level import ADMIN
-from slinky_iac.slurmrest.signing import SigningKey
 
 HELP = "print a token for an ordinary user, signed with the stack's token key"
 CODES = (

@@ -18,7 +18,7 @@ from slinky_iac.drain.settings import GateSettings, Owner, Settings
 from slinky_iac.drain.text import counted, iso, whose
 from slinky_iac.errors import DrainLost, SlurmrestError
 from slinky_iac.kube.objects import Pod
-from slinky_iac.slurmrest.accounts import Accounted
+from slinky_iac.slurmrest.daemons import Accounted
 from slinky_iac.slurmrest.objects import Job
 
 LOST: Final = "NODE_FAIL"

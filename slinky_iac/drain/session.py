@@ -26,9 +26,9 @@ from slinky_iac.kube import scalers
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.kube.scalers import ScaledObject
 from slinky_iac.kube.wire import Clock
-from slinky_iac.slurmrest.bulk import BulkResult, Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.controller import JobActionResult
+from slinky_iac.slurmrest.drains import BulkResult, Outcome
 from slinky_iac.slurmrest.lists import NodesAnswer
 
 RECENT_S: Final = 2.0

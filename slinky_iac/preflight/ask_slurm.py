@@ -32,11 +32,11 @@ from slinky_iac.preflight.check_keys import IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_SECRET
 from slinky_iac.preflight.facts import SlurmFacts, Token
 from slinky_iac.reach import kube_connection, reach
+from slinky_iac.slurmrest.auth import SigningKey, held
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Connect as Lead
 from slinky_iac.slurmrest.endpoints import Endpoint, direct
 from slinky_iac.slurmrest.level import require_admin
-from slinky_iac.slurmrest.signing import SigningKey, held
 
 BUDGET_S = 20.0
 """Longest wait for one answer, tries together."""

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:  # a program without a cluster doesn't load the clients
     from slinky_iac.cluster.snapshot import Workers
-    from slinky_iac.slurmrest.accounts import Cluster
     from slinky_iac.slurmrest.controller import Partition
-    from slinky_iac.slurmrest.daemons import SlurmConf
+    from slinky_iac.slurmrest.daemons import Cluster, SlurmConf
     from slinky_iac.slurmrest.objects import Node
 
 

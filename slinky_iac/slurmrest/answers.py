@@ -14,13 +14,7 @@ from typing import Final, Self, TypeVar
 import httpx
 
 from slinky_iac.decoders import decoder
-from slinky_iac.errors import (
-    SlurmrestAuthError,
-    SlurmrestError,
-    SlurmrestGarbage,
-    SlurmrestRefused,
-    SlurmrestUnreachable,
-)
+from slinky_iac.errors import SlurmrestAuthError, SlurmrestError, SlurmrestGarbage, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.wire import quote
 from slinky_iac.slurmrest.objects import Wire
 

@@ -9,15 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterable
 
+import httpx
+
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestVersionError
 from slinky_iac.kube.wire import SIEVE
 from slinky_iac.names import REASON_PREFIX
 from slinky_iac.slurmrest import controller, drains, versions
 from slinky_iac.slurmrest.answers import NO_SUCH_JOB, NO_SUCH_NODE, Envelope, read, read_without_tres
-from slinky_iac.slurmrest.bulk import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
 from slinky_iac.slurmrest.controller import JobActionResult
 from slinky_iac.slurmrest.current_jobs import StatesAnswer, Wanted, current_jobs
-from slinky_iac.slurmrest.daemons import DaemonsSession
+from slinky_iac.slurmrest.drains import CHUNK, BulkResult, Sorted, Update, carry_out, chunked, in_order, owned
 from slinky_iac.slurmrest.lists import JobRows, JobsAnswer, NodeRows, NodesAnswer
 from slinky_iac.slurmrest.objects import Node
 from slinky_iac.slurmrest.session import LONG
@@ -27,7 +28,7 @@ from slinky_iac.slurmrest.submitted import SubmittingSession
 _JOB = re.compile(r"[0-9]{1,10}([_+][0-9]{1,10})?")
 
 
-class SlurmrestClient(DaemonsSession, SubmittingSession):
+class SlurmrestClient(SubmittingSession):
     """One user of one slurmrestd; opens nothing until the first call. Close it, or use ``with``. Not for two threads."""
 
     def ping(self, *, budget_s: float | None = None) -> controller.Pings:
@@ -58,10 +59,7 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
     ) -> NodesAnswer | None:
         """The same; None where nothing changed since ``since`` (a ``last_update``), which costs next to nothing."""
         params = {"update_time": str(since)} if since is not None else None
-        left = self._left(self._lists_s if budget_s is None else budget_s)
-        path = self._path("nodes/", left())
-        asked = self._clock.monotonic()
-        response = self._send("GET", path, "nodes", left(), params=params, rows=NodeRows)
+        response, asked = self._listed("nodes/", "nodes", NodeRows, self._lists(budget_s), params)
         if response.status_code == 304 and since is not None:
             return None
         body = read(response, controller.RowlessNodes, "nodes")
@@ -82,18 +80,17 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
 
     def jobs(self, *, budget_s: float | None = None) -> JobsAnswer:
         """All jobs that slurmctld remembers. With PrivateData set, a user who is no admin sees fewer, unsaid."""
-        left = self._left(self._lists_s if budget_s is None else budget_s)
-        path = self._path("jobs/", left())
-        asked = self._clock.monotonic()
-        response = self._send("GET", path, "jobs", left(), rows=JobRows)
-        body = read(response, controller.RowlessJobs, "jobs")
+        return self._job_rows(*self._listed("jobs/", "jobs", JobRows, self._lists(budget_s)), "jobs")
+
+    def _job_rows(self, response: httpx.Response, asked: float, what: str) -> JobsAnswer:
+        body = read(response, controller.RowlessJobs, what)
         rows: JobRows = response.extensions[SIEVE]
         return rows.answer(body, asked, self._clock.monotonic())
 
     def job_states(self, ids: Collection[int] = (), *, budget_s: float | None = None) -> StatesAnswer:
         """States of all jobs, or of those of ``ids`` that slurmctld knows (24.05 on). No PrivateData hides any."""
         params = {"job_id": [str(each) for each in ids]} if ids else None
-        left = self._left(self._lists_s if budget_s is None else budget_s)
+        left = self._lists(budget_s)
         path = self._path("jobs/state/", left())
         asked = self._clock.monotonic()
         response = self._send("GET", path, "job states", left(), params=params, most=LONG, patient=True)
@@ -102,18 +99,13 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
 
     def job_records(self, job_id: int, *, budget_s: float | None = None) -> JobsAnswer:
         """The record of a job, with an array's all its tasks', with a het job's all its parts'; none where there is none."""
-        left = self._left(budget_s)
-        path = self._path(f"job/{job_id:d}", left())
-        asked = self._clock.monotonic()
-        response = self._send("GET", path, "job", left(), rows=JobRows)
+        response, asked = self._listed(f"job/{job_id:d}", "job", JobRows, self._left(budget_s))
         try:
-            body = read(response, controller.RowlessJobs, f"job {job_id}")
+            return self._job_rows(response, asked, f"job {job_id}")
         except SlurmrestRefused as error:
             if error.error_number != NO_SUCH_JOB:
                 raise
             return JobsAnswer((), 0, asked, self._clock.monotonic())
-        rows: JobRows = response.extensions[SIEVE]
-        return rows.answer(body, asked, self._clock.monotonic())
 
     def jobs_after(
         self, moment: float, *, wanted: Wanted = "all", fresh_s: float = FRESH_S, budget_s: float | None = None
@@ -124,14 +116,12 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
         One answer serves all clients of this process that were given the same :class:`SharedJobs`, ask the same slurmrestd
         as the same user, and name a moment before its question was sent. It is ``fresh_s`` old at most.
         """
-        budget = self._lists_s if budget_s is None else budget_s
-        monotonic = self._clock.monotonic
         return self._shared.after(
             moment,
             (*self._who, wanted),
             lambda left: current_jobs(self, wanted, self._left(left)),
-            budget_s=budget,
-            monotonic=monotonic,
+            budget_s=self._lists_s if budget_s is None else budget_s,
+            monotonic=self._clock.monotonic,
             fresh_s=fresh_s,
         )
 
@@ -141,8 +131,7 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
         ``meta.slurm.cluster`` of any answer (:attr:`NodesAnswer.cluster`) is what slurmrestd's own slurm.conf says: one that
         leads to another cluster's slurmctld says it all the same (run).
         """
-        left = self._left(budget_s)
-        return self._conf(left).ClusterName
+        return self._conf(self._left(budget_s)).ClusterName
 
     def slurm_user(self, *, budget_s: float | None = None) -> str:
         """SlurmUser of slurmctld; ``""`` where slurmrestd can't tell, as before 26.05."""
@@ -174,14 +163,9 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
         :raises SlurmrestVersionError: slurmrestd is older than 26.05.
         """
         left = self._left(budget_s)
-        if self.version(budget_s=left()) != versions.PARTITIONS_SINCE:
-            raise SlurmrestVersionError(
-                f"slurmrestd at {self._shown} speaks {self.version()}, and a partition's state can be set over REST only"
-                f" from {versions.PARTITIONS_SINCE} (Slurm 26.05) on: nothing was changed"
-            )
+        self._require(versions.PARTITIONS_SINCE, "a partition's state can be set", left, ": nothing was changed")
         body = {"partitions": [{"name": name, "partition": {"state": [state]}}]}
-        what = f"set partition {name} {state}"
-        read(self._send("POST", self._path("partitions/", left()), what, left(), json=body), Envelope, what)
+        self._write("POST", "partitions/", Envelope, f"set partition {name} {state}", left(), body)
 
     def slurmctld_began(self, *, budget_s: float | None = None) -> int | None:
         """When slurmctld last began with its configuration, by a start or a reconfiguration; None before Slurm 26.05."""
@@ -238,12 +222,7 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
         )
 
     def resume(
-        self,
-        names: Iterable[str],
-        *,
-        owners: Iterable[str],
-        seen: NodesAnswer | None = None,
-        budget_s: float | None = None,
+        self, names: Iterable[str], *, owners: Iterable[str], seen: NodesAnswer | None = None, budget_s: float | None = None
     ) -> BulkResult:
         """Return nodes that are DOWN or drained to service where the reason begins with one of ``owners``.
 
@@ -285,10 +264,8 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
         for ever (facts/slurmrestd.md#trap-4): only for nodes that :mod:`slinky_iac.drain.free` calls free.
         """
         (wanted,) = drains.checked_names([name])
-        left = self._left(budget_s)
-        response = self._send("DELETE", self._path(f"node/{wanted}", left()), f"delete node {wanted}", left())
         try:
-            read(response, Envelope, f"delete node {wanted}")
+            self._write("DELETE", f"node/{wanted}", Envelope, f"delete node {wanted}", budget_s)
         except SlurmrestRefused as error:
             if error.error_number != NO_SUCH_NODE:
                 raise
@@ -313,9 +290,8 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
         for at in range(0, len(jobs), CHUNK):
             part = jobs[at : at + CHUNK]
             body = {"jobs": list(part), "flags": flags, **extra}
-            path = self._path("jobs/", left())
-            response = self._send("DELETE", path, "cancel jobs", left(), json=body, most=LONG)
-            results += read(response, controller.JobStatuses, "cancel jobs").results(part)
+            said = self._write("DELETE", "jobs/", controller.JobStatuses, "cancel jobs", left(), body, most=LONG)
+            results += said.results(part)
         return tuple(results)
 
     def requeue_jobs(self, ids: Iterable[int | str], *, budget_s: float | None = None) -> tuple[JobActionResult, ...]:
@@ -325,20 +301,14 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
         """
         jobs = _checked_jobs(ids)
         left = self._left(budget_s)
-        if self.version(budget_s=left()) != versions.REQUEUE_SINCE:
-            raise SlurmrestVersionError(
-                f"slurmrestd at {self._shown} speaks {self.version()}, and jobs can be requeued over REST only from "
-                f"{versions.REQUEUE_SINCE} (Slurm 26.05) on: nothing was requeued. Cancel them, wait for their end, or "
-                "choose another policy"
-            )
+        then = ": nothing was requeued. Cancel them, wait for their end, or choose another policy"
+        self._require(versions.REQUEUE_SINCE, "jobs can be requeued", left, then)
         return tuple(self._requeued(job, left()) for job in jobs)
 
     def _requeued(self, job: str, budget_s: float) -> JobActionResult:
         # One POST for each: of several, an error names the failed ones in prose only, and says nothing of the others.
-        what = f"requeue job {job}"
-        response = self._send("POST", self._path("jobs/requeue", budget_s), what, budget_s, json={"jobs": [job]})
         try:
-            read(response, Envelope, what)
+            self._write("POST", "jobs/requeue", Envelope, f"requeue job {job}", budget_s, {"jobs": [job]})
         except SlurmrestRefused as error:
             return JobActionResult(job, error.error_number, str(error))
         return JobActionResult(job, 0, "")
@@ -359,8 +329,7 @@ class SlurmrestClient(DaemonsSession, SubmittingSession):
         updates = [update for group, change in plan.groups for update in chunked(group, change)]
 
         def post(update: Update) -> None:
-            path = self._path("nodes/", left())
-            read(self._send("POST", path, "update nodes", left(), json=update.body()), Envelope, "update nodes")
+            self._write("POST", "nodes/", Envelope, "update nodes", left(), update.body())
 
         done = carry_out(updates, seen=look, post=post, look=lambda: self.nodes(budget_s=left()), is_done=is_done)
         return in_order(names, done, plan.settled)

@@ -1,19 +1,32 @@
-"""What the daemons say of themselves: slurmctld's running configuration, release and clock, and whether slurmdbd answers.
+"""What the daemons say: slurmctld's running configuration, release and clock; the users, clusters and jobs that slurmdbd
+remembers.
 
-What is missing is unknown, never a default: the wire models have None for it, and the caller says so. Field names are those
-of data_parser v0.0.45 (Slurm 26.05.5, run).
+What is missing is unknown, never a default: the wire models have None for it, and the caller says so. Names of slurm.conf's
+fields are those of data_parser v0.0.45 (Slurm 26.05.5, run). A refused token looks like a slurmdbd that is down here (error
+7000).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Annotated
+from urllib.parse import quote
 
-from slinky_iac.errors import SlurmrestVersionError
-from slinky_iac.slurmrest.accounts import AccountsSession
-from slinky_iac.slurmrest.answers import Envelope
-from slinky_iac.slurmrest.objects import Wire
-from slinky_iac.slurmrest.session import LONG
+from msgspec import Meta
+
+from slinky_iac.slurmrest.answers import Envelope, read
+from slinky_iac.slurmrest.objects import Name, Number, States, Wire, expanded
+from slinky_iac.slurmrest.session import LONG, Session
 from slinky_iac.slurmrest.versions import CONF_SINCE
+
+NAMED = 200
+"""Jobs that slurmdbd is asked for at once: they stand in the URL, each as a parameter. A list of two by comma, in either
+spelling, is an error of slurmrestd 26.05.5 (run)."""
+OPEN = ("RUNNING", "SUSPENDED")
+"""States of a run that slurmdbd has not heard the end of."""
+FAR = 30 * 24 * 3600
+"""Seconds after the begin of a drain, in which it has ended."""
 
 
 class SlurmConf(Wire, frozen=True):
@@ -49,13 +62,8 @@ class _ConfBody(Envelope, frozen=True, kw_only=True):
     slurm_conf_meta: _ConfMeta = _ConfMeta()
 
 
-class _Set(Wire, frozen=True):
-    set: bool = False
-    number: int = 0
-
-
 class _Statistics(Wire, frozen=True):
-    req_time: _Set | int
+    req_time: Number | int
 
 
 class _DiagBody(Envelope, frozen=True, kw_only=True):
@@ -78,16 +86,86 @@ class RunningConf:
     version: str
 
 
-class DaemonsSession(AccountsSession):
+class Controller(Wire, frozen=True):
+    """Where a cluster's slurmctld registered with slurmdbd; empty and 0 where it didn't."""
+
+    host: str = ""
+    port: int = 0
+
+
+class Cluster(Wire, frozen=True):
+    """A cluster that slurmdbd knows."""
+
+    name: Name
+    controller: Controller
+    rpc_version: int = 0
+    """slurmctld's protocol: 24.11 = 10752, 26.05 = 11520; the only way to its release over REST before 26.05."""
+
+
+class RunState(Wire, frozen=True):
+    """States of a run in slurmdbd."""
+
+    current: States
+
+
+class RunTime(Wire, frozen=True):
+    """Moments of a run in slurmdbd, 0 for none."""
+
+    start: int
+    end: int
+
+
+class Accounted(Wire, frozen=True):
+    """One run of a job as slurmdbd has it; a job that was requeued has one for each run."""
+
+    job_id: Annotated[int, Meta(gt=0)]
+    state: RunState
+    time: RunTime
+    """``end`` is 0 or now while it continues, or while slurmdbd hasn't heard of its end."""
+    nodes: str = ""
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether slurmdbd has not heard of its end. The end alone does not say so: slurmdbd shows now (26.05.5, run)."""
+        return not self.time.end or not self.state.current.isdisjoint(OPEN)
+
+    @property
+    def node_names(self) -> tuple[str, ...]:
+        """Its nodes; none where they can't be read, and for a job that never had one, for which slurmdbd has words."""
+        return () if self.nodes == "None assigned" else expanded(self.nodes)[0]
+
+
+class Clusters(Envelope, frozen=True, kw_only=True):
+    """GET /slurmdb/…/clusters/."""
+
+    clusters: tuple[Cluster, ...]
+
+
+class Runs(Envelope, frozen=True, kw_only=True):
+    """GET /slurmdb/…/jobs/, without steps."""
+
+    jobs: tuple[Accounted, ...]
+
+
+class User(Wire, frozen=True):
+    """A user that slurmdbd knows."""
+
+    name: str
+    administrator_level: tuple[str, ...]
+
+
+class Users(Envelope, frozen=True, kw_only=True):
+    """GET /slurmdb/…/user/NAME."""
+
+    users: tuple[User, ...]
+
+
+class DaemonsSession(Session):
     """Their calls, which only read; :class:`slinky_iac.slurmrest.client.SlurmrestClient` has all."""
 
     def running_conf(self) -> RunningConf:
         """slurmctld's running configuration. :raises SlurmrestVersionError: slurmrestd is older than 26.05."""
-        if self.version() != CONF_SINCE:
-            raise SlurmrestVersionError(
-                f"slurmrestd at {self._shown} speaks {self.version()}, and a running slurm.conf can be read over REST only"
-                f" from {CONF_SINCE} (Slurm 26.05) on"
-            )
+        self._require(CONF_SINCE, "a running slurm.conf can be read", self._left(None))
         body = self._get("conf", _ConfBody, None, most=LONG)
         return RunningConf(body.slurm_conf, body.slurm_conf_meta.SLURM_VERSION or "")
 
@@ -99,3 +177,47 @@ class DaemonsSession(AccountsSession):
     def slurmdbd_responds(self) -> bool:
         """Whether slurmdbd answers slurmrestd."""
         return any(each.responding for each in self._get("ping/", _DbdPingBody, None, api="slurmdb").pings)
+
+    def admin_level(self, user: str, *, budget_s: float | None = None) -> str:
+        """AdminLevel of a user in slurmdbd, as slurmrestd writes it; ``""`` where there is no such user."""
+        found = self._get(f"user/{quote(user, safe='')}", Users, budget_s, api="slurmdb").users
+        return next((", ".join(each.administrator_level) for each in found if each.name == user), "")
+
+    def clusters(self, *, budget_s: float | None = None) -> tuple[Cluster, ...]:
+        """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
+        return self._get("clusters/", Clusters, budget_s, api="slurmdb", most=LONG).clusters
+
+    def accounted(self, ids: Iterable[int], *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
+        """All runs of these jobs that slurmdbd remembers. By number, for slurmdbd finds nodes by their place in its list of
+        all, which dynamic nodes keep moving (as_mysql_jobacct_process.c, good_nodes_from_inx)."""
+        jobs = [str(each) for each in sorted(set(ids))]
+        parts = (jobs[at : at + NAMED] for at in range(0, len(jobs), NAMED))
+        return self._accounted([{"step": part} for part in parts], cluster, budget_s)
+
+    def failed_since(self, moment: int, *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
+        """Runs since ``moment`` that ended with a node of theirs, as slurmdbd has them."""
+        # Without an end of the time slurmdbd finds no job by its state (run).
+        window = {"start_time": str(moment), "end_time": str(moment + FAR)}
+        return self._accounted([{"state": "NODE_FAIL", **window}], cluster, budget_s)
+
+    def running(self, since: int, *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
+        """Runs that began after ``since`` and continue, by slurmdbd.
+
+        Asked for by state, slurmdbd shows now as their begin; within a window, it names all jobs of that (26.05.5, run).
+        So those are asked for again by number.
+        """
+        found = self._accounted([{"state": state} for state in OPEN], cluster, budget_s)
+        runs = self.accounted((run.job_id for run in found), cluster=cluster, budget_s=budget_s) if found else ()
+        return tuple(run for run in runs if run.goes_on and run.time.start >= since)
+
+    def _accounted(
+        self, questions: Iterable[dict[str, str | list[str]]], cluster: str, budget_s: float | None
+    ) -> tuple[Accounted, ...]:
+        left = self._left(budget_s)
+        every = {"skip_steps": "true", "show_duplicates": "true", **({"cluster": cluster} if cluster else {})}
+        found: list[Accounted] = []
+        for question in questions:
+            path = self._path("jobs/", left(), "slurmdb")
+            answer = self._send("GET", path, "jobs of slurmdbd", left(), params={**every, **question}, most=LONG)
+            found += read(answer, Runs, "jobs of slurmdbd").jobs
+        return tuple(found)

@@ -7,15 +7,14 @@ from typing import Final, TypeVar
 
 import httpx
 
-from slinky_iac.errors import SlurmrestUnreachable
+from slinky_iac.errors import SlurmrestUnreachable, SlurmrestVersionError
 from slinky_iac.kube import wire
 from slinky_iac.kube.wire import Caller, Clock, MakeSieve, NoAnswer, Retry, Timeouts
 from slinky_iac.slurmrest import versions
 from slinky_iac.slurmrest.answers import Envelope, is_passing, read
-from slinky_iac.slurmrest.auth import MAX_LIFE_S, SlurmJwtAuth
+from slinky_iac.slurmrest.auth import MAX_LIFE_S, SigningKey, SlurmJwtAuth
 from slinky_iac.slurmrest.endpoints import Connect, Endpoint, route
 from slinky_iac.slurmrest.shared import SharedJobs
-from slinky_iac.slurmrest.signing import SigningKey
 
 MOST: Final = 1 << 20
 """Bytes of an answer that has no reason to be long."""
@@ -81,12 +80,46 @@ class Session(Caller):
         deadline = self._clock.monotonic() + (self._budget_s if budget_s is None else budget_s)
         return lambda: deadline - self._clock.monotonic()
 
+    def _lists(self, budget_s: float | None) -> Callable[[], float]:
+        """The same for nodes and jobs."""
+        return self._left(self._lists_s if budget_s is None else budget_s)
+
+    def _require(self, version: str, what: str, left: Callable[[], float], then: str = "") -> None:
+        """Raises :class:`SlurmrestVersionError` where slurmrestd is older than ``version``, of Slurm 26.05."""
+        if self.version(budget_s=left()) != version:
+            raise SlurmrestVersionError(
+                f"slurmrestd at {self._shown} speaks {self.version()}, and {what} over REST only from {version}"
+                f" (Slurm 26.05) on{then}"
+            )
+
     def _path(self, rest: str, budget_s: float, api: str = "slurm") -> str:
         return f"/{api}/{self.version(budget_s=budget_s)}/{rest}"
 
     def _get(self, rest: str, model: type[Body], budget_s: float | None, api: str = "slurm", *, most: int = MOST) -> Body:
         left = self._left(budget_s)
         return read(self._send("GET", self._path(rest, left(), api), rest, left(), most=most), model, rest)
+
+    def _write(
+        self,
+        method: str,
+        rest: str,
+        model: type[Body],
+        what: str,
+        budget_s: float | None,
+        json: object = None,
+        most: int = MOST,
+    ) -> Body:
+        """One write, which is never repeated."""
+        left = self._left(budget_s)
+        return read(self._send(method, self._path(rest, left()), what, left(), json=json, most=most), model, what)
+
+    def _listed(
+        self, rest: str, what: str, rows: MakeSieve, left: Callable[[], float], params: wire.Params = None
+    ) -> tuple[httpx.Response, float]:
+        """A long list, and when it was asked for."""
+        path = self._path(rest, left())
+        asked = self._clock.monotonic()
+        return self._send("GET", path, what, left(), params=params, rows=rows), asked
 
     def _send(
         self,

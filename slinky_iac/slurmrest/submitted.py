@@ -17,9 +17,9 @@ from msgspec.structs import replace
 from slinky_iac.decoders import decoder
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused
 from slinky_iac.kube.wire import SIEVE
-from slinky_iac.slurmrest.accounts import AccountsSession
 from slinky_iac.slurmrest.answers import NO_SUCH_JOB, Envelope, read
 from slinky_iac.slurmrest.controller import RowlessJobs
+from slinky_iac.slurmrest.daemons import DaemonsSession
 from slinky_iac.slurmrest.lists import Hide, Rows
 from slinky_iac.slurmrest.objects import UNSET, Number, States, Wire, may_hold_nodes, only_waits
 from slinky_iac.slurmrest.session import LONG
@@ -207,33 +207,25 @@ class _Tagged(Rows[SubmittedJob]):
             ) from None
 
 
-class SubmittingSession(AccountsSession):
+class SubmittingSession(DaemonsSession):
     """The calls about jobs of a stack; :class:`slinky_iac.slurmrest.client.SlurmrestClient` has all."""
 
     def submit_job(self, script: str, job: Mapping[str, Any], *, budget_s: float | None = None) -> int:
         """Submit a batch job as this client's user; its id. After any error but a refusal it may be there all the same."""
-        left = self._left(budget_s)
         body = {"script": script, "job": dict(job)}
-        path = self._path("job/submit", left())
-        return read(self._send("POST", path, "submit a job", left(), json=body), _Answer, "submit a job").job_id
+        return self._write("POST", "job/submit", _Answer, "submit a job", budget_s, body).job_id
 
     def mark_job(self, job_id: int, text: str, *, budget_s: float | None = None) -> None:
         """Write ``admin_comment``, which slurmctld takes from administrators only."""
-        self._update_job(job_id, {"admin_comment": text}, f"mark job {job_id}", budget_s)
+        self._write("POST", f"job/{job_id:d}", Envelope, f"mark job {job_id}", budget_s, {"admin_comment": text})
 
     def release_job(self, job_id: int, *, budget_s: float | None = None) -> None:
         """Let a held job start."""
-        self._update_job(job_id, {"hold": False}, f"release job {job_id}", budget_s)
-
-    def _update_job(self, job_id: int, body: Mapping[str, Any], what: str, budget_s: float | None) -> None:
-        left = self._left(budget_s)
-        read(self._send("POST", self._path(f"job/{job_id:d}", left()), what, left(), json=body), Envelope, what)
+        self._write("POST", f"job/{job_id:d}", Envelope, f"release job {job_id}", budget_s, {"hold": False})
 
     def tagged_jobs(self, prefix: str, *, budget_s: float | None = None) -> tuple[SubmittedJob, ...]:
         """Jobs that slurmctld remembers and whose ``admin_comment`` or ``comment`` begins with ``prefix``."""
-        left = self._left(self._lists_s if budget_s is None else budget_s)
-        path = self._path("jobs/", left())
-        response = self._send("GET", path, "jobs", left(), rows=partial(_Tagged, prefix))
+        response, _ = self._listed("jobs/", "jobs", partial(_Tagged, prefix), self._lists(budget_s))
         read(response, RowlessJobs, "jobs")
         rows: _Tagged = response.extensions[SIEVE]
         return tuple(rows.found)

@@ -16,7 +16,7 @@ from slinky_iac.commands.rotation.model import Host, State, Turn
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import SECRET_KEYS
 from slinky_iac.keys.catalogue import SLURM, Role
-from slinky_iac.slurmrest.signing import held
+from slinky_iac.slurmrest.auth import held
 from tests.clusters import recorded
 from tests.program import Registered, Secret
 from tests.stacks import outside

@@ -21,9 +21,9 @@ from slinky_iac.commands.rotation.host_scripts import Via, hosts_of
 from slinky_iac.config.load import load
 from slinky_iac.errors import SlurmrestAuthError
 from slinky_iac.keys.jwks import slurm_jwks as jwks
+from slinky_iac.slurmrest.auth import SigningKey
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct
-from slinky_iac.slurmrest.signing import SigningKey
 from tests.e2e.slurm import Slurm
 from tests.e2e.world import Settings, World, dev_settings
 from tests.integration import leaks

@@ -22,9 +22,9 @@ from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestRefused, SlurmrestUnreachable
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.kube.wire import Retry
-from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.current_jobs import chosen
+from slinky_iac.slurmrest.drains import Outcome
 from slinky_iac.slurmrest.endpoints import KubeProxy
 from slinky_iac.slurmrest.objects import may_hold_nodes, only_waits
 from tests.e2e.own_hosts import (

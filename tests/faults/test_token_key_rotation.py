@@ -26,7 +26,7 @@ from slinky_iac.keys.jwks import kids
 from slinky_iac.keys.jwks import public_set as jwks
 from slinky_iac.keys.rsa import TokenKey, decode
 from slinky_iac.reach import reach
-from slinky_iac.slurmrest.signing import held
+from slinky_iac.slurmrest.auth import held
 from tests.e2e.rotating import NAMESPACE, NODES, STEPS, Rotated, accepted
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, dev_settings

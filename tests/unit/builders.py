@@ -13,8 +13,8 @@ from slinky_iac import names
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
 from slinky_iac.kube.objects import CONDITION_PREFIX, REVISION_LABEL, NodeSet, Pod
 from slinky_iac.kube.resources import Secret
-from slinky_iac.slurmrest.accounts import Accounted, Cluster
 from slinky_iac.slurmrest.controller import Diag, Pings, Reservation
+from slinky_iac.slurmrest.daemons import Accounted, Cluster
 from slinky_iac.slurmrest.objects import Job, Node
 from tests.unit.slurmrest import fake
 from tests.unit.slurmrest.fake import META, number

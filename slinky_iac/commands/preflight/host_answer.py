@@ -14,9 +14,8 @@ from typing import Final
 from slinky_iac.commands.scontrol import CONFIG, MARK, known, number, parts, settings
 from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.preflight.facts import Clock, HostFacts, SlurmFacts
-from slinky_iac.slurmrest.accounts import Cluster, Controller
 from slinky_iac.slurmrest.controller import Partition
-from slinky_iac.slurmrest.daemons import SlurmConf
+from slinky_iac.slurmrest.daemons import Cluster, Controller, SlurmConf
 
 SCRIPT: Final = (
     MARK

@@ -41,8 +41,8 @@ from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.mounts import pods_with_secret
 from slinky_iac.kube.objects import Pod
 from slinky_iac.reach import reach
+from slinky_iac.slurmrest.auth import SigningKey
 from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES, Node
-from slinky_iac.slurmrest.signing import SigningKey
 from slinky_iac.specs.clients import SIDECAR, client_secret, own_copy
 
 FILE: Final = f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"

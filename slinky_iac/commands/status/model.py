@@ -10,8 +10,8 @@ from typing import Any, Final, Generic, Literal, TypeVar
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.kube.scalers import Scaling
-from slinky_iac.slurmrest.accounts import Cluster
 from slinky_iac.slurmrest.controller import Diag, Pings
+from slinky_iac.slurmrest.daemons import Cluster
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 
 Value_co = TypeVar("Value_co", covariant=True)

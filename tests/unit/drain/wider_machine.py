@@ -13,7 +13,7 @@ from slinky_iac.drain.proof import Met
 from slinky_iac.drain.protocol import DeleteNodeSet, Done, SetReplicas, Step, Stop, Wait
 from slinky_iac.drain.scale import ScaleTask
 from slinky_iac.drain.steps import next_step
-from slinky_iac.slurmrest.accounts import Accounted
+from slinky_iac.slurmrest.daemons import Accounted
 from tests.unit import builders
 from tests.unit.drain.model import Job, Node, World
 from tests.unit.drain.scale_in_machine import OWNER, PICK, ScaleIn
@@ -24,13 +24,13 @@ CONDITIONED = (SetReplicas, DeleteNodeSet)
 
 
 @dataclass
-class AccountsSession:
+class DaemonsSession:
     """What a task asks before it ends pods that slurmctld has no record of: slurmdbd, which knows the jobs."""
 
     w: World
 
     @property
-    def slurm(self) -> AccountsSession:
+    def slurm(self) -> DaemonsSession:
         return self
 
     def now(self) -> int:
@@ -117,7 +117,7 @@ class Wider(ScaleIn):
         step = next_step(seen, self.goal)
         if not self.w.hidden:
             return step
-        task = ScaleTask(AccountsSession(self.w), settings(self.goal.target, policy=self.goal.policy), self.goal, Met(OWNER))
+        task = ScaleTask(DaemonsSession(self.w), settings(self.goal.target, policy=self.goal.policy), self.goal, Met(OWNER))
         return task._accounts_first(seen, step)
 
     def open_case(self, pod, job) -> str:

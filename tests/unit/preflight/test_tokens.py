@@ -16,8 +16,8 @@ from slinky_iac.preflight import check_tokens
 from slinky_iac.preflight.check import Run, Verdict
 from slinky_iac.preflight.compare import judged
 from slinky_iac.preflight.facts import Facts, SlurmFacts
+from slinky_iac.slurmrest.auth import SigningKey
 from slinky_iac.slurmrest.daemons import SlurmConf
-from slinky_iac.slurmrest.signing import SigningKey
 from tests.rsa_keys import token_key
 from tests.unit.preflight.made import CONF, KUBE, SLURM, found, slurm, stack, verdicts
 from tests.unit.preflight.test_ask_slurm import INSIDE, Surveyed, ask

@@ -8,7 +8,7 @@ from typing import Any, Self
 
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.keys.rsa import TokenKey
-from slinky_iac.slurmrest.signing import SigningKey
+from slinky_iac.slurmrest.auth import SigningKey
 
 Answers = Mapping[Any, Sequence[Exception | None]]
 """What a daemon says, by key (HS256) or kid (RS256): one answer after the other, the last for ever. Taken if not named."""

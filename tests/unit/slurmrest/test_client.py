@@ -10,7 +10,7 @@ import pytest
 from slinky_iac import names
 from slinky_iac.errors import SlurmrestGarbage, SlurmrestRefused, SlurmrestUnreachable, SlurmrestVersionError
 from slinky_iac.kube.wire import Retry
-from slinky_iac.slurmrest.bulk import Outcome
+from slinky_iac.slurmrest.drains import Outcome
 from slinky_iac.slurmrest.objects import Job
 from slinky_iac.slurmrest.versions import negotiate, served
 from tests.unit.slurmrest.fake import NOW, FakeSlurm, answer, error, job, node, number

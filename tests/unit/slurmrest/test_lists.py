@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac import names
 from slinky_iac.errors import SlurmrestGarbage
-from slinky_iac.slurmrest.bulk import Outcome
+from slinky_iac.slurmrest.drains import Outcome
 from slinky_iac.slurmrest.lists import JobsAnswer, NodesAnswer
 from slinky_iac.slurmrest.objects import UNREADABLE
 from tests.unit.slurmrest.fake import FakeSlurm, job, node, number

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 
 from slinky_iac.errors import SlinkyError, SlurmrestGarbage, SlurmrestUnreachable
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
-from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.drains import Outcome
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.slurmrest.objects import Node

@@ -10,8 +10,7 @@ import pytest
 
 from slinky_iac.errors import KeyMaterialError, KubeNotFound, SlurmrestAuthError
 from slinky_iac.keys.rsa import TokenKey
-from slinky_iac.slurmrest.auth import HEADER, SlurmJwtAuth
-from slinky_iac.slurmrest.signing import SigningKey, held
+from slinky_iac.slurmrest.auth import HEADER, SigningKey, SlurmJwtAuth, held
 from tests.rsa_keys import pem, token_key
 from tests.unit.slurmrest.fake import KEY, NOW, FakeSlurm, node
 

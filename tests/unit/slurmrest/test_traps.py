@@ -14,8 +14,8 @@ from slinky_iac.errors import (
     SlurmrestRefused,
     SlurmrestUnreachable,
 )
-from slinky_iac.slurmrest.bulk import Outcome
 from slinky_iac.slurmrest.client import SlurmrestClient
+from slinky_iac.slurmrest.drains import Outcome
 from tests.unit.slurmrest.fake import KEY, NOW, OTHER_KEY, FakeSlurm, answer, error, job, node
 
 OURS = names.drain_reason("dev", "gpu", "scale-in 3->1")
