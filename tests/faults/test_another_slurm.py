@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from copy import deepcopy
 from datetime import UTC, datetime
 
 import pytest
@@ -17,6 +18,7 @@ from slinky_iac.drain.scale_in_state import REGISTER_GRACE_S
 from tests.e2e.gated import NAMESPACE, NODESET, STACK, Gated
 from tests.e2e.own_hosts import METAL, hosts_up
 from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.world import Settings
 from tests.faults.mid_drain import SLURMRESTD, proxy
 from tests.faults.proxy import FaultProxy
 from tests.faults.test_rollout import template
@@ -28,6 +30,8 @@ STANDS_ON = STACK
 SHORT = {"deadline": "5s", "registerDeadline": "10s"}
 NAMED = "slurmctld of cluster 'other' answers, and the NodeSet belongs to 'lab'"
 """What says that it is another cluster by its name; one of the same name is known by what slurm-operator sees."""
+HELD = "slurmctld of cluster 'other' answers, and this stack's is 'lab'"
+"""The same of bare-metal hosts: the other cluster's have the names of ours."""
 UNKNOWN_HERE = "it is another cluster's"
 
 
@@ -60,8 +64,15 @@ def led_astray(busy: Busy, gated: Gated, proxy: FaultProxy, other: Cluster) -> I
     proxy.to = SLURMRESTD
 
 
+def holding(gated: Gated) -> Settings:
+    """The stack's outside hosts, the first one to be drained and held."""
+    outside: Settings = deepcopy(gated.current["slinky-iac:external"])
+    outside["slurmdHosts"][0]["state"] = "drained"
+    return outside
+
+
 SAME = ("fewer", "removed", "destroyed", "replaced")
-CASES = [("other", "more"), *(("other", what) for what in SAME), *((conf.CLUSTER, what) for what in SAME)]
+CASES = [("other", "more"), ("other", "held"), *(("other", what) for what in SAME), *((conf.CLUSTER, what) for what in SAME)]
 
 
 @pytest.mark.parametrize(("other", "what"), CASES, indirect=["other"])
@@ -76,6 +87,7 @@ def test_no_pod_goes_by_the_word_of_another_cluster(
             SHORT,
             slurmrest={"url": proxy.url},
             nodeset=template() if what == "replaced" else None,
+            **({"external": holding(gated)} if what == "held" else {}),
         )
         if what == "removed":
             gated.current["slinky-iac:nodesets"] = {}
@@ -83,8 +95,9 @@ def test_no_pod_goes_by_the_word_of_another_cluster(
         done = gated.try_up()
     said = done.stdout + done.stderr
     assert done.returncode != 0, said
-    assert (NAMED if other.site.cluster == "other" else UNKNOWN_HERE) in said, said
+    assert (HELD if what == "held" else NAMED if other.site.cluster == "other" else UNKNOWN_HERE) in said, said
     led_astray.assert_unharmed()
+    assert {name for name in METAL if "DRAIN" in gated.slurm.states()[name]} == set()
     elsewhere = Slurm(other.hosts)
     assert {name for name, states in elsewhere.states().items() if "DRAIN" in states} == set()
     assert set(elsewhere.nodes()) == set(METAL)
