@@ -10,7 +10,7 @@ from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain.observe import another_cluster, shown
 from slinky_iac.drain.text import jobs_in_words
 from slinky_iac.errors import SlinkyError
-from slinky_iac.kube.login_pods import login_hosts
+from slinky_iac.kube.pods import login_hosts
 from slinky_iac.slurmrest.objects import Job
 
 BUDGET_S: Final = 20.0

@@ -7,23 +7,22 @@ resourceVersion, so that it lands on the pod we looked at and only if nobody cha
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TypeVar
+from typing import Final, TypeVar
 
 import httpx
 
 from slinky_iac.errors import KubeConflict, KubeError, KubeForbidden, KubeNotFound, KubeUnreachable
 from slinky_iac.kube.connection import KubeTransport
 from slinky_iac.kube.kubeconfig import KubeAccess
-from slinky_iac.kube.objects import NodeSet, Pod, PodList, WrittenMeta, read, seconds
+from slinky_iac.kube.objects import Listed, NodeSet, Pod, WrittenMeta, read, seconds
 from slinky_iac.kube.resources import (
     ADMISSION,
     Admission,
     ApiResourceList,
     ConfigMap,
     Controller,
-    ControllerList,
     Deployment,
-    ScalerList,
+    Scaler,
     Secret,
     SecretAge,
     Service,
@@ -76,31 +75,27 @@ class KubeClient(Caller):
 
     def nodeset(self, namespace: str, name: str) -> NodeSet:
         """The NodeSet, with its status and replicas. :raises KubeNotFound: it isn't there."""
-        path = f"{_custom(namespace, 'nodesets')}/{label_of(name)}"
-        return self._get(path, NodeSet, f"NodeSet {namespace}/{name}")
+        return self._object("NodeSet", NodeSet, namespace, name)
 
     def controller(self, namespace: str, name: str) -> Controller:
         """The Controller custom resource."""
-        path = f"{_custom(namespace, 'controllers')}/{label_of(name)}"
-        return self._get(path, Controller, f"Controller {namespace}/{name}")
+        return self._object("Controller", Controller, namespace, name)
 
     def controllers(self) -> tuple[tuple[str, str], ...]:
         """Namespace and name of every Controller of the whole Kubernetes cluster. :raises KubeNotFound: no operator yet."""
-        found = self._get(f"/apis/{API_VERSION}/controllers", ControllerList, "Controllers of all namespaces")
+        found = self._get(f"/apis/{API_VERSION}/controllers", Listed[Controller], "Controllers of all namespaces")
         return tuple((item.metadata.namespace, item.metadata.name) for item in found.items)
 
     def deployment_available(self, namespace: str, name: str) -> int:
         """Pods of a Deployment that serve now, such as of ``<restapi>-restapi``; 0 where there is no such Deployment."""
-        path = f"/apis/apps/v1/namespaces/{label_of(namespace)}/deployments/{label_of(name)}"
         try:
-            return self._get(path, Deployment, f"Deployment {namespace}/{name}").status.available_replicas
+            return self._object("Deployment", Deployment, namespace, name).status.available_replicas
         except KubeNotFound:
             return 0
 
     def deployment_images(self, namespace: str, name: str) -> tuple[str, ...]:
         """Images of a Deployment's containers, the first one's first. :raises KubeNotFound: it isn't there."""
-        path = f"/apis/apps/v1/namespaces/{label_of(namespace)}/deployments/{label_of(name)}"
-        found = self._get(path, Deployment, f"Deployment {namespace}/{name}")
+        found = self._object("Deployment", Deployment, namespace, name)
         return tuple(each.image for each in found.spec.template.spec.containers)
 
     def balancer_address(self, namespace: str, name: str) -> str | None:
@@ -108,8 +103,7 @@ class KubeClient(Caller):
 
         :raises KubeNotFound: there is no such Service.
         """
-        path = f"/api/v1/namespaces/{label_of(namespace)}/services/{label_of(name)}"
-        return self._get(path, Service, f"Service {namespace}/{name}").address
+        return self._object("Service", Service, namespace, name).address
 
     def release(self) -> str:
         """The API server's release, ``v1.35.0``: the cheapest question that shows whether it answers."""
@@ -117,7 +111,7 @@ class KubeClient(Caller):
 
     def pods_of(self, namespace: str, nodeset: NodeSet) -> tuple[Pod, ...]:
         """All pods that the NodeSet controls, terminating and failed ones too, by ordinal."""
-        path = f"/api/v1/namespaces/{label_of(namespace)}/pods"
+        path = place("Pod", namespace)
         what = f"pods of NodeSet {namespace}/{nodeset.name}"
         selector = nodeset.status.selector or f"app.kubernetes.io/name=slurmd,{LABEL_INSTANCE}={nodeset.name}"
         pods: list[Pod] = []
@@ -130,7 +124,7 @@ class KubeClient(Caller):
             params = {"labelSelector": selector, "limit": str(PAGE)} | ({"continue": proceed} if proceed else {})
             try:
                 answer = self._answer("GET", path, what, params=params)
-                page = read(answer.content, PodList, what)
+                page = read(answer.content, Listed[Pod], what)
             except KubeError as error:
                 # 410: etcd has compacted the snapshot that the pages came from; begin again with a new one.
                 if error.status != 410 or not proceed:
@@ -146,8 +140,7 @@ class KubeClient(Caller):
     def pods_without(self, namespace: str, app: str, label: str) -> tuple[str, ...]:
         """Names of an application's pods that lack a label, the first page of them."""
         params = {"labelSelector": f"app.kubernetes.io/name={app},!{label}", "limit": str(PAGE)}
-        path = f"/api/v1/namespaces/{label_of(namespace)}/pods"
-        found = self._get(path, PodList, f"{app} pods of {namespace}", params)
+        found = self._get(place("Pod", namespace), Listed[Pod], f"{app} pods of {namespace}", params)
         return tuple(sorted(each.metadata.name for each in found.items))
 
     def annotate_pod(self, namespace: str, pod: Pod, annotations: Mapping[str, str | None]) -> None:
@@ -156,16 +149,15 @@ class KubeClient(Caller):
         :raises KubeConflict: it was changed or replaced since: look again.
         :raises KubeUnreachable: no answer: it may have been done or not, so look again.
         """
-        path = f"/api/v1/namespaces/{label_of(namespace)}/pods/{label_of(pod.name)}"
-        body = {"metadata": {**_exactly(pod), "annotations": dict(annotations)}}
+        body = {"metadata": {**_exactly(pod.metadata), "annotations": dict(annotations)}}
         merge = {"content-type": "application/merge-patch+json"}
         what = f"annotations of pod {namespace}/{pod.name}"
-        self._answer("PATCH", path, what, json=body, headers=merge)
+        self._answer("PATCH", place("Pod", namespace, pod.name), what, json=body, headers=merge)
 
     def delete_worker(self, namespace: str, pod: Pod) -> None:
         """Delete exactly the pod that was looked at. Raises what :meth:`delete_nodeset` raises."""
-        path = f"/api/v1/namespaces/{label_of(namespace)}/pods/{label_of(pod.name)}"
-        self._answer("DELETE", path, f"pod {namespace}/{pod.name}", json={"preconditions": _exactly(pod)})
+        path = place("Pod", namespace, pod.name)
+        self._answer("DELETE", path, f"pod {namespace}/{pod.name}", json={"preconditions": _exactly(pod.metadata)})
 
     def annotate_nodeset(self, namespace: str, state: NodeSet, annotations: Mapping[str, str | None]) -> NodeSet:
         """Set (or with None remove) annotations on exactly the NodeSet that was looked at; returns it as it is then.
@@ -190,25 +182,18 @@ class KubeClient(Caller):
         :raises KubeConflict: it was changed or replaced since: look again.
         :raises KubeUnreachable: no answer: it may have been done or not, so look again.
         """
-        path = f"{_custom(namespace, 'nodesets')}/{label_of(state.name)}"
-        body = {"preconditions": _exactly(state), "propagationPolicy": "Foreground"}
-        self._answer("DELETE", path, f"NodeSet {namespace}/{state.name}", json=body)
+        body = {"preconditions": _exactly(state.metadata), "propagationPolicy": "Foreground"}
+        self._answer("DELETE", place("NodeSet", namespace, state.name), f"NodeSet {namespace}/{state.name}", json=body)
 
     def _patch_nodeset(self, namespace: str, state: NodeSet, change: Mapping[str, Mapping[str, object]]) -> NodeSet:
-        path = f"{_custom(namespace, 'nodesets')}/{label_of(state.name)}"
-        body = {**change, "metadata": {**change.get("metadata", {}), **_exactly(state)}}
-        merge = {"content-type": "application/merge-patch+json"}
         what = f"NodeSet {namespace}/{state.name}"
-        manager = {"fieldManager": FIELD_MANAGER}
-        answer = self._answer("PATCH", path, what, params=manager, json=body, headers=merge)
-        return read(answer.content, NodeSet, what)
+        return read(self.patch(place("NodeSet", namespace, state.name), state.metadata, change, what), NodeSet, what)
 
-    def patch(self, path: str, meta: WrittenMeta, change: Mapping[str, Mapping[str, object]], what: str) -> None:
-        """Merge a change into exactly the object that was looked at. Raises what :meth:`annotate_nodeset` raises."""
-        exactly = {"uid": meta.uid, "resourceVersion": meta.resource_version}
-        body = {**change, "metadata": {**change.get("metadata", {}), **exactly}}
+    def patch(self, path: str, meta: WrittenMeta, change: Mapping[str, Mapping[str, object]], what: str) -> bytes:
+        """Merge a change into exactly the object that was looked at; the answer. Raises as :meth:`annotate_nodeset`."""
+        body = {**change, "metadata": {**change.get("metadata", {}), **_exactly(meta)}}
         merge = {"content-type": "application/merge-patch+json"}
-        self._answer("PATCH", path, what, params={"fieldManager": FIELD_MANAGER}, json=body, headers=merge)
+        return self._answer("PATCH", path, what, params={"fieldManager": FIELD_MANAGER}, json=body, headers=merge).content
 
     def apply(self, path: str, body: Mapping[str, object], manager: str, what: str) -> None:
         """Server-side apply, which takes nothing over. :raises KubeConflict: another manager's value."""
@@ -220,16 +205,16 @@ class KubeClient(Caller):
 
         :raises KubeForbidden: they can't be seen, which isn't the same as none.
         """
-        where = f"of {namespace}"
-        hpas = f"/apis/autoscaling/v2/namespaces/{label_of(namespace)}/horizontalpodautoscalers"
-        keda = f"/apis/keda.sh/v1alpha1/namespaces/{label_of(namespace)}/scaledobjects"
-        scalers = self._get(hpas, ScalerList, f"HorizontalPodAutoscalers {where}").items
-        found = [f"HorizontalPodAutoscaler/{each.metadata.name}" for each in scalers if each.scales(nodeset, GROUP)]
-        try:
-            objects = self._get(keda, ScalerList, f"ScaledObjects {where}").items
-        except KubeNotFound:
-            return tuple(found)
-        return (*found, *(f"ScaledObject/{each.metadata.name}" for each in objects if each.scales(nodeset, GROUP)))
+        found: list[str] = []
+        for kind in ("HorizontalPodAutoscaler", "ScaledObject"):
+            try:
+                listed = self._get(place(kind, namespace), Listed[Scaler], f"{kind}s of {namespace}").items
+            except KubeNotFound:
+                if kind == "HorizontalPodAutoscaler":  # every Kubernetes has it; KEDA may be missing
+                    raise
+                continue
+            found += [f"{kind}/{each.metadata.name}" for each in listed if each.scales(nodeset, GROUP)]
+        return tuple(found)
 
     def secret_entry(self, namespace: str, name: str, entry: str) -> bytes:
         """The raw bytes of one entry of a Secret; they go to the caller and into no message.
@@ -256,17 +241,15 @@ class KubeClient(Caller):
 
     def secret_made_at(self, namespace: str, name: str) -> int | None:
         """When a Secret was made, in seconds since 1970; None where the API server doesn't say."""
-        path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
-        return seconds(self._get(path, SecretAge, f"Secret {namespace}/{name}").metadata.creation_timestamp)
+        return seconds(self._object("Secret", SecretAge, namespace, name).metadata.creation_timestamp)
 
     def secret(self, namespace: str, name: str) -> Secret:
         """All of a Secret that is used here, in one question. :raises KubeNotFound: no such Secret."""
-        path = f"/api/v1/namespaces/{label_of(namespace)}/secrets/{label_of(name)}"
-        return self._get(path, Secret, f"Secret {namespace}/{name}")
+        return self._object("Secret", Secret, namespace, name)
 
     def config_map_data(self, namespace: str, name: str) -> dict[str, str]:
         """The texts of a ConfigMap, by entry. :raises KubeNotFound: no such ConfigMap."""
-        return self._get(_config_map(namespace, name), ConfigMap, f"ConfigMap {namespace}/{name}").data
+        return self._object("ConfigMap", ConfigMap, namespace, name).data
 
     def admission(self, kind: str, name: str) -> Mapping[str, object]:
         """The spec of a ValidatingAdmissionPolicy or of a binding. :raises KubeNotFound: it isn't there."""
@@ -284,12 +267,15 @@ class KubeClient(Caller):
         """Make a ConfigMap of ours, or set its entries; None deletes it. :raises KubeNotFound: nothing to delete."""
         apply = {} if data is None else config_map_apply(name, data, FIELD_MANAGER)
         method = "DELETE" if data is None else "PATCH"
-        self._answer(method, _config_map(namespace, name), f"ConfigMap {namespace}/{name}", **apply)
+        self._answer(method, place("ConfigMap", namespace, name), f"ConfigMap {namespace}/{name}", **apply)
 
     def asked(self, path: str, model: type[Body], what: str, params: _Texts = None, headers: _Texts = None) -> Body:
         return read(self._answer("GET", path, what, params=params, headers=headers).content, model, what)
 
     _get = asked  # by its public name for other modules of this package (:mod:`slinky_iac.kube.marks`)
+
+    def _object(self, kind: str, model: type[Body], namespace: str, name: str) -> Body:
+        return self.asked(place(kind, namespace, name), model, f"{kind} {namespace}/{name}")
 
     def _answer(
         self, method: str, path: str, what: str, *, params: _Texts = None, json: object = None, headers: _Texts = None
@@ -366,16 +352,23 @@ def _controlled(pod: Pod, owner_uid: str) -> bool:
     return any(each.controller and each.uid == owner_uid for each in pod.metadata.owner_references)
 
 
-def _exactly(found: NodeSet | Pod) -> dict[str, str]:
-    return {"uid": found.metadata.uid, "resourceVersion": found.metadata.resource_version}
+def _exactly(found: WrittenMeta) -> dict[str, str]:
+    return {"uid": found.uid, "resourceVersion": found.resource_version}
 
 
-def _custom(namespace: str, plural: str) -> str:
-    return f"/apis/{API_VERSION}/namespaces/{label_of(namespace)}/{plural}"
+_APIS: Final = {
+    "Deployment": "/apis/apps/v1",
+    "HorizontalPodAutoscaler": "/apis/autoscaling/v2",
+    "ScaledObject": "/apis/keda.sh/v1alpha1",
+    **dict.fromkeys(("ConfigMap", "Pod", "Secret", "Service"), "/api/v1"),
+}
+"""Where kinds are served, but for the operator's."""
 
 
-def _config_map(namespace: str, name: str) -> str:
-    return f"/api/v1/namespaces/{label_of(namespace)}/configmaps/{label_of(name)}"
+def place(kind: str, namespace: str, name: str | None = None) -> str:
+    """Path of an object in a namespace; without a name, that of all of its kind."""
+    of_kind = f"{_APIS.get(kind, f'/apis/{API_VERSION}')}/namespaces/{label_of(namespace)}/{kind.lower()}s"
+    return of_kind if name is None else f"{of_kind}/{label_of(name)}"
 
 
 def label_of(name: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from slinky_iac.kube.client import KubeClient, label_of
 from slinky_iac.kube.marks import METADATA_OF_ALL
-from slinky_iac.kube.objects import ManagedFields, ObjectMeta, Wire
+from slinky_iac.kube.objects import Listed, ManagedFields, ObjectMeta, Wire
 
 PARTS: Final = ("labels", "annotations")
 
@@ -57,12 +57,6 @@ class Configz(Wire, frozen=True):
     kubeletconfig: KubeletConfig
 
 
-class MachineList(Wire, frozen=True):
-    """All nodes."""
-
-    items: tuple[Machine, ...]
-
-
 def _fields(claimed: object, part: str) -> dict[str, Any]:
     found = claimed.get(f"f:{part}") if isinstance(claimed, dict) else None
     return found if isinstance(found, dict) else {}
@@ -70,9 +64,8 @@ def _fields(claimed: object, part: str) -> dict[str, Any]:
 
 def machines(kube: KubeClient) -> dict[str, Machine]:
     """All nodes, by name."""
-    found = kube.asked(
-        "/api/v1/nodes", MachineList, "the list of Kubernetes nodes", headers={"accept": METADATA_OF_ALL}
-    ).items
+    headers = {"accept": METADATA_OF_ALL}
+    found = kube.asked("/api/v1/nodes", Listed[Machine], "the list of Kubernetes nodes", headers=headers).items
     return {each.metadata.name: each for each in found}
 
 

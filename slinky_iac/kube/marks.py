@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from slinky_iac.kube.client import PAGE, KubeClient, label_of
-from slinky_iac.kube.objects import ManagedFields, ObjectMeta, PartialObjectMetadata, PartialObjectMetadataList, Wire
+from slinky_iac.kube.client import PAGE, KubeClient, label_of, place
+from slinky_iac.kube.objects import ManagedFields, ObjectMeta, PartialObjectMetadata, PartlyListed, Wire
 from slinky_iac.names import API_VERSION
 
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
@@ -34,12 +34,6 @@ class Claimed(Wire, frozen=True):
     metadata: ClaimedMeta
 
 
-class ClaimedList(Wire, frozen=True):
-    """None where there is none."""
-
-    items: tuple[Claimed, ...] | None
-
-
 def namespace(kube: KubeClient, name: str) -> ObjectMeta:
     """A Namespace."""
     return _one(kube, f"/api/v1/namespaces/{label_of(name)}", f"Namespace {name}")
@@ -59,36 +53,34 @@ def definition(kube: KubeClient, name: str) -> ObjectMeta:
 
 def secret(kube: KubeClient, space: str, name: str) -> ObjectMeta:
     """A Secret."""
-    return _one(kube, f"/api/v1/namespaces/{label_of(space)}/secrets/{label_of(name)}", f"Secret {space}/{name}")
+    return _one(kube, place("Secret", space, name), f"Secret {space}/{name}")
 
 
 def secrets(kube: KubeClient, space: str, labels: Mapping[str, str]) -> tuple[ObjectMeta, ...]:
     """Secrets with these labels, of which there may be none."""
     params = {"labelSelector": ",".join(f"{key}={value}" for key, value in labels.items()), "limit": str(PAGE)}
-    path, headers = f"/api/v1/namespaces/{label_of(space)}/secrets", {"accept": METADATA_OF_ALL}
-    found = kube.asked(path, PartialObjectMetadataList, f"Secrets of {space}", params=params, headers=headers)
-    return tuple(each.metadata for each in found.items or ())
+    return _all(kube, "Secret", space, params)
 
 
 def pods(kube: KubeClient, space: str, selector: str) -> tuple[ObjectMeta, ...]:
     """Pods that a label selector chooses; the first page of them."""
-    params, headers = {"labelSelector": selector, "limit": str(PAGE)}, {"accept": METADATA_OF_ALL}
-    found = kube.asked(
-        f"/api/v1/namespaces/{label_of(space)}/pods", PartialObjectMetadataList, f"Pods of {space}", params, headers
-    )
-    return tuple(each.metadata for each in found.items or ())
+    return _all(kube, "Pod", space, {"labelSelector": selector, "limit": str(PAGE)})
 
 
 def is_makers(kube: KubeClient, space: str, pod: str, annotation: str) -> bool:
     """Whether the client that made a pod has also set an annotation on it, and no other client has. slurm-operator makes the
     pods of NodeSets. False where the pod is gone, or field managers don't say it."""
-    path, params = f"/api/v1/namespaces/{label_of(space)}/pods", {"fieldSelector": f"metadata.name={label_of(pod)}"}
-    found = kube.asked(path, ClaimedList, f"Pod {space}/{pod}", params, {"accept": METADATA_OF_ALL})
-    makers = [
-        (each.metadata.setters("ownerReferences"), each.metadata.setters("annotations", annotation))
-        for each in found.items or ()
-    ]
+    params, headers = {"fieldSelector": f"metadata.name={label_of(pod)}"}, {"accept": METADATA_OF_ALL}
+    found = kube.asked(place("Pod", space), PartlyListed[Claimed], f"Pod {space}/{pod}", params, headers)
+    metas = [each.metadata for each in found.items or ()]
+    makers = [(each.setters("ownerReferences"), each.setters("annotations", annotation)) for each in metas]
     return any(len(made) == 1 and made == wrote for made, wrote in makers)
+
+
+def _all(kube: KubeClient, kind: str, space: str, params: dict[str, str]) -> tuple[ObjectMeta, ...]:
+    headers, what = {"accept": METADATA_OF_ALL}, f"{kind}s of {space}"
+    found = kube.asked(place(kind, space), PartlyListed[PartialObjectMetadata], what, params, headers)
+    return tuple(each.metadata for each in found.items or ())
 
 
 def _one(kube: KubeClient, path: str, what: str) -> ObjectMeta:

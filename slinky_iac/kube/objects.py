@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from datetime import datetime
 from functools import cached_property
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final, Generic, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
@@ -27,12 +27,32 @@ REVISION_LABEL: Final = "controller.kubernetes.io/hash"
 """NOTE: set by the operator (its copy of Kubernetes' history package, ControllerRevisionHashLabel)."""
 _COST: Final = re.compile(r"0|[1-9][0-9]{0,9}|-[0-9]{1,20}", re.ASCII)
 Read = TypeVar("Read")
+Item = TypeVar("Item")
 Text = Annotated[str, Meta(min_length=1)]
 Moment = Annotated[datetime, Meta(tz=True)]
 
 
 class Wire(Struct, frozen=True, rename="camel"):
     """Base of what is read: types are never bent to fit, and unknown fields are ignored."""
+
+
+class ListMeta(Wire, frozen=True):
+    """metadata of a page."""
+
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class Listed(Wire, Generic[Item], frozen=True):
+    """Objects of one kind, or one page of them."""
+
+    items: tuple[Item, ...]
+    metadata: ListMeta = ListMeta()
+
+
+class PartlyListed(Wire, Generic[Item], frozen=True):
+    """The metadata of objects; without a single one the API server says null."""
+
+    items: tuple[Item, ...] | None
 
 
 def read(body: bytes, kind: type[Read], what: str) -> Read:
@@ -88,12 +108,6 @@ class PartialObjectMetadata(Wire, frozen=True):
     """An object of any kind: what it is called, which one it is, and who made it; never what it holds."""
 
     metadata: ObjectMeta
-
-
-class PartialObjectMetadataList(Wire, frozen=True):
-    """Without a single one the API server says null where it is asked for metadata only."""
-
-    items: tuple[PartialObjectMetadata, ...] | None
 
 
 class WrittenMeta(ObjectMeta, frozen=True, kw_only=True):
@@ -282,19 +296,6 @@ class Pod(Wire, frozen=True, dict=True):
                 found.append(f"{each.name}: {ended.reason or 'ended'} with exit code {ended.exit_code}")
         unscheduled = [c.message for c in self.status.conditions if c.type == "PodScheduled" and c.status == "False"]
         return "; ".join([*found, *(text[:200] for text in unscheduled if text)])
-
-
-class ListMeta(Wire, frozen=True):
-    """metadata of a page."""
-
-    continue_: str = msgspec.field(default="", name="continue")
-
-
-class PodList(Wire, frozen=True):
-    """One page of pods."""
-
-    items: tuple[Pod, ...]
-    metadata: ListMeta = ListMeta()
 
 
 class UpdateStrategy(Wire, frozen=True):

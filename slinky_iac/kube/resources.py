@@ -151,12 +151,6 @@ class Controller(Wire, frozen=True):
     spec: ControllerSpec
 
 
-class ControllerList(Wire, frozen=True):
-    """All Controllers."""
-
-    items: tuple[Controller, ...]
-
-
 class ScaleTarget(Wire, frozen=True):
     """Whose replicas an autoscaler writes."""
 
@@ -181,12 +175,6 @@ class Scaler(Wire, frozen=True):
         """Whether it writes the replicas of this NodeSet."""
         target = self.spec.scale_target_ref
         return (target.kind, target.name, target.api_version.partition("/")[0]) == ("NodeSet", nodeset, group)
-
-
-class ScalerList(Wire, frozen=True):
-    """All of one kind in a namespace."""
-
-    items: tuple[Scaler, ...]
 
 
 class Admission(Wire, frozen=True):

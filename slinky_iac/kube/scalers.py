@@ -9,9 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from slinky_iac.errors import KubeNotFound
-from slinky_iac.kube.client import KubeClient, label_of
-from slinky_iac.kube.objects import Condition, Wire, WrittenMeta
-from slinky_iac.kube.resources import ScaleTarget
+from slinky_iac.kube.client import KubeClient, place
+from slinky_iac.kube.objects import Condition, Listed, Wire, WrittenMeta
+from slinky_iac.kube.resources import Scaler, ScaleTarget
 from slinky_iac.names import ANNOTATION_PAUSED_BY, GROUP, KEDA_PAUSED
 
 
@@ -45,16 +45,9 @@ class ScaledObject(Wire, frozen=True):
         return self.metadata.annotations.get(KEDA_PAUSED, "false") != "false"
 
 
-class AutoscalerSpec(Wire, frozen=True):
-    """What is asked of a HorizontalPodAutoscaler."""
-
-    scale_target_ref: ScaleTarget
-
-
-class Autoscaler(Wire, frozen=True):
+class Autoscaler(Scaler, frozen=True):
     """A HorizontalPodAutoscaler (autoscaling/v2)."""
 
-    spec: AutoscalerSpec
     status: Conditions = Conditions()
 
     @property
@@ -64,23 +57,15 @@ class Autoscaler(Wire, frozen=True):
         return failed.message if failed else ""
 
 
-class AutoscalerList(Wire, frozen=True):
-    """All of a namespace."""
-
-    items: tuple[Autoscaler, ...]
-
-
 def scaled_object(kube: KubeClient, namespace: str, name: str) -> ScaledObject:
     """A ScaledObject. :raises KubeNotFound: it isn't there, or KEDA isn't."""
-    return kube.asked(_path(namespace, name), ScaledObject, f"ScaledObject {namespace}/{name}")
+    return kube.asked(place("ScaledObject", namespace, name), ScaledObject, f"ScaledObject {namespace}/{name}")
 
 
 def autoscalers(kube: KubeClient, namespace: str, nodeset: str) -> tuple[Autoscaler, ...]:
     """HorizontalPodAutoscalers that write a NodeSet's replicas."""
-    path = f"/apis/autoscaling/v2/namespaces/{label_of(namespace)}/horizontalpodautoscalers"
-    found = kube.asked(path, AutoscalerList, f"HorizontalPodAutoscalers of {namespace}").items
-    targets = ((each, each.spec.scale_target_ref) for each in found)
-    return tuple(each for each, to in targets if (to.kind, to.name) == ("NodeSet", nodeset) and GROUP in to.api_version)
+    path, what = place("HorizontalPodAutoscaler", namespace), f"HorizontalPodAutoscalers of {namespace}"
+    return tuple(each for each in kube.asked(path, Listed[Autoscaler], what).items if each.scales(nodeset, GROUP))
 
 
 @dataclass(frozen=True)
@@ -126,8 +111,9 @@ def write(
     spec = {} if max_replicas is None else {"spec": {"maxReplicaCount": max_replicas}}
     name = state.metadata.name
     what = f"ScaledObject {namespace}/{name}"
-    kube.patch(_path(namespace, name), state.metadata, {"metadata": {"annotations": dict(annotations)}, **spec}, what)
-
-
-def _path(namespace: str, name: str) -> str:
-    return f"/apis/keda.sh/v1alpha1/namespaces/{label_of(namespace)}/scaledobjects/{label_of(name)}"
+    kube.patch(
+        place("ScaledObject", namespace, name),
+        state.metadata,
+        {"metadata": {"annotations": dict(annotations)}, **spec},
+        what,
+    )

@@ -243,12 +243,7 @@ class Sender:
         while True:
             tries += 1
             request = self.client.build_request(
-                method,
-                path,
-                params=params,
-                json=json,
-                headers=headers,
-                extensions={**(bounds or {}), DEADLINE: deadline},
+                method, path, params=params, json=json, headers=headers, extensions={**(bounds or {}), DEADLINE: deadline}
             )
             pause = self.retry.pause_s(tries, self.clock.random())
             try:

@@ -22,7 +22,7 @@ from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport
 from slinky_iac.kube.kubeconfig import ExecPlugin, KubeSource, load
-from slinky_iac.kube.short_pod import ShortPodClient
+from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.sockets import SocketTransport
 from slinky_iac.kube.wire import BoundedTransport, Clock, NoAnswer, Retry, Sender, Timeouts
 from tests.fuzz.target import SECRET, Target

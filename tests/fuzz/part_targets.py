@@ -17,11 +17,9 @@ from slinky_iac.jobs.run import in_words, last, result
 from slinky_iac.keys.provider import parsed
 from slinky_iac.kube import marks
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.login_pods import login_hosts
 from slinky_iac.kube.machines import kubelet_config, machines
-from slinky_iac.kube.mounts import pods_with_secret
+from slinky_iac.kube.pods import ShortPodClient, login_hosts, pods_with_secret
 from slinky_iac.kube.scalers import autoscalers, scaled_object
-from slinky_iac.kube.short_pod import ShortPodClient
 from slinky_iac.preflight.facts import Place
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.submitted import SubmittedJob

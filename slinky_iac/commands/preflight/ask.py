@@ -27,7 +27,7 @@ from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, MUNGE, NEXT_SUFFIX, TOKE
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.connection import for_children
 from slinky_iac.kube.machines import kubelet_config
-from slinky_iac.kube.short_pod import ShortPodClient
+from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry, Timeouts
 from slinky_iac.preflight.ask_slurm import (
     Keys,

@@ -11,7 +11,7 @@ from slinky_iac.commands.preflight.pod import LIFE_S, SELECTOR, Placement, place
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeForbidden, KubeNotFound
 from slinky_iac.kube.objects import PodStatus
-from slinky_iac.kube.short_pod import ShortMeta, ShortPod, ShortPodClient
+from slinky_iac.kube.pods import ShortMeta, ShortPod, ShortPodClient
 from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.facts import Place, PodFacts, PodReport
 

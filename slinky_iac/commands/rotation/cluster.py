@@ -38,8 +38,8 @@ from slinky_iac.keys.catalogue import SLURM, Key
 from slinky_iac.keys.material import KeyMaterial
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.connection import for_children
-from slinky_iac.kube.mounts import pods_with_secret
 from slinky_iac.kube.objects import Pod
+from slinky_iac.kube.pods import pods_with_secret
 from slinky_iac.reach import reach
 from slinky_iac.slurmrest.auth import SigningKey
 from slinky_iac.slurmrest.objects import AWAY_STATES, LOST_STATES, Node

@@ -15,7 +15,7 @@ import pytest
 from slinky_iac.errors import KubeError, KubeUnreachable, SlurmrestUnreachable
 from slinky_iac.kube.client import LIST_TIMES, KubeClient
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
-from slinky_iac.kube.login_pods import login_hosts
+from slinky_iac.kube.pods import login_hosts
 from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Direct

@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac.errors import KubeForbidden, KubeNotFound
 from slinky_iac.kube.connection import KubeTransport
-from slinky_iac.kube.short_pod import ShortPodClient
+from slinky_iac.kube.pods import ShortPodClient
 from slinky_iac.kube.wire import Clock, Retry
 from tests.unit import builders
 

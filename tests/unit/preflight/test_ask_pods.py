@@ -10,7 +10,7 @@ import pytest
 
 from slinky_iac.commands.preflight.ask_pods import ELSEWHERE, ask_pods
 from slinky_iac.errors import KubeForbidden, KubeNotFound, KubeUnreachable
-from slinky_iac.kube.short_pod import ShortPod, ShortPodClient
+from slinky_iac.kube.pods import ShortPod, ShortPodClient
 from slinky_iac.kube.wire import Clock
 from slinky_iac.preflight.facts import PodFacts
 from tests.unit import builders

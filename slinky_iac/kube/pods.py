@@ -1,0 +1,144 @@
+"""Pods that are no NodeSet's: those of login sets, those that mount a Secret, and short-lived ones.
+
+Client pods are made by hubs, charts and people, and no label of ours is on them. Short-lived pods are made to look at the
+cluster's network from inside, read once, deleted whatever happened. What such a pod has to say it writes to its termination
+message, which is part of its status: no right to read logs is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from slinky_iac.errors import KubeError, KubeNotFound
+from slinky_iac.kube.client import PAGE, KubeClient, label_of, place
+from slinky_iac.kube.objects import Listed, Pod, PodSpec, PodStatus, Wire
+from slinky_iac.names import LABEL_INSTANCE
+
+LONGEST_HOSTNAME = 63
+"""kubelet cuts a pod's name to this where it becomes its host name."""
+
+
+def login_hosts(kube: KubeClient, namespace: str, loginset: str) -> tuple[str, ...]:
+    """Host names of a login set's pods: what Slurm calls the host where a job was asked for. Of the first page of pods,
+    ending ones included."""
+    params = {"labelSelector": f"app.kubernetes.io/name=login,{LABEL_INSTANCE}={loginset}", "limit": str(PAGE)}
+    found = kube.asked(place("Pod", namespace), Listed[Pod], f"pods of LoginSet {namespace}/{loginset}", params)
+    return tuple(
+        each.spec.node_name if each.spec.host_network else each.spec.hostname or each.metadata.name[:LONGEST_HOSTNAME]
+        for each in found.items
+    )
+
+
+class SecretVolume(Wire, frozen=True):
+    """A volume's Secret."""
+
+    secret_name: str = ""
+
+
+class Volume(Wire, frozen=True):
+    """A volume of a pod; of any kind but a Secret nothing is read."""
+
+    secret: SecretVolume | None = None
+
+
+class MountingSpec(PodSpec, frozen=True):
+    """A pod's spec with its volumes."""
+
+    volumes: tuple[Volume, ...] = ()
+
+
+class MountingPod(Pod, frozen=True, dict=True):
+    """A pod with its volumes."""
+
+    spec: MountingSpec
+
+
+def pods_with_secret(kube: KubeClient, namespace: str, secret: str) -> tuple[MountingPod, ...]:
+    """All pods of a namespace that mount a Secret by a volume, by name. Raises :class:`KubeError` where pages come and go
+    faster than they can be read."""
+    path, found, proceed = place("Pod", namespace), list[MountingPod](), ""
+    for _ in range(100):
+        params = {"limit": str(PAGE)} | ({"continue": proceed} if proceed else {})
+        page = kube.asked(path, Listed[MountingPod], f"pods of {namespace}", params)
+        found += [pod for pod in page.items if any(v.secret and v.secret.secret_name == secret for v in pod.spec.volumes)]
+        proceed = page.metadata.continue_
+        if not proceed:
+            return tuple(sorted(found, key=lambda pod: pod.name))
+    raise KubeError(f"pods of {namespace}: more than 100 pages; nothing concluded from them", status=200)
+
+
+ENDED = frozenset({"Succeeded", "Failed"})
+
+
+class ShortMeta(Wire, frozen=True):
+    """Which pod it is."""
+
+    name: str
+
+
+class ShortPod(Wire, frozen=True):
+    """One look at a short-lived pod."""
+
+    metadata: ShortMeta
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus(phase="")
+
+    @property
+    def ended(self) -> bool:
+        """It won't write any more."""
+        return self.status.phase in ENDED
+
+    @property
+    def message(self) -> str:
+        """What it wrote before it ended."""
+        ended = (each.state.terminated for each in self.status.container_statuses)
+        return "\n".join(each.message for each in ended if each is not None)
+
+    @property
+    def trouble(self) -> str:
+        """Why it doesn't run or ended in error, in Kubernetes' words; empty where nothing was said."""
+        status, states = self.status, [each.state for each in self.status.container_statuses]
+        words = [f"{status.reason} {status.message}".strip()] if status.phase != "Succeeded" else []
+        waiting = (each.waiting for each in states if each.waiting is not None)
+        words += [
+            f"{each.reason} {each.message}".strip() for each in waiting if each.reason not in ("", "ContainerCreating")
+        ]
+        ended = (each.terminated for each in states if each.terminated is not None)
+        words += [f"{each.reason or 'ended'} with exit code {each.exit_code}" for each in ended if each.exit_code]
+        words += [each.message for each in status.conditions if each.type == "PodScheduled" and each.status == "False"]
+        return "; ".join(word[:300] for word in words if word)
+
+
+class ShortPodClient(KubeClient):
+    """Makes, reads and deletes pods. Needs the rights ``create``, ``get``, ``list`` and ``delete`` on pods."""
+
+    def namespace_exists(self, namespace: str) -> bool:
+        """Whether the namespace is there. :raises KubeForbidden: this user may not look."""
+        try:
+            self._answer("GET", f"/api/v1/namespaces/{label_of(namespace)}", f"namespace {namespace}")
+        except KubeNotFound:
+            return False
+        return True
+
+    def make_pod(self, namespace: str, body: Mapping[str, Any]) -> None:
+        """Make a pod. :raises KubeUnreachable: no answer: it may be there or not, so delete it in any case."""
+        what = f"pod {namespace}/{body['metadata']['name']}"
+        self._answer("POST", place("Pod", namespace), what, json=dict(body))
+
+    def short_pod(self, namespace: str, name: str) -> ShortPod:
+        """How far a pod is. :raises KubeNotFound: it isn't there (any more)."""
+        return self.asked(place("Pod", namespace, name), ShortPod, f"pod {namespace}/{name}")
+
+    def short_pods(self, namespace: str, label: str) -> tuple[ShortPod, ...]:
+        """All pods with a label (``name=value``)."""
+        what = f"pods of {namespace} with label {label}"
+        return self.asked(place("Pod", namespace), Listed[ShortPod], what, {"labelSelector": label}).items
+
+    def delete_pod(self, namespace: str, name: str) -> None:
+        """Delete a pod without a grace period; one that is gone already is as good."""
+        body = {"apiVersion": "v1", "kind": "DeleteOptions", "gracePeriodSeconds": 0, "propagationPolicy": "Background"}
+        try:
+            self._answer("DELETE", place("Pod", namespace, name), f"pod {namespace}/{name}", json=body)
+        except KubeNotFound:
+            return
