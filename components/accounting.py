@@ -13,7 +13,7 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.daemons import DATABASE_PASSWORD_ENTRY, accounting_spec, database_secret
 
 from .first_look import first_look
-from .resources import child, custom_resource, metadata, token
+from .resources import HIDDEN, child, custom_resource, metadata, token
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +41,7 @@ class Accounting(pulumi.ComponentResource):
                 f"{name}-database",
                 metadata=metadata(config, database_secret(config)),
                 string_data={DATABASE_PASSWORD_ENTRY: args.database_password},
-                opts=child(self, additional_secret_outputs=["data", "stringData"]),
+                opts=child(self, **HIDDEN),
             )
         base = config.cluster.resource_name
         external = config.accounting.external

@@ -19,8 +19,7 @@ from slinky_iac.keys.raw import GENERATED_LENGTH, fingerprint, to_secret_data
 
 from .external_key import ExternalKey
 from .first_look import first_look
-from .gates import child_urn
-from .resources import child, metadata, token
+from .resources import HIDDEN, child, metadata, token
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +74,7 @@ class AuthKeys(pulumi.ComponentResource):
         """Make the key's Secret, unless others do; returns its fingerprint."""
         config = args.config
         if config.keys.source == "external":
-            logical = f"{name}-{key.logical}-external"
-            known_by = ExternalKey(logical, config, key, child_urn(self, ExternalKey, logical), child(self))
-            self.since[key.config] = known_by.since
+            self.since[key.config] = ExternalKey(f"{name}-{key.logical}-external", config, key, child(self)).since
         value = self._generated(name, key, config) if config.keys.source == "generated" else args.keys.values.get(key.config)
         if value is None:
             return pulumi.Output.from_input("not known: the Secret was made outside this stack")
@@ -95,8 +92,8 @@ class AuthKeys(pulumi.ComponentResource):
             opts=child(
                 self,
                 protect=config.keys.protect,
-                additional_secret_outputs=["data", "stringData"],
                 hooks=first_look(key.logical, config, taken.secret(config, place.name)),
+                **HIDDEN,
             ),
         )
         self.secrets.append(made)
@@ -118,7 +115,7 @@ class AuthKeys(pulumi.ComponentResource):
             f"{name}-slurm-jwks-secret",
             metadata=metadata(config, names.slurm_jwks_secret(config.cluster.resource_name)),
             data={names.SLURM_JWKS_FILE: document},
-            opts=child(self, additional_secret_outputs=["data", "stringData"]),
+            opts=child(self, **HIDDEN),
         )
 
     def _tokens(self, name: str, config: ClusterConfig, key: pulumi.Output[str], public: str) -> None:
@@ -129,7 +126,7 @@ class AuthKeys(pulumi.ComponentResource):
             f"{name}-{TOKENS.logical}-secret",
             metadata=metadata(config, place.name),
             data={place.entry: key},
-            opts=child(self, protect=config.keys.protect, additional_secret_outputs=["data", "stringData"]),
+            opts=child(self, protect=config.keys.protect, **HIDDEN),
         )
         ConfigMap(
             f"{name}-token-jwks",

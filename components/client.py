@@ -18,7 +18,7 @@ from slinky_iac.specs.shared import labels
 
 from . import helm_chart
 from .first_look import first_look
-from .resources import child, token
+from .resources import HIDDEN, child, namespace, token
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Client(pulumi.ComponentResource):
                 f"{name}-key",
                 metadata=meta | {"name": place.name},
                 data={place.entry: args.key},
-                opts=child(self, space, additional_secret_outputs=["data", "stringData"]),
+                opts=child(self, space, **HIDDEN),
             )
         if files := client_files(config, settings):
             ConfigMap(f"{name}-files", metadata=meta, data=files, opts=child(self, space))
@@ -70,15 +70,9 @@ class Client(pulumi.ComponentResource):
     def _namespace(self, name: str, args: ClientArgs) -> Namespace | None:
         if not args.settings.create_namespace:
             return None
-        space, stack = args.settings.namespace, pulumi.get_stack()
-        meta = {
-            "name": space,
-            "labels": labels(args.cluster) | {"pod-security.kubernetes.io/warn": "restricted"},
-            "annotations": {names.ANNOTATION_STACK: stack},
-        }
-        setting = f"clients.{args.name}.createNamespace"
-        hooks = first_look(f"client-{args.name}", args.cluster, taken.namespace(space, stack, setting))
-        return Namespace(f"{name}-namespace", metadata=meta, opts=child(self, hooks=hooks))
+        space, setting = args.settings.namespace, f"clients.{args.name}.createNamespace"
+        more = labels(args.cluster) | {"pod-security.kubernetes.io/warn": "restricted"}
+        return namespace(self, name, f"client-{args.name}", args.cluster, space, setting, more)
 
     def _hub(self, name: str, args: ClientArgs, hub: clients.JupyterHub, space: Namespace | None) -> None:
         # Only stacks with a hub pay for these imports.

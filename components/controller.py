@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import pulumi
@@ -14,8 +13,8 @@ from slinky_iac.reach import reach
 from slinky_iac.specs.daemons import controller_spec, restarts_slurmctld, script_maps
 from slinky_iac.specs.endpoints import join_target
 
-from .first_look import Lost, first_look, none_lost, require_there
-from .gates import child_urn, policy_of
+from .first_look import Lost, first_look, look_before, none_lost, require_there
+from .gates import policy_of
 from .resources import child, custom_resource, metadata, token
 from .slurm_conf import SlurmConfGate, conf_props
 
@@ -50,8 +49,7 @@ class Controller(pulumi.ComponentResource):
         told = args.jwt_key_fingerprint
         plain = controller_spec(config)
         spec = pulumi.Output.from_input(plain)
-        gate = f"{name}-slurm-conf"
-        self.gate = SlurmConfGate(gate, conf_props(config, child_urn(self, SlurmConfGate, gate)), child(self))
+        self.gate = SlurmConfGate(f"{name}-slurm-conf", conf_props(config), child(self))
         if config.controller.external is None:
             rest = {key: value for key, value in plain.items() if key != "extraConf"}
             spec = self.gate.extraConf.apply(lambda text: rest | ({"extraConf": text} if text else {}))
@@ -85,14 +83,11 @@ def _queue_first(config: StackConfig) -> pulumi.ResourceHook | None:
 
         return restarts.forgotten_jobs(way, hide, config.cluster.name)
 
-    async def before_update(args: pulumi.ResourceHookArgs) -> None:
-        if not restarts_slurmctld(args.old_inputs or {}, args.new_inputs or {}, config.operator_version):
-            return
-        found = await asyncio.to_thread(look)
-        what = f"slurmctld's pod restarts with this change, and controller.persistence is off: {found}"
-        if found and pulumi.runtime.is_dry_run():
-            pulumi.log.warn(f"{name}: {what}. The update stops before it")
-        elif found:
-            raise pulumi.RunError(f"Controller {name} was not changed: {what}. Wait until they have ended, or cancel them")
-
-    return pulumi.ResourceHook("slinky-queue-first", before_update, pulumi.ResourceHookOptions(on_dry_run=True))
+    what = "slurmctld's pod restarts with this change, and controller.persistence is off: {}"
+    return look_before(
+        "slinky-queue-first",
+        lambda old, new: restarts_slurmctld(old, new, config.operator_version),
+        look,
+        warns=f"{name}: {what}. The update stops before it",
+        stops=f"Controller {name} was not changed: {what}. Wait until they have ended, or cancel them",
+    )

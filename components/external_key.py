@@ -3,26 +3,20 @@
 from __future__ import annotations
 
 import pulumi
-from pulumi.dynamic import Resource
 
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.external_keys import MARK, SALT, SINCE, ExternalKeyProvider
 from slinky_iac.keys.catalogue import JWT, SLURM, Key
 
+from .gates import Gate
 
-class ExternalKey(Resource, module="slurm", name="ExternalKey"):
+
+class ExternalKey(Gate, module="slurm", name="ExternalKey"):
     """One key of ``keys.source: external``."""
 
     since: pulumi.Output[str]
 
-    def __init__(
-        self,
-        name: str,
-        config: ClusterConfig,
-        key: Key,
-        urn: pulumi.Input[str],
-        opts: pulumi.ResourceOptions | None = None,
-    ) -> None:
+    def __init__(self, name: str, config: ClusterConfig, key: Key, opts: pulumi.ResourceOptions) -> None:
         own, other = config.secret_of(key), config.secret_of(JWT if key is SLURM else SLURM)
         props = {
             "key": key.name,
@@ -38,9 +32,5 @@ class ExternalKey(Resource, module="slurm", name="ExternalKey"):
             # Never None: such an input doesn't reach the provider at all.
             "kubeconfig": config.kubernetes.kubeconfig or "",
             "context": config.kubernetes.context or "",
-            "urn": urn,
-            SALT: None,  # these are its own
-            MARK: None,
-            SINCE: None,
         }
-        super().__init__(ExternalKeyProvider(), name, props, opts)
+        super().__init__(ExternalKeyProvider(), name, props, opts, SALT, MARK, SINCE)

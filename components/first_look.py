@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pulumi
 
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.taken import Question, refusal
 
+Inputs = Mapping[str, Any]
 Lost = Callable[[str], str | None]
 """What to say where a resource of the state (its kind in the plural, as in the API's paths) isn't in Kubernetes."""
 
@@ -35,6 +37,25 @@ def _hook(name: str, config: ClusterConfig, question: Question) -> pulumi.Resour
             raise pulumi.RunError(found)
 
     return pulumi.ResourceHook(name, look, pulumi.ResourceHookOptions(on_dry_run=True))
+
+
+def look_before(
+    name: str, changes: Callable[[Inputs, Inputs], bool], look: Callable[[], str], *, warns: str, stops: str
+) -> pulumi.ResourceHook:
+    """A look, right before an update, at the jobs that it would end. ``changes``: whether the update from the old inputs to
+    the new ones can end any. What ``look`` finds takes the place of ``{}``: a preview warns by ``warns``, and an update ends
+    with ``stops`` before anything is changed."""
+
+    async def before_update(args: pulumi.ResourceHookArgs) -> None:
+        if not changes(args.old_inputs or {}, args.new_inputs or {}):
+            return
+        found = await asyncio.to_thread(look)
+        if found and pulumi.runtime.is_dry_run():
+            pulumi.log.warn(warns.replace("{}", found))
+        elif found:
+            raise pulumi.RunError(stops.replace("{}", found))
+
+    return pulumi.ResourceHook(name, before_update, pulumi.ResourceHookOptions(on_dry_run=True))
 
 
 def none_lost(_plural: str) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, cast
 
 import pulumi
-from pulumi.dynamic import Resource
+from pulumi.dynamic import Resource, ResourceProvider
 
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig, StackConfig
@@ -18,7 +18,19 @@ from slinky_iac.reach import reach
 from slinky_iac.specs.workers import nodeset_spec, template_digest
 
 
-class NodeSetScale(Resource, module="slurm", name="NodeSetScale"):
+class Gate(Resource):
+    """A dynamic resource, whose props have its own URN: the engine wants it with every line of progress."""
+
+    def __init__(
+        self, provider: ResourceProvider, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions, *made: str
+    ) -> None:
+        """``made``: props that its own check fills in."""
+        assert opts.parent is not None, "a gate is a component's child"
+        urn = child_urn(opts.parent, type(self), name)
+        super().__init__(provider, name, {**props, "urn": urn, **dict.fromkeys(made)}, opts)
+
+
+class NodeSetScale(Gate, module="slurm", name="NodeSetScale"):
     """Owns ``replicas`` of its NodeSet and its deletion: raises and awaits nodes, drains nodes before either ends them.
 
     It stands after its NodeSet, so the engine deletes it first, also where the NodeSet is replaced (``replace_with``).
@@ -39,22 +51,26 @@ class NodeSetScale(Resource, module="slurm", name="NodeSetScale"):
             delete_before_replace=True,
             aliases=[pulumi.Alias(name=before, type_=TEARDOWN_GATE)],
         )
-        super().__init__(NodeSetScaleProvider(), name, {**props, "plan": None}, pulumi.ResourceOptions.merge(opts, options))
+        super().__init__(NodeSetScaleProvider(), name, props, pulumi.ResourceOptions.merge(opts, options), "plan")
 
 
-class OutsideHosts(Resource, module="slurm", name="OutsideHosts"):
+class OutsideHosts(Gate, module="slurm", name="OutsideHosts"):
     """Holds bare-metal slurmd hosts that the configuration sets to drained, and returns them."""
 
     def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
-        super().__init__(OutsideHostsProvider(), name, {**props, "plan": None}, opts)
+        super().__init__(OutsideHostsProvider(), name, props, opts, "plan")
 
 
-def gate_props(config: ClusterConfig, nodeset: str, settings: NodeSet, urn: pulumi.Input[str]) -> dict[str, Any]:
+def stack_props(config: ClusterConfig) -> dict[str, Any]:
+    """Props that all dynamic resources of a cluster have: whose they are, and the way to Kubernetes and slurmrestd."""
+    return {"schema": SCHEMA, "stack": pulumi.get_stack(), **reach_props(reach(config))}
+
+
+def gate_props(config: ClusterConfig, nodeset: str, settings: NodeSet) -> dict[str, Any]:
     """Props of the gate of a NodeSet (:class:`slinky_iac.drain.settings.GateSettings` reads them back)."""
     base = config.cluster.resource_name
     return {
-        "schema": SCHEMA,
-        "stack": pulumi.get_stack(),
+        **stack_props(config),
         "nodeset": nodeset,
         "resource": names.nodeset_resource(base, nodeset),
         "controller": base,
@@ -67,8 +83,6 @@ def gate_props(config: ClusterConfig, nodeset: str, settings: NodeSet, urn: pulu
         "maxUnavailable": settings.update_strategy.max_unavailable,
         "template": template_digest(nodeset_spec(config, nodeset, settings)),
         "policy": plain_policy(drain_policy(config.drain_for(settings))),
-        "urn": urn,
-        **reach_props(reach(config)),
         **_autoscaler(base, nodeset, settings),
     }
 
@@ -82,17 +96,14 @@ def _autoscaler(base: str, nodeset: str, settings: NodeSet) -> dict[str, Any]:
     return {"autoscaler": name, "autoscalerStep": autoscale.step, "autoscalerMinimum": autoscale.min_replicas}
 
 
-def outside_props(config: StackConfig, urn: pulumi.Input[str]) -> dict[str, Any]:
+def outside_props(config: StackConfig) -> dict[str, Any]:
     """Props of the gate of the bare-metal hosts."""
     return {
-        "schema": SCHEMA,
-        "stack": pulumi.get_stack(),
+        **stack_props(config),
         "hosts": {host.name: host.state for host in config.external.slurmd_hosts},
         "inside": config.controller.external is None,
         "cluster": config.cluster.name,
         "policy": plain_policy(policy_of(config)),
-        "urn": urn,
-        **reach_props(reach(config)),
     }
 
 
@@ -118,7 +129,7 @@ def drain_policy(drain: Drain) -> DrainPolicy:
 
 
 def child_urn(parent: pulumi.Resource, kind: type[Resource], name: str) -> pulumi.Output[str]:
-    """URN that a dynamic child will have: the engine wants it with every line of progress, and doesn't tell it."""
+    """URN that a dynamic child will have, which the engine doesn't tell it."""
     leaf = f"pulumi-python:{kind._resource_type_name}::{name}"
 
     def of(urn: str) -> str:

@@ -5,13 +5,13 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import pulumi
 from pulumi_kubernetes import Provider
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota, Secret
 
-from slinky_iac import names, taken
+from slinky_iac import names
 from slinky_iac.config.directory_files import read_ca
 from slinky_iac.config.findings import Finding, Level, acknowledged
 from slinky_iac.config.job_scripts import scripts_of
@@ -36,8 +36,8 @@ from .cluster_identity import ClusterIdentity
 from .controller import Controller, ControllerArgs
 from .external_endpoints import ExternalEndpoints, ExternalEndpointsArgs
 from .fence import Fence, FenceArgs
-from .first_look import Lost, first_look, none_lost
-from .gates import OutsideHosts, child_urn, outside_props
+from .first_look import Lost, none_lost
+from .gates import OutsideHosts, outside_props
 from .login_set import LoginSet, LoginSetArgs
 from .monitoring import Monitoring, MonitoringArgs
 from .munge_clients import MungeClients, MungeClientsArgs, munge_fingerprint
@@ -45,10 +45,29 @@ from .network_policies import NetworkPolicies, NetworkPoliciesArgs
 from .node_set import NodeSet, NodeSetArgs
 from .node_table import NodeTable, NodeTableArgs
 from .operator import Operator, OperatorArgs
-from .resources import child, custom_resource, metadata, token
+from .resources import HIDDEN, child, custom_resource, metadata, namespace, token
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import QueueGate, queue_props
 from .slurm_job import SlurmJob, job_props
+
+EXPORTS: Final = {
+    "slurmrestdUrl": "slurmrestd_url",
+    "slurmrestdCa": "slurmrestd_ca",
+    "slurmdJoin": "slurmd_join",
+    "sackdJoin": "sackd_join",
+    "slurmKeyFingerprint": "slurm_key_fingerprint",
+    "jwtKeyFingerprint": "jwt_key_fingerprint",
+    "outsideSlurmConf": "outside_slurm_conf",
+    "nodesets": "nodesets",
+    "scaleInPlans": "scale_in_plans",
+    "findings": "findings",
+    "mungeKeyFingerprint": "munge_key_fingerprint",
+    "mungeClientPod": "munge_client_pod",
+    "clientPods": "client_pods",
+    "tokenKeySet": "token_key_set",
+    "keysSince": "keys_since",
+}
+"""Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,58 +110,82 @@ class HybridCluster(pulumi.ComponentResource):
     def __init__(self, name: str, args: HybridClusterArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("HybridCluster"), name, None, opts)
         settings, config = args.settings, args.settings.config
-        _require_effect(config)
-        scripts = _scripts(config)
-        self._authority = _authority(config)
+        scripts, authority = _read(config)
         self._say(settings.findings)
         self.told: pulumi.Output[int] = pulumi.Output.from_input(self._look(args.notices, config.acknowledged))
         # Not named after the cluster: under a new name it would be a new resource, with nothing old to compare with.
         identity = ClusterIdentity("cluster-identity", config, child(self))
-        kube = self._kubernetes(name, config, identity)
+        self._kube = self._kubernetes(name, config, identity)
+        self._without_slurm(settings)
         if config.keys.auth == "auth/munge":
-            self._clients_only(name, settings, kube)
-            return
+            self._clients_only(name, settings)
+        else:
+            self._all(name, args, scripts, authority, identity)
+        self.nodesets = _by_name({n: c.replicas for n, c in self.nodeset_components.items()})
+        self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
+        self.client_pods = _by_name({n: c.pod for n, c in self.client_components.items()})
+        self.register_outputs({attribute: getattr(self, attribute) for attribute in EXPORTS.values()})
+
+    def _all(
+        self,
+        name: str,
+        args: HybridClusterArgs,
+        scripts: Mapping[str, str],
+        authority: str | None,
+        identity: ClusterIdentity,
+    ) -> None:
+        """Everything, where the cluster has auth/slurm."""
+        settings, config = args.settings, args.settings.config
         operator = None
         if config.operator.install:
-            operator = Operator(f"{name}-operator", OperatorArgs(config=config), child(self, provider=kube))
-        namespace = self._namespace(name, config, kube)
-        keys_args = AuthKeysArgs(config=config, keys=settings.keys)
-        keys = AuthKeys(f"{name}-keys", keys_args, child(self, namespace, provider=kube))
-        endpoints = ExternalEndpoints(
-            f"{name}-endpoints", ExternalEndpointsArgs(config=config), child(self, namespace, provider=kube)
-        )
+            operator = Operator(f"{name}-operator", OperatorArgs(config=config), self._child())
+        space = self._namespace(name, config)
+        keys = AuthKeys(f"{name}-keys", AuthKeysArgs(config=config, keys=settings.keys), self._child(space))
+        endpoints = ExternalEndpoints(f"{name}-endpoints", ExternalEndpointsArgs(config=config), self._child(space))
         fence = None
         if config.cluster.fence:
-            fence = Fence(f"{name}-fence", FenceArgs(config=config), child(self, operator, namespace, provider=kube))
+            fence = Fence(f"{name}-fence", FenceArgs(config=config), self._child(operator, space))
         networks = None
         if config.network_policies.enabled:
-            args_ = NetworkPoliciesArgs(config=config)
-            networks = NetworkPolicies(f"{name}-networks", args_, child(self, operator, namespace, provider=kube))
-        users = self._users(name, settings, kube, namespace)
-        first = (operator, namespace, keys, endpoints, fence, networks, self._quota(name, config, kube, namespace), users)
-        accounting = self._accounting(name, settings, kube, first)
-        controller = Controller(
-            f"{name}-controller",
-            ControllerArgs(config=config, jwt_key_fingerprint=keys.jwt_key_fingerprint, lost=args.lost),
-            child(self, *first, accounting, provider=kube),
-        )
-        restapi = RestApi(
-            f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), child(self, *first, controller, provider=kube)
-        )
+            networks = NetworkPolicies(f"{name}-networks", NetworkPoliciesArgs(config=config), self._child(operator, space))
+        quota = None
+        if config.cluster.quota:
+            meta = metadata(config, names.resource_quota(config.cluster.resource_name))
+            quota = ResourceQuota(f"{name}-quota", metadata=meta, spec=quota_spec(config), opts=self._child(space))
+        users = self._users(name, settings, authority, space)
+        first = (operator, space, keys, endpoints, fence, networks, quota, users)
+        accounting = None
+        if config.accounting.enabled:
+            of_slurmdbd = AccountingArgs(
+                config=config, database_password=settings.database_password, token_set=settings.keys.token_set
+            )
+            accounting = Accounting(f"{name}-accounting", of_slurmdbd, self._child(*first))
+        of_slurmctld = ControllerArgs(config=config, jwt_key_fingerprint=keys.jwt_key_fingerprint, lost=args.lost)
+        controller = Controller(f"{name}-controller", of_slurmctld, self._child(*first, accounting))
+        restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), self._child(*first, controller))
         if _is_monitored(config):
             watched = MonitoringArgs(cluster=config, settings=config.monitoring)
-            Monitoring(f"{name}-monitoring", watched, child(self, *first, provider=kube))
+            Monitoring(f"{name}-monitoring", watched, self._child(*first))
         table = None
         if config.nodes.table:
             rows = NodeTableArgs(cluster=config, settings=config.nodes)
-            table = NodeTable(f"{name}-nodes", rows, child(self, identity, provider=kube))
-        workers = self._workers(name, config, kube, (*first, controller, restapi, table))
+            table = NodeTable(f"{name}-nodes", rows, self._child(identity))
+        workers = self._workers(name, config, (*first, controller, restapi, table))
         self._jobs(name, config, scripts, (*first, controller, restapi, *workers))
-        self._clients(name, config, kube, keys.client_file(settings.keys), (controller,))
+        self._clients(name, config, keys.client_file(settings.keys), controller)
         for each, found in config.tokens.items():
             base = names.user_token(config.cluster.resource_name, each)
-            custom_resource("Token", base, config, token_spec(config, each, found), child(self, *first, provider=kube))
-        self._outputs(config, keys, controller, restapi, settings)
+            custom_resource("Token", base, config, token_spec(config, each, found), self._child(*first))
+        join = pulumi.Output.all(controller.join_host, controller.join_port).apply(lambda found: host_port(*found))
+        self.slurmrestd_url, self.slurmrestd_ca = restapi.url, restapi.ca
+        self.slurmd_join = pulumi.Output.concat("/usr/sbin/slurmd --conf-server ", join)
+        self.sackd_join = pulumi.Output.concat("/usr/sbin/sackd --conf-server ", join)
+        self.slurm_key_fingerprint, self.jwt_key_fingerprint = keys.slurm_key_fingerprint, keys.jwt_key_fingerprint
+        self.keys_since = _by_name(keys.since)
+
+    def _child(self, *after: pulumi.Resource | None, **more: Any) -> pulumi.ResourceOptions:  # noqa: ANN401
+        """Options of a child in the cluster's Kubernetes."""
+        return child(self, *after, provider=self._kube, **more)
 
     async def _look(self, notices: Callable[[], tuple[Finding, ...]], reasons: Mapping[str, str]) -> int:
         found = acknowledged(await asyncio.to_thread(notices), reasons)
@@ -174,201 +217,88 @@ class HybridCluster(pulumi.ComponentResource):
             opts=options,
         )
 
-    def _namespace(self, name: str, config: StackConfig, kube: Provider) -> Namespace | None:
-        if not config.cluster.create_namespace:
+    def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
+        cluster = config.cluster
+        if not cluster.create_namespace:
             return None
-        space, stack = config.cluster.namespace, pulumi.get_stack()
-        meta = {"name": space, "labels": namespace_labels(config), "annotations": {names.ANNOTATION_STACK: stack}}
-        hooks = first_look("namespace", config, taken.namespace(space, stack, "cluster.createNamespace"))
-        keep = config.cluster.keep_namespace
-        options = child(self, provider=kube, retain_on_delete=keep, hooks=hooks)
-        return Namespace(f"{name}-namespace", metadata=meta, opts=options)
-
-    def _quota(self, name: str, config: StackConfig, kube: Provider, namespace: Namespace | None) -> ResourceQuota | None:
-        if not config.cluster.quota:
-            return None
-        meta = metadata(config, names.resource_quota(config.cluster.resource_name))
-        return ResourceQuota(
-            f"{name}-quota", metadata=meta, spec=quota_spec(config), opts=child(self, namespace, provider=kube)
-        )
+        more = {"provider": self._kube, "retain_on_delete": cluster.keep_namespace}
+        setting, noted = "cluster.createNamespace", namespace_labels(config)
+        return namespace(self, name, "namespace", config, cluster.namespace, setting, noted, **more)
 
     def _users(
-        self, name: str, settings: StackSettings, kube: Provider, namespace: Namespace | None
+        self, name: str, settings: StackSettings, authority: str | None, space: Namespace | None
     ) -> pulumi.Resource | None:
-        config, options = settings.config, child(self, namespace, provider=kube)
-        base = config.cluster.resource_name
+        config = settings.config
+        base, sssd = config.cluster.resource_name, config.identity.sssd
         if config.identity.passwd is not None:
-            data = passwd_files(config.identity.passwd)
-            return ConfigMap(f"{name}-users", metadata=metadata(config, names.users(base)), data=data, opts=options)
-        sssd = config.identity.sssd
+            meta, data = metadata(config, names.users(base)), passwd_files(config.identity.passwd)
+            return ConfigMap(f"{name}-users", metadata=meta, data=data, opts=self._child(space))
         if sssd is None or sssd.conf_secret is not None or settings.sssd_conf is None:
             return None
-        ca = {} if self._authority is None else {CA: self._authority}
-        return Secret(
-            f"{name}-sssd",
-            metadata=metadata(config, names.sssd_secret(base)),
-            string_data={CONF: settings.sssd_conf, **ca},
-            opts=pulumi.ResourceOptions.merge(
-                options, pulumi.ResourceOptions(additional_secret_outputs=["data", "stringData"])
-            ),
-        )
+        meta, ca = metadata(config, names.sssd_secret(base)), {} if authority is None else {CA: authority}
+        files: dict[str, pulumi.Input[str]] = {CONF: settings.sssd_conf, **ca}
+        return Secret(f"{name}-sssd", metadata=meta, string_data=files, opts=self._child(space, **HIDDEN))
 
-    def _accounting(
-        self, name: str, settings: StackSettings, kube: Provider, after: tuple[pulumi.Resource | None, ...]
-    ) -> Accounting | None:
-        if not settings.config.accounting.enabled:
-            return None
-        password, public = settings.database_password, settings.keys.token_set
-        args = AccountingArgs(config=settings.config, database_password=password, token_set=public)
-        return Accounting(f"{name}-accounting", args, child(self, *after, provider=kube))
-
-    def _workers(
-        self, name: str, config: StackConfig, kube: Provider, after: tuple[pulumi.Resource | None, ...]
-    ) -> list[pulumi.Resource]:
-        self.nodeset_components = {
-            nodeset: NodeSet(
-                f"{name}-{nodeset}",
-                NodeSetArgs(cluster=config, name=nodeset, settings=settings),
-                child(self, *after, provider=kube),
-            )
-            for nodeset, settings in config.nodesets.items()
-        }
-        jobs: list[pulumi.Resource] = [*self.nodeset_components.values()]
+    def _workers(self, name: str, config: StackConfig, after: tuple[pulumi.Resource | None, ...]) -> list[pulumi.Resource]:
+        for nodeset, settings in config.nodesets.items():
+            args = NodeSetArgs(cluster=config, name=nodeset, settings=settings)
+            self.nodeset_components[nodeset] = NodeSet(f"{name}-{nodeset}", args, self._child(*after))
+        workers: list[pulumi.Resource] = [*self.nodeset_components.values()]
         if config.external.slurmd_hosts:
-            hosts_name = f"{name}-outside-hosts"
-            props = outside_props(config, child_urn(self, OutsideHosts, hosts_name))
-            jobs.append(OutsideHosts(hosts_name, props, child(self, *after)))
+            workers.append(OutsideHosts(f"{name}-outside-hosts", outside_props(config), child(self, *after)))
         if config.controller.external is None:
-            queue_name = f"{name}-queue"
-            queue = queue_props(config, child_urn(self, QueueGate, queue_name))
-            jobs.append(QueueGate(queue_name, queue, child(self, *after, *jobs)))
-        for login, settings in config.logins.items():
-            LoginSet(
-                f"{name}-login-{login}",
-                LoginSetArgs(cluster=config, name=login, settings=settings),
-                child(self, *after, provider=kube),
-            )
-
-        return jobs
+            workers.append(QueueGate(f"{name}-queue", queue_props(config), child(self, *after, *workers)))
+        for login, of_login in config.logins.items():
+            logins = LoginSetArgs(cluster=config, name=login, settings=of_login)
+            LoginSet(f"{name}-login-{login}", logins, self._child(*after))
+        return workers
 
     def _jobs(
         self, name: str, config: StackConfig, scripts: Mapping[str, str], after: tuple[pulumi.Resource | None, ...]
     ) -> None:
         """Jobs of the stack, after all that runs them; so a destroy ends them first."""
-        made: dict[str, pulumi.Output[Any]] = {}
-        for job, settings in config.jobs.items():
-            logical = f"{name}-job-{job}"
-            props = job_props(config, job, settings, scripts[job], child_urn(self, SlurmJob, logical))
-            made[job] = SlurmJob(logical, props, child(self, *after)).result
-        for job, settings in smoke_jobs(config).items():
-            logical = f"{name}-{job}"
-            script = scripts_of({job: settings})[job]
-            props = job_props(config, job, settings, script, child_urn(self, SlurmJob, logical), row=True)
-            made[job] = SlurmJob(logical, props, child(self, *after)).result
-        if made:
-            pulumi.export("jobs", _by_name(made))
+        smoke = smoke_jobs(config)
+        made = {f"job-{job}": job_props(config, job, settings, scripts[job]) for job, settings in config.jobs.items()}
+        made |= {job: job_props(config, job, each, scripts_of({job: each})[job], row=True) for job, each in smoke.items()}
+        run = {props["job"]: SlurmJob(f"{name}-{job}", props, child(self, *after)).result for job, props in made.items()}
+        if run:
+            pulumi.export("jobs", _by_name(run))
 
     def _clients(
-        self,
-        name: str,
-        config: StackConfig,
-        kube: Provider,
-        key: pulumi.Output[str] | None,
-        after: tuple[pulumi.Resource | None, ...],
+        self, name: str, config: StackConfig, key: pulumi.Output[str] | None, controller: Controller | None = None
     ) -> None:
-        self.client_components = {
-            each: Client(
-                f"{name}-client-{each}",
-                ClientArgs(cluster=config, name=each, settings=settings, key=key),
-                child(self, *after, provider=kube),
-            )
-            for each, settings in config.clients.items()
-        }
+        for each, settings in config.clients.items():
+            args = ClientArgs(cluster=config, name=each, settings=settings, key=key)
+            self.client_components[each] = Client(f"{name}-client-{each}", args, self._child(controller))
 
-    def _clients_only(self, name: str, settings: StackSettings, kube: Provider) -> None:
+    def _clients_only(self, name: str, settings: StackSettings) -> None:
         """A munge cluster: nothing of Slinky's can be of it, so only what its clients' pods need is made."""
-        config = settings.config
-        key = settings.keys.values.get(MUNGE.config)
-        none = pulumi.Output.from_input("")
-        self.munge_client_pod = pulumi.Output.from_input({})
+        config, key = settings.config, settings.keys.values.get(MUNGE.config)
         if config.munge.image is not None:
-            namespace = self._namespace(name, config, kube)
             args = MungeClientsArgs(config=config, key=key)
-            clients = MungeClients(f"{name}-munge", args, child(self, namespace, provider=kube))
-            self.munge_client_pod = clients.pod
-        self._clients(name, config, kube, key, ())
-        self.slurmrestd_url = self.slurmrestd_ca = self.slurmd_join = self.sackd_join = none
-        self.slurm_key_fingerprint = self.jwt_key_fingerprint = none
-        self.nodeset_components = {}
+            self.munge_client_pod = MungeClients(f"{name}-munge", args, self._child(self._namespace(name, config))).pod
+        self._clients(name, config, key)
         self.munge_key_fingerprint = munge_fingerprint(key)
-        self.keys_since = _by_name({})
-        self._register(config, settings)
 
-    def _outputs(
-        self, config: StackConfig, keys: AuthKeys, controller: Controller, restapi: RestApi, settings: StackSettings
-    ) -> None:
-        join = pulumi.Output.all(controller.join_host, controller.join_port).apply(lambda found: host_port(*found))
-        self.slurmrestd_url, self.slurmrestd_ca = restapi.url, restapi.ca
-        self.slurmd_join = pulumi.Output.concat("/usr/sbin/slurmd --conf-server ", join)
-        self.sackd_join = pulumi.Output.concat("/usr/sbin/sackd --conf-server ", join)
-        self.slurm_key_fingerprint = keys.slurm_key_fingerprint
-        self.jwt_key_fingerprint = keys.jwt_key_fingerprint
-        self.munge_key_fingerprint = pulumi.Output.from_input("")
-        self.munge_client_pod = pulumi.Output.from_input({})
-        self.keys_since = _by_name(keys.since)
-        self._register(config, settings)
-
-    def _register(self, config: StackConfig, settings: StackSettings) -> None:
-        self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(config))
-        self.nodesets = _by_name({n: c.replicas for n, c in self.nodeset_components.items()})
-        self.client_pods = _by_name({n: c.pod for n, c in self.client_components.items()})
-        self.scale_in_plans = _by_name({n: c.plan for n, c in self.nodeset_components.items()})
+    def _without_slurm(self, settings: StackSettings) -> None:
+        """The outputs, before anything is made: a munge cluster has most of them empty."""
+        self.nodeset_components: dict[str, NodeSet] = {}
+        self.client_components: dict[str, Client] = {}
+        self.slurmrestd_url = self.slurmrestd_ca = self.slurmd_join = self.sackd_join = pulumi.Output.from_input("")
+        self.slurm_key_fingerprint = self.jwt_key_fingerprint = self.munge_key_fingerprint = self.slurmrestd_url
+        self.munge_client_pod = self.keys_since = _by_name({})
+        self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(settings.config))
         self.token_key_set = pulumi.Output.from_input(settings.keys.token_set or "")
         self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
-        self.register_outputs(
-            {
-                "slurmrestd_url": self.slurmrestd_url,
-                "slurmrestd_ca": self.slurmrestd_ca,
-                "slurmd_join": self.slurmd_join,
-                "sackd_join": self.sackd_join,
-                "slurm_key_fingerprint": self.slurm_key_fingerprint,
-                "jwt_key_fingerprint": self.jwt_key_fingerprint,
-                "outside_slurm_conf": self.outside_slurm_conf,
-                "nodesets": self.nodesets,
-                "scale_in_plans": self.scale_in_plans,
-                "findings": self.findings,
-                "munge_key_fingerprint": self.munge_key_fingerprint,
-                "munge_client_pod": self.munge_client_pod,
-                "client_pods": self.client_pods,
-                "token_key_set": self.token_key_set,
-                "keys_since": self.keys_since,
-            }
-        )
 
 
-def _require_effect(config: StackConfig) -> None:
-    """Before anything is made: what this release of the operator would drop is an error, never passed over."""
+def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:
+    """Jobs' scripts, and the certificate of the directory. Before anything is made: what can't be read, and what this
+    release of the operator would drop, is an error."""
+    sssd = config.identity.sssd if config.keys.auth == "auth/slurm" else None
     try:
         require_sound(dropped(config))
-    except ConfigError as error:
-        raise StackRefused(str(error)) from None
-
-
-def _scripts(config: StackConfig) -> Mapping[str, str]:
-    """Before anything is made: a script that can't be read is an error."""
-    try:
-        return scripts_of(config.jobs)
-    except ConfigError as error:
-        raise StackRefused(str(error)) from None
-
-
-def _authority(config: StackConfig) -> str | None:
-    """Before anything is made: a directory's certificate that can't be read is an error."""
-    sssd = config.identity.sssd
-    if sssd is None or sssd.ca_file is None or config.keys.auth == "auth/munge":
-        return None
-    try:
-        return read_ca(sssd.ca_file)
+        return scripts_of(config.jobs), read_ca(sssd.ca_file) if sssd is not None and sssd.ca_file is not None else None
     except ConfigError as error:
         raise StackRefused(str(error)) from None
 
@@ -384,9 +314,7 @@ def _by_name(found: dict[str, pulumi.Output[Any]]) -> pulumi.Output[dict[str, An
     return pulumi.Output.all(**found) if found else pulumi.Output.from_input({})
 
 
-def _without_kubeconfig(
-    args: pulumi.ResourceTransformationArgs,
-) -> pulumi.ResourceTransformationResult:
+def _without_kubeconfig(args: pulumi.ResourceTransformationArgs) -> pulumi.ResourceTransformationResult:
     return pulumi.ResourceTransformationResult({**args.props, "kubeconfig": None}, args.opts)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from dataclasses import dataclass
 
 import pulumi
@@ -13,6 +12,7 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.reach import reach
 from slinky_iac.specs.workers import loginset_spec, replaces_pods
 
+from .first_look import look_before
 from .gates import policy_of
 from .resources import child, custom_resource, token
 
@@ -56,15 +56,12 @@ def _sessions_first(login: LoginSetArgs, resource: str) -> pulumi.ResourceHookBi
 
         return restarts.login_jobs(way, resource, hide, login.cluster.cluster.name)
 
-    async def before_update(args: pulumi.ResourceHookArgs) -> None:
-        if not replaces_pods(args.old_inputs or {}, args.new_inputs or {}):
-            return
-        found = await asyncio.to_thread(look)
-        setting = f"set logins.{login.name}.interruptSessions: true"
-        if found and pulumi.runtime.is_dry_run():
-            pulumi.log.warn(f"{resource}: {found}. The update stops before it; wait, or {setting}")
-        elif found:
-            raise pulumi.RunError(f"{resource} was not changed: {found}. Wait until they have ended, or {setting}")
-
-    hook = pulumi.ResourceHook(f"slinky-sessions-{login.name}", before_update, pulumi.ResourceHookOptions(on_dry_run=True))
+    setting = f"set logins.{login.name}.interruptSessions: true"
+    hook = look_before(
+        f"slinky-sessions-{login.name}",
+        replaces_pods,
+        look,
+        warns=f"{resource}: {{}}. The update stops before it; wait, or {setting}",
+        stops=f"{resource} was not changed: {{}}. Wait until they have ended, or {setting}",
+    )
     return pulumi.ResourceHookBinding(before_update=[hook])

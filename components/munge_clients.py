@@ -14,7 +14,7 @@ from slinky_iac.keys.catalogue import MUNGE
 from slinky_iac.specs.munge_clients import client_pod, client_slurm_conf
 
 from .auth_keys import key_fingerprint
-from .resources import child, metadata, token
+from .resources import HIDDEN, child, metadata, token
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -43,7 +43,7 @@ class MungeClients(pulumi.ComponentResource):
                     metadata=metadata(config, place.name),
                     immutable=True,
                     data={place.entry: args.key},
-                    opts=child(self, protect=config.keys.protect, additional_secret_outputs=["data", "stringData"]),
+                    opts=child(self, protect=config.keys.protect, **HIDDEN),
                 )
             )
         ConfigMap(

@@ -15,7 +15,7 @@ from slinky_iac.specs.workers import nodeset_spec, template_digest
 from slinky_iac.taken import frozen
 
 from .first_look import look_before_update
-from .gates import NodeSetScale, child_urn, gate_props
+from .gates import NodeSetScale, gate_props
 from .resources import autoscaler, child, custom_resource, token
 
 
@@ -49,9 +49,8 @@ class NodeSet(pulumi.ComponentResource):
         hooks = look_before_update(kube, cluster, frozen(cluster, kube))
         options = child(self, ignore_changes=["spec.replicas"], hooks=hooks)
         self.resource = custom_resource("NodeSet", kube, cluster, spec, options, noted)
-        gate_name = f"{name}-scale"
-        props = gate_props(cluster, args.name, args.settings, child_urn(self, NodeSetScale, gate_name))
-        self.gate = NodeSetScale(gate_name, props, self.resource, child(self), before=f"{name}-teardown")
+        props = gate_props(cluster, args.name, args.settings)
+        self.gate = NodeSetScale(f"{name}-scale", props, self.resource, child(self), before=f"{name}-teardown")
         # After the gate, so before it on the way down: what may add pods is gone before the last are drained.
         self.scaler = autoscaler(cluster, scaler(cluster, args.name, args.settings), child(self, self.gate))
         self.resource_name = pulumi.Output.from_input(kube)

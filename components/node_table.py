@@ -7,20 +7,17 @@ from dataclasses import dataclass
 from typing import Any
 
 import pulumi
-from pulumi.dynamic import Resource
 
 from slinky_iac.config.nodes import Nodes
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.drain.settings import SCHEMA, reach_props
 from slinky_iac.node_table.gates import NodeTableProvider
-from slinky_iac.reach import reach
 from slinky_iac.specs.nodes import kubernetes_rows
 
-from .gates import child_urn
+from .gates import Gate, stack_props
 from .resources import child, token
 
 
-class NodeLabels(Resource, module="slurm", name="NodeLabels"):
+class NodeLabels(Gate, module="slurm", name="NodeLabels"):
     """Labels and annotations of Kubernetes nodes.
 
     A preview shows which nodes the rows mean, and a value of another manager is a conflict there; it is never taken over. A
@@ -30,7 +27,7 @@ class NodeLabels(Resource, module="slurm", name="NodeLabels"):
     nodes: pulumi.Output[dict[str, Any]]
 
     def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
-        super().__init__(NodeTableProvider(), name, {**props, "nodes": None}, opts)
+        super().__init__(NodeTableProvider(), name, props, opts, "nodes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,13 +44,5 @@ class NodeTable(pulumi.ComponentResource):
     def __init__(self, name: str, args: NodeTableArgs, opts: pulumi.ResourceOptions | None = None) -> None:
         super().__init__(token("NodeTable"), name, None, opts)
         if rows := kubernetes_rows(args.settings):
-            labels = f"{name}-labels"
-            props = {
-                "schema": SCHEMA,
-                "stack": pulumi.get_stack(),
-                "rows": rows,
-                "urn": child_urn(self, NodeLabels, labels),
-                **reach_props(reach(args.cluster)),
-            }
-            NodeLabels(labels, props, child(self))
+            NodeLabels(f"{name}-labels", {**stack_props(args.cluster), "rows": rows}, child(self))
         self.register_outputs({})

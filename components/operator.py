@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import asyncio
 import os
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import pulumi
 from pulumi_kubernetes.core.v1 import Namespace
 from pulumi_kubernetes.helm.v3 import Release
 
-from slinky_iac import names, operator_change, taken
+from slinky_iac import operator_change, taken
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.operator import CRDS, chart, operator_values, service_monitor_stub
 
 from . import helm_chart
-from .first_look import first_look
+from .first_look import first_look, look_before
 from .gates import policy_of
-from .resources import child, token
+from .resources import child, namespace, token
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,12 +53,8 @@ class Operator(pulumi.ComponentResource):
     def _namespace(self, name: str, config: StackConfig) -> Namespace | None:
         if not config.operator.create_namespace:
             return None
-        space = config.operator.namespace
-        asked = taken.namespace(space, pulumi.get_stack(), "operator.createNamespace")
-        meta = {"name": space, "annotations": {names.ANNOTATION_STACK: pulumi.get_stack()}}
-        return Namespace(
-            f"{name}-namespace", metadata=meta, opts=child(self, hooks=first_look("operator-namespace", config, asked))
-        )
+        space, setting = config.operator.namespace, "operator.createNamespace"
+        return namespace(self, name, "operator-namespace", config, space, setting)
 
     def _stub(self, name: str, config: StackConfig) -> pulumi.CustomResource | None:
         wanted = config.operator.service_monitor_stub
@@ -99,15 +95,11 @@ class Operator(pulumi.ComponentResource):
 
 def _pods_first(config: StackConfig) -> pulumi.ResourceHook:
     """A look, right before another release of the operator, at the pods it would end: a preview warns, an update stops."""
-    hide = policy_of(config).hide_by(pulumi.get_stack())
-
-    async def before_update(args: pulumi.ResourceHookArgs) -> None:
-        if not operator_change.changes_release(args.old_inputs or {}, args.new_inputs or {}):
-            return
-        found = await asyncio.to_thread(operator_change.in_the_way, config, os.environ, Path.home(), hide)
-        if found and pulumi.runtime.is_dry_run():
-            pulumi.log.warn(f"slurm-operator {config.operator.version}: {found}")
-        elif found:
-            raise pulumi.RunError(f"slurm-operator {config.operator.version} was not installed: {found}")
-
-    return pulumi.ResourceHook("slinky-operator-change", before_update, pulumi.ResourceHookOptions(on_dry_run=True))
+    hide, release = policy_of(config).hide_by(pulumi.get_stack()), f"slurm-operator {config.operator.version}"
+    return look_before(
+        "slinky-operator-change",
+        operator_change.changes_release,
+        partial(operator_change.in_the_way, config, os.environ, Path.home(), hide),
+        warns=f"{release}: {{}}",
+        stops=f"{release} was not installed: {{}}",
+    )

@@ -3,7 +3,6 @@
 import os
 from functools import partial
 from pathlib import Path
-from typing import Final
 
 import pulumi
 
@@ -12,26 +11,7 @@ from slinky_iac.config.topology import text_of
 from slinky_iac.preflight import notices
 from slinky_iac.taken import lost
 
-from .hybrid_cluster import HybridCluster, HybridClusterArgs
-
-EXPORTS: Final = {
-    "slurmrestdUrl": "slurmrestd_url",
-    "slurmrestdCa": "slurmrestd_ca",
-    "slurmdJoin": "slurmd_join",
-    "sackdJoin": "sackd_join",
-    "slurmKeyFingerprint": "slurm_key_fingerprint",
-    "jwtKeyFingerprint": "jwt_key_fingerprint",
-    "outsideSlurmConf": "outside_slurm_conf",
-    "nodesets": "nodesets",
-    "scaleInPlans": "scale_in_plans",
-    "findings": "findings",
-    "mungeKeyFingerprint": "munge_key_fingerprint",
-    "mungeClientPod": "munge_client_pod",
-    "clientPods": "client_pods",
-    "tokenKeySet": "token_key_set",
-    "keysSince": "keys_since",
-}
-"""Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
+from .hybrid_cluster import EXPORTS, HybridCluster, HybridClusterArgs
 
 
 def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:

@@ -3,19 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Final
 
 import pulumi
 from pulumi_kubernetes.apiextensions import CustomResource
+from pulumi_kubernetes.core.v1 import Namespace
 
-from slinky_iac import names
+from slinky_iac import names, taken
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.autoscale import Scaler
 from slinky_iac.specs.shared import labels
 
+from .first_look import first_look
+
 BACKGROUND = {"pulumi.com/deletionPropagationPolicy": "background"}
 """pulumi-kubernetes deletes in the foreground: a custom resource stays until its children are gone. The operator continues
 reconciling all but NodeSets meanwhile and makes the children again, for minutes (seen with 1.0.1: RestApi, 5 s to 5 min)."""
+
+HIDDEN: Final = {"additional_secret_outputs": ["data", "stringData"]}
+"""Options of a Secret, whose data the engine encrypts in the state."""
 
 
 def token(kind: str) -> str:
@@ -77,3 +83,21 @@ def child(parent: pulumi.Resource, *after: pulumi.Resource | None, **more: Any) 
     """Options of a child: parented, and made after (so removed before) the resources given."""
     waits: Sequence[pulumi.Resource] = [resource for resource in after if resource is not None]
     return pulumi.ResourceOptions(parent=parent, depends_on=waits, **more)
+
+
+def namespace(
+    parent: pulumi.Resource,
+    name: str,
+    which: str,
+    config: ClusterConfig,
+    space: str,
+    setting: str,
+    labels: Mapping[str, str] | None = None,
+    **more: Any,  # noqa: ANN401
+) -> Namespace:
+    """The Namespace ``space``, noted as this stack's; one of others is refused. ``setting`` says that the stack makes it,
+    ``which`` tells the hooks of a program apart."""
+    stack = pulumi.get_stack()
+    meta = {"name": space, "annotations": {names.ANNOTATION_STACK: stack}, **({"labels": labels} if labels else {})}
+    hooks = first_look(which, config, taken.namespace(space, stack, setting))
+    return Namespace(f"{name}-namespace", metadata=meta, opts=child(parent, hooks=hooks, **more))

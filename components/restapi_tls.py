@@ -15,7 +15,7 @@ from slinky_iac.config.rest_api import RestApiTls as Settings
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs.restapi_tls import cert_manager_spec, certificate_names, tls_files, tls_secret, tls_service
 
-from .resources import child, metadata, token
+from .resources import HIDDEN, child, metadata, token
 
 SEED_LENGTH = 64
 """Letters and digits: 380 bits, more than the 256 of the keys that are made from it."""
@@ -86,7 +86,7 @@ class RestApiTls(pulumi.ComponentResource):
             metadata=metadata(config, tls_secret(config, tls)),
             type="kubernetes.io/tls",
             data=made.apply(lambda files: {entry: base64.b64encode(pem.encode()).decode() for entry, pem in files.items()}),
-            opts=child(self, additional_secret_outputs=["data", "stringData"]),
+            opts=child(self, **HIDDEN),
         )
         # A certificate is public: users of slurmrestd need it to know whom they speak to.
         return pulumi.Output.unsecret(made.apply(lambda files: files["ca.crt"]))

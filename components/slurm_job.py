@@ -11,9 +11,9 @@ from pulumi.dynamic import Resource
 from slinky_iac.config.jobs import Job
 from slinky_iac.config.rules_jobs import own_partitions
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.drain.settings import SCHEMA, reach_props
 from slinky_iac.jobs.gates import JobLifeProvider, SlurmJobProvider
-from slinky_iac.reach import reach
+
+from .gates import Gate, stack_props
 
 
 class JobLife(Resource, module="slurm", name="JobLife"):
@@ -25,7 +25,7 @@ class JobLife(Resource, module="slurm", name="JobLife"):
         super().__init__(JobLifeProvider(), name, {"job": job, "nonce": None}, opts)
 
 
-class SlurmJob(Resource, module="slurm", name="SlurmJob"):
+class SlurmJob(Gate, module="slurm", name="SlurmJob"):
     """Submits a batch job exactly once for each change of it, or each update, and follows it.
 
     Its runs carry a nonce that is made before the first of them and lives as long as the resource: a run that was killed
@@ -36,16 +36,13 @@ class SlurmJob(Resource, module="slurm", name="SlurmJob"):
 
     def __init__(self, name: str, props: Mapping[str, Any], opts: pulumi.ResourceOptions) -> None:
         life = JobLife(f"{name}-life", props["job"], pulumi.ResourceOptions(parent=opts.parent))
-        super().__init__(SlurmJobProvider(), name, {**props, "nonce": life.nonce, "result": None}, opts)
+        super().__init__(SlurmJobProvider(), name, {**props, "nonce": life.nonce}, opts, "result")
 
 
-def job_props(
-    config: StackConfig, name: str, job: Job, script: str, urn: pulumi.Input[str], *, row: bool = False
-) -> dict[str, Any]:
+def job_props(config: StackConfig, name: str, job: Job, script: str, *, row: bool = False) -> dict[str, Any]:
     """Props of a job (:class:`slinky_iac.jobs.settings.JobSettings` reads them back)."""
     return {
-        "schema": SCHEMA,
-        "stack": pulumi.get_stack(),
+        **stack_props(config),
         "job": name,
         "user": job.user,
         "script": script,
@@ -64,6 +61,4 @@ def job_props(
         "timeoutS": job.timeout,
         "accounting": config.accounting.enabled,
         "awaitRow": row and config.accounting.enabled,
-        "urn": urn,
-        **reach_props(reach(config)),
     }

@@ -7,11 +7,9 @@ from typing import Any
 
 import yaml
 
-from components.program import EXPORTS
 from slinky_iac import __version__
 from slinky_iac.commands.new import WHEEL
 from slinky_iac.config.stack import PROJECT
-from tests.contract.test_wire_formats import OUTPUTS
 from tests.stacks import ROOT
 
 PYPROJECT: dict[str, Any] = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -42,10 +40,12 @@ def test_a_project_of_the_template_has_the_name_that_settings_belong_to() -> Non
     assert project["runtime"] == ours["runtime"]
 
 
-def test_a_program_in_one_call_exports_what_our_own_program_exports() -> None:
-    assert list(EXPORTS) == OUTPUTS
-    text = (ROOT / "__main__.py").read_text()
-    assert [name for name, attribute in EXPORTS.items() if f'pulumi.export("{name}", cluster.{attribute})' not in text] == []
+def test_our_own_program_is_the_one_call_of_the_template() -> None:
+    own = (ROOT / "__main__.py").read_text()
+    template = (ROOT / "templates" / "site" / "__main__.py").read_text()
+    call = "from {}components.program import hybrid_cluster\n\ncluster = hybrid_cluster()\n"
+    assert call.format("") in own
+    assert call.format("slinky_iac.") in template
 
 
 def test_the_licence_is_the_one_that_is_named() -> None:

@@ -31,7 +31,8 @@ def main(kubeconfig: str, **keys: object) -> str:
         from components.external_key import ExternalKey
         from slinky_iac.config.load import load
         from slinky_iac.keys.catalogue import SLURM
-        key = ExternalKey("k-slurm-key-external", load(yaml.safe_load({yaml.safe_dump(data)!r})), SLURM, "")
+        child = pulumi.ResourceOptions(parent=pulumi.ComponentResource("test:keys:Keys", "keys"))
+        key = ExternalKey("k-slurm-key-external", load(yaml.safe_load({yaml.safe_dump(data)!r})), SLURM, child)
         pulumi.export("since", key.since)
     """
 

@@ -35,6 +35,14 @@ def test_the_program_registers_the_cluster_and_exports_what_it_tells() -> None:
     assert {"slurmrestdUrl", "slurmdJoin", "sackdJoin", "nodesets", "findings"} <= set(root.outputs)
 
 
+def test_the_program_exports_the_topology_that_an_external_slurmctld_must_have() -> None:
+    data = merged(stack_sections("all-outside"), {"nodes": {"topologies": {"flat": {"flat": True}}}})
+    program(data, KEYS)
+    root = get_root_resource()
+    assert isinstance(root, Stack)
+    assert "topology: flat" in root.outputs["outsideTopology"]
+
+
 def test_a_broken_configuration_registers_nothing() -> None:
     data = merged(stack_sections("dev"), {"nodesets": {"gpu": {"replicas": "many"}}})
     recordings: list[Recording] = []
