@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pulumi
 
+from slinky_iac.collector import collect_seldom
 from slinky_iac.config.reader import read_stack
 from slinky_iac.config.topology import text_of
 from slinky_iac.preflight import notices
@@ -17,6 +18,7 @@ from .hybrid_cluster import EXPORTS, HybridCluster, HybridClusterArgs
 def hybrid_cluster(opts: pulumi.ResourceOptions | None = None) -> HybridCluster:
     """The cluster of the current stack, with all outputs exported. Raises
     :class:`slinky_iac.config.reader.StackRefused` if the stack's configuration has errors."""
+    collect_seldom()
     settings = read_stack()
     config, home = settings.config, Path.home()
     args = HybridClusterArgs(

@@ -148,11 +148,10 @@ def found_in(props: Props, state: Secret) -> Found | None:
 
 @contextmanager
 def _client(props: Props) -> Iterator[KubeClient]:
-    from slinky_iac.cluster.connection import KubeConnection, kube_source
-    from slinky_iac.kube.wire import Retry
+    from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 
     with KubeConnection(kube_source(props["kubeconfig"], props["context"])) as way:
-        yield way.kube(BUDGET_S, Retry(tries=2))
+        yield way.kube(BUDGET_S, tries=2)
 
 
 def _asked(props: Props) -> Found | None:

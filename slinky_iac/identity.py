@@ -143,13 +143,14 @@ class _Seen:
 def _look(props: Props) -> _Seen:
     if not set(ACCESS) <= props.keys():
         return _Seen()  # recorded by an older release
-    # Only this resource's own checks need the clients, and they cost every program a tenth of a second to import.
-    from slinky_iac.cluster.connection import KubeConnection, kube_source  # noqa: PLC0415
-    from slinky_iac.kube import marks  # noqa: PLC0415
+    # Only this resource's own checks need these, and only where there is a cluster to ask: they take long to import.
+    from slinky_iac.cluster.kube_connection import KubeConnection, kube_source  # noqa: PLC0415
 
     try:
         with KubeConnection(kube_source(props["kubeconfig"], props["context"])) as way:
             kube = way.kube(BUDGET_S)
+            from slinky_iac.kube import marks  # noqa: PLC0415
+
             uid = marks.namespace(kube, "kube-system").uid
             try:
                 found = marks.namespace(kube, str(props["namespace"]))

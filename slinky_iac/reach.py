@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from slinky_iac import names
+from slinky_iac.cluster.kube_connection import KubeConnection, kube_source
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import JWT, TOKENS
-
-if TYPE_CHECKING:
-    from slinky_iac.cluster.connection import KubeConnection
 
 
 def reach(config: ClusterConfig) -> Reach:
@@ -38,7 +35,4 @@ def reach(config: ClusterConfig) -> Reach:
 
 def kube_connection(config: ClusterConfig, env: Mapping[str, str], home: Path) -> KubeConnection:
     """The way to the Kubernetes cluster that a configuration means: the same that the resources go to."""
-    # Few programs ask anything, and the clients cost each a tenth of a second to import.
-    from slinky_iac.cluster.connection import KubeConnection, kube_source  # noqa: PLC0415
-
     return KubeConnection(kube_source(config.kubernetes.kubeconfig, config.kubernetes.context), env=env, home=home)

@@ -42,9 +42,7 @@ def _marks() -> ModuleType:
 def _client(config: ClusterConfig, env: Mapping[str, str], home: Path, *, preview: bool = False) -> Iterator[KubeClient]:
     """A preview asks once: the engine asks for one resource after the other, and pauses would add up to a minute."""
     with kube_connection(config, env, home) as way:
-        from slinky_iac.kube.wire import Retry  # noqa: PLC0415 - as in kube_connection
-
-        yield way.kube(BUDGET_S, Retry(tries=1) if preview else None)
+        yield way.kube(BUDGET_S, tries=1 if preview else None)
 
 
 def refusal(config: ClusterConfig, question: Question, env: Mapping[str, str], home: Path, *, preview: bool) -> str | None:

@@ -7,98 +7,26 @@ for it. The key that signs tokens comes from its Kubernetes Secret at that momen
 
 from __future__ import annotations
 
-import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
-from pathlib import Path
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final
 
-import httpx
-
+from slinky_iac.cluster.kube_connection import PATIENT_S, KubeConnection, kube_source
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.client import KubeClient
-from slinky_iac.kube.connection import KubeTransport
-from slinky_iac.kube.kubeconfig import KubeAccess, KubeSource, load
 from slinky_iac.kube.objects import NodeSet
-from slinky_iac.kube.wire import Clock, Retry, Timeouts
+from slinky_iac.kube.wire import Clock, Retry
 from slinky_iac.slurmrest.auth import SigningKey, held
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
 from slinky_iac.slurmrest.level import require_admin
 from slinky_iac.slurmrest.shared import THIS_PROCESS
 
-PATIENT_S: Final = 60.0
 LISTS_S: Final = 300.0
 """Who has a minute for any question has so long for the lists of nodes and jobs: slurmrestd takes some 1 ms a job before the
 first byte of its answer."""
-Kube = TypeVar("Kube", bound=KubeClient)
-Slurm = TypeVar("Slurm", bound=SlurmrestClient)
-
-
-class _Lent(httpx.BaseTransport):
-    """A transport whose sockets outlive the client that uses it."""
-
-    def __init__(self, inner: httpx.BaseTransport) -> None:
-        self._inner = inner
-
-    def handle_request(self, request: httpx.Request) -> httpx.Response:
-        return self._inner.handle_request(request)
-
-
-class KubeConnection:
-    """The way to one API server as one user. Clients made from it share its sockets, and end with it."""
-
-    def __init__(
-        self,
-        source: KubeSource,
-        *,
-        clock: Clock | None = None,
-        env: Mapping[str, str] | None = None,
-        home: Path | None = None,
-    ) -> None:
-        self._source = source
-        self.clock = clock or Clock()
-        self._env = os.environ if env is None else env
-        self._home = home
-
-    @cached_property
-    def access(self) -> KubeAccess:
-        """What the kubeconfig says. Raises :class:`slinky_iac.errors.KubeUnreachable`."""
-        return load(self._source, env=self._env, home=self._home or Path.home())
-
-    @cached_property
-    def _transport(self) -> KubeTransport:
-        return KubeTransport(self.access, clock=self.clock)
-
-    def client(
-        self,
-        kind: type[Kube],
-        *,
-        budget_s: float = PATIENT_S,
-        retry: Retry | None = None,
-        timeouts: Timeouts | None = None,
-    ) -> Kube:
-        """A client of the API server. ``budget_s``: seconds that any one call may take, tries and pauses together."""
-        lent = _Lent(self._transport)
-        return kind(self.access, clock=self.clock, budget_s=budget_s, retry=retry, timeouts=timeouts, transport=lent)
-
-    def kube(self, budget_s: float = PATIENT_S, retry: Retry | None = None) -> KubeClient:
-        """The same of the kind that most want."""
-        return self.client(KubeClient, budget_s=budget_s, retry=retry)
-
-    def lead(self, _source: KubeSource) -> tuple[KubeAccess, httpx.BaseTransport]:
-        """For slurmrestd behind this API server (:data:`slinky_iac.slurmrest.endpoints.Connect`)."""
-        return self.access, _Lent(self._transport)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        if "_transport" in self.__dict__:
-            self._transport.close()
 
 
 class Connection:
@@ -126,7 +54,7 @@ class Connection:
     @cached_property
     def kube(self) -> KubeClient:
         """The Kubernetes client, opened at first use."""
-        return self._stack.enter_context(self._way.kube(self._budget_s, self._retry))
+        return self._stack.enter_context(self._way.kube(self._budget_s, self._retry.tries))
 
     def require_kubeconfig(self) -> None:
         """Raises KubeUnreachable where no kubeconfig can be read: a wait would not mend that."""
@@ -193,11 +121,6 @@ class Connection:
             return self.kube.nodeset(self.reach.namespace, name)
         except KubeNotFound:
             return None
-
-
-def kube_source(kubeconfig: str | None, context: str | None) -> KubeSource:
-    """A kubeconfig and context as settings and states have them; empty is none: then the user's own."""
-    return KubeSource(path=Path(kubeconfig) if kubeconfig else None, context=context or None)
 
 
 def endpoint(reach: Reach) -> Endpoint:

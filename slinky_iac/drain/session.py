@@ -11,7 +11,8 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.actor import actor
-from slinky_iac.cluster.connection import PATIENT_S, Connection
+from slinky_iac.cluster.connection import Connection
+from slinky_iac.cluster.kube_connection import PATIENT_S
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import protocol
 from slinky_iac.drain.members import LEFT_BEHIND

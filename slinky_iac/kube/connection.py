@@ -253,6 +253,10 @@ class KubeTransport(httpx.BaseTransport):
         for inner in self._inner.values():
             inner.close()
 
+    def lent(self) -> httpx.BaseTransport:
+        """The same for one of several clients: its sockets outlive that client."""
+        return _Lent(self)
+
     def _send(self, request: httpx.Request, credential: Credential) -> httpx.Response:
         with self._lock:
             which = (credential.cert, credential.key)
@@ -279,6 +283,16 @@ class KubeTransport(httpx.BaseTransport):
             raise KubeUnreachable(
                 f"{self._access.origin}: the proxy-url is none that can be used; allowed are http:// and https://"
             ) from None
+
+
+class _Lent(httpx.BaseTransport):
+    """A transport that isn't closed with the client that uses it."""
+
+    def __init__(self, inner: httpx.BaseTransport) -> None:
+        self._inner = inner
+
+    def handle_request(self, request: httpx.Request) -> httpx.Response:
+        return self._inner.handle_request(request)
 
 
 def _exec_credential(stdout: bytes, name: str) -> Credential:

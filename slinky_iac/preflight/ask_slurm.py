@@ -8,10 +8,10 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TypeVar
 
 from slinky_iac.cluster.connection import endpoint
+from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import (
     KubeNotFound,
@@ -31,7 +31,7 @@ from slinky_iac.preflight import facts
 from slinky_iac.preflight.check_keys import IN_SECRET
 from slinky_iac.preflight.check_tokens import TOKEN_IN_SECRET
 from slinky_iac.preflight.facts import SlurmFacts, Token
-from slinky_iac.reach import kube_connection, reach
+from slinky_iac.reach import reach
 from slinky_iac.slurmrest.auth import SigningKey, held
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Connect as Lead
@@ -151,7 +151,7 @@ def preflight_clients(
     return connect
 
 
-def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answer_s: float) -> facts.Facts:
+def ask_quickly(config: StackConfig, way: KubeConnection, *, answer_s: float) -> facts.Facts:
     """What Slurm says, asked with the Secret's key; each answer is waited for ``answer_s`` seconds, and none twice.
 
     Raises what reading the Secret raises: before the first `pulumi up` it isn't there, and there is nobody to ask.
@@ -159,19 +159,18 @@ def ask_quickly(config: StackConfig, env: Mapping[str, str], home: Path, *, answ
     bounds = Timeouts(connect_s=answer_s, read_s=answer_s, write_s=answer_s)
     once, namespace = Retry(tries=1), config.cluster.namespace
     place = config.secret_of(JWT)
-    with kube_connection(config, env, home) as way:
-        kube = way.client(KubeClient, budget_s=answer_s, timeouts=bounds, retry=once)
-        found: dict[str, Keys] = {}
-        if config.keys.has_token_keys:
-            own = config.secret_of(TOKENS)
-            with suppress(KubeNotFound):  # the setting is new: this very update makes it
-                rsa = held(kube, namespace, own.name, own.entry, RS256)
-                found[TOKEN_IN_SECRET] = tuple(rsa)
-        if not found or config.keys.tokens != RS256:  # else who runs this needs no right to read the JWT key
-            found[IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, HS256))
+    kube = way.client(KubeClient, budget_s=answer_s, timeouts=bounds, retry=once)
+    found: dict[str, Keys] = {}
+    if config.keys.has_token_keys:
+        own = config.secret_of(TOKENS)
+        with suppress(KubeNotFound):  # the setting is new: this very update makes it
+            rsa = held(kube, namespace, own.name, own.entry, RS256)
+            found[TOKEN_IN_SECRET] = tuple(rsa)
+    if not found or config.keys.tokens != RS256:  # else who runs this needs no right to read the JWT key
+        found[IN_SECRET] = tuple(held(kube, namespace, place.name, place.entry, HS256))
 
-        connect = preflight_clients(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)
-        seen = ask_slurm([endpoint_of_drains(config)], found, clock=way.clock, quick=True, connect=connect)
+    connect = preflight_clients(way.lead, budget_s=answer_s, timeouts=bounds, retry=once)
+    seen = ask_slurm([endpoint_of_drains(config)], found, clock=way.clock, quick=True, connect=connect)
     return facts.Facts(slurm=SlurmFacts() if seen.unanswered else seen)
 
 

@@ -16,7 +16,7 @@ from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeNotFound
 
 if TYPE_CHECKING:
-    from slinky_iac.cluster.connection import KubeConnection
+    from slinky_iac.cluster.kube_connection import KubeConnection
     from slinky_iac.kube.client import KubeClient
 
 BUDGET_S: Final = 2.0

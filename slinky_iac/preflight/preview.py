@@ -87,9 +87,12 @@ class _Preflight(threading.Thread):
 
 
 def quick(config: StackConfig, env: Mapping[str, str], home: Path) -> tuple[Check, ...]:
-    """Checks that one short look at slurmctld allows, with the JWT key that the Secret holds. Raises what asking raises."""
-    # Only a preview with a cluster needs the clients, and they cost every program a tenth of a second to import.
-    from slinky_iac.preflight.ask_slurm import ask_quickly  # noqa: PLC0415
-    from slinky_iac.preflight.compare import judged  # noqa: PLC0415
+    """Checks that one short look at slurmctld allows, with the JWT key that the Secret holds. Raises what asking raises,
+    KubeUnreachable among it."""
+    with kube_connection(config, env, home) as way:
+        _ = way.access
+        # Only a preview with a cluster needs the clients, and they cost every program two tenths of a second to import.
+        from slinky_iac.preflight.ask_slurm import ask_quickly  # noqa: PLC0415
+        from slinky_iac.preflight.compare import judged  # noqa: PLC0415
 
-    return tuple(judged(Run.PREVIEW, config, ask_quickly(config, env, home, answer_s=_ANSWER_S)))
+        return tuple(judged(Run.PREVIEW, config, ask_quickly(config, way, answer_s=_ANSWER_S)))

@@ -20,7 +20,7 @@ from slinky_iac.errors import KubeUnreachable
 from slinky_iac.preflight.facts import Place, Tried
 
 if TYPE_CHECKING:
-    from slinky_iac.cluster.connection import KubeConnection
+    from slinky_iac.cluster.kube_connection import KubeConnection
     from slinky_iac.kube.kubeconfig import KubeAccess
 
 TIMEOUT_S = 2.0

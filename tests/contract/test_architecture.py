@@ -63,6 +63,7 @@ _PARTS = {
     "actor": "",
     "certificates": "",
     "closing": "",
+    "collector": "",
     "demand": "",
     "names": "",
     "releases": "",
@@ -301,7 +302,8 @@ def test_every_client_comes_from_the_one_connection() -> None:
     """Clients of their own would read the kubeconfig and shake hands each."""
     opened = {path: opens(path) for path in PRODUCTION if path.startswith(("slinky_iac/", "components/"))}
     assert {path: own for path, own in opened.items() if own} == {
-        "slinky_iac/cluster/connection.py": {"KubeTransport", "SlurmrestClient", "load"},
+        "slinky_iac/cluster/connection.py": {"SlurmrestClient"},
+        "slinky_iac/cluster/kube_connection.py": {"KubeTransport", "load"},
         "slinky_iac/kube/client.py": {"KubeTransport"},
         "slinky_iac/slurmrest/endpoints.py": {"KubeTransport", "load"},
         "slinky_iac/preflight/ask_slurm.py": {"SlurmrestClient"},

@@ -8,7 +8,7 @@ from typing import Any
 
 from msgspec import structs
 
-from slinky_iac.cluster.connection import KubeConnection
+from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from slinky_iac.cluster.connection import KubeConnection
+from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.config.findings import Level
 from slinky_iac.config.load import load
 from slinky_iac.config.stack import StackConfig

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import socket
 import subprocess
 import sys
@@ -110,5 +111,19 @@ def test_a_look_that_takes_too_long_is_left_alone(monkeypatch: pytest.MonkeyPatc
 
 
 def test_a_program_without_a_cluster_does_not_pay_for_the_clients() -> None:
-    code = "import sys, slinky_iac.preflight; sys.exit('httpx' in sys.modules or 'jwt' in sys.modules)"
-    assert subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=False).returncode == 0
+    code = """
+import json, sys
+from pathlib import Path
+from slinky_iac import taken
+from slinky_iac.config.load import load
+from slinky_iac.preflight import notices
+
+config, nowhere = load(json.load(sys.stdin)), Path("/nowhere")
+found = [each.id for each in notices(config, {}, nowhere)]
+refused = taken.refusal(config, taken.namespace("slurm", "dev", "cluster.createNamespace"), {}, nowhere, preview=False)
+print(json.dumps([found, refused is not None, sorted({"httpx", "jwt", "cryptography"} & sys.modules.keys())]))
+"""
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, check=True, input=json.dumps(minimal()), capture_output=True, text=True
+    )
+    assert json.loads(done.stdout) == [["kubernetes-unreachable"], True, []]

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.cluster.connection import KubeConnection
+from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.config.load import load
 from slinky_iac.kube.kubeconfig import KubeSource
 from slinky_iac.preflight import Place, places, unreachable

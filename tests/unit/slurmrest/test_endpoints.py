@@ -7,7 +7,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from slinky_iac.cluster.connection import KubeConnection
+from slinky_iac.cluster.kube_connection import KubeConnection
 from slinky_iac.errors import SlurmrestAuthError, SlurmrestUnreachable
 from slinky_iac.kube import kubeconfig
 from slinky_iac.kube.connection import KubeTransport
