@@ -20,7 +20,7 @@ from slinky_iac.config.rules import require_sound
 from slinky_iac.config.rules_jobs import smoke_jobs
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.keys.catalogue import MUNGE
+from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.endpoints import host_port
@@ -49,6 +49,7 @@ from .resources import HIDDEN, child, custom_resource, metadata, namespace, toke
 from .rest_api import RestApi, RestApiArgs
 from .slurm_conf import QueueGate, queue_props
 from .slurm_job import SlurmJob, job_props
+from .watched import watched
 
 EXPORTS: Final = {
     "slurmrestdUrl": "slurmrestd_url",
@@ -164,8 +165,12 @@ class HybridCluster(pulumi.ComponentResource):
         controller = Controller(f"{name}-controller", of_slurmctld, self._child(*first, accounting))
         restapi = RestApi(f"{name}-restapi", RestApiArgs(config=config, lost=args.lost), self._child(*first, controller))
         if _is_monitored(config):
-            watched = MonitoringArgs(cluster=config, settings=config.monitoring)
-            Monitoring(f"{name}-monitoring", watched, self._child(*first))
+            looked_at = None
+            if config.monitoring.status is not None:
+                prints = {SLURM.config: keys.slurm_key_fingerprint, JWT.config: keys.jwt_key_fingerprint}
+                looked_at = watched(config, prints, keys.since, settings.keys.token_set)
+            monitored = MonitoringArgs(cluster=config, settings=config.monitoring, watched=looked_at)
+            Monitoring(f"{name}-monitoring", monitored, self._child(*first))
         table = None
         if config.nodes.table:
             rows = NodeTableArgs(cluster=config, settings=config.nodes)

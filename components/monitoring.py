@@ -9,6 +9,7 @@ from pulumi_kubernetes.apiextensions import CustomResource
 
 from slinky_iac import names
 from slinky_iac.config.monitoring import Monitoring as Settings
+from slinky_iac.config.monitoring import StatusJob
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.specs import monitoring
 from slinky_iac.specs.shared import Spec
@@ -19,10 +20,12 @@ from .resources import child, metadata, token
 
 @dataclass(frozen=True, kw_only=True)
 class MonitoringArgs:
-    """``settings``: what is scraped, and how Prometheus finds it."""
+    """``settings``: what is scraped, and how Prometheus finds it. ``watched``: what the CronJob of ``settings.status`` looks
+    at, as :func:`.watched.watched` makes it; without it there is no CronJob."""
 
     cluster: ClusterConfig
     settings: Settings
+    watched: pulumi.Output[str] | None = None
 
 
 class Monitoring(pulumi.ComponentResource):
@@ -36,13 +39,27 @@ class Monitoring(pulumi.ComponentResource):
             self._custom(name, "PrometheusRule", "rules", args, monitoring.prometheus_rule(settings))
         if settings.dashboard:
             self._dashboard(name, args)
-        if settings.status is not None:
-            from pulumi_kubernetes.batch.v1 import CronJob  # noqa: PLC0415 - imports that few stacks need
-
-            own = names.monitoring(config.cluster.resource_name, "status")
-            spec = monitoring.status_job(config, settings.status, pulumi.get_stack())
-            CronJob(f"{name}-status", metadata=metadata(config, own), spec=spec, opts=child(self))
+        if settings.status is not None and args.watched is not None:
+            self._status(name, config, settings.status, args.watched)
         self.register_outputs({})
+
+    def _status(self, name: str, config: ClusterConfig, job: StatusJob, watched: pulumi.Output[str]) -> None:
+        from pulumi_kubernetes.batch.v1 import CronJob  # noqa: PLC0415 - imports that few stacks need
+        from pulumi_kubernetes.core.v1 import ConfigMap  # noqa: PLC0415
+
+        base = config.cluster.resource_name
+        looked_at = ConfigMap(
+            f"{name}-watched",
+            metadata=metadata(config, names.monitoring(base, "watched")),
+            data={names.WATCHED_FILE: watched},
+            opts=child(self),
+        )
+        CronJob(
+            f"{name}-status",
+            metadata=metadata(config, names.monitoring(base, "status")),
+            spec=monitoring.status_job(config, job),
+            opts=child(self, looked_at),
+        )
 
     def _external(self, name: str, args: MonitoringArgs) -> None:
         config = args.cluster

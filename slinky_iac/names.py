@@ -226,6 +226,12 @@ def monitoring(cluster: str, part: str) -> str:
     return shorten(f"{cluster}-{part}")
 
 
+WATCHED_FILE: Final = "watched.json"
+"""Entry of the ConfigMap with what a status in a pod looks at."""
+WATCHED_SCHEMA: Final = 1
+"""Number of its shape."""
+
+
 def client(cluster: str, name: str) -> str:
     """Name of the Secret, the ConfigMap and the Deployment of one of the clients, in the clients' own namespace."""
     return shorten(f"{cluster}-client-{name}", 52)

@@ -36,7 +36,7 @@ WIDEST: Final = 140
 _COLOURS: Final = {"red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36, "bold": 1, "dim": 2}
 
 
-def add_stack(parser: argparse.ArgumentParser) -> None:
+def add_stack(parser: argparse._ActionsContainer) -> None:
     """`--stack`."""
     parser.add_argument("--stack", help=STACK)
 

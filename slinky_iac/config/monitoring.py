@@ -12,16 +12,13 @@ class StatusJob(Section):
     """A CronJob that writes `slinky status --prometheus` into a folder that node_exporter reads."""
 
     image: Image
-    """Image with this program and pulumi, at the releases that the stack is deployed with."""
-    environment_secret: DnsLabel
-    """Secret in the cluster's namespace with what `pulumi` needs to read the state: PULUMI_BACKEND_URL and
-    PULUMI_ACCESS_TOKEN, or the backend's own credentials. Its entries become the environment of the pod."""
+    """Image with this program at the release that the stack is deployed with (examples/image/Containerfile). It needs no
+    pulumi and no state: what it looks at is in a ConfigMap of the stack, without any secret."""
     service_account: DnsLabel
-    """ServiceAccount in the cluster's namespace with the rights that `slinky rights --for review` prints."""
-    project: DnsLabel
-    """ConfigMap in the cluster's namespace with Pulumi.yaml and the stack's file, the folder in which it runs."""
+    """ServiceAccount in the cluster's namespace with the rights that `slinky rights --for status` prints."""
     folder: FilePath
-    """Folder of the Kubernetes node for node_exporter's textfile collector, e.g. /var/lib/node_exporter/textfile."""
+    """Folder of the Kubernetes node for node_exporter's textfile collector, e.g. /var/lib/node_exporter/textfile. It must be
+    there, and the image's user must own it: the pod has no capability."""
     schedule: str = Field(default="*/5 * * * *", pattern=r"^\S+( \S+){4}$")
     """When, as cron writes it. The alerts treat a status older than half an hour as missing."""
     node_selector: dict[str, str] = Field(default_factory=dict)

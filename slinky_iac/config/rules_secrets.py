@@ -176,13 +176,7 @@ def offered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Settings that name a Secret for another use, and name a key's."""
-    held, status = key_secrets(config), config.monitoring.status
-    if status is not None and status.environment_secret in held:
-        yield error(
-            "monitoring.status.environmentSecret",
-            f"is the Secret that holds {held[status.environment_secret]}, and its entries would become the environment of a"
-            " pod. Name the Secret with the credentials of Pulumi's backend",
-        )
+    held = key_secrets(config)
     for name, each in config.tokens.items():
         if each.secret in held:
             yield error(

@@ -68,24 +68,23 @@ def dashboard() -> str:
     return files("slinky_iac.monitoring").joinpath("dashboard.json").read_text()
 
 
-def status_job(config: ClusterConfig, job: StatusJob, stack: str) -> Spec:
+def status_job(config: ClusterConfig, job: StatusJob) -> Spec:
     """Spec of the CronJob: written beside the file and then moved, so that node_exporter never reads half of it."""
     script = (
-        f"set -eu; cp -RL /project/. /tmp/project; cd /tmp/project;"
-        f" slinky status --stack {stack} --prometheus > /textfile/{FILE}.new || [ $? = 4 ];"
+        f"set -eu; slinky status --from /watched/{names.WATCHED_FILE} --prometheus > /textfile/{FILE}.new || [ $? = 4 ];"
         f" mv /textfile/{FILE}.new /textfile/{FILE}"
     )
     container: Spec = {
         "name": "status",
         "image": job.image,
+        "imagePullPolicy": config.cluster.images.pull_policy,
         "command": ["/bin/sh", "-c", script],
-        "envFrom": [{"secretRef": {"name": job.environment_secret}}],
         "env": [{"name": "HOME", "value": "/tmp"}],
-        "resources": {"requests": {"cpu": "100m", "memory": "256Mi"}, "limits": {"memory": "512Mi"}},
+        "resources": {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "512Mi"}},
         "securityContext": locked(),
         "volumeMounts": [
             {"name": "textfile", "mountPath": "/textfile"},
-            {"name": "project", "mountPath": "/project", "readOnly": True},
+            {"name": "watched", "mountPath": "/watched", "readOnly": True},
             {"name": "tmp", "mountPath": "/tmp"},
         ],
     }
@@ -96,10 +95,12 @@ def status_job(config: ClusterConfig, job: StatusJob, stack: str) -> Spec:
         "containers": [container],
         "volumes": [
             {"name": "textfile", "hostPath": {"path": job.folder, "type": "Directory"}},
-            {"name": "project", "configMap": {"name": job.project}},
+            {"name": "watched", "configMap": {"name": names.monitoring(config.cluster.resource_name, "watched")}},
             {"name": "tmp", "emptyDir": {}},
         ],
     }
+    if config.cluster.images.pull_secrets:
+        pod["imagePullSecrets"] = [{"name": name} for name in config.cluster.images.pull_secrets]
     if job.node_selector:
         pod["nodeSelector"] = dict(job.node_selector)
     return {

@@ -58,9 +58,7 @@ SAID = {
 """Commands that came last, and a word of their answers."""
 STATUS = {
     "image": "slinky-lab/busybox:1",
-    "environmentSecret": "pulumi",
-    "serviceAccount": "slinky-review",
-    "project": "project",
+    "serviceAccount": "slinky-status",
     "folder": "/var/lib/node_exporter",
     "schedule": "0 0 1 1 *",
 }

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from lab import apt, enforcer, keda, later_operator, python_env, store
-from lab.slurm import jupyter, ldap, munge, nginx, older, python3
+from pathlib import Path
+from tempfile import TemporaryDirectory
 
-PROMETHEUS = {"prometheus": "prometheus", "promtool": "prometheus"}
-"""Programs that scrape the lab, and Debian's package of them."""
+from lab import apt, enforcer, keda, later_operator, python_env, store
+from lab.slurm import jupyter, ldap, munge, nginx, older, program, python3
+from tests import wheel
+
+PROMETHEUS = {"prometheus": "prometheus", "promtool": "prometheus", "prometheus-node-exporter": "prometheus-node-exporter"}
+"""Programs that scrape the lab, and Debian's packages of them."""
 
 if __name__ == "__main__":
     munge.image()
@@ -21,4 +25,6 @@ if __name__ == "__main__":
     keda.programs()
     older.root()
     apt.ensure(PROMETHEUS)
+    with TemporaryDirectory() as folder:
+        program.image(wheel.build(Path(folder)))
     python_env.ensure_dashboard()

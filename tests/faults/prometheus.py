@@ -24,7 +24,8 @@ class Prometheus:
     """Debian's Prometheus, with the rules of this project. Waits of alerts are seconds, else a run would take hours; what
     is asked stays as it is."""
 
-    def __init__(self, folder: Path, *targets: str) -> None:
+    def __init__(self, folder: Path, *targets: str, exporter: str = "") -> None:
+        """``targets``: slurmctld's. ``exporter``: that of a node_exporter with the status; else :meth:`write` has it."""
         self.folder = folder
         (folder / "www").mkdir()
         self.base = f"http://127.0.0.1:{PORT}"
@@ -34,7 +35,8 @@ class Prometheus:
             {"job_name": path.rpartition("/")[2], "metrics_path": path, "static_configs": [{"targets": list(targets)}]}
             for path in PATHS
         ]
-        own = {"job_name": "textfile", "static_configs": [{"targets": [f"127.0.0.1:{PORT + 1}"]}]}
+        status = exporter or f"127.0.0.1:{PORT + 1}"
+        own = {"job_name": "textfile", "static_configs": [{"targets": [status]}]}
         config = {
             "global": {"scrape_interval": EVERY, "scrape_timeout": EVERY, "evaluation_interval": EVERY},
             "rule_files": [str(folder / "rules.yaml")],

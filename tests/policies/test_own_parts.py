@@ -21,8 +21,7 @@ HUB = {
 }
 JOB = {"user": "alice", "command": ["true"], "workingDirectory": "/tmp", "environment": {"OMP_NUM_THREADS": "4"}}
 SCALED = {"owner": "autoscaler", "replicas": 0, "maxReplicas": 4, "autoscale": {}}
-STATUS = {"image": "registry.example.org/slinky:0.1", "environmentSecret": "pulumi", "serviceAccount": "slinky-review",
-          "project": "project", "folder": "/var/lib/node_exporter"}  # fmt: skip
+STATUS = {"image": "registry.example.org/slinky:0.1", "serviceAccount": "slinky-status", "folder": "/var/lib/node_exporter"}
 PARTS: dict[str, tuple[dict[str, Any], set[str]]] = {
     "client": ({"clients": {"nb": {"namespace": "notebooks", "people": PEOPLE, "deployment": {"person": "alice"}}}}, set()),
     "hub": (

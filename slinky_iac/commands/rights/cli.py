@@ -116,7 +116,7 @@ ALONE: Final = (
     "Read from a file alone: what earlier settings of the stack have made is not in here. Keep the Roles that are there"
     " until the next `pulumi up` has ended, or use --stack."
 )
-HELP = "print the Roles that an account needs in Kubernetes for review, apply or preflight of a stack, and no more"
+HELP = "print the Roles that an account needs in Kubernetes for review, apply, preflight or status of a stack, and no more"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
@@ -131,7 +131,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--account",
         type=_account,
         metavar="NAMESPACE/NAME",
-        help="ServiceAccount to bind them to; by default slinky-USE in namespace slinky-accounts",
+        help="ServiceAccount to bind them to; by default slinky-USE in namespace slinky-accounts; of status that of"
+        " monitoring.status",
     )
     parser.add_argument(
         "--pod-namespace",
@@ -145,9 +146,9 @@ def run(arguments: argparse.Namespace) -> int:
     """Read the stack's settings and print. Nothing is asked of Kubernetes."""
     values = given(arguments)
     config, use = values.config, Use(arguments.use)
-    account = arguments.account or Account("slinky-accounts", f"slinky-{use}")
+    account = arguments.account or _default(config, use)
     alone = bool(arguments.config)
-    entries = () if alone or use is Use.PREFLIGHT else pulumi_state.history(arguments.stack, HISTORY)
+    entries = () if alone or use in (Use.PREFLIGHT, Use.STATUS) else pulumi_state.history(arguments.stack, HISTORY)
     sys.stdout.write(
         printed(
             config,
@@ -160,6 +161,13 @@ def run(arguments: argparse.Namespace) -> int:
         )
     )
     return 0
+
+
+def _default(config: StackConfig, use: Use) -> Account:
+    status = config.monitoring.status
+    if use is Use.STATUS and status is not None:
+        return Account(config.cluster.namespace, status.service_account)
+    return Account("slinky-accounts", f"slinky-{use}")
 
 
 def printed(
@@ -178,7 +186,7 @@ def printed(
     earlier, unread = _settings(unfinished(entries))
     found = rights_over((config, *earlier), use, pod_namespace)
     remarks = notes(config, use, pod_namespace, earlier=found != own, unread=unread)
-    if alone and use is not Use.PREFLIGHT:
+    if alone and use not in (Use.PREFLIGHT, Use.STATUS):
         remarks = (*remarks, ALONE)
     return as_table(found, remarks) if table else as_yaml(manifests(config, use, found, account), remarks)
 

@@ -126,6 +126,7 @@ def _monitoring(config: StackConfig) -> Iterator[tuple[str, str, str]]:
         yield CORE, "configmaps", names.monitoring(base, "dashboard")
     if asked.status is not None:
         yield "batch", "cronjobs", names.monitoring(base, "status")
+        yield CORE, "configmaps", names.monitoring(base, "watched")
 
 
 def _keys(config: StackConfig, base: str) -> Iterator[tuple[str, str, str]]:

@@ -32,6 +32,8 @@ class Use(StrEnum):
     """`pulumi up`, `refresh`, `destroy`, `drain cancel`, `keys`, `status`; and all of review."""
     PREFLIGHT = "preflight"
     """`preflight` with its short-lived pods; and what it reads."""
+    STATUS = "status"
+    """`status --from`, and so the CronJob of `monitoring.status`: the least of all."""
 
 
 @dataclass(frozen=True)
@@ -70,6 +72,8 @@ _WEBHOOK_WIDE: Final = ((ADMISSION, "validatingwebhookconfigurations", _OWN),)
 
 def rights(config: StackConfig, use: Use, pod_namespace: str | None = None) -> tuple[Right, ...]:
     """All rules of one use. ``pod_namespace``: where preflight may make its pods; None: nowhere."""
+    if use is Use.STATUS:
+        return tuple(_status(config))
     found = [*_asking(config, use)]
     if use is not Use.PREFLIGHT and any(row.on_kubernetes for row in config.nodes.table):
         found.append(Right(CORE, "nodes", ("list",), "which nodes of the node table are there, and whose their labels are"))
@@ -120,6 +124,38 @@ def rights_over(configs: Iterable[StackConfig], use: Use, pod_namespace: str | N
     return tuple(replace(alike, names=tuple(own)) for alike, own in found.items())
 
 
+def _status(config: StackConfig) -> Iterator[Right]:
+    """What a look at the cluster reads that knows no state: of the keys the one that signs alone."""
+    namespace, base = config.cluster.namespace, config.cluster.resource_name
+    if config.keys.auth == "auth/munge":
+        return
+    way = reach(config)
+    yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
+    yield _proxied(config, ("get",), "slurmrestd, asked through the API server")
+    yield Right(names.GROUP, "nodesets", ("get",), "replicas and selector of each", _nodesets(config), namespace)
+    yield from _paused(config)
+    yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
+    yield from _stands(config)
+    if config.operator.install:
+        own = ("slurm-operator",)
+        yield Right("apps", "deployments", ("get",), "its release", own, config.operator.namespace)
+    if config.keys.tokens == names.RS256:
+        sets = (names.token_key_set(base),)
+        yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)
+
+
+def _proxied(config: StackConfig, verbs: tuple[str, ...], why: str, *, seldom: bool = False) -> Right:
+    own = (f"{'https:' if config.restapi.tls is not None else ''}{_service(config)}",)
+    return Right(CORE, "services/proxy", verbs, why, own, config.cluster.namespace, seldom)
+
+
+def _stands(config: StackConfig) -> Iterator[Right]:
+    if config.cluster.fence:
+        for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
+            own = tuple(each.name for each in made(config) if each.resource == kind)
+            yield Right(ADMISSION, kind, ("get",), "drift: the fence stands", own)
+
+
 def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
     """What gates, plans and commands read."""
     namespace, base = config.cluster.namespace, config.cluster.resource_name
@@ -135,12 +171,9 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         yield Right(CORE, "secrets", ("get",), "the fingerprint of slurm.key", (slurm,), namespace)
     if config.slurmrest.url is None:
         writes = ("create",) if use is Use.APPLY else ()
-        proxied = f"{'https:' if way.restapi_scheme else ''}{_service(config)}"
-        why = "slurmrestd, asked through the API server"
-        yield Right(CORE, "services/proxy", ("get", *writes), why, (proxied,), namespace)
+        yield _proxied(config, ("get", *writes), "slurmrestd, asked through the API server")
         if use is Use.APPLY:
-            why = "Slurm's records of nodes that are gone"
-            yield Right(CORE, "services/proxy", ("delete",), why, (proxied,), namespace, seldom=True)
+            yield _proxied(config, ("delete",), "Slurm's records of nodes that are gone", seldom=True)
     yield Right(names.GROUP, "nodesets", ("get",), "replicas and selector of each", _nodesets(config), namespace)
     yield from _paused(config)
     yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
@@ -159,10 +192,8 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         if config.controller.external is None:
             held = (place(base),)
             yield Right(CORE, "configmaps", ("get",), "which partitions a gate has closed", held, namespace)
-    if config.cluster.fence and use is not Use.PREFLIGHT:
-        for kind in ("validatingadmissionpolicies", "validatingadmissionpolicybindings"):
-            own = tuple(each.name for each in made(config) if each.resource == kind)
-            yield Right(ADMISSION, kind, ("get",), "drift: the fence stands", own)
+    if use is not Use.PREFLIGHT:
+        yield from _stands(config)
     if config.keys.has_token_keys:
         sets = (names.token_key_set(base),)
         yield Right(CORE, "configmaps", ("get",), "the public set of token keys is the stack's", sets, namespace)

@@ -17,7 +17,8 @@ from slinky_iac.cluster.snapshot import Workers
 from slinky_iac.commands import stack_config
 from slinky_iac.commands.status.build import status
 from slinky_iac.commands.status.facts import OPERATOR, Facts, KeyPlace, facts, public_kids
-from slinky_iac.commands.status.model import NOT_ASKED, Answer, Configured, Seen, SeenKey, Status
+from slinky_iac.commands.status.model import NOT_ASKED, NOT_READ, Answer, Configured, Seen, SeenKey, Status
+from slinky_iac.commands.status.watched import Watched
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
 from slinky_iac.drain.settings import GateSettings
@@ -63,6 +64,18 @@ def look(stack: str | None) -> Status:
     return status(found, replace(seen, now=int(time.time()), history=history.result()))
 
 
+def look_by(watched: Watched) -> Status:
+    """The same by a document that the stack has written, without its state: so without its last update, and without what
+    only its configuration has. Raises nothing."""
+    found = watched.facts
+    seen = Seen(now=0)
+    if found.reach is not None:
+        with connected(found.reach, budget_s=BUDGET_S) as session:
+            seen = replace(_cluster(session, found, seen), users_slurmrestd=_users_slurmrestd(watched.users_url))
+    configured = Answer(Configured(users=watched.users_url))
+    return status(found, replace(seen, now=int(time.time()), configured=configured))
+
+
 def _unborn(found: Facts, configured: Answer[Configured]) -> Facts:
     """The stack's and the cluster's name before the first update, when only the configuration has them."""
     config = configured.value.config if configured.value else None
@@ -102,7 +115,7 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
         scalers={name: ask(partial(_scaler, session, gate)) for name, gate in found.gates.items() if gate.autoscaler},
         operator=_operator(session, found),
         fence=_fence(session, found),
-        keys={place.name: ask(partial(_key, session, place)) for place in found.keys},
+        keys={place.name: _key_or_not(session, place) for place in found.keys},
     )
     return _slurm(session, found, asked)
 
@@ -172,6 +185,10 @@ def _fence(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:
     if not found.fence:
         return _closed("the stack has none")
     return ask(lambda: fence_faults(session.kube, found.fence))
+
+
+def _key_or_not(session: Connection, place: KeyPlace) -> Answer[SeenKey]:
+    return ask(partial(_key, session, place)) if place.read else _closed(NOT_READ)
 
 
 def _key(session: Connection, place: KeyPlace) -> SeenKey:

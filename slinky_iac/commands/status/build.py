@@ -18,6 +18,7 @@ from slinky_iac.commands.rotation.planned_stop import REMOVE, UP, StopFacts, pla
 from slinky_iac.commands.status.facts import Facts, KeyPlace
 from slinky_iac.commands.status.model import (
     NOT_ASKED,
+    NOT_READ,
     Answer,
     Endpoint,
     Fence,
@@ -217,7 +218,7 @@ def _key(place: KeyPlace, seen: Seen) -> Key:
     answer = seen.keys.get(place.name)
     known = place.fingerprint if place.fingerprint.startswith("SHA256:") else ""
     if answer is None or answer.value is None:
-        text = "the Secret could not be read" if answer is not None else ""
+        text = "" if answer is None else _why_unread(answer.trouble)
         return Key(place.name, where, known or _only(place), place.made, "unknown", text)
     live = answer.value
     made = live.made if live.made is not None else place.made
@@ -235,6 +236,10 @@ def _key(place: KeyPlace, seen: Seen) -> Key:
         return Key(place.name, where, known, made, "same")
     text = live.text or f"the Secret holds {live.fingerprint}"
     return Key(place.name, where, known or live.fingerprint, made, "differs", text)
+
+
+def _why_unread(trouble: str) -> str:
+    return NOT_READ if trouble == f"{NOT_ASKED}{NOT_READ}" else "the Secret could not be read"
 
 
 def _aged(key: Key, seen: Seen) -> Key:

@@ -6,22 +6,37 @@ import argparse
 import os
 import shutil
 import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
 
+from slinky_iac import names
 from slinky_iac.commands.output import PARTLY_UNKNOWN, add_json, add_stack, seen_width, wants_colour, watch
 from slinky_iac.commands.status import ask, prometheus
+from slinky_iac.commands.status.model import Status
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
+from slinky_iac.commands.status.watched import read
 
 HELP = "show one screen: endpoints, versions, nodes, drains and their owners, fingerprints of keys, the last `up`"
 CODES = (
-    "exit codes: 0 everything could be asked, whatever it said; 1 the stack's state can't be read; 2 wrong arguments;"
-    " 4 something could not be asked and is shown as unknown"
+    "exit codes: 0 everything could be asked, whatever it said; 1 the stack's state, or the file of --from, can't be read;"
+    " 2 wrong arguments; 4 something could not be asked and is shown as unknown"
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = CODES
-    add_stack(parser)
+    whose = parser.add_mutually_exclusive_group()
+    add_stack(whose)
+    whose.add_argument(
+        "--from",
+        dest="watched",
+        type=Path,
+        metavar="FILE",
+        help=f"look at what this file names and not at the state: {names.WATCHED_FILE} of the ConfigMap that"
+        " monitoring.status makes. Needs no pulumi; not known then are the last `up` and keys that the account can't read",
+    )
     shape = parser.add_mutually_exclusive_group()
     add_json(shape)
     shape.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
@@ -33,15 +48,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Look and tell. Raises StateError where there is no state to begin from; returns the exit code."""
+    look = _look(arguments)
     if arguments.watch:
         colour = wants_colour(os.environ, tty=sys.stdout.isatty())
         watch(
-            lambda width: (screen(ask.look(arguments.stack), colour=colour, width=width), False),
+            lambda width: (screen(look(), colour=colour, width=width), False),
             otherwise=WIDTH,
             every=arguments.every,
         )
         return 0
-    found = ask.look(arguments.stack)
+    found = look()
     if arguments.prometheus:
         sys.stdout.write(prometheus.text(found))
     elif arguments.json:
@@ -51,3 +67,9 @@ def run(arguments: argparse.Namespace) -> int:
         width = seen_width(shutil.get_terminal_size((WIDTH, 24)).columns, tty=tty, otherwise=WIDTH)
         sys.stdout.write(screen(found, colour=wants_colour(os.environ, tty=tty), width=width))
     return PARTLY_UNKNOWN if found.unknown else 0
+
+
+def _look(arguments: argparse.Namespace) -> Callable[[], Status]:
+    if arguments.watched is None:
+        return partial(ask.look, arguments.stack)
+    return partial(ask.look_by, read(arguments.watched))

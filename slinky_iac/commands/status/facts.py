@@ -38,6 +38,8 @@ class KeyPlace:
     """Names (kid) of the keys in the public set, as the state has it."""
     record: Mapping[str, Any] | None = None
     """What the state knows of a key that somebody else makes (:mod:`slinky_iac.external_keys`); None for others."""
+    read: bool = True
+    """Whether its Secret is read; not by an account that has no right to."""
 
 
 def key_places(state: State) -> Iterable[KeyPlace]:

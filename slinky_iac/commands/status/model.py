@@ -179,6 +179,7 @@ class Status:
 
 NOT_ASKED: Final = "not asked: "
 """Begins the trouble of a question whose way was known to be closed; its cause is told once, by the question that met it."""
+NOT_READ: Final = "its Secret isn't read here"
 
 
 @dataclass(frozen=True)
@@ -204,12 +205,14 @@ class Configured:
     config: StackConfig | None = None
     fault: str = ""
     """Why there is no ``config``."""
+    users: str = ""
+    """As :attr:`users_url`, where it is known without ``config``."""
 
     @property
     def users_url(self) -> str:
         """Address of the slurmrestd for users, outside Kubernetes; empty where there is none, or it isn't known."""
         external = None if self.config is None else self.config.external.slurmrestd
-        return "" if external is None else external.url
+        return self.users if external is None else external.url
 
 
 def _nothing() -> Answer[Any]:

@@ -7,17 +7,7 @@ from tests.unit.config.rule_cases import Case
 
 EXTERNAL = {"host": "ctl.example.org"}
 
-STATUS = {"image": "x/slinky:1", "serviceAccount": "review", "project": "project", "folder": "/var/lib/node_exporter"}
-
 MONITORING = [
-    Case(
-        "the status job has no key in its environment",
-        minimal(monitoring={"status": STATUS | {"environmentSecret": "slurm-auth-slurm"}}),
-        "error",
-        "monitoring.status.environmentSecret",
-        ("environment of a pod",),
-        {"monitoring": {"status": {"environmentSecret": "pulumi"}}},
-    ),
     Case(
         "no token is written into a key's Secret",
         minimal(tokens={"ci": {"user": "alice", "secret": "slurm-auth-jwths256", "refresh": False}}),

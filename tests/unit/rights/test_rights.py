@@ -19,9 +19,7 @@ from tests.stacks import EXAMPLES, form, merged, networks, sections
 
 JOB = {
     "image": "registry.example.org/slinky:0.1",
-    "environmentSecret": "pulumi",
-    "serviceAccount": "slinky-review",
-    "project": "project",
+    "serviceAccount": "slinky-status",
     "folder": "/var/lib/node_exporter",
 }
 READS = {"get", "list", "watch"}

@@ -10,8 +10,7 @@ from slinky_iac.specs.monitoring import PATHS, dashboard, metrics_endpoint, prom
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
 from tests.stacks import minimal, outside
 
-STATUS = {"image": "r.example.org/slinky:1", "environmentSecret": "pulumi", "serviceAccount": "review", "project": "stack",
-          "folder": "/var/lib/node_exporter"}  # fmt: skip
+STATUS = {"image": "r.example.org/slinky:1", "serviceAccount": "eyes", "folder": "/var/lib/node_exporter"}
 
 
 def inside(**monitoring):
@@ -82,13 +81,14 @@ def test_every_panel_asks_for_metrics_that_are_there():
 
 def test_the_status_job_never_leaves_half_a_file_and_mounts_no_key():
     config = inside(status=STATUS)
-    spec = status_job(config, config.monitoring.status, "prod")
+    spec = status_job(config, config.monitoring.status)
     pod = spec["jobTemplate"]["spec"]["template"]["spec"]
     (container,) = pod["containers"]
     script = container["command"][-1]
-    assert "slinky status --stack prod --prometheus > /textfile/slinky-iac.prom.new" in script
+    assert "slinky status --from /watched/watched.json --prometheus > /textfile/slinky-iac.prom.new" in script
     assert script.endswith("mv /textfile/slinky-iac.prom.new /textfile/slinky-iac.prom")
     assert spec["concurrencyPolicy"] == "Forbid"
-    assert pod["serviceAccountName"] == "review"
+    assert pod["serviceAccountName"] == "eyes"
     assert {next(iter(each.keys() - {"name"})) for each in pod["volumes"]} == {"hostPath", "configMap", "emptyDir"}
+    assert "envFrom" not in container, "no credential of a backend"
     assert container["securityContext"]["readOnlyRootFilesystem"] is True

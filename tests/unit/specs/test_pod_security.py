@@ -64,5 +64,5 @@ def test_the_pod_of_a_job_companion_holds_the_level_restricted() -> None:
 def test_the_status_job_is_beyond_restricted_by_its_folder_and_its_owner_alone() -> None:
     config = load(merged(sections(ROOT / "Pulumi.dev.yaml"), {"monitoring": {"status": JOB}}))
     assert config.monitoring.status is not None
-    pod = status_job(config, config.monitoring.status, "prod")["jobTemplate"]["spec"]["template"]["spec"]
+    pod = status_job(config, config.monitoring.status)["jobTemplate"]["spec"]["template"]["spec"]
     assert set(beyond_restricted(pod)) == {"volume hostPath", "root"}

@@ -1,0 +1,88 @@
+"""What a pod needs to look at a stack: the part of the state that `status` reads, as a document without any secret.
+
+:mod:`slinky_iac.commands.status.watched` reads it. It names objects and holds numbers and fingerprints, which the gates'
+props and the stack's outputs show as well; what leads to the state, or is a file of the desk, isn't in it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import pulumi
+
+from slinky_iac import names
+from slinky_iac.config.stack import StackConfig
+from slinky_iac.drain.settings import reach_props
+from slinky_iac.keys.catalogue import DAEMON_KEYS, TOKENS
+from slinky_iac.keys.jwks import kids
+from slinky_iac.reach import reach
+from slinky_iac.specs.fence import fence
+
+from .gates import gate_props, outside_props
+
+NO_URN = ""
+
+
+def watched(
+    config: StackConfig,
+    fingerprints: Mapping[str, pulumi.Input[str]],
+    since: Mapping[str, pulumi.Input[str]],
+    token_set: str | None,
+) -> pulumi.Output[str]:
+    """The document. ``fingerprints`` and ``since`` are those of the daemons' keys, by their names in the configuration."""
+    way = replace(
+        reach(config), kubeconfig=None, context=None, url=None, ca_file=None, client_cert_file=None, client_key_file=None
+    )
+    hosts = outside_props(config, NO_URN) | reach_props(way) if config.external.slurmd_hosts else None
+    slurmctld, slurmdbd = config.controller.external, config.accounting.external
+    rest = config.external.slurmrestd
+    document: dict[str, Any] = {
+        "schema": names.WATCHED_SCHEMA,
+        "stack": pulumi.get_stack(),
+        "cluster": config.cluster.name,
+        "operator": config.operator.version,
+        "operatorNamespace": config.operator.namespace if config.operator.install else "",
+        "slurmctld": f"{slurmctld.host}:{slurmctld.port}" if slurmctld else "",
+        "slurmdbd": f"{slurmdbd.host}:{slurmdbd.port}" if slurmdbd and config.accounting.enabled else "",
+        "accounting": config.accounting.enabled,
+        "reach": reach_props(way),
+        "gates": [gate_props(config, name, each, NO_URN) | reach_props(way) for name, each in config.nodesets.items()],
+        "hosts": hosts,
+        "fence": _fence(config),
+        "usersUrl": rest.url if rest is not None else "",
+    }
+    return pulumi.Output.all(fingerprints=dict(fingerprints), since=dict(since)).apply(
+        lambda found: json.dumps(document | {"keys": _keys(config, found, token_set)}, indent=1, sort_keys=True)
+    )
+
+
+def _keys(config: StackConfig, found: Mapping[str, Mapping[str, str]], token_set: str | None) -> list[dict[str, Any]]:
+    """Only the key that signs is read in the pod: one right to read a Secret. Of a key of others the stack has no
+    fingerprint to compare with."""
+    signs, others = reach(config).jwt_secret, config.keys.source == "external"
+    rows = []
+    for key in DAEMON_KEYS:
+        place = config.secret_of(key)
+        row = {"name": key.label, "secret": place.name, "entry": place.entry, "read": place.name == signs and not others}
+        row |= {"fingerprint": found["fingerprints"].get(key.config, ""), "since": found["since"].get(key.config, "")}
+        rows.append(row)
+    if config.keys.has_token_keys:
+        place = config.secret_of(TOKENS)
+        row = {"name": TOKENS.label, "secret": place.name, "entry": place.entry, "read": place.name == signs}
+        public = sorted(kids(token_set.encode())) if token_set is not None else []
+        rows.append(row | {"beside": names.token_key_set(config.cluster.resource_name), "public": public})
+    return rows
+
+
+def _fence(config: StackConfig) -> list[dict[str, Any]]:
+    if not config.cluster.fence:
+        return []
+    kinds = ("ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding")
+    return [
+        {"kind": kind, "name": each.name, "spec": spec}
+        for each in fence(config)
+        for kind, spec in zip(kinds, (each.spec, each.binding), strict=True)
+    ]

@@ -1,0 +1,90 @@
+"""What a status in a pod looks at: the document that components/watched.py writes, read back. Pure but :func:`read`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from slinky_iac import names
+from slinky_iac.commands.status.facts import Facts, KeyPlace, signing
+from slinky_iac.drain.settings import GateSettings, OutsideSettings, reach_from
+from slinky_iac.errors import StateError
+from slinky_iac.fence import FencePart
+from slinky_iac.text import moment
+
+MADE_AGAIN = "Get it again from the stack's ConfigMap; `pulumi up` writes that"
+
+
+@dataclass(frozen=True)
+class Watched:
+    """A stack, as far as it can be looked at without its state."""
+
+    facts: Facts
+    users_url: str = ""
+
+
+def read(file: Path) -> Watched:
+    """The file's document. Raises :class:`StateError`."""
+    try:
+        document = json.loads(file.read_bytes())
+    except OSError as error:
+        raise StateError(f"{file} can't be read: {error.strerror}. {MADE_AGAIN}") from None
+    except (ValueError, RecursionError):
+        raise StateError(f"{file} isn't JSON, so nothing was asked. {MADE_AGAIN}") from None
+    return of(document, str(file))
+
+
+def of(document: Any, where: str) -> Watched:  # noqa: ANN401 - any JSON
+    """The same of a document. Raises :class:`StateError` where it isn't as this program writes it."""
+    try:
+        if document["schema"] != names.WATCHED_SCHEMA:
+            raise StateError(
+                f"{where} has schema {document['schema']!a:.20} and this program reads {names.WATCHED_SCHEMA}: nothing was"
+                " asked. Run the release of slinky-iac that the stack is deployed with: in monitoring.status.image"
+            )
+        return Watched(_facts(document), str(document["usersUrl"]))
+    except (KeyError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise StateError(
+            f"{where} isn't as this program writes it ({type(error).__name__}), so nothing was asked. {MADE_AGAIN}"
+        ) from None
+
+
+def _facts(document: Mapping[str, Any]) -> Facts:
+    own = [GateSettings.from_props(each) for each in document["gates"]]
+    way = reach_from(document["reach"])
+    places = tuple(_place(each, way.namespace) for each in document["keys"])
+    hosts = document["hosts"]
+    return Facts(
+        stack=str(document["stack"]),
+        resources=1 + len(own),
+        cluster=str(document["cluster"]),
+        operator=str(document["operator"]),
+        operator_namespace=str(document["operatorNamespace"]),
+        slurmctld=str(document["slurmctld"]),
+        slurmdbd=str(document["slurmdbd"]),
+        has_slurmctld=True,
+        has_slurmdbd=bool(document["accounting"]),
+        reach=way,
+        gates={each.owner.nodeset: each for each in own},
+        hosts=None if hosts is None else OutsideSettings.from_props(hosts),
+        keys=places,
+        signing=signing(way, places),
+        fence=tuple(FencePart(str(each["kind"]), str(each["name"]), dict(each["spec"])) for each in document["fence"]),
+    )
+
+
+def _place(row: Mapping[str, Any], namespace: str) -> KeyPlace:
+    return KeyPlace(
+        name=str(row["name"]),
+        namespace=namespace,
+        secret=str(row["secret"]),
+        entry=str(row["entry"]),
+        fingerprint=str(row.get("fingerprint", "")),
+        made=moment(row.get("since")),
+        beside=str(row.get("beside", "")),
+        public=frozenset(map(str, row.get("public", ()))),
+        read=row["read"] is True,
+    )
