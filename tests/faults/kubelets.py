@@ -1,16 +1,18 @@
-"""A kubelet of the lab that gives pods CPUs of their own."""
+"""A kubelet of the lab with other settings: pods get CPUs of their own, or may swap."""
 
 from __future__ import annotations
 
 import json
 import subprocess
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
 
 from lab import paths, supervise
 from lab.kubernetes.cluster import LAB as KUBERNETES
 
+SWAP = {"failSwapOn": False, "memorySwap": {"swapBehavior": "LimitedSwap"}}
 STATIC = {"cpuManagerPolicy": "static", "reservedSystemCPUs": "0", "topologyManagerPolicy": "best-effort"}
 
 
@@ -25,16 +27,21 @@ def _folder(name: str) -> Path:
     return KUBERNETES.home.node(node)
 
 
-@contextmanager
-def static_cpus(name: str) -> Iterator[None]:
+def static_cpus(name: str) -> AbstractContextManager[None]:
     """Inside of it the kubelet of this node has the static CPU manager policy."""
+    return configured(name, STATIC)
+
+
+@contextmanager
+def configured(name: str, settings: dict[str, Any]) -> Iterator[None]:
+    """Inside of it the kubelet of this node has these settings, and what its CPU manager knew is gone."""
     folder = _folder(name)
     config, state = folder / "kubelet.json", folder / "kubelet" / "cpu_manager_state"
     process = f"{name}-kubelet"
     argv = _argv(process)
     try:
         supervise.stop(process)
-        config.write_text(json.dumps(json.loads(config.read_text()) | STATIC))
+        config.write_text(json.dumps(json.loads(config.read_text()) | settings))
         state.unlink(missing_ok=True)
         supervise.start(process, argv)
         yield

@@ -91,7 +91,7 @@ def eyes(gated: Gated, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Eye
     apt.ensure(PROMETHEUS)
     tmp = tmp_path_factory.mktemp("eyes")
     node = KUBERNETES.nodes[-1]
-    images.import_into(KUBERNETES.home.socket(node.name), program.image(build(tmp / "dist")))
+    images.import_into(KUBERNETES.home.socket(node), program.image(build(tmp / "dist")))
     folder = paths.STATE / "textfile"
     folder.mkdir(mode=0o755)
     serve = ["setpriv", "--pdeathsig", "KILL", "prometheus-node-exporter",
