@@ -23,8 +23,6 @@ from slinky_iac.specs.fence import fence
 
 from .gates import gate_props, outside_props
 
-NO_URN = ""
-
 
 def watched(
     config: StackConfig,
@@ -36,7 +34,7 @@ def watched(
     way = replace(
         reach(config), kubeconfig=None, context=None, url=None, ca_file=None, client_cert_file=None, client_key_file=None
     )
-    hosts = outside_props(config, NO_URN) | reach_props(way) if config.external.slurmd_hosts else None
+    hosts = outside_props(config) | reach_props(way) if config.external.slurmd_hosts else None
     slurmctld, slurmdbd = config.controller.external, config.accounting.external
     rest = config.external.slurmrestd
     document: dict[str, Any] = {
@@ -49,7 +47,7 @@ def watched(
         "slurmdbd": f"{slurmdbd.host}:{slurmdbd.port}" if slurmdbd and config.accounting.enabled else "",
         "accounting": config.accounting.enabled,
         "reach": reach_props(way),
-        "gates": [gate_props(config, name, each, NO_URN) | reach_props(way) for name, each in config.nodesets.items()],
+        "gates": [gate_props(config, name, each) | reach_props(way) for name, each in config.nodesets.items()],
         "hosts": hosts,
         "fence": _fence(config),
         "usersUrl": rest.url if rest is not None else "",
