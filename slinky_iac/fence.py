@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
+from slinky_iac import names
 from slinky_iac.cluster.pulumi_state import State
 from slinky_iac.errors import KubeNotFound
 from slinky_iac.kube.resources import ADMISSION
@@ -59,7 +60,11 @@ def _live(kube: Asked, part: FencePart) -> Mapping[str, Any] | None:
 
 def _fault(part: FencePart, live: Mapping[str, Any] | None) -> str:
     again = "`pulumi up --refresh` makes it again as it was"
-    open_to = "NodeSets can be deleted or lowered with jobs on them"
+    open_to = (
+        "slurm-operator can delete pods with jobs while it has no client of slurmrestd"
+        if names.is_fence_of_pods(part.name)
+        else "NodeSets can be deleted or lowered with jobs on them"
+    )
     if live is None:
         return f"{part.kind} {part.name} is gone: {open_to}. {again}"
     if _plain(live) != _plain(part.spec):

@@ -29,6 +29,8 @@ ANNOTATION_POD_CORDON = "nodeset.slinky.slurm.net/pod-cordon"
 """NOTE: set by the operator; set by us only after our own drain, so that ``whenScaled: Delete`` claims are freed."""
 ANNOTATION_POD_DEADLINE = "nodeset.slinky.slurm.net/pod-deadline"
 """NOTE: written by the operator on every sync from the running jobs' end; never by us."""
+CONDITION_PREFIX: Final = "SlurmNodeState"
+"""NOTE: pod conditions set by the operator: ``SlurmNodeStateDrain`` and the like, from its own (cached) look at Slurm."""
 ANNOTATION_GATE = "slinky-iac/scale-in"
 """Set by us on the pods we picked: the owner tag of the gate, so that a cancel finds what is ours."""
 
@@ -143,8 +145,9 @@ NODESET_LENGTH = 52
 """Longest name of a NodeSet: pods add their ordinal."""
 Part = Literal["slurmctld", "slurmdbd", "slurmrestd", "slurmd", "login", "operator"]
 """Who runs in pods; all but the last are values of :data:`LABEL_NAME`, too."""
-FencePart = Literal["nodesets", "needed"]
-"""What a policy of the fence guards: the NodeSets, or what they need."""
+_FENCE: Final = "slinky-iac-"
+FencePart = Literal["nodesets", "needed", "pods"]
+"""What a policy of the fence guards: the NodeSets, what they need, or the pods of those that an autoscaler owns."""
 
 
 def is_dns_label(name: str) -> bool:
@@ -255,7 +258,12 @@ def nodeset_prefix(cluster: str) -> str:
 
 def fence(namespace: str, cluster: str, part: FencePart) -> str:
     """Name of a policy of the fence and of its binding. They belong to no namespace, and a dot is in no part's name."""
-    return f"slinky-iac-{part}.{namespace}.{cluster}"
+    return f"{_FENCE}{part}.{namespace}.{cluster}"
+
+
+def is_fence_of_pods(name: str) -> bool:
+    """Whether a policy of the fence, or its binding, is the one that guards pods."""
+    return name.startswith(f"{_FENCE}pods.")
 
 
 def network_policy(cluster: str, part: Part) -> str:

@@ -21,8 +21,6 @@ from slinky_iac.decoders import decoder
 from slinky_iac.errors import KubeError
 from slinky_iac.text import one_line
 
-CONDITION_PREFIX: Final = "SlurmNodeState"
-"""NOTE: pod conditions set by the operator: ``SlurmNodeStateDrain`` and the like, from its own (cached) look at Slurm."""
 REVISION_LABEL: Final = "controller.kubernetes.io/hash"
 """NOTE: set by the operator (its copy of Kubernetes' history package, ControllerRevisionHashLabel)."""
 _COST: Final = re.compile(r"0|[1-9][0-9]{0,9}|-[0-9]{1,20}", re.ASCII)
@@ -240,8 +238,10 @@ class Pod(Wire, frozen=True, dict=True):
 
     @property
     def _operator_saw(self) -> dict[str, Condition]:
-        found = (each for each in self.status.conditions if each.status == "True" and each.type.startswith(CONDITION_PREFIX))
-        return {each.type.removeprefix(CONDITION_PREFIX): each for each in found}
+        found = (
+            each for each in self.status.conditions if each.status == "True" and each.type.startswith(names.CONDITION_PREFIX)
+        )
+        return {each.type.removeprefix(names.CONDITION_PREFIX): each for each in found}
 
     def annotated(self, key: str, text: str) -> Pod:
         """The pod as it will be with this annotation."""

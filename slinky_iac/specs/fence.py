@@ -1,4 +1,4 @@
-"""The fence in the API server: two ValidatingAdmissionPolicies that refuse to everybody what would take pods with jobs.
+"""The fence in the API server: ValidatingAdmissionPolicies that refuse to everybody what would take pods with jobs.
 
 All are refused alike: kubectl, Helm, a controller, a program of Pulumi with an edited state. A gate that has drained writes
 its permission on the NodeSet (:data:`slinky_iac.names.ANNOTATION_PERMIT`), for one number or for the deletion, and for the
@@ -9,6 +9,9 @@ generation that it looked at.
   and generation, so a lower number is refused there, but for NodeSets that an autoscaler owns.
 - ``needed`` is evaluated once for each NodeSet of the namespace (``paramKind``), and lets all through where there is none. A
   namespace that is deleted takes its pods with it, and without slurmrestd the operator treats every node as drained.
+- ``pods`` refuses slurm-operator alone, and only pods of NodeSets whose number an autoscaler lowers without a gate: those
+  that it hasn't reported as drained since the number was lowered. Without its client of slurmrestd it deletes without a
+  drain, and takes its reports off the pods at the end of its first sync.
 
 CEL is compiled by the API server; the texts here hold names only that are RFC 1123 labels, so nothing needs to be quoted.
 """
@@ -37,15 +40,19 @@ class Policy:
 
 def fence(config: StackConfig) -> tuple[Policy, ...]:
     """The policies of a stack, in the order in which they are made."""
-    return (_nodesets(config), _needed(config))
+    scaled = _texts(
+        names.nodeset_resource(config.cluster.resource_name, name)
+        for name, nodeset in config.nodesets.items()
+        if nodeset.owner == "autoscaler"
+    )
+    pods = () if scaled == _texts(()) else (_pods(config, scaled),)
+    return (_nodesets(config, scaled), _needed(config), *pods)
 
 
-def _nodesets(config: StackConfig) -> Policy:
-    """No NodeSet is deleted or lowered without its permission."""
+def _nodesets(config: StackConfig, scaled: str) -> Policy:
+    """No NodeSet is deleted or lowered without its permission. ``scaled``: those that an autoscaler owns."""
     base = config.cluster.resource_name
     name = names.fence(config.cluster.namespace, base, "nodesets")
-    owned = (n for n, nodeset in config.nodesets.items() if nodeset.owner == "autoscaler")
-    scaled = _texts(names.nodeset_resource(base, nodeset) for nodeset in owned)
     to_scale = f"'{names.PERMIT_SCALE}' + string(variables.wanted) + '{names.PERMIT_AT}' + variables.generation"
     lowered = (
         "variables.nodeset + ' has ' + string(variables.now) + ' replicas and was to have ' + string(variables.wanted) + '"
@@ -139,8 +146,86 @@ def _needed(config: StackConfig) -> Policy:
             }
         ],
     }
-    found: Spec = {"namespace": namespace, "selector": {}, "parameterNotFoundAction": "Allow"}
-    return Policy("needed", name, spec, _binding(name) | {"paramRef": found})
+    return Policy("needed", name, spec, _binding(name) | _each_nodeset(namespace))
+
+
+def _pods(config: StackConfig, scaled: str) -> Policy:
+    """slurm-operator deletes no pod of a NodeSet of ``scaled`` that it hasn't reported as drained, once its slurmd runs.
+
+    The selector spares other pods of the namespace what a policy may cost whose parameters can't be had.
+    """
+    namespace = config.cluster.namespace
+    name = names.fence(namespace, config.cluster.resource_name, "pods")
+    permit = f"'{names.PERMIT_SCALE}' + string(params.spec.replicas) + '{names.PERMIT_AT}'"
+    spec: Spec = {
+        "failurePolicy": "Fail",
+        "paramKind": {"apiVersion": names.API_VERSION, "kind": "NodeSet"},
+        "matchConstraints": {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": namespace}},
+            "objectSelector": {"matchExpressions": [{"key": names.LABEL_POD_INDEX, "operator": "Exists"}]},
+            "resourceRules": [_rule("", ["pods"], "DELETE")],
+        },
+        "matchConditions": [
+            {
+                "name": "by-the-operator",
+                "expression": f"request.userInfo.username.startsWith('system:serviceaccount:{config.operator.namespace}:')",
+            },
+            {
+                "name": "of-an-autoscaler",
+                "expression": "oldObject.metadata.?ownerReferences.orValue([])"
+                f".exists(each, each.kind == 'NodeSet' && each.name in {scaled})",
+            },
+            # Where no container runs, no job does: images that can't be pulled, a slurmd that ends again and again.
+            {
+                "name": "running",
+                "expression": "!has(oldObject.metadata.deletionTimestamp) &&"
+                " !(oldObject.status.?phase.orValue('') in ['Failed', 'Succeeded']) &&"
+                " oldObject.status.?containerStatuses.orValue([]).exists(each, has(each.state) && has(each.state.running))",
+            },
+        ],
+        "variables": [
+            {
+                "name": "states",
+                "expression": "oldObject.status.?conditions.orValue([])"
+                f".filter(each, each.type.startsWith('{names.CONDITION_PREFIX}') && each.status == 'True')"
+                f".map(each, each.type.substring({len(names.CONDITION_PREFIX)}))",
+            },
+            {
+                "name": "drained",
+                "expression": "'Drain' in variables.states &&"
+                " !variables.states.exists(each, each in ['Undrain', 'Allocated', 'Mixed', 'Completing'])",
+            },
+            # The operator writes both at the end of each sync, the generation first. So what it reports of the pod is of a
+            # sync that has seen this number; a gate has just asked slurmctld itself.
+            {
+                "name": "seen",
+                "expression": "params.?status.?observedGeneration.orValue(-1) == params.metadata.generation ||"
+                f" {_permit('params')} == {permit} + string(params.metadata.generation - 1)",
+            },
+            # From 1.1.0 on the operator replaces a pod whose node slurmctld doesn't have. Without its client it doesn't; it
+            # then deletes for a lower number, another template or another scaling mode only. None of these is so.
+            {
+                "name": "unregistered",
+                "expression": "size(variables.states) == 0 &&"
+                " params.?status.?replicas.orValue(params.spec.replicas + 1) <= params.spec.replicas &&"
+                " params.spec.?updateStrategy.?type.orValue('') == 'OnDelete' &&"
+                f" oldObject.metadata.?labels[?'{names.LABEL_SCALING_MODE}'].orValue('') == 'StatefulSet' &&"
+                " params.spec.?scalingMode.orValue('') == 'StatefulSet'",
+            },
+        ],
+        "validations": [
+            {
+                "expression": "!oldObject.metadata.ownerReferences.exists(each, each.kind == 'NodeSet' &&"
+                " each.name == params.metadata.name) || variables.seen && (variables.drained || variables.unregistered)",
+                "messageExpression": "'Pod ' + oldObject.metadata.namespace + '/' + oldObject.metadata.name +"
+                " ' was to be deleted by slurm-operator, which has not reported its node as drained: jobs on it would be"
+                " lost. The operator drains the node and deletes the pod once slurmrestd answers it: see slinky status. If"
+                " slurmctld does not have the node (scontrol show nodes), delete the pod yourself: kubectl delete pod -n '"
+                f" + oldObject.metadata.namespace + ' ' + oldObject.metadata.name + '. {_way_out(name)}'",
+            }
+        ],
+    }
+    return Policy("pods", name, spec, _binding(name) | _each_nodeset(namespace))
 
 
 def _rule(group: str, resources: list[str], *operations: str) -> Spec:
@@ -149,6 +234,11 @@ def _rule(group: str, resources: list[str], *operations: str) -> Spec:
 
 def _binding(name: str) -> Spec:
     return {"policyName": name, "validationActions": ["Deny"]}
+
+
+def _each_nodeset(namespace: str) -> Spec:
+    """A binding's part by which a policy is evaluated once for each NodeSet, and lets through where there is none."""
+    return {"paramRef": {"namespace": namespace, "selector": {}, "parameterNotFoundAction": "Allow"}}
 
 
 def _permit(of: str) -> str:

@@ -81,7 +81,7 @@ _PARTS = {
     "monitoring": "",
     "specs": "config demand keys monitoring names releases",
     "drain": "actor closing cluster demand engine errors kube names releases slurmrest text",
-    "fence": "cluster errors kube",
+    "fence": "cluster errors kube names",
     "identity": "cluster config errors kube names",
     "reach": "cluster config keys names",
     "jobs": "cluster drain engine errors names slurmrest text",

@@ -11,7 +11,7 @@ import msgspec
 
 from slinky_iac import names
 from slinky_iac.kube.kubeconfig import KubeAccess, KubeUser
-from slinky_iac.kube.objects import CONDITION_PREFIX, REVISION_LABEL, NodeSet, Pod
+from slinky_iac.kube.objects import REVISION_LABEL, NodeSet, Pod
 from slinky_iac.kube.resources import Secret
 from slinky_iac.slurmrest.controller import Diag, Pings, Reservation
 from slinky_iac.slurmrest.daemons import Accounted, Cluster
@@ -130,7 +130,7 @@ def pod(
         **(annotations or {}),
     }
     conditions: list[dict[str, Any]] = [
-        {"type": f"{CONDITION_PREFIX}{each.title().replace('_', '')}", "status": "True"} for each in slurm_states
+        {"type": f"{names.CONDITION_PREFIX}{each.title().replace('_', '')}", "status": "True"} for each in slurm_states
     ]
     for each in conditions:
         if each["type"].endswith("Drain"):

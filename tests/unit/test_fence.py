@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.cluster.pulumi_state import State
+from slinky_iac.config.load import load
 from slinky_iac.errors import KubeForbidden, KubeNotFound
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
 from slinky_iac.specs.fence import fence
-from tests.stacks import form
+from tests.stacks import form, minimal
 
 TYPE = "kubernetes:admissionregistration.k8s.io/v1:ValidatingAdmissionPolicy"
 Live = dict[tuple[str, str], Any]
@@ -68,6 +69,16 @@ def test_the_state_says_which_objects_the_fence_has() -> None:
 
 def test_a_fence_that_the_api_server_completed_stands() -> None:
     assert fence_faults(Kube(served()), PARTS) == ()
+
+
+def test_what_is_open_without_the_fence_of_pods_is_told() -> None:
+    owned = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
+    (pods,) = (each for each in fence(load(minimal(nodesets=owned))) if each.part == "pods")
+    (said,) = fence_faults(Kube({}), [FencePart("ValidatingAdmissionPolicyBinding", pods.name, pods.binding)])
+    assert said.startswith(
+        "ValidatingAdmissionPolicyBinding slinky-iac-pods.slurm.slurm is gone: slurm-operator can delete pods with jobs"
+    )
+    assert "`pulumi up --refresh`" in said
 
 
 @pytest.mark.parametrize("part", PARTS, ids=lambda part: f"{part.kind} {part.name}")

@@ -113,6 +113,7 @@ def test_wire_formats_are_pinned() -> None:
     assert names.permit_to_delete(12) == "delete@12"
     assert names.fence("slurm", "prod", "nodesets") == "slinky-iac-nodesets.slurm.prod"
     assert names.fence("slurm", "prod", "needed") == "slinky-iac-needed.slurm.prod"
+    assert names.fence("slurm", "prod", "pods") == "slinky-iac-pods.slurm.prod"
 
 
 @given(one=st.tuples(NUMBER, NUMBER), other=st.tuples(NUMBER, NUMBER))

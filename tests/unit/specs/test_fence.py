@@ -13,6 +13,7 @@ from slinky_iac.specs.fence import Policy, fence
 from tests.stacks import FORMS, form, minimal
 
 NODESETS, NEEDED = "slinky-iac-nodesets.slurm.slurm", "slinky-iac-needed.slurm.slurm"
+PODS = "slinky-iac-pods.slurm.slurm"
 
 
 def policies(**sections: Any) -> dict[str, Policy]:
@@ -149,13 +150,76 @@ def test_an_accounting_that_the_stack_gives_up_may_go_while_nodesets_live() -> N
     assert guarded == [["controllers", "restapis", "accountings"], ["controllers", "restapis"]]
 
 
+def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone() -> None:
+    """What it lets through is watched on a real API server (tests/integration/test_fence_pods.py)."""
+    owned = {"gpu": {"replicas": 3}, "burst": {"replicas": 1, "maxReplicas": 3, "owner": "autoscaler"}}
+    found = policies(nodesets=owned, operator={"namespace": "ops"})["pods"]
+    assert found.name == PODS
+    assert found.binding == {
+        "policyName": PODS,
+        "validationActions": ["Deny"],
+        "paramRef": {"namespace": "slurm", "selector": {}, "parameterNotFoundAction": "Allow"},
+    }
+    (validation,) = found.spec["validations"]
+    assert {key: value for key, value in found.spec.items() if key not in {"validations", "variables"}} == {
+        "failurePolicy": "Fail",
+        "paramKind": {"apiVersion": "slinky.slurm.net/v1beta1", "kind": "NodeSet"},
+        "matchConstraints": {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "slurm"}},
+            "objectSelector": {"matchExpressions": [{"key": "nodeset.slinky.slurm.net/pod-index", "operator": "Exists"}]},
+            "resourceRules": [{"apiGroups": [""], "apiVersions": ["*"], "resources": ["pods"], "operations": ["DELETE"]}],
+        },
+        "matchConditions": [
+            {
+                "name": "by-the-operator",
+                "expression": "request.userInfo.username.startsWith('system:serviceaccount:ops:')",
+            },
+            {
+                "name": "of-an-autoscaler",
+                "expression": "oldObject.metadata.?ownerReferences.orValue([])"
+                ".exists(each, each.kind == 'NodeSet' && each.name in ['slurm-worker-burst'])",
+            },
+            {
+                "name": "running",
+                "expression": "!has(oldObject.metadata.deletionTimestamp) &&"
+                " !(oldObject.status.?phase.orValue('') in ['Failed', 'Succeeded']) &&"
+                " oldObject.status.?containerStatuses.orValue([]).exists(each, has(each.state) && has(each.state.running))",
+            },
+        ],
+    }
+    assert {each["name"]: each["expression"] for each in found.spec["variables"]} == {
+        "states": "oldObject.status.?conditions.orValue([])"
+        ".filter(each, each.type.startsWith('SlurmNodeState') && each.status == 'True').map(each, each.type.substring(14))",
+        "drained": "'Drain' in variables.states &&"
+        " !variables.states.exists(each, each in ['Undrain', 'Allocated', 'Mixed', 'Completing'])",
+        "seen": "params.?status.?observedGeneration.orValue(-1) == params.metadata.generation ||"
+        " params.metadata.?annotations[?'slinky-iac/permit'].orValue('') =="
+        " 'scale-to:' + string(params.spec.replicas) + '@' + string(params.metadata.generation - 1)",
+        "unregistered": "size(variables.states) == 0 &&"
+        " params.?status.?replicas.orValue(params.spec.replicas + 1) <= params.spec.replicas &&"
+        " params.spec.?updateStrategy.?type.orValue('') == 'OnDelete' &&"
+        " oldObject.metadata.?labels[?'nodeset.slinky.slurm.net/scaling-mode'].orValue('') == 'StatefulSet' &&"
+        " params.spec.?scalingMode.orValue('') == 'StatefulSet'",
+    }
+    assert validation["expression"] == (
+        "!oldObject.metadata.ownerReferences.exists(each, each.kind == 'NodeSet' && each.name == params.metadata.name)"
+        " || variables.seen && (variables.drained || variables.unregistered)"
+    )
+
+
+def test_a_stack_without_an_autoscaler_has_no_fence_of_pods() -> None:
+    """Its preview shows no change."""
+    assert set(policies(nodesets={"gpu": {"replicas": 3}})) == {"nodesets", "needed"}
+
+
 def test_no_autoscaler_means_that_no_scale_may_shrink() -> None:
     assert policies(nodesets={"gpu": {"replicas": 1}})["nodesets"].spec["validations"][1]["expression"].endswith(" in []")
 
 
 @pytest.mark.parametrize("stack", FORMS)
 def test_the_names_are_what_kubernetes_takes_and_every_message_says_the_way_out(stack: str) -> None:
-    for each in fence(form(stack)):
+    bursting = {"burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
+    for each in fence(form(stack, nodesets=bursting)):
         assert len(each.name) <= 253
         assert all(names.is_dns_label(part) for part in each.name.split("."))
         for validation in each.spec["validations"]:

@@ -1,0 +1,209 @@
+"""The fence of pods: a number that an autoscaler lowers while slurm-operator is down, or has no client of slurmrestd, costs
+no job. An operator without its client deletes pods without a drain; the API server refuses it, until it sees Slurm again.
+
+`kubectl scale` is the autoscaler here: the API server lets it lower the NodeSet that an autoscaler owns.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from slinky_iac import names
+from tests.e2e.gated import NAMESPACE, NODES, NODESET, RESOURCE, Gated
+from tests.e2e.slurm import Slurm, await_true
+from tests.e2e.world import World, dev_settings
+from tests.faults.mid_drain import gated
+
+__all__ = ["gated"]
+
+KIND = "nodesets.slinky.slurm.net"
+OPERATOR = ("deployment", "-n", "slinky", "slurm-operator")
+REST_API = ("restapis.slinky.slurm.net", "-n", NAMESPACE, "slurm")
+NEEDED = ("validatingadmissionpolicybinding", names.fence(NAMESPACE, "slurm", "needed"))
+REFUSED = "which has not reported its node as drained"
+RECOVERY_S = 420
+"""slurm-operator waits up to five minutes for pods that it wanted to delete and didn't (ExpectationsTimeout)."""
+
+
+def up(gated: Gated, most: int = 3) -> None:
+    """Three pods that an autoscaler owns, behind the fence."""
+    cluster = dev_settings()["slinky-iac:cluster"] | {"fence": True}
+    gated.up(3, nodeset={"owner": "autoscaler", "maxReplicas": most}, cluster=cluster)
+
+
+@pytest.fixture(autouse=True)
+def three(gated: Gated, slurm: Slurm) -> Iterator[None]:
+    """Three idle nodes of a NodeSet that an autoscaler owns, and its fence."""
+    slurm.cancel_all()
+    up(gated)
+    scale(gated, 3)
+    gated.world.await_pods(NAMESPACE, NODESET, 3)
+    slurm.await_registered(*NODES)
+    await_true("the operator reports all of them", lambda: all(reports(gated).values()), 90)
+    yield
+    slurm.cancel_all()
+    gated.disown_replicas()
+
+
+def scale(gated: Gated, number: int) -> None:
+    """Ask for so many, as an autoscaler does."""
+    gated.world.kubectl("scale", KIND, "-n", NAMESPACE, RESOURCE, f"--replicas={number}")
+
+
+def reports(gated: Gated) -> dict[str, set[str]]:
+    """What the operator says of each pod's Slurm node."""
+    return {
+        node: {
+            each["type"].removeprefix(names.CONDITION_PREFIX)
+            for each in pod["status"].get("conditions", ())
+            if each["type"].startswith(names.CONDITION_PREFIX) and each["status"] == "True"
+        }
+        for node, pod in gated.world.pods(NAMESPACE, NODESET).items()
+    }
+
+
+def drained(slurm: Slurm) -> set[str]:
+    return {node for node, states in slurm.states().items() if node in NODES and "DRAIN" in states}
+
+
+def stop(world: World) -> None:
+    """No operator."""
+    world.kubectl("scale", *OPERATOR, "--replicas=0")
+    world.kubectl("wait", "--for=delete", "pod", "-n", "slinky", "-l", f"{names.LABEL_NAME}={names.OPERATOR_APP}")
+
+
+def start(world: World) -> None:
+    """An operator, which has no client of slurmrestd before it has looked for one."""
+    world.kubectl("scale", *OPERATOR, "--replicas=1")
+    world.kubectl("rollout", "status", *OPERATOR, "--timeout=120s")
+
+
+def take_slurmrestd_away(world: World) -> str:
+    """Returns what to make it of again. The fence itself would refuse it."""
+    found = json.loads(world.kubectl("get", *REST_API, "-o", "json").stdout)
+    kept = {key: value for key, value in found["metadata"].items() if key in {"name", "namespace", "labels", "annotations"}}
+    world.kubectl("delete", *NEEDED)
+    tried = ("delete", *REST_API, "--dry-run=server")
+    await_true("it may go", lambda: not world.kubectl(*tried, check=False).returncode, 30)
+    world.kubectl("delete", *REST_API)
+    return json.dumps({**{key: found[key] for key in ("apiVersion", "kind", "spec")}, "metadata": kept})
+
+
+def refusals(world: World) -> int:
+    """How often the operator was refused."""
+    events = json.loads(world.kubectl("get", "events", "-n", NAMESPACE, "-o", "json").stdout)["items"]
+    return sum(each.get("count") or 1 for each in events if REFUSED in (each.get("message") or each.get("note") or ""))
+
+
+def busy(slurm: Slurm) -> dict[str, int]:
+    """A job on each node."""
+    jobs = {node: slurm.submit("-p", NODESET, "-w", node, "--exclusive", "-t", "30") for node in NODES}
+    slurm.await_running(*jobs.values())
+    return jobs
+
+
+def finish_by_drains(gated: Gated, slurm: Slurm, jobs: dict[str, int], number: int) -> None:
+    """The operator drains as many as are too many, waits for their jobs, and deletes these pods and no other."""
+    await_true("the operator drains", lambda: len(drained(slurm)) == len(NODES) - number, RECOVERY_S, every=2)
+    leaving = drained(slurm)
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
+    assert gated.pods() == list(NODES)
+    slurm.finish(*(jobs[node] for node in leaving))
+    staying = sorted(set(NODES) - leaving)
+    await_true(f"the pods are exactly {staying}", lambda: gated.pods() == staying, RECOVERY_S, every=2)
+    slurm.finish(*(jobs[node] for node in staying))
+    rows = slurm.await_completed(*jobs.values())
+    assert {(row.state, row.nodes, row.exit_code) for row in rows} == {("COMPLETED", node, "0:0") for node in NODES}
+
+
+def test_a_number_lowered_while_the_operator_was_down_costs_no_job(gated: Gated, slurm: Slurm, world: World) -> None:
+    """An upgrade: it comes back with slurmrestd there, and has no client for a moment."""
+    jobs = busy(slurm)
+    stop(world)
+    scale(gated, 2)
+    start(world)
+    finish_by_drains(gated, slurm, jobs, 2)
+
+
+def test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod(
+    gated: Gated, slurm: Slurm, world: World
+) -> None:
+    """gpu-2 was drained when the operator saw it last, and a person has returned it since: its pod would go first."""
+    slurm.admin("scontrol", "update", "nodename=gpu-2", "state=drain", "reason=looked at")
+    await_true("the operator reports the drain", lambda: reports(gated)["gpu-2"] == {"Idle", "Drain"}, 90)
+    stop(world)
+    slurm.admin("scontrol", "update", "nodename=gpu-2", "state=resume")
+    jobs = busy(slurm)
+    rest_api = take_slurmrestd_away(world)
+    before = refusals(world)
+    scale(gated, 1)
+    start(world)
+    await_true("the operator was refused", lambda: refusals(world) > before, 90)
+    await_true("the operator has taken its reports off", lambda: not any(reports(gated).values()), 90)
+    assert gated.pods() == list(NODES)
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
+    world.kubectl("create", "-f", "-", stdin=rest_api)
+    finish_by_drains(gated, slurm, jobs, 1)
+    gated.stack.up("--refresh")
+
+
+def test_an_operator_that_loses_its_client_deletes_no_busy_pod(gated: Gated, slurm: Slurm, world: World) -> None:
+    """Restarted while slurmrestd is away, and the number is lowered later."""
+    jobs = busy(slurm)
+    rest_api = take_slurmrestd_away(world)
+    stop(world)
+    start(world)
+    await_true("the operator has taken its reports off", lambda: not any(reports(gated).values()), 120)
+    before = refusals(world)
+    scale(gated, 2)
+    await_true("the operator was refused", lambda: refusals(world) > before, 90)
+    assert gated.pods() == list(NODES)
+    assert all("RUNNING" in slurm.job_state(job) for job in jobs.values())
+    world.kubectl("create", "-f", "-", stdin=rest_api)
+    finish_by_drains(gated, slurm, jobs, 2)
+    gated.stack.up("--refresh")
+
+
+def test_idle_pods_go_as_before(gated: Gated, slurm: Slurm) -> None:
+    job = slurm.submit("-p", NODESET, "-w", "gpu-1", "--exclusive", "-t", "30")
+    slurm.await_running(job)
+    scale(gated, 1)
+    await_true("the idle ones are gone", lambda: gated.pods() == ["gpu-1"], 120)
+    slurm.finish(job)
+    (row,) = slurm.await_completed(job)
+    assert (row.state, row.nodes) == ("COMPLETED", "gpu-1")
+
+
+def test_a_pod_that_a_person_has_drained_goes(gated: Gated, slurm: Slurm) -> None:
+    """The operator wants to delete it in its first sync, and is refused until it has reported what it saw."""
+    slurm.admin("scontrol", "update", "nodename=gpu-2", "state=drain", "reason=looked at")
+    await_true("the operator reports the drain", lambda: reports(gated)["gpu-2"] == {"Idle", "Drain"}, 90)
+    scale(gated, 2)
+    await_true("it is gone", lambda: gated.pods() == ["gpu-0", "gpu-1"], 90)
+
+
+def test_a_gate_lowers_the_maximum_and_its_pods_go_at_once(gated: Gated, slurm: Slurm, world: World) -> None:
+    before = refusals(world)
+    up(gated, most=1)
+    await_true("one is left", lambda: len(gated.pods()) == 1, 120)
+    assert refusals(world) == before
+
+
+def test_a_person_deletes_a_pod_and_an_ended_one_is_replaced(gated: Gated, world: World, slurm: Slurm) -> None:
+    """Neither is the operator's to wait for."""
+    uids = {node: pod["metadata"]["uid"] for node, pod in world.pods(NAMESPACE, NODESET).items()}
+    world.kubectl("delete", "pod", "-n", NAMESPACE, f"{RESOURCE}-0", "--wait=false")
+    failed = json.dumps({"status": {"phase": "Failed"}})
+    world.kubectl("patch", "pod", "-n", NAMESPACE, f"{RESOURCE}-1", "--subresource=status", "--type=merge", "-p", failed)
+
+    def replaced() -> bool:
+        found = world.pods(NAMESPACE, NODESET)
+        return set(found) == set(NODES) and not {uids["gpu-0"], uids["gpu-1"]} & {
+            p["metadata"]["uid"] for p in found.values()
+        }
+
+    await_true("both are new", replaced, 120)
+    slurm.await_registered(*NODES)

@@ -1,0 +1,279 @@
+"""The fence of pods on a real API server: slurm-operator deletes no pod that it hasn't reported as drained, and every other
+pod that it deletes rightly. What it reports is made by hand here; the operator itself: tests/faults/test_fence_pods.py."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from lab.charts import crd_dir
+from slinky_iac import names
+from slinky_iac.config.load import load
+from slinky_iac.specs.fence import fence
+from tests.integration.kube_api import KubeApi, served
+from tests.stacks import minimal
+
+KIND = "nodesets.slinky.slurm.net"
+BURST, FIXED, OTHER = (f"slurm-worker-{each}" for each in ("burst", "gpu", "other"))
+NODESETS = {"gpu": {"replicas": 1}, "burst": {"replicas": 0, "maxReplicas": 3, "owner": "autoscaler"}}
+ADMISSION = "admissionregistration.k8s.io/v1"
+OPERATOR = "system:serviceaccount:slinky:slurm-operator"
+COLLECTOR = "system:serviceaccount:kube-system:generic-garbage-collector"
+OTHERS = ("a-person", COLLECTOR, "system:node:worker-1", "system:serviceaccount:slinky-x:slurm-operator")
+"""A person, the garbage collector once the NodeSet is gone, kubelet, another operator."""
+DRAINED = ("Idle", "Drain")
+
+
+@pytest.fixture(scope="module")
+def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
+    with served(tmp_path_factory.mktemp("api")) as made:
+        made.kubectl("create", "namespace", "slurm")
+        made.kubectl("create", "serviceaccount", "default", "-n", "slurm")
+        made.kubectl("create", "--validate=false", "-f", str(crd_dir("1.1.0") / "slinky.slurm.net_nodesets.yaml"))
+        made.kubectl("wait", "--for=condition=Established", f"crd/{KIND}", "--timeout=30s")
+        mighty = [f"--user={user}" for user in (OPERATOR, *OTHERS)]
+        made.kubectl("create", "clusterrolebinding", "may-all", "--clusterrole=cluster-admin", *mighty)
+        (policy,) = (each for each in fence(load(minimal(nodesets=NODESETS))) if each.part == "pods")
+        for kind, spec in (("ValidatingAdmissionPolicy", policy.spec), ("ValidatingAdmissionPolicyBinding", policy.binding)):
+            body = {"apiVersion": ADMISSION, "kind": kind, "metadata": {"name": policy.name}, "spec": spec}
+            made.kubectl("create", "-f", "-", stdin=json.dumps(body))
+        for name in (BURST, FIXED, OTHER):
+            nodeset(made, name)
+        pod(made, "stands", ["Allocated"])
+        until = time.monotonic() + 60
+        while (done := delete(made, "stands", "--dry-run=server")).returncode == 0:
+            assert time.monotonic() < until, "the fence doesn't stand in 60 s"
+            time.sleep(0.3)
+        assert "has not reported its node as drained" in done.stderr, done.stderr
+        found = json.loads(made.kubectl("get", "validatingadmissionpolicy", policy.name, "-o", "json"))
+        assert not found.get("status", {}).get("typeChecking", {}).get("expressionWarnings"), "CEL that fits the types"
+        yield made
+
+
+def nodeset(api: KubeApi, name: str) -> None:
+    """A NodeSet of three, whose number the operator has seen."""
+    spec = {
+        "controllerRef": {"name": "slurm", "namespace": "slurm"},
+        "slurmd": {"image": "slurmd:1"},
+        "replicas": 3,
+        "scalingMode": "StatefulSet",
+        "updateStrategy": {"type": "OnDelete"},
+    }
+    meta = {"name": name, "namespace": "slurm"}
+    body = {"apiVersion": names.API_VERSION, "kind": "NodeSet", "metadata": meta, "spec": spec}
+    api.kubectl("create", "--validate=false", "-f", "-", stdin=json.dumps(body))
+    synced(api, name)
+
+
+def synced(api: KubeApi, name: str = BURST, pods: int = 3) -> None:
+    """What the operator writes at the end of a sync."""
+    found = json.loads(api.kubectl("get", KIND, name, "-n", "slurm", "-o", "json"))
+    seen = {"observedGeneration": found["metadata"]["generation"], "replicas": pods, "selector": "", "nodeSetHash": "1"}
+    patch = ("patch", KIND, name, "-n", "slurm", "--type=merge", "--subresource=status", "-p", json.dumps({"status": seen}))
+    api.kubectl(*patch)
+
+
+def lower(api: KubeApi, number: int, permit: str = "", name: str = BURST) -> None:
+    """Write another number, with a gate's permission or without."""
+    meta = {"annotations": {names.ANNOTATION_PERMIT: permit or None}}
+    patch = json.dumps({"metadata": meta, "spec": {"replicas": number}})
+    api.kubectl("patch", KIND, name, "-n", "slurm", "--type=merge", "-p", patch)
+
+
+def pod(
+    api: KubeApi,
+    name: str,
+    states: Sequence[str] = (),
+    *,
+    owner: str = BURST,
+    phase: str = "Running",
+    runs: bool = True,
+    labels: Mapping[str, str] | None = None,
+) -> None:
+    """A worker pod as kubelet and the operator leave it; ``states``: of its Slurm node."""
+    kept = {names.LABEL_POD_INDEX: "0", names.LABEL_SCALING_MODE: "StatefulSet"} if labels is None else dict(labels)
+    reference = {"apiVersion": names.API_VERSION, "kind": "NodeSet", "name": owner, "uid": f"of-{owner}", "controller": True}
+    meta = {"name": name, "namespace": "slurm", "labels": kept, "ownerReferences": [reference]}
+    spec = {"containers": [{"name": "slurmd", "image": "slurmd:1"}], "automountServiceAccountToken": False}
+    body = {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
+    api.kubectl("create", "-f", "-", stdin=json.dumps(body))
+    now = "2026-01-01T00:00:00Z"
+    state: dict[str, Any] = {"running": {"startedAt": now}} if runs else {"waiting": {"reason": "CrashLoopBackOff"}}
+    container = {"name": "slurmd", "image": "slurmd:1", "imageID": "", "ready": runs, "restartCount": 0, "state": state}
+    conditions = [{"type": f"SlurmNodeState{each}", "status": "True"} for each in states]
+    status = {
+        "phase": phase,
+        "containerStatuses": [container],
+        "conditions": [{"type": "Ready", "status": "True"}, *conditions],
+    }
+    patch = (
+        "patch",
+        "pod",
+        name,
+        "-n",
+        "slurm",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        json.dumps({"status": status}),
+    )
+    api.kubectl(*patch)
+
+
+def delete(api: KubeApi, name: str, *more: str, user: str = OPERATOR) -> subprocess.CompletedProcess[str]:
+    """Delete a pod as the operator does, or as another."""
+    command = ["kubectl", f"--kubeconfig={api.kubeconfig}", f"--as={user}", "delete", "pod", name, "-n", "slurm", *more]
+    return subprocess.run([*command, "--wait=false"], capture_output=True, text=True, timeout=60, check=False)
+
+
+def let_through(api: KubeApi, name: str, user: str = OPERATOR) -> bool:
+    """Whether a deletion is: tried until it was, for the API server reads the NodeSet from a cache."""
+    until = time.monotonic() + 2
+    while (done := delete(api, name, user=user)).returncode:
+        assert "has not reported its node as drained" in done.stderr, done.stderr
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
+
+
+@pytest.fixture(autouse=True)
+def burst(api: KubeApi) -> Iterator[None]:
+    """Three are wanted, three are there, and the operator has seen it."""
+    lower(api, 3)
+    synced(api)
+    yield
+    api.kubectl("delete", "pods", "-n", "slurm", "--all", "--force", "--grace-period=0")
+
+
+BUSY = {
+    "busy": ["Allocated"],
+    "busy in part": ["Mixed"],
+    "drained while its job runs": ["Allocated", "Drain"],
+    "drained while a job of several runs": ["Mixed", "Drain"],
+    "its epilog runs": ["Idle", "Completing", "Drain"],
+    "returned this moment": ["Idle", "Drain", "Undrain"],
+    "idle and not drained": ["Idle"],
+    "down and not drained": ["Down"],
+}
+
+
+@pytest.mark.parametrize("case", BUSY)
+def test_the_operator_deletes_no_pod_whose_node_isnt_drained(api: KubeApi, case: str) -> None:
+    pod(api, "burst-0", BUSY[case])
+    lower(api, 2)
+    synced(api)
+    done = delete(api, "burst-0")
+    assert done.returncode != 0
+    assert "kubectl delete pod -n slurm burst-0" in done.stderr, "what a person can do"
+    assert "kubectl delete validatingadmissionpolicybinding slinky-iac-pods.slurm.slurm" in done.stderr
+
+
+def test_an_operator_that_has_taken_its_reports_off_the_pods_deletes_none(api: KubeApi) -> None:
+    """What it does in its first sync without its client."""
+    pod(api, "burst-0")
+    lower(api, 2)
+    synced(api)
+    assert delete(api, "burst-0").returncode != 0
+
+
+def test_a_report_of_before_the_number_was_lowered_lets_no_pod_go(api: KubeApi) -> None:
+    """Somebody may have returned the node since, and a job may have begun: the operator was down, say."""
+    pod(api, "burst-0", DRAINED)
+    lower(api, 2)
+    assert delete(api, "burst-0").returncode != 0
+    synced(api)
+    assert let_through(api, "burst-0")
+
+
+@pytest.mark.parametrize("states", [DRAINED, ("Down", "Drain"), ("Down", "Drain", "NotResponding")])
+def test_a_drained_pod_goes(api: KubeApi, states: Sequence[str]) -> None:
+    pod(api, "burst-0", states)
+    lower(api, 2)
+    synced(api)
+    assert let_through(api, "burst-0")
+
+
+def test_what_a_gate_has_drained_goes_in_the_operators_first_sync(api: KubeApi) -> None:
+    found = json.loads(api.kubectl("get", KIND, BURST, "-n", "slurm", "-o", "json"))
+    pod(api, "burst-0", DRAINED)
+    pod(api, "burst-1", ["Allocated"])
+    lower(api, 2, names.permit_to_scale(2, found["metadata"]["generation"]))
+    assert let_through(api, "burst-0")
+    assert delete(api, "burst-1").returncode != 0
+    lower(api, 1, names.permit_to_scale(2, found["metadata"]["generation"]))
+    pod(api, "burst-2", DRAINED)
+    assert not let_through(api, "burst-2"), "the permission was for another number"
+
+
+@pytest.mark.parametrize("phase", ["Failed", "Succeeded"])
+def test_a_pod_that_has_ended_is_replaced(api: KubeApi, phase: str) -> None:
+    pod(api, "burst-0", phase=phase)
+    assert let_through(api, "burst-0")
+
+
+@pytest.mark.parametrize("phase", ["Pending", "Running"])
+def test_a_pod_in_which_nothing_runs_goes(api: KubeApi, phase: str) -> None:
+    pod(api, "burst-0", phase=phase, runs=False)
+    lower(api, 2)
+    assert let_through(api, "burst-0")
+
+
+def test_a_pending_pod_in_which_slurmd_runs_already_stays(api: KubeApi) -> None:
+    """A container beside it has no image yet, say: slurmd has registered."""
+    pod(api, "burst-0", phase="Pending")
+    lower(api, 2)
+    assert delete(api, "burst-0").returncode != 0
+
+
+def test_a_pod_whose_node_slurmctld_lost_is_replaced_while_no_pod_is_to_go(api: KubeApi) -> None:
+    """By operators from 1.1.0 on, which report nothing then."""
+    pod(api, "burst-0")
+    pod(api, "burst-1", labels={names.LABEL_POD_INDEX: "1"})
+    assert not let_through(api, "burst-1"), "of 1.0: 1.1.0 deletes it for its scaling mode, and drained only with its client"
+    assert let_through(api, "burst-0")
+
+
+def test_a_rollout_of_the_operators_own_lets_no_pod_go_without_a_report(api: KubeApi) -> None:
+    patch = json.dumps({"spec": {"updateStrategy": {"type": "RollingUpdate"}}})
+    api.kubectl("patch", KIND, BURST, "-n", "slurm", "--type=merge", "-p", patch)
+    try:
+        synced(api)
+        pod(api, "burst-0")
+        assert not let_through(api, "burst-0")
+    finally:
+        patch = json.dumps({"spec": {"updateStrategy": {"type": "OnDelete"}}})
+        api.kubectl("patch", KIND, BURST, "-n", "slurm", "--type=merge", "-p", patch)
+
+
+def test_only_the_operator_is_refused(api: KubeApi) -> None:
+    pod(api, "burst-0", ["Allocated"])
+    assert {user: delete(api, "burst-0", "--dry-run=server", user=user).returncode for user in OTHERS} == dict.fromkeys(
+        OTHERS, 0
+    )
+    assert delete(api, "burst-0", "--dry-run=server").returncode != 0
+
+
+def test_other_pods_are_none_of_its_business(api: KubeApi) -> None:
+    pod(api, "gpu-0", ["Allocated"], owner=FIXED)
+    pod(api, "other-0", ["Allocated"], owner=OTHER)
+    assert let_through(api, "gpu-0"), "a gate lowers its number"
+    assert let_through(api, "other-0")
+
+
+def test_with_its_nodeset_gone_its_pods_go(api: KubeApi) -> None:
+    """The owner of the last pod is gone: no parameter is left, and nothing may hang by that."""
+    pod(api, "burst-0", ["Allocated"])
+    api.kubectl("delete", KIND, "-n", "slurm", "--all")
+    try:
+        assert let_through(api, "burst-0", user=COLLECTOR)
+        pod(api, "burst-1", ["Allocated"])
+        assert let_through(api, "burst-1")
+    finally:
+        for name in (BURST, FIXED, OTHER):
+            nodeset(api, name)
