@@ -35,7 +35,7 @@ def jobs_ended_by_few(role: Resource, stack: Stack, options: Options) -> Iterato
     """No role of the stack may delete or evict a cluster's pods, delete or scale its NodeSets, or taint nodes.
 
     Why: such a request takes pods with running jobs away, past gates, limits and previews. An autoscaler's object lowers
-    replicas without any. The fence refuses those on NodeSets, where it is on; it doesn't see pods, nodes or namespaces.
+    replicas without any. The fence refuses those on NodeSets, where it is on; of pods it refuses slurm-operator only.
 
     Source: Kubernetes, "API-initiated Eviction", "Taints and Tolerations" (NoExecute), "Using RBAC Authorization"
     (subresources); slurm-operator internal/controller/nodeset/nodeset_sync.go (doPodScale).

@@ -202,11 +202,18 @@ def _pods(config: StackConfig, scaled: str) -> Policy:
                 "expression": "params.?status.?observedGeneration.orValue(-1) == params.metadata.generation ||"
                 f" {_permit('params')} == {permit} + string(params.metadata.generation - 1)",
             },
+            {
+                "name": "known",
+                "expression": " + ".join(
+                    f"params.?status.?slurm{each}.orValue(0)" for each in ("Idle", "Allocated", "Down", "Drain")
+                ),
+            },
             # From 1.1.0 on the operator replaces a pod whose node slurmctld doesn't have. Without its client it doesn't; it
-            # then deletes for a lower number, another template or another scaling mode only. None of these is so.
+            # then deletes for a lower number, another template or another scaling mode only. None of these is so. Where
+            # slurmctld has no node of the NodeSet, it has lost its state: jobs run on, and it may get its state back.
             {
                 "name": "unregistered",
-                "expression": "size(variables.states) == 0 &&"
+                "expression": "size(variables.states) == 0 && variables.known > 0 &&"
                 " params.?status.?replicas.orValue(params.spec.replicas + 1) <= params.spec.replicas &&"
                 " params.spec.?updateStrategy.?type.orValue('') == 'OnDelete' &&"
                 f" oldObject.metadata.?labels[?'{names.LABEL_SCALING_MODE}'].orValue('') == 'StatefulSet' &&"

@@ -70,10 +70,11 @@ def nodeset(api: KubeApi, name: str) -> None:
     synced(api, name)
 
 
-def synced(api: KubeApi, name: str = BURST, pods: int = 3) -> None:
-    """What the operator writes at the end of a sync."""
+def synced(api: KubeApi, name: str = BURST, known: int = 2) -> None:
+    """What the operator writes at the end of a sync; ``known``: idle nodes that slurmctld has."""
     found = json.loads(api.kubectl("get", KIND, name, "-n", "slurm", "-o", "json"))
-    seen = {"observedGeneration": found["metadata"]["generation"], "replicas": pods, "selector": "", "nodeSetHash": "1"}
+    seen = {"observedGeneration": found["metadata"]["generation"], "replicas": 3, "selector": "", "nodeSetHash": "1"}
+    seen |= {"slurmIdle": known}
     patch = ("patch", KIND, name, "-n", "slurm", "--type=merge", "--subresource=status", "-p", json.dumps({"status": seen}))
     api.kubectl(*patch)
 
@@ -237,6 +238,13 @@ def test_a_pod_whose_node_slurmctld_lost_is_replaced_while_no_pod_is_to_go(api: 
     pod(api, "burst-1", labels={names.LABEL_POD_INDEX: "1"})
     assert not let_through(api, "burst-1"), "of 1.0: 1.1.0 deletes it for its scaling mode, and drained only with its client"
     assert let_through(api, "burst-0")
+
+
+def test_a_slurmctld_that_has_lost_its_state_costs_no_pod(api: KubeApi) -> None:
+    """It has no node of the NodeSet then, while their jobs run on; it may get its state back."""
+    pod(api, "burst-0")
+    synced(api, known=0)
+    assert not let_through(api, "burst-0")
 
 
 def test_a_rollout_of_the_operators_own_lets_no_pod_go_without_a_report(api: KubeApi) -> None:

@@ -195,7 +195,9 @@ def test_pods_of_an_autoscalers_nodeset_are_guarded_against_the_operator_alone()
         "seen": "params.?status.?observedGeneration.orValue(-1) == params.metadata.generation ||"
         " params.metadata.?annotations[?'slinky-iac/permit'].orValue('') =="
         " 'scale-to:' + string(params.spec.replicas) + '@' + string(params.metadata.generation - 1)",
-        "unregistered": "size(variables.states) == 0 &&"
+        "known": "params.?status.?slurmIdle.orValue(0) + params.?status.?slurmAllocated.orValue(0)"
+        " + params.?status.?slurmDown.orValue(0) + params.?status.?slurmDrain.orValue(0)",
+        "unregistered": "size(variables.states) == 0 && variables.known > 0 &&"
         " params.?status.?replicas.orValue(params.spec.replicas + 1) <= params.spec.replicas &&"
         " params.spec.?updateStrategy.?type.orValue('') == 'OnDelete' &&"
         " oldObject.metadata.?labels[?'nodeset.slinky.slurm.net/scaling-mode'].orValue('') == 'StatefulSet' &&"
