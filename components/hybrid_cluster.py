@@ -12,9 +12,8 @@ from pulumi_kubernetes import Provider
 from pulumi_kubernetes.core.v1 import ConfigMap, Namespace, ResourceQuota, Secret
 
 from slinky_iac import names
-from slinky_iac.config.directory_files import read_ca
+from slinky_iac.config.files import read_ca, scripts_of
 from slinky_iac.config.findings import Finding, Level, acknowledged
-from slinky_iac.config.job_scripts import scripts_of
 from slinky_iac.config.reader import StackRefused, StackSettings
 from slinky_iac.config.rules import require_sound
 from slinky_iac.config.rules_jobs import smoke_jobs

@@ -130,6 +130,11 @@ MINIMUM_SLURM = (25, 11)
 ``slinky.slurm.net/minimum-slurm-version``)."""
 
 
+def release_numbers(release: str) -> tuple[int, ...]:
+    """``26.05`` as numbers: (26, 5)."""
+    return tuple(int(part) for part in release.split("."))
+
+
 def ordinal(release: str) -> int | None:
     """Major releases counted, two a year since 23.11: ``26.05.5`` is one after ``25.11``. None: not a release."""
     found = _MAJOR.match(release)

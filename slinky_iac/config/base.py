@@ -6,9 +6,9 @@ import ast
 import inspect
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Any, Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
 
 if TYPE_CHECKING:
@@ -51,6 +51,18 @@ class Section(BaseModel):
                 for name, text in _docstrings(section):
                     properties[to_camel(name)].setdefault("description", text)
         return schema
+
+
+def one_of(*fields: str, why: str, needed: bool = True) -> Any:  # noqa: ANN401 - pydantic's own type has no name
+    """A validator: a section has one of these fields, or at most one where none is ``needed``."""
+
+    def checked(section: Section) -> Section:
+        given = sum(getattr(section, field) not in (None, ()) for field in fields)
+        if given > 1 or (needed and not given):
+            raise ValueError(f"give one of {' and '.join(map(to_camel, fields))}{'' if needed else ', or none'}: {why}")
+        return section
+
+    return model_validator(mode="after")(checked)
 
 
 def _docstrings(section: type[Section]) -> Iterator[tuple[str, str]]:

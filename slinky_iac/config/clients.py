@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from slinky_iac import names
-from slinky_iac.config.base import Section
+from slinky_iac.config.base import Section, one_of
 from slinky_iac.config.fields import Digest, DnsLabel, FilePath, Image, Seconds, SlurmName, SlurmUser, Url
 
 Number = Annotated[int, Field(ge=1, le=2147483647)]
@@ -50,11 +50,7 @@ class HubChart(Section):
     digest: Digest | None = None
     """Digest of the chart in the registry of `oci`, sha256:…: Helm then takes these bytes or none."""
 
-    @model_validator(mode="after")
-    def _one_source(self) -> HubChart:
-        if sum(each is not None for each in (self.repo, self.oci, self.path)) > 1:
-            raise ValueError("give one of repo, oci and path: it would be unclear which chart is deployed")
-        return self
+    _one_source = one_of("repo", "oci", "path", needed=False, why="it would be unclear which chart is deployed")
 
 
 class JupyterHub(Section):

@@ -166,6 +166,11 @@ def info(path: str, message: str, *, id: str) -> Finding:
     return Finding(Level.INFO, path, message, id=id)
 
 
+def ignored(path: str, why: str) -> Finding:
+    """A warning of a setting that has no effect."""
+    return warning(path, f"is ignored: {why}", id="setting-ignored")
+
+
 def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:
     """The same findings; those whose id is in ``reasons`` have their reason. An error never has one."""
     return tuple(replace(each, reason=reasons.get(each.id, "")) if each.id else each for each in found)

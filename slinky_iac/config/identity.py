@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Annotated, Any
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
-from slinky_iac.config.base import Section
+from slinky_iac.config.base import Section, one_of
 from slinky_iac.config.fields import DnsLabel, FilePath, Image, SlurmUser
 
 Number = Annotated[int, Field(ge=0, le=2147483647)]
@@ -68,11 +68,7 @@ class Oidc(Section):
     user_claim: str | None = Field(default=None, pattern=r"^[A-Za-z_][A-Za-z0-9_.:/-]{0,63}$")
     """Claim with the user's name (userclaimfield), e.g. preferred_username. Slurm reads `sun` and `username` before it."""
 
-    @model_validator(mode="after")
-    def _one_source(self) -> Oidc:
-        if (self.jwks is None) == (self.jwks_file is None):
-            raise ValueError("give one of jwks and jwksFile: the provider's public keys")
-        return self
+    _one_source = one_of("jwks", "jwks_file", why="the provider's public keys")
 
 
 class Identity(Section):

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field
 
-from slinky_iac.config.base import Section
+from slinky_iac.config.base import Section, one_of
 from slinky_iac.config.fields import DnsLabel, FilePath, Seconds, SlurmName, SlurmUser
 from slinky_iac.config.shown import name_of
 
@@ -39,11 +39,7 @@ class JobScript(Section):
     """Path of a file with it, absolute or relative to Pulumi.yaml. Its text is part of the job: if it changes, the job
     runs again."""
 
-    @model_validator(mode="after")
-    def _one(self) -> JobScript:
-        if (self.text is None) == (self.file is None):
-            raise ValueError("give either text or file")
-        return self
+    _one_source = one_of("text", "file", why="where the script is")
 
 
 class Job(Section):
@@ -84,11 +80,7 @@ class Job(Section):
     """How long one `pulumi up` waits for it, in seconds or as 2h. Then the update fails, the job stays as it is, and the
     next `pulumi up` continues waiting."""
 
-    @model_validator(mode="after")
-    def _one_script(self) -> Job:
-        if (self.script is None) == (not self.command):
-            raise ValueError("give either script or command")
-        return self
+    _one_script = one_of("script", "command", why="what the job runs")
 
 
 class Smoke(Section):

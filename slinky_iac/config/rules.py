@@ -15,17 +15,15 @@ from slinky_iac.config import (
     rules_clients,
     rules_identity,
     rules_jobs,
+    rules_keys,
     rules_kubernetes,
     rules_monitoring,
-    rules_munge,
     rules_namespace,
     rules_networks,
     rules_nodes,
-    rules_rotation,
     rules_secrets,
     rules_slurm_conf,
     rules_tls,
-    rules_tokens,
     rules_topology,
 )
 from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, error, info, warning
@@ -33,7 +31,7 @@ from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
-from slinky_iac.releases import MINIMUM_SLURM
+from slinky_iac.releases import MINIMUM_SLURM, release_numbers
 
 REQUEUE_SINCE = (26, 5)
 """First release whose slurmrestd has ``jobs/requeue`` (REST v0.0.45)."""
@@ -46,35 +44,6 @@ _CONFIG_FILES = frozenset(
     | {"job_container.conf", "job_submit.lua", "mpi.conf", "namespace.yaml", "oci.conf", "plugstack.conf"}
     | {"topology.conf", "topology.yaml"}
 )
-
-
-def _keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
-    keys = config.keys
-    yield from rules_munge.munge(config, secrets)
-    yield from rules_tokens.tokens(config, secrets)
-    if keys.auth == "auth/munge":
-        return
-    external = config.controller.external is not None or (
-        config.accounting.enabled and config.accounting.external is not None
-    )
-    if external and keys.source == "generated":
-        yield error(
-            "keys.source",
-            "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to"
-            " none of them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and"
-            " `jwtKey`",
-        )
-    if keys.source == "imported":
-        for name in ("slurmKey", "jwtKey"):
-            if name not in secrets:
-                yield error(
-                    "keys.source",
-                    f"imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret {name}`",
-                )
-    yield from rules_rotation.rotation(config, secrets)
-    same = (keys.slurm_key_secret, keys.slurm_key_entry) == (keys.jwt_key_secret, keys.jwt_key_entry)
-    if same and keys.slurm_key_secret is not None:
-        yield error("keys", "both keys are the same entry of the same Secret; a leaked token key would open auth/slurm too")
 
 
 def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
@@ -162,7 +131,7 @@ def _short_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _ignored_external(config: StackConfig) -> Iterator[Finding]:
     fields = ("extra_conf", "config_files", "prolog", "epilog", "metrics", "persistence", "service", "pod")
     why = "slurmctld is outside, and the operator writes nothing there. Its admin must set it"
-    yield from rules_kubernetes.ignored("controller", config.controller, fields, why)
+    yield from rules_kubernetes.ignored_fields("controller", config.controller, fields, why)
     needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]
     if needed or config.partitions:
         yield info(
@@ -218,7 +187,7 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, nodeset in config.nodesets.items():
         path = f"nodesets.{name}"
         total += max(nodeset.replicas, nodeset.max_replicas or 0)
-        if config.drain_of(name).on_deadline == "requeue" and _numbers(config.slurm_release) < REQUEUE_SINCE:
+        if config.drain_of(name).on_deadline == "requeue" and config.slurm_numbers < REQUEUE_SINCE:
             yield warning(
                 f"{path}.drain.onDeadline",
                 f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"
@@ -266,22 +235,17 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
                 )
 
 
-def _numbers(release: str) -> tuple[int, ...]:
-    return tuple(int(part) for part in release.split("."))
-
-
 def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.keys.auth == "auth/munge":
         return  # no operator and no slurmrestd: clients are of the cluster's release, whichever that is
-    release = _numbers(config.slurm_release)
-    if release < MINIMUM_SLURM:
+    if config.slurm_numbers < MINIMUM_SLURM:
         yield error(
             "cluster.slurmVersion",
             f"{config.slurm_release}: slurm-operator speaks REST v0.0.44, which slurmrestd has since 25.11; update slurmdbd,"
             " slurmctld, slurmrestd and slurmd to 25.11 or newer, in this order",
         )
     images = config.operator_version.slurm_release
-    if config.cluster.slurm_version is not None and release < _numbers(images):
+    if config.cluster.slurm_version is not None and config.slurm_numbers < release_numbers(images):
         for name in _defaulted_images(config):
             yield error(
                 f"cluster.images.{name}",
@@ -333,7 +297,7 @@ def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 
 RULES: tuple[Rule, ...] = (
-    _keys,
+    rules_keys.keys,
     _accounting,
     _controller,
     _host_network,

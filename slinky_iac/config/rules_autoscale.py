@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from slinky_iac.config.autoscale import Autoscale
 from slinky_iac.config.findings import Finding, error, warning
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
-from slinky_iac.config.workers import NodeSet
+from slinky_iac.config.workers import Autoscale, NodeSet
 from slinky_iac.demand import METRICS_SINCE, METRICS_TYPE
 
 
@@ -76,8 +75,7 @@ def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Ite
             f"needs a partition of the NodeSet's own, whose metrics count busy nodes and waiting jobs. Set"
             f" nodesets.{name}.partition.enabled: true",
         )
-    release = tuple(int(part) for part in config.slurm_release.split("."))
-    if release < METRICS_SINCE:
+    if config.slurm_numbers < METRICS_SINCE:
         since = ".".join(map(str, METRICS_SINCE))
         yield error(path, f"needs slurmctld's metrics, which Slurm has since {since}; cluster.slurmVersion is older")
     shared = [other for other, each in config.partitions.items() if {name, "ALL"} & set(each.nodesets)]

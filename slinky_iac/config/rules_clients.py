@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slinky_iac.config.clients import Client, JupyterHub
-from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.findings import Finding, error, ignored, warning
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -56,11 +56,7 @@ def _key(config: StackConfig, client: Client, path: str) -> Iterator[Finding]:
             f" Secret of another namespace. Make a Secret with it in {name_of(client.namespace)} and name it here",
         )
     if not config.keys.of_others and (client.key_secret is not None or client.key_entry is not None):
-        yield warning(
-            f"{path}.keySecret",
-            f"is ignored: keys.source is {config.keys.source}, and this stack makes the Secret itself",
-            id="setting-ignored",
-        )
+        yield ignored(f"{path}.keySecret", f"keys.source is {config.keys.source}, and this stack makes the Secret itself")
     if config.keys.of_others and client.create_namespace:
         yield error(
             f"{path}.createNamespace",
@@ -130,7 +126,7 @@ def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Ite
     if hub.spawn == "slurm" and config.keys.auth == "auth/munge":
         yield error(f"{path}.spawn", "slurm needs auth/slurm: on a munge cluster notebooks run as pods. Set spawn: pod")
     if hub.spawn == "pod" and (hub.partition is not None or hub.options):
-        yield warning(f"{path}.partition", "is ignored: with spawn: pod no notebook is a job", id="setting-ignored")
+        yield ignored(f"{path}.partition", "with spawn: pod no notebook is a job")
     if _set(hub.values, "hub", "config", "JupyterHub", "authenticator_class") in (None, "dummy") and not _set(
         hub.values, "hub", "config", "DummyAuthenticator", "password"
     ):

@@ -77,7 +77,7 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 
 
 def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
-    """Findings about `identity.oidc`; a file's are those of :mod:`slinky_iac.config.provider_keys`."""
+    """Findings about `identity.oidc`; a file's are those of :mod:`slinky_iac.config.files`."""
     given = config.identity.oidc
     if given is None or config.keys.auth == "auth/munge":
         return

@@ -10,9 +10,11 @@ import re
 from collections.abc import Iterator
 from ipaddress import ip_address
 
+from pydantic.alias_generators import to_camel
+
 from slinky_iac import names
 from slinky_iac.config.base import Section
-from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.findings import Finding, error, ignored, warning
 from slinky_iac.config.shown import hidden, name_of, shown
 from slinky_iac.config.stack import StackConfig
 
@@ -41,12 +43,11 @@ OUTSIDE_HOSTS = "outside-hosts"
 """Stands for the bare-metal hosts where a NodeSet's name stands in drain reasons (``drain/settings.py``)."""
 
 
-def ignored(path: str, section: Section, fields: tuple[str, ...], why: str) -> Iterator[Finding]:
+def ignored_fields(path: str, section: Section, fields: tuple[str, ...], why: str) -> Iterator[Finding]:
     """A warning for each of ``fields`` that the user set and that has no effect."""
     for name in fields:
         if name in section.model_fields_set:
-            alias = type(section).model_fields[name].alias or name
-            yield warning(f"{path}.{alias}", f"is ignored: {why}", id="setting-ignored")
+            yield ignored(f"{path}.{to_camel(name)}", why)
 
 
 def resource_name(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -252,17 +253,17 @@ def charts_by_digest(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
 
 def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """What is set and has no effect is told, never passed over."""
-    accounting = config.accounting
+    accounting, pods = config.accounting, ("extra_conf", "service", "pod")
     if not accounting.enabled:
-        yield from ignored(
-            "accounting", accounting, ("external", "database", "extra_conf", "service", "pod"), "accounting.enabled is false"
-        )
+        why = "accounting.enabled is false"
+        yield from ignored_fields("accounting", accounting, ("external", "database", *pods), why)
     elif accounting.external is not None:
         why = "slurmdbd is outside, and the operator writes nothing there. Its admin must set it"
-        yield from ignored("accounting", accounting, ("extra_conf", "service", "pod"), why)
+        yield from ignored_fields("accounting", accounting, pods, why)
     if not config.operator.install:
         fields = ("create_namespace", "chart", "install_crds", "protect_crds", "service_monitor_stub", "webhook", "values")
-        yield from ignored("operator", config.operator, fields, "operator.install is false, so another stack deploys it")
+        why = "operator.install is false, so another stack deploys it"
+        yield from ignored_fields("operator", config.operator, fields, why)
     if config.keys.source != "imported":
         for name in sorted(secrets & {"slurmKey", "jwtKey"}):
             yield warning(

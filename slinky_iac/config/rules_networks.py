@@ -16,7 +16,7 @@ from slinky_iac.config.connections import (
 )
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, error, warning
-from slinky_iac.config.rules_kubernetes import ignored
+from slinky_iac.config.rules_kubernetes import ignored_fields
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import Part
@@ -35,7 +35,7 @@ def networks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     policies = config.network_policies
     if not policies.enabled:
         fields = ("api_server", "nodes", "addresses", "clients", "egress")
-        yield from ignored(_PATH, policies, fields, "networkPolicies.enabled is false")
+        yield from ignored_fields(_PATH, policies, fields, "networkPolicies.enabled is false")
         return
     if config.keys.auth == "auth/munge":
         return
@@ -130,11 +130,8 @@ def _egress(config: StackConfig) -> Iterator[Finding]:
     egress, own = config.network_policies.egress, limited(config)
     for part in egress.parts:
         if part not in parts(config):
-            yield warning(
-                f"{_PATH}.egress.parts",
-                f"{part} is ignored: no pod of {part} that this stack makes has a policy",
-                id="setting-ignored",
-            )
+            said = f"{part} is ignored: no pod of {part} that this stack makes has a policy"
+            yield warning(f"{_PATH}.egress.parts", said, id="setting-ignored")
     database = config.accounting.database
     if "slurmdbd" in own and database is not None and not egress.database and not is_address(database.host):
         yield error(

@@ -47,6 +47,12 @@ def owned(config: StackConfig) -> Iterator[Finding]:
             )
 
 
+def partition_parameters(config: StackConfig) -> dict[str, dict[str, str]]:
+    """Parameters of every PartitionName= line, by the path of the setting."""
+    own = {f"nodesets.{name}.partition.config": each.partition.config for name, each in config.nodesets.items()}
+    return own | {f"partitions.{name}.config": each.config for name, each in config.partitions.items()}
+
+
 def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, nodeset in config.nodesets.items():
         path = f"nodesets.{name}"
@@ -81,13 +87,11 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
 
 def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     own = {name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled}
-    lines = [(f"nodesets.{name}.partition", nodeset.partition.config) for name, nodeset in config.nodesets.items()]
-    lines += [(f"partitions.{name}", partition.config) for name, partition in config.partitions.items()]
-    for path, parameters in lines:
+    for path, parameters in partition_parameters(config).items():
         for key in parameters:
             if key.lower() in _PARTITION_KEYS:
                 yield error(
-                    f"{path}.config.{key}",
+                    f"{path}.{key}",
                     "is on the line already; Slurm takes the last of two, so the partition would not be what this"
                     " stack says. Name its members in partitions.<name>.nodesets",
                 )
@@ -116,10 +120,8 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     part = slurm_words.PARTITION.without(slurm_words.NEW_OF_PARTITIONS) if older else slurm_words.PARTITION
     node = slurm_words.NODE.without(slurm_words.NEW_OF_NODES) if older else slurm_words.NODE
     lines: list[tuple[str, Mapping[str, str], Words]] = [("controller.extraConf", config.controller.extra_conf, conf)]
-    for name, nodeset in config.nodesets.items():
-        lines.append((f"nodesets.{name}.partition.config", nodeset.partition.config, part))
-        lines.append((f"nodesets.{name}.extraConf", nodeset.extra_conf, node))
-    lines += [(f"partitions.{name}.config", each.config, part) for name, each in config.partitions.items()]
+    lines += [(path, parameters, part) for path, parameters in partition_parameters(config).items()]
+    lines += [(f"nodesets.{name}.extraConf", each.extra_conf, node) for name, each in config.nodesets.items()]
     lines += [(f"external.slurmdHosts.{n}.config", h.config, node) for n, h in enumerate(config.external.slurmd_hosts)]
     for path, parameters, words in lines:
         for key, value in parameters.items():
@@ -141,12 +143,9 @@ def _refused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     written = {} if config.operator_version.prunes_slurm_conf else slurm_refusals.WRITTEN_TO_1_1
     for key, why in slurm_refusals.refused(written, config.controller.extra_conf):
         yield error(f"controller.extraConf.{key}", why)
-    for path, parameters in (
-        *((f"nodesets.{name}.partition", nodeset.partition.config) for name, nodeset in config.nodesets.items()),
-        *((f"partitions.{name}", each.config) for name, each in config.partitions.items()),
-    ):
+    for path, parameters in partition_parameters(config).items():
         for key, why in slurm_refusals.refused_of_partition(parameters):
-            yield error(f"{path}.config.{key}", why)
+            yield error(f"{path}.{key}", why)
 
 
 RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (

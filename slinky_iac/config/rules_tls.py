@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from slinky_iac.config.fields import address_of, is_address
-from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.findings import Finding, error, ignored, warning
 from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import Access, StackConfig
 from slinky_iac.config.workers import ExternalSlurmrestd
@@ -44,15 +44,9 @@ def restapi_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         yield error(f"{path}.{needed}", f"is needed with {path}.source: {tls.source}")
     for field, source in _OF_ONE.items():
         if field in tls.model_fields_set and tls.source != source:
-            yield warning(
-                f"{path}.{field}",
-                f"is ignored: it goes with source: {source}, and source is {tls.source}",
-                id="setting-ignored",
-            )
+            yield ignored(f"{path}.{field}", f"it goes with source: {source}, and source is {tls.source}")
     if tls.source == "existing" and tls.hosts:
-        yield warning(
-            f"{path}.hosts", "is ignored: the given Secret's certificate has its names already", id="setting-ignored"
-        )
+        yield ignored(f"{path}.hosts", "the given Secret's certificate has its names already")
     yield from _reached(config, tls)
 
 

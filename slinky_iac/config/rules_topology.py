@@ -10,6 +10,7 @@ from typing import Final
 
 from slinky_iac.config.findings import Finding, error, warning
 from slinky_iac.config.nodes import fault
+from slinky_iac.config.rules_slurm_conf import partition_parameters
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.topology import (
@@ -35,7 +36,7 @@ ENDS: Final = "slurmctld refuses its whole configuration over it, and ends"
 
 def too_old(config: StackConfig) -> bool:
     """Whether this Slurm has no topology.yaml."""
-    return tuple(int(part) for part in config.slurm_release.split(".")) < TOPOLOGY_SINCE
+    return config.slurm_numbers < TOPOLOGY_SINCE
 
 
 def _declared(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -163,9 +164,7 @@ def _switch(config: StackConfig, path: str, name: str, topology: Topology, units
 
 def _partitions(config: StackConfig) -> Iterator[Finding]:
     """Topology= of a partition, which names one topology."""
-    own = {f"nodesets.{name}.partition.config": each.partition.config for name, each in config.nodesets.items()}
-    shared = {f"partitions.{name}.config": each.config for name, each in config.partitions.items()}
-    for path, conf in (own | shared).items():
+    for path, conf in partition_parameters(config).items():
         for key, value in conf.items():
             if key.lower() == "topology" and value not in config.nodes.topologies:
                 yield error(f"{path}.{key}", f"got {name_of(value)}, which nodes.topologies lacks: {ENDS}")

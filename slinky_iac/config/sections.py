@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from slinky_iac import names
-from slinky_iac.config.base import Section
+from slinky_iac.config.base import Section, one_of
 from slinky_iac.config.fields import (
     ClusterName,
     DatabaseUser,
@@ -97,11 +97,7 @@ class ChartSource(Section):
     crds_digest: Digest | None = None
     """Digest of the chart slurm-operator-crds, in the same way."""
 
-    @model_validator(mode="after")
-    def _one_source(self) -> ChartSource:
-        if self.oci is not None and self.path is not None:
-            raise ValueError("give either oci or path, not both: it would be unclear which chart is deployed")
-        return self
+    _one_source = one_of("oci", "path", needed=False, why="it would be unclear which chart is deployed")
 
 
 class Webhook(Section):

@@ -19,7 +19,7 @@ from slinky_iac.config.rest_api import RestApi
 from slinky_iac.config.sections import Accounting, Cluster, Controller, Keys, Munge, Operator
 from slinky_iac.config.workers import Drain, External, LoginSets, NodeSet, NodeSets, Partitions
 from slinky_iac.keys.catalogue import JWT, MUNGE, ROTATING, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, Key, SecretEntry
-from slinky_iac.releases import OperatorVersion
+from slinky_iac.releases import OperatorVersion, release_numbers
 
 PROJECT = "slinky-iac"
 """Pulumi project, and so the namespace of the configuration keys (``slinky-iac:cluster``)."""
@@ -96,6 +96,11 @@ class ClusterConfig(Section):
     def slurm_release(self) -> str:
         """Slurm release of the cluster's daemons, e.g. ``26.05``."""
         return self.cluster.slurm_version or self.operator_version.slurm_release
+
+    @property
+    def slurm_numbers(self) -> tuple[int, ...]:
+        """The same as numbers, e.g. ``(26, 5)``."""
+        return release_numbers(self.slurm_release)
 
     def secret_of(self, key: Key) -> SecretEntry:
         """Where a key is: its Secret and the entry in it, for keys of the stack and of others."""

@@ -11,10 +11,9 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
-from slinky_iac.config.directory_files import sssd_conf_faults
+from slinky_iac.config.files import provider_keys, sssd_conf_faults
 from slinky_iac.config.findings import Finding, acknowledged, warning
 from slinky_iac.config.load import load
-from slinky_iac.config.provider_keys import provider_keys
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.shown import name_of, place
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig

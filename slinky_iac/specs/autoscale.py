@@ -10,9 +10,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.autoscale import Autoscale
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.config.workers import NodeSet
+from slinky_iac.config.workers import Autoscale, NodeSet
 from slinky_iac.demand import METRICS, METRICS_PATH, PODS, RESTAPI, formula
 from slinky_iac.specs.endpoints import host_port, slurmctld_target
 from slinky_iac.specs.shared import Spec

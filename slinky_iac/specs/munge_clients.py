@@ -42,7 +42,7 @@ def client_slurm_conf(config: ClusterConfig) -> str:
     if config.munge.slurm_conf:
         return config.munge.slurm_conf
     external = config.controller.external
-    assert external is not None, "rules_munge refuses a munge cluster without an outside slurmctld"
+    assert external is not None, "rules_keys refuses a munge cluster without an outside slurmctld"
     lines = [
         f"ClusterName={config.cluster.name}",
         f"SlurmUser={config.munge.slurm_user}",

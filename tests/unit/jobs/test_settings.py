@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.job_scripts import scripts_of
+from slinky_iac.config.files import scripts_of
 from slinky_iac.config.jobs import Job, JobScript
 from slinky_iac.config.rules_jobs import minutes
 from slinky_iac.errors import ConfigError

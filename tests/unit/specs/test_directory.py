@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from slinky_iac.config.directory_files import read_ca, sssd_conf_faults
+from slinky_iac.config.files import read_ca, sssd_conf_faults
 from slinky_iac.config.load import load
 from slinky_iac.config.reader import StackRefused
 from slinky_iac.config.values import values_of
