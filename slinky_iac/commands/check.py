@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from slinky_iac.commands import output
 from slinky_iac.commands.output import FOUND, Paint, wants_colour
-from slinky_iac.config.findings import Finding, Level, acknowledged, error, info
+from slinky_iac.config.findings import Finding, Level, acknowledged, at
 from slinky_iac.config.load import examined
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import FIRST_SECRETS, PROJECT, SECRET_KEYS, StackConfig
@@ -52,7 +52,7 @@ def _ruled(config: StackConfig, secret: frozenset[str]) -> Iterator[Finding]:
         waits = each.level is Level.ERROR and each not in later
         yield replace(each, level=Level.WARNING) if waits else each
     if not config.nodesets and config.keys.auth == "auth/slurm":
-        none = info("nodesets", "none is set: no pod of this stack runs slurmd", id="no-nodesets")
+        none = at("nodesets").info("none is set: no pod of this stack runs slurmd", id="no-nodesets")
         yield from acknowledged([none], config.acknowledged)
 
 
@@ -60,9 +60,8 @@ def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:
     """Sections as plain data, and those that aren't: one in a single text is JSON, as `pulumi config set` stores it."""
     read: dict[str, object] = {}
     faults: list[Finding] = [
-        error(
-            name,
-            f"holds a secret, but settings are shown in previews and pod specs; only {', '.join(SECRET_KEYS)} are secret",
+        at(name).error(
+            f"holds a secret, but settings are shown in previews and pod specs; only {', '.join(SECRET_KEYS)} are secret"
         )
         for name in sorted(file.secret - set(SECRET_KEYS))
     ]
@@ -72,13 +71,13 @@ def _read(file: StackFile) -> tuple[dict[str, object], list[Finding]]:
                 read[name] = json.loads(value)
             except (ValueError, RecursionError):
                 if name in SECTIONS:
-                    faults.append(error(name, "is a single value; it must be a mapping of settings"))
+                    faults.append(at(name).error("is a single value; it must be a mapping of settings"))
                 else:
                     read[name] = value  # it is no setting, whatever it holds
             continue
         if inner := next(_encrypted(value, name, 0), None):
             faults.append(
-                error(inner, "is encrypted, and with it the whole section becomes a secret; only whole values such as"
+                at(inner).error("is encrypted, and with it the whole section becomes a secret; only whole values such as"
                       f" {', '.join(SECRET_KEYS[:3])} are secret")
             )  # fmt: skip
             continue

@@ -8,7 +8,7 @@ from configparser import Error, RawConfigParser
 from pathlib import Path
 from typing import Final
 
-from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.jobs import Job
 from slinky_iac.config.rules_jobs import script
 from slinky_iac.config.stack import StackConfig
@@ -37,9 +37,9 @@ def scripts_of(jobs: Mapping[str, Job], folder: Path | None = None) -> dict[str,
             try:
                 found[name] = _read(file, MOST_OF_A_SCRIPT, "leave data in a file that the job reads").decode()
             except UnicodeDecodeError:
-                faults.append(error(where, "isn't UTF-8 text; a program is started by `command`, or by a script"))
+                faults.append(at(where).error("isn't UTF-8 text; a program is started by `command`, or by a script"))
             except ValueError as wrong:
-                faults.append(error(where, str(wrong)))
+                faults.append(at(where).error(str(wrong)))
             else:
                 faults += script(where, found[name])
     if faults:

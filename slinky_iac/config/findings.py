@@ -151,24 +151,32 @@ class Finding:
         return f"{place(self.path)}: {self.message}" + (f" [{self.id}]" if self.id not in ("", self.path) else "")
 
 
-def error(path: str, message: str, paste: str = "") -> Finding:
-    """A finding that stops."""
-    return Finding(Level.ERROR, path, message, paste)
+@dataclass(frozen=True)
+class Setting:
+    """A setting by its path, and what can be said of it."""
+
+    path: str
+
+    def error(self, message: str, paste: str = "") -> Finding:
+        """A finding that stops."""
+        return Finding(Level.ERROR, self.path, message, paste)
+
+    def warning(self, message: str, *, id: str) -> Finding:
+        """A finding that warns."""
+        return Finding(Level.WARNING, self.path, message, id=id)
+
+    def info(self, message: str, *, id: str) -> Finding:
+        """A finding that tells."""
+        return Finding(Level.INFO, self.path, message, id=id)
+
+    def ignored(self, why: str) -> Finding:
+        """A warning of a setting that has no effect."""
+        return self.warning(f"is ignored: {why}", id="setting-ignored")
 
 
-def warning(path: str, message: str, *, id: str) -> Finding:
-    """A finding that warns."""
-    return Finding(Level.WARNING, path, message, id=id)
-
-
-def info(path: str, message: str, *, id: str) -> Finding:
-    """A finding that tells."""
-    return Finding(Level.INFO, path, message, id=id)
-
-
-def ignored(path: str, why: str) -> Finding:
-    """A warning of a setting that has no effect."""
-    return warning(path, f"is ignored: {why}", id="setting-ignored")
+def at(path: str) -> Setting:
+    """The setting at a path."""
+    return Setting(path)
 
 
 def acknowledged(found: Iterable[Finding], reasons: Mapping[str, str]) -> tuple[Finding, ...]:

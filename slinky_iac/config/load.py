@@ -14,7 +14,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from slinky_iac.config.chart_words import Advice, advice, switched
-from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.nodes import applied
 from slinky_iac.config.shown import LONGEST, Refused, hidden, name_of, shown
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
@@ -70,7 +70,7 @@ def load(data: Mapping[str, object]) -> StackConfig:
 def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Finding, ...]]:
     """The configuration, where its shape is right, and every fault of it as a finding with what to paste."""
     misplaced = tuple(
-        error(name, f"is a secret and must not be in plain text; run `pulumi config set --secret {name}`")
+        at(name).error(f"is a secret and must not be in plain text; run `pulumi config set --secret {name}`")
         for name in SECRET_KEYS
         if name in data
     )
@@ -81,7 +81,7 @@ def examined(data: Mapping[str, object]) -> tuple[StackConfig | None, tuple[Find
         found = tuple(dict.fromkeys(_fault(e) for e in invalid.errors(include_url=False)))
         return None, misplaced + found
     except RecursionError:
-        return None, (*misplaced, error("config", "is nested too deeply to be a configuration"))
+        return None, (*misplaced, at("config").error("is nested too deeply to be a configuration"))
 
 
 def _path(location: tuple[int | str, ...]) -> str:
@@ -94,7 +94,9 @@ def _fault(invalid: ErrorDetails) -> Finding:
     if kind == "extra_forbidden":
         known = advice(where, invalid["input"])
         return (
-            _advised(where, "is not a setting", known) if known else error(where, f"is not a setting{_near(invalid['loc'])}")
+            _advised(where, "is not a setting", known)
+            if known
+            else at(where).error(f"is not a setting{_near(invalid['loc'])}")
         )
     if kind.startswith("model_") and isinstance(invalid["input"], bool):
         known = switched(where, on=invalid["input"])
@@ -102,33 +104,33 @@ def _fault(invalid: ErrorDetails) -> Finding:
             return _advised(where, f"got {_yaml(invalid['input'])}", known)
     cause = context.get("error")
     if isinstance(cause, Refused) and hidden(where):
-        return error(where, f"got a text of {len(cause.value)} characters (never shown here){cause.words}")
+        return at(where).error(f"got a text of {len(cause.value)} characters (never shown here){cause.words}")
     if kind == "string_type" and isinstance(invalid["input"], bool | int | float) and not hidden(where):
         return _unquoted(where, invalid["input"])
     bound, words = _BOUNDS.get(kind, ("", ""))
     if bound:
         said = f"{words} {context.get(bound)}".strip()
-        return error(where, said if kind == "value_error" else said + _got(where, invalid["input"]))
+        return at(where).error(said if kind == "value_error" else said + _got(where, invalid["input"]))
     got = "" if kind in _WHOLE else _got(where, invalid["input"])
     paste = _CLUSTER if (kind, where) == ("missing", "cluster") else ""
-    return error(where, _KINDS.get(kind, "has the wrong type or form") + got, paste)
+    return at(where).error(_KINDS.get(kind, "has the wrong type or form") + got, paste)
 
 
 def _advised(where: str, got: str, known: Advice) -> Finding:
-    return error(where, f"{got}; {known.words}", known.paste)
+    return at(where).error(f"{got}; {known.words}", known.paste)
 
 
 def _unquoted(where: str, value: float) -> Finding:
     """A number or a truth value where a text is meant: YAML takes 26.05 for a number, and 26.10 for 26.1."""
     leaf = where.rsplit(".", 1)[-1]
     if isinstance(value, bool):
-        return error(where, f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
+        return at(where).error(f"got {_yaml(value)}, which YAML reads as a truth value; quote a text")
     if not -_LARGE < value < _LARGE:
-        return error(where, "got a number of many digits (not shown); it must be a text")
+        return at(where).error("got a number of many digits (not shown); it must be a text")
     if where == "operator.version":
-        return error(where, f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
+        return at(where).error(f'got the number {value}; give all three numbers, quoted: {leaf}: "1.2.1"', _VERSION)
     text = f"{value:05.2f}" if where == "cluster.slurmVersion" and abs(value) < 100 else str(value)
-    return error(where, f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(where, text))
+    return at(where).error(f'got the number {value}; quote it: {leaf}: "{text}"', _quoted(where, text))
 
 
 def _quoted(where: str, text: str) -> str:

@@ -26,7 +26,7 @@ from slinky_iac.config import (
     rules_tls,
     rules_topology,
 )
-from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, error, info, warning
+from slinky_iac.config.findings import KINDS, NOT_OF_RULES, Finding, Level, acknowledged, at
 from slinky_iac.config.sections import ExternalHost
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
@@ -51,14 +51,13 @@ def _accounting(config: StackConfig, secrets: frozenset[str]) -> Iterator[Findin
     if not accounting.enabled:
         return
     if accounting.external is None and accounting.database is None:
-        yield error(
-            "accounting",
-            "needs external (an outside slurmdbd) or database (for one in Kubernetes); or set accounting.enabled: false",
+        yield at("accounting").error(
+            "needs external (an outside slurmdbd) or database (for one in Kubernetes); or set accounting.enabled: false"
         )
     if accounting.external is not None and accounting.database is not None:
-        yield error("accounting", "has external and database; an outside slurmdbd has its own database: remove one")
+        yield at("accounting").error("has external and database; an outside slurmdbd has its own database: remove one")
     if accounting.database is not None and "databasePassword" not in secrets:
-        yield error("accounting.database", "needs a password; run `pulumi config set --secret databasePassword`")
+        yield at("accounting.database").error("needs a password; run `pulumi config set --secret databasePassword`")
     if accounting.external is not None:
         yield from _reachable("accounting.external", accounting.external, names.SLURMDBD_PORT)
 
@@ -68,11 +67,10 @@ def _reachable(path: str, external: ExternalHost, operator_port: int) -> Iterato
         ip_address(external.host)
     except ValueError:
         if external.port != operator_port:
-            yield error(
-                path,
+            yield at(path).error(
                 f"port {external.port} with a host name: the operator always writes port {operator_port}, and only an"
                 " address can be led from there to another port (EndpointSlice). Give the IP address, or let the daemon"
-                f" listen on {operator_port}",
+                f" listen on {operator_port}"
             )
 
 
@@ -85,30 +83,26 @@ def _controller(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     yield from rules_slurm_conf.owned(config)
     for name in controller.config_files:
         if name in {"slurm.conf", "slurmdbd.conf"}:
-            yield error(
-                f"controller.configFiles.{name}", "is reserved for the operator (its webhook refuses it); use extraConf"
+            yield at(f"controller.configFiles.{name}").error(
+                "is reserved for the operator (its webhook refuses it); use extraConf"
             )
         elif name not in _CONFIG_FILES:
-            yield warning(
-                f"controller.configFiles.{name}",
+            yield at(f"controller.configFiles.{name}").warning(
                 "is a file that Slurm reads only if another one includes it",
                 id="config-file-unread",
             )
     if not controller.persistence.enabled:
-        yield warning(
-            "controller.persistence",
+        yield at("controller.persistence").warning(
             "is off: when slurmctld's pod restarts, the queue and all running jobs are forgotten",
             id="queue-not-kept",
         )
     if (config.external.slurmd_hosts or config.external.login_hosts) and controller.service.type == "ClusterIP":
-        yield info(
-            "controller.service.type",
+        yield at("controller.service.type").info(
             "ClusterIP: outside slurmd and sackd hosts reach slurmctld only where the pod network is routed to them",
             id="cluster-ip-outside-hosts",
         )
     if config.accounting.enabled and config.accounting.external is not None and controller.service.type == "ClusterIP":
-        yield info(
-            "controller.service.type",
+        yield at("controller.service.type").info(
             "ClusterIP: the outside slurmdbd sends changes of accounts to slurmctld, and reaches it only where the pod"
             " network is routed to slurmdbd's host. Otherwise slurmctld learns of them only when it asks again",
             id="cluster-ip-outside-slurmdbd",
@@ -120,8 +114,7 @@ def _short_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     hosts = (("controller.external", config.controller.external), ("accounting.external", config.accounting.external))
     for path, external in hosts:
         if external is not None and external.host != "localhost" and not {".", ":"} & set(external.host):
-            yield warning(
-                f"{path}.host",
+            yield at(f"{path}.host").warning(
                 f"got the short name {name_of(external.host)}: pods resolve it only if it is a Service of namespace"
                 f" {name_of(config.cluster.namespace)}. Give the full name: {name_of(external.host)}.example.org",
                 id="short-host-name",
@@ -134,8 +127,7 @@ def _ignored_external(config: StackConfig) -> Iterator[Finding]:
     yield from rules_kubernetes.ignored_fields("controller", config.controller, fields, why)
     needed = [name for name, nodeset in config.nodesets.items() if nodeset.partition.enabled]
     if needed or config.partitions:
-        yield info(
-            "controller.external",
+        yield at("controller.external").info(
             "the outside slurm.conf must hold the NodeSet= and PartitionName= lines of the stack output outsideSlurmConf"
             f" (partitions: {', '.join(map(name_of, [*needed, *config.partitions]))}); the operator sets no partition there",
             id="outside-slurm-conf",
@@ -145,23 +137,20 @@ def _ignored_external(config: StackConfig) -> Iterator[Finding]:
 def _host_network(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, pod in (("controller.pod", config.controller.pod), ("accounting.pod", config.accounting.pod)):
         if pod.host_network:
-            yield error(
-                f"{path}.hostNetwork",
-                "isn't supported: Slurm would read host names before Kubernetes has settled them (hybrid guide)",
+            yield at(f"{path}.hostNetwork").error(
+                "isn't supported: Slurm would read host names before Kubernetes has settled them (hybrid guide)"
             )
     users = [(f"nodesets.{n}", s.pod) for n, s in config.nodesets.items()]
     users += [(f"logins.{n}", s.pod) for n, s in config.logins.items()] + [("restapi", config.restapi.pod)]
     for path, pod in users:
         if pod.host_network:
-            yield warning(
-                f"{path}.pod.hostNetwork",
+            yield at(f"{path}.pod.hostNetwork").warning(
                 "the pod shares its node's network: all its ports are open there in plain text, one such pod fits on a node,"
                 " and Kubernetes node names must be short (hostname -s), else slurmd registers under another name",
                 id="host-network",
             )
     if config.restapi.pod.host_network:
-        yield warning(
-            "restapi.pod.hostNetwork",
+        yield at("restapi.pod.hostNetwork").warning(
             "slurmrestd speaks plain HTTP: anyone who reaches the node's port 6820 sees tokens",
             id="restapi-host-network",
         )
@@ -174,8 +163,7 @@ def _limits(config: StackConfig, nodeset: str) -> Iterator[Finding]:
     own = config.drain_of(nodeset).limits.model_dump(exclude_none=True, by_alias=True)
     left = config.drain.limits.model_dump(exclude_none=True, by_alias=True).keys() - own.keys()
     if left:
-        yield warning(
-            f"nodesets.{nodeset}.drain.limits",
+        yield at(f"nodesets.{nodeset}.drain.limits").warning(
             f"has no {', '.join(sorted(left))}: a NodeSet's `drain` replaces the stack's entirely, so"
             " drain.limits doesn't apply here. Repeat the limits that you want",
             id="drain-limits-replaced",
@@ -188,35 +176,36 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         path = f"nodesets.{name}"
         total += max(nodeset.replicas, nodeset.max_replicas or 0)
         if config.drain_of(name).on_deadline == "requeue" and config.slurm_numbers < REQUEUE_SINCE:
-            yield warning(
-                f"{path}.drain.onDeadline",
+            yield at(f"{path}.drain.onDeadline").warning(
                 f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"
                 " deadline the update would stop with nodes drained and jobs running. Use keep or cancel",
                 id="requeue-unsupported",
             )
         yield from _limits(config, name)
         if nodeset.ssh.enabled and not config.operator_version.has_ssh:
-            yield error(f"{path}.ssh", f"needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}")
+            yield at(f"{path}.ssh").error(
+                f"needs slurm-operator 1.1 or newer; operator.version is {config.operator.version}"
+            )
         if nodeset.ssh.enabled and nodeset.ssh.sssd_conf_secret is None and config.identity.sssd is None:
-            yield error(f"{path}.ssh.sssdConfSecret", "is needed with ssh.enabled: the operator mounts sssd.conf from it")
+            yield at(f"{path}.ssh.sssdConfSecret").error("is needed with ssh.enabled: the operator mounts sssd.conf from it")
         if nodeset.owner == "autoscaler" and nodeset.max_replicas is None:
-            yield error(f"{path}.maxReplicas", "is needed with owner: autoscaler; without it nothing bounds the node count")
+            yield at(f"{path}.maxReplicas").error(
+                "is needed with owner: autoscaler; without it nothing bounds the node count"
+            )
         if nodeset.owner == "stack" and nodeset.max_replicas is not None:
-            yield error(
-                f"{path}.maxReplicas", "goes with owner: autoscaler; with owner: stack, replicas is the number itself"
+            yield at(f"{path}.maxReplicas").error(
+                "goes with owner: autoscaler; with owner: stack, replicas is the number itself"
             )
     if total > config.cluster.max_node_count - len(config.external.slurmd_hosts):
-        yield error(
-            "nodesets",
+        yield at("nodesets").error(
             f"{total} pods and {len(config.external.slurmd_hosts)} outside hosts are more than cluster.maxNodeCount"
-            f" {config.cluster.max_node_count}; slurmctld refuses nodes beyond it. Raise it (outside: in slurm.conf too)",
+            f" {config.cluster.max_node_count}; slurmctld refuses nodes beyond it. Raise it (outside: in slurm.conf too)"
         )
 
 
 def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.cluster.name != config.cluster.name.lower():
-        yield warning(
-            "cluster.name",
+        yield at("cluster.name").warning(
             "has capital letters; on some systems slurmdbd would then not find its tables",
             id="capital-letters",
         )
@@ -225,13 +214,13 @@ def _names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     hosts += [(f"external.loginHosts.{i}", h.name) for i, h in enumerate(config.external.login_hosts)]
     for path, name in hosts:
         if name in seen:
-            yield error(f"{path}.name", f"{name_of(name)} is also {seen[name]}; Slurm knows a host by its name")
+            yield at(f"{path}.name").error(f"{name_of(name)} is also {seen[name]}; Slurm knows a host by its name")
         seen.setdefault(name, path)
     for nodeset in config.nodesets:
         for host, path in seen.items():
             if host.startswith(f"{nodeset}-") and host[len(nodeset) + 1 :].isdigit():
-                yield error(
-                    f"{path}.name", f"{name_of(host)} is what a pod of nodesets.{nodeset} is called; rename the host"
+                yield at(f"{path}.name").error(
+                    f"{name_of(host)} is what a pod of nodesets.{nodeset} is called; rename the host"
                 )
 
 
@@ -239,16 +228,14 @@ def _versions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.keys.auth == "auth/munge":
         return  # no operator and no slurmrestd: clients are of the cluster's release, whichever that is
     if config.slurm_numbers < MINIMUM_SLURM:
-        yield error(
-            "cluster.slurmVersion",
+        yield at("cluster.slurmVersion").error(
             f"{config.slurm_release}: slurm-operator speaks REST v0.0.44, which slurmrestd has since 25.11; update slurmdbd,"
-            " slurmctld, slurmrestd and slurmd to 25.11 or newer, in this order",
+            " slurmctld, slurmrestd and slurmd to 25.11 or newer, in this order"
         )
     images = config.operator_version.slurm_release
     if config.cluster.slurm_version is not None and config.slurm_numbers < release_numbers(images):
         for name in _defaulted_images(config):
-            yield error(
-                f"cluster.images.{name}",
+            yield at(f"cluster.images.{name}").error(
                 f"is Slinky's {images} by default, newer than the cluster's {config.slurm_release}; older Slurm daemons"
                 f" refuse a newer {name}. Set an image of the cluster's release",
                 _image_of(name, config.slurm_release),
@@ -277,19 +264,17 @@ def _defaulted_images(config: StackConfig) -> Iterator[str]:
 def _operator(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     operator = config.operator
     if operator.webhook.enabled and operator.parsed.binding_webhook_is_cluster_wide:
-        yield error(
-            "operator.webhook.enabled",
+        yield at("operator.webhook.enabled").error(
             "with 1.1.0 its webhook is called for every pod of the cluster and can stop all scheduling (slurm-operator issue"
-            " 189); use 1.1.1 or newer, or leave it off: this program checks the same",
+            " 189); use 1.1.1 or newer, or leave it off: this program checks the same"
         )
     if operator.install and operator.namespace == config.cluster.namespace:
-        yield error("operator.namespace", "is the cluster's namespace too; destroying one would remove the other")
+        yield at("operator.namespace").error("is the cluster's namespace too; destroying one would remove the other")
 
 
 def _mixed(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if config.external.slurmd_hosts and config.nodesets:
-        yield warning(
-            "external.slurmdHosts",
+        yield at("external.slurmdHosts").warning(
             "bare-metal slurmd beside slurmd in pods: Slurm assumes one cgroup.conf for all nodes, and pods need"
             " IgnoreSystemd=yes, which may not suit the hosts (hybrid guide, Slurm Configuration)",
             id="mixed-cgroups",
@@ -333,7 +318,7 @@ def _without_cause(config: StackConfig, present: set[str]) -> Iterator[Finding]:
     for name in config.acknowledged:
         if name in KINDS and name not in present and name not in NOT_OF_RULES:
             said = "acknowledges a finding that this stack doesn't have; remove the line"
-            yield info(f"acknowledged.{name}", said, id="nothing-to-acknowledge")
+            yield at(f"acknowledged.{name}").info(said, id="nothing-to-acknowledge")
 
 
 def require_sound(found: tuple[Finding, ...]) -> tuple[Finding, ...]:

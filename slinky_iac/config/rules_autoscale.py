@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 
-from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.config.workers import Autoscale, NodeSet
@@ -39,49 +39,45 @@ def _autoscalers(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Finding]:
     if nodeset.owner != "autoscaler":
-        yield error(
-            path,
+        yield at(path).error(
             "with owner: stack both the autoscaler and this program would write replicas, and pods would be deleted"
-            " that no gate has drained. Set owner: autoscaler and maxReplicas, or remove autoscale",
+            " that no gate has drained. Set owner: autoscaler and maxReplicas, or remove autoscale"
         )
     most = nodeset.max_replicas
     if nodeset.owner == "autoscaler" and not (nodeset.replicas if most is None else most):
-        yield error(
-            f"{path.removesuffix('.autoscale')}.maxReplicas",
+        yield at(f"{path.removesuffix('.autoscale')}.maxReplicas").error(
             "must be 1 or more with autoscale: Kubernetes refuses an autoscaler with a maximum of 0, and without maxReplicas"
-            " the maximum is replicas. Set maxReplicas; to stop the NodeSet for a while, set its partition to DOWN",
+            " the maximum is replicas. Set maxReplicas; to stop the NodeSet for a while, set its partition to DOWN"
         )
     if most is not None and autoscale.min_replicas > max(most, 1):
-        yield error(f"{path}.minReplicas", f"got {autoscale.min_replicas}, above maxReplicas {most}; Kubernetes refuses it")
+        yield at(f"{path}.minReplicas").error(
+            f"got {autoscale.min_replicas}, above maxReplicas {most}; Kubernetes refuses it"
+        )
     if autoscale.by == "hpa" and autoscale.metric is None:
-        yield error(
-            f"{path}.metric",
+        yield at(f"{path}.metric").error(
             "is needed with by: hpa: the name of an external metric with the number of nodes that the NodeSet should have"
-            " (docs/autoscaling.md has its query)",
+            " (docs/autoscaling.md has its query)"
         )
     if autoscale.by == "hpa" and autoscale.min_replicas == 0:
-        yield error(
-            f"{path}.minReplicas",
-            "must be 1 or more with by: hpa, since a HorizontalPodAutoscaler doesn't go to zero; KEDA does",
+        yield at(f"{path}.minReplicas").error(
+            "must be 1 or more with by: hpa, since a HorizontalPodAutoscaler doesn't go to zero; KEDA does"
         )
     if autoscale.by == "keda" and autoscale.metric is not None:
-        yield error(f"{path}.metric", "has no effect with by: keda, which counts nodes and jobs itself; remove it")
+        yield at(f"{path}.metric").error("has no effect with by: keda, which counts nodes and jobs itself; remove it")
 
 
 def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Iterator[Finding]:
     if not nodeset.partition.enabled:
-        yield error(
-            path,
+        yield at(path).error(
             f"needs a partition of the NodeSet's own, whose metrics count busy nodes and waiting jobs. Set"
-            f" nodesets.{name}.partition.enabled: true",
+            f" nodesets.{name}.partition.enabled: true"
         )
     if config.slurm_numbers < METRICS_SINCE:
         since = ".".join(map(str, METRICS_SINCE))
-        yield error(path, f"needs slurmctld's metrics, which Slurm has since {since}; cluster.slurmVersion is older")
+        yield at(path).error(f"needs slurmctld's metrics, which Slurm has since {since}; cluster.slurmVersion is older")
     shared = [other for other, each in config.partitions.items() if {name, "ALL"} & set(each.nodesets)]
     if shared:
-        yield warning(
-            path,
+        yield at(path).warning(
             f"counts jobs that wait in partition {name_of(name)} only, and not those of"
             f" {', '.join(map(name_of, shared))}, which has these nodes too: such a job doesn't raise the number. Jobs that"
             " run are counted in every partition",
@@ -92,8 +88,7 @@ def _metrics(path: str, config: StackConfig, name: str, nodeset: NodeSet) -> Ite
 def _way(path: str, config: StackConfig) -> Iterator[Finding]:
     networks = config.network_policies
     if networks.enabled and config.controller.external is None and not networks.clients.slurmctld:
-        yield error(
-            path,
+        yield at(path).error(
             "KEDA asks slurmctld for metrics, and networkPolicies lets no pod of another namespace reach it. Add KEDA's"
             " namespace to networkPolicies.clients.slurmctld",
             "slinky-iac:networkPolicies:\n  clients:\n    slurmctld:\n    - namespace: keda\n",
@@ -103,13 +98,12 @@ def _way(path: str, config: StackConfig) -> Iterator[Finding]:
 def _private(config: StackConfig) -> Iterator[Finding]:
     for key, value in config.controller.extra_conf.items():
         if key.lower() == "privatedata":
-            yield error(
-                f"controller.extraConf.{key}",
+            yield at(f"controller.extraConf.{key}").error(
                 "switches slurmctld's metrics off, whatever its value (Slurm's metrics guide), and the autoscaler or"
-                " Prometheus needs them. Remove it, or remove autoscale from the NodeSets and monitoring.slurmctld",
+                " Prometheus needs them. Remove it, or remove autoscale from the NodeSets and monitoring.slurmctld"
             )
         if key.lower() == "metricstype" and value != METRICS_TYPE:
-            yield error(f"controller.extraConf.{key}", f"must be {METRICS_TYPE}, which is read here; remove it")
+            yield at(f"controller.extraConf.{key}").error(f"must be {METRICS_TYPE}, which is read here; remove it")
 
 
 RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (_autoscalers,)

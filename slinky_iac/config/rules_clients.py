@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from slinky_iac.config.clients import Client, JupyterHub
-from slinky_iac.config.findings import Finding, error, ignored, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -26,21 +26,18 @@ def clients(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 def _namespace(config: StackConfig, client: Client, path: str, made: dict[str, str]) -> Iterator[Finding]:
     space = name_of(client.namespace)
     if client.namespace == config.cluster.namespace:
-        yield error(
-            f"{path}.namespace",
+        yield at(f"{path}.namespace").error(
             f"{space} is the cluster's namespace too: anyone who may make a pod there may mount the JWT key and act as any"
-            " user of Slurm. Give the clients a namespace of their own",
+            " user of Slurm. Give the clients a namespace of their own"
         )
     elif client.namespace == config.operator.namespace and config.keys.auth == "auth/slurm":
-        yield error(
-            f"{path}.namespace",
+        yield at(f"{path}.namespace").error(
             f"{space} is the operator's namespace too: anyone who may make a pod there may use the operator's service"
-            " account. Give the clients a namespace of their own",
+            " account. Give the clients a namespace of their own"
         )
     if client.create_namespace and client.namespace in made:
-        yield error(
-            f"{path}.createNamespace",
-            f"{made[client.namespace]} makes the namespace {space} already; set createNamespace: false here",
+        yield at(f"{path}.createNamespace").error(
+            f"{made[client.namespace]} makes the namespace {space} already; set createNamespace: false here"
         )
     elif client.create_namespace:
         made[client.namespace] = path
@@ -48,20 +45,18 @@ def _namespace(config: StackConfig, client: Client, path: str, made: dict[str, s
 
 def _key(config: StackConfig, client: Client, path: str) -> Iterator[Finding]:
     if config.keys.auth == "auth/munge" and client.image is None:
-        yield error(f"{path}.image", "is needed with auth/munge: an image with munged, munge and sh")
+        yield at(f"{path}.image").error("is needed with auth/munge: an image with munged, munge and sh")
     if config.keys.of_others and client.key_secret is None:
-        yield error(
-            f"{path}.keySecret",
+        yield at(f"{path}.keySecret").error(
             f"is needed with keys.source: {config.keys.source}: this stack has no key to copy, and a pod can't mount a"
-            f" Secret of another namespace. Make a Secret with it in {name_of(client.namespace)} and name it here",
+            f" Secret of another namespace. Make a Secret with it in {name_of(client.namespace)} and name it here"
         )
     if not config.keys.of_others and (client.key_secret is not None or client.key_entry is not None):
-        yield ignored(f"{path}.keySecret", f"keys.source is {config.keys.source}, and this stack makes the Secret itself")
+        yield at(f"{path}.keySecret").ignored(f"keys.source is {config.keys.source}, and this stack makes the Secret itself")
     if config.keys.of_others and client.create_namespace:
-        yield error(
-            f"{path}.createNamespace",
+        yield at(f"{path}.createNamespace").error(
             f"must be false with keys.source: {config.keys.source}: the Secret is made in the namespace by others, before"
-            " this stack's pods, and `pulumi destroy` would delete it with the namespace",
+            " this stack's pods, and `pulumi destroy` would delete it with the namespace"
         )
 
 
@@ -70,23 +65,20 @@ def _people(config: StackConfig, client: Client, path: str) -> Iterator[Finding]
     for person, each in client.people.items():
         where = f"{path}.people.{name_of(person)}"
         if person in ("root", client.slurm_user) or each.uid == client.slurm_uid:
-            yield error(
-                where,
+            yield at(where).error(
                 f"is no person: {name_of(client.slurm_user)} and root control Slurm, and so would anyone in the pod."
-                " Name people with uids of their own",
+                " Name people with uids of their own"
             )
         if client.group in (each.uid, each.gid):
-            yield error(
-                where,
+            yield at(where).error(
                 f"has the number {client.group}, which is the sidecar's group: this person could read the key. Set"
-                f" {path}.group to a number that no user and no group of the cluster has",
+                f" {path}.group to a number that no user and no group of the cluster has"
             )
         if each.uid in numbers:
-            yield error(where, f"has the uid of {name_of(numbers[each.uid])} ({each.uid}); Slurm knows people by it")
+            yield at(where).error(f"has the uid of {name_of(numbers[each.uid])} ({each.uid}); Slurm knows people by it")
         numbers.setdefault(each.uid, person)
     if not client.people and config.keys.auth == "auth/slurm":
-        yield warning(
-            f"{path}.people",
+        yield at(f"{path}.people").warning(
             "is empty: sackd must know each person's name, or slurmctld takes the job and holds it (`slurm_cred_create"
             " failure`). Name them, or use an image that asks your directory",
             id="client-without-people",
@@ -96,48 +88,46 @@ def _people(config: StackConfig, client: Client, path: str) -> Iterator[Finding]
 def _deployment(client: Client, path: str) -> Iterator[Finding]:
     made = client.deployment
     if made is not None and made.person not in client.people:
-        yield error(
-            f"{path}.deployment.person",
+        yield at(f"{path}.deployment.person").error(
             f"{name_of(made.person)} is not in {path}.people, so the pod would have no uid of the cluster. Add the person"
-            " with uid and gid",
+            " with uid and gid"
         )
 
 
 def _hub(config: StackConfig, client: Client, hub: JupyterHub, path: str) -> Iterator[Finding]:
     if not client.people:
-        yield error(
-            path,
+        yield at(path).error(
             "has no people: the hub starts each notebook with the uid and gid of its person, so it could start none."
             " Name them in"
-            f" {path.removesuffix('.jupyterhub')}.people",
+            f" {path.removesuffix('.jupyterhub')}.people"
         )
     if hub.image is None:
-        yield error(f"{path}.image", "is needed: an image with Jupyter and Slurm's commands of the cluster's release")
+        yield at(f"{path}.image").error("is needed: an image with Jupyter and Slurm's commands of the cluster's release")
     if hub.chart.path is None and hub.chart.version is None:
-        yield error(f"{path}.chart.version", "is needed: without it each update could deploy another release of the chart")
+        yield at(f"{path}.chart.version").error(
+            "is needed: without it each update could deploy another release of the chart"
+        )
     if hub.chart.digest is not None and hub.chart.oci is None:
-        yield error(
-            f"{path}.chart.digest",
+        yield at(f"{path}.chart.digest").error(
             "needs chart.oci: Helm compares digests of what a registry serves, and nothing with a repository or a folder."
-            " Copy the chart to a registry (`helm push`), or remove the digest",
+            " Copy the chart to a registry (`helm push`), or remove the digest"
         )
     if hub.chart.digest is not None and "@" in (hub.chart.oci or ""):
-        yield error(f"{path}.chart.digest", "is set, and chart.oci has a digest too. Give it once")
+        yield at(f"{path}.chart.digest").error("is set, and chart.oci has a digest too. Give it once")
     if hub.spawn == "slurm" and config.keys.auth == "auth/munge":
-        yield error(f"{path}.spawn", "slurm needs auth/slurm: on a munge cluster notebooks run as pods. Set spawn: pod")
+        yield at(f"{path}.spawn").error("slurm needs auth/slurm: on a munge cluster notebooks run as pods. Set spawn: pod")
     if hub.spawn == "pod" and (hub.partition is not None or hub.options):
-        yield ignored(f"{path}.partition", "with spawn: pod no notebook is a job")
+        yield at(f"{path}.partition").ignored("with spawn: pod no notebook is a job")
     if _set(hub.values, "hub", "config", "JupyterHub", "authenticator_class") in (None, "dummy") and not _set(
         hub.values, "hub", "config", "DummyAuthenticator", "password"
     ):
-        yield error(
-            f"{path}.values",
+        yield at(f"{path}.values").error(
             "has no hub.config.JupyterHub.authenticator_class: the chart's default lets anyone in under any name, who would"
-            " then be that person to Slurm. Set the class of your site, and its settings",
+            " then be that person to Slurm. Set the class of your site, and its settings"
         )
     hubs = [other for other in config.clients.values() if other.jupyterhub and other.namespace == client.namespace]
     if hubs[0] is not client:
-        yield error(path, f"is the second hub of namespace {name_of(client.namespace)}; give it a namespace of its own")
+        yield at(path).error(f"is the second hub of namespace {name_of(client.namespace)}; give it a namespace of its own")
 
 
 def _set(values: object, *path: str) -> object:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.identity import Passwd
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
@@ -38,16 +38,14 @@ def passwd(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, user in given.users.items():
         for group in user.groups:
             if group not in given.groups:
-                yield error(
-                    f"{path}.users.{name_of(name)}.groups",
-                    f"{name_of(group)} is not in {path}.groups; add it there with its gid",
+                yield at(f"{path}.users.{name_of(name)}.groups").error(
+                    f"{name_of(group)} is not in {path}.groups; add it there with its gid"
                 )
     yield from _clients(config, given)
     if (size := rendered_size(given)) > MOST_BYTES:
-        yield error(
-            path,
+        yield at(path).error(
             f"{len(given.users)} users make about {size // 1024} KiB, and a ConfigMap holds 1024 KiB at the most. Use a"
-            " directory for a site of this size",
+            " directory for a site of this size"
         )
 
 
@@ -56,23 +54,21 @@ def sssd(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     given = config.identity.sssd
     for name, login in config.logins.items():
         if login.sssd_conf_secret is None and given is None:
-            yield error(
-                f"logins.{name}.sssdConfSecret",
+            yield at(f"logins.{name}.sssdConfSecret").error(
                 "is needed: slurm-operator mounts sssd.conf from it. Set identity.sssd; or without a directory, make a"
-                " Secret whose entry sssd.conf is `[sssd]`, and name it here",
+                " Secret whose entry sssd.conf is `[sssd]`, and name it here"
             )
     if given is None or config.keys.auth == "auth/munge":
         return
     if config.identity.passwd is not None:
-        yield error("identity.sssd", "stands beside passwd: two lists of users could differ. Keep one of them")
+        yield at("identity.sssd").error("stands beside passwd: two lists of users could differ. Keep one of them")
     if given.conf_secret is None and "sssdConf" not in secrets:
-        yield error(
-            "identity.sssd",
-            "has no sssd.conf: run `pulumi config set --secret sssdConf < sssd.conf`, or name a Secret in confSecret",
+        yield at("identity.sssd").error(
+            "has no sssd.conf: run `pulumi config set --secret sssdConf < sssd.conf`, or name a Secret in confSecret"
         )
     if given.conf_secret is not None and given.ca_file is not None:
-        yield error(
-            "identity.sssd.caFile", "goes with the stack's own Secret; put the certificate into yours as the entry ca.crt"
+        yield at("identity.sssd.caFile").error(
+            "goes with the stack's own Secret; put the certificate into yours as the entry ca.crt"
         )
 
 
@@ -82,23 +78,21 @@ def oidc(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if given is None or config.keys.auth == "auth/munge":
         return
     if not config.keys.has_token_keys:
-        yield error(
-            "identity.oidc",
+        yield at("identity.oidc").error(
             "needs keys.tokens: rs256 or prepared: with hs256 slurmctld reads no set of public keys"
-            " (docs/token-keys.md says how to change over)",
+            " (docs/token-keys.md says how to change over)"
         )
     claim, inside = given.user_claim or "", config.controller.external is None or config.accounting.database is not None
     if claim != claim.lower() and inside and config.operator_version.prunes_slurm_conf:
-        yield error(
-            "identity.oidc.userClaim",
+        yield at("identity.oidc.userClaim").error(
             f"slurm-operator {config.operator.version} writes it into slurm.conf in small letters (BuildMergedConfig), and"
-            " slurmctld would look for another claim. Let the provider map the name to a claim without capitals",
+            " slurmctld would look for another claim. Let the provider map the name to a claim without capitals"
         )
     if given.jwks is not None:
         try:
             public_keys(given.jwks)
         except ValueError as wrong:
-            yield error("identity.oidc.jwks", f"{wrong}. Nothing of it was taken")
+            yield at("identity.oidc.jwks").error(f"{wrong}. Nothing of it was taken")
 
 
 def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]:
@@ -108,19 +102,19 @@ def _numbers(config: StackConfig, given: Passwd, path: str) -> Iterator[Finding]
     entries += [(f"{path}.groups.{name_of(name)}", gid) for name, gid in given.groups.items()]
     for place, number in entries:
         if number < FIRST or number in NOBODY:
-            yield error(
-                place,
+            yield at(place).error(
                 f"{number} is a number of the images' own users: root, SlurmUser ({names.SLINKY_UID}), or those of daemons."
-                f" Give a number of {FIRST} or above, but not {NOBODY[0]} and {NOBODY[1]}",
+                f" Give a number of {FIRST} or above, but not {NOBODY[0]} and {NOBODY[1]}"
             )
         elif number in keepers:
-            yield error(place, f"{number} is {keepers[number]}, with which a sidecar reads slurm.key; give another number")
+            yield at(place).error(
+                f"{number} is {keepers[number]}, with which a sidecar reads slurm.key; give another number"
+            )
     for kind, found in (("users", given.users), ("groups", given.groups)):
         for name in found:
             if name.lower() in OF_IMAGES:
-                yield error(
-                    f"{path}.{kind}.{name_of(name)}",
-                    "is one of the images' own: a daemon or an administrator has its rights by this name. Use another name",
+                yield at(f"{path}.{kind}.{name_of(name)}").error(
+                    "is one of the images' own: a daemon or an administrator has its rights by this name. Use another name"
                 )
 
 
@@ -128,9 +122,8 @@ def _shared(path: str, numbers: Mapping[str, int], kind: str) -> Iterator[Findin
     seen: dict[int, str] = {}
     for name, number in numbers.items():
         if number in seen:
-            yield error(
-                f"{path}.{name_of(name)}",
-                f"has the {kind} of {name_of(seen[number])} ({number}): both would be one to Slurm. Give each its own",
+            yield at(f"{path}.{name_of(name)}").error(
+                f"has the {kind} of {name_of(seen[number])} ({number}): both would be one to Slurm. Give each its own"
             )
         seen.setdefault(number, name)
 
@@ -141,9 +134,8 @@ def _clients(config: StackConfig, given: Passwd) -> Iterator[Finding]:
         for name, person in settings.people.items():
             user = given.users.get(name)
             if user is not None and user.uid != person.uid:
-                yield error(
-                    f"clients.{client}.people.{name_of(name)}.uid",
-                    f"{person.uid}, and identity.passwd has {user.uid} for this user; give one number in both",
+                yield at(f"clients.{client}.people.{name_of(name)}.uid").error(
+                    f"{person.uid}, and identity.passwd has {user.uid} for this user; give one number in both"
                 )
 
 

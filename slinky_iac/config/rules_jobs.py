@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.jobs import Job
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
@@ -30,15 +30,14 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, job in config.jobs.items():
         path = f"jobs.{name}"
         if config.keys.auth == "auth/munge":
-            yield error(path, "needs slurmrestd, which a munge cluster's stack doesn't have; run `sbatch` there")
+            yield at(path).error("needs slurmrestd, which a munge cluster's stack doesn't have; run `sbatch` there")
             continue
         yield from _user(config, path, job)
         yield from _partition(config, path, job)
         yield from _script(path, job)
     yield from _smoke(config)
     if config.jobs and not config.accounting.enabled:
-        yield warning(
-            "accounting.enabled",
+        yield at("accounting.enabled").warning(
             "is false, and slurmctld forgets a job some minutes after its end (MinJobAge): if an update was killed and"
             " you repeat it later than that, it runs its jobs again",
             id="jobs-forgotten",
@@ -47,9 +46,8 @@ def jobs(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
 
 def _user(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
     if job.user in forbidden_users(config):
-        yield error(
-            f"{path}.user",
-            f"{job.user} controls the cluster, and a job of that user could do all that root can; name an ordinary user",
+        yield at(f"{path}.user").error(
+            f"{job.user} controls the cluster, and a job of that user could do all that root can; name an ordinary user"
         )
     else:
         yield from _known(config, f"{path}.user", job.user)
@@ -62,8 +60,7 @@ def _known(config: StackConfig, path: str, user: str) -> Iterator[Finding]:
     if config.controller.external is not None or known:
         return
     has = "knows the users of its image only" if given is None else "knows those of identity.passwd and of its image only"
-    yield warning(
-        path,
+    yield at(path).warning(
         f"{name_of(user)} must be known where slurmctld runs, and slurmctld in Kubernetes {has}: slurmctld would refuse the"
         " user's jobs by slurmrestd (error 6010). List the user in identity.passwd, set"
         " identity.sssd, use an image that knows the user, or a slurmctld outside Kubernetes",
@@ -77,18 +74,16 @@ def _partition(config: StackConfig, path: str, job: Job) -> Iterator[Finding]:
     own = own_partitions(config)
     if job.partition not in own:
         if config.controller.external is None:
-            yield error(
-                f"{path}.partition",
+            yield at(f"{path}.partition").error(
                 f"{name_of(job.partition)} is no partition of this stack, which has"
-                f" {', '.join(map(name_of, sorted(own))) or 'none'}",
+                f" {', '.join(map(name_of, sorted(own))) or 'none'}"
             )
         return
     most = minutes(own[job.partition].get("MaxTime", ""))
     if most is not None and job.time_limit is not None and job.time_limit > most * 60:
-        yield error(
-            f"{path}.timeLimit",
+        yield at(f"{path}.timeLimit").error(
             f"{-(-job.time_limit // 60)} minutes are more than MaxTime of partition {name_of(job.partition)}, {most}"
-            " minutes: the job would be refused, or wait for ever",
+            " minutes: the job would be refused, or wait for ever"
         )
 
 
@@ -100,12 +95,11 @@ def _script(path: str, job: Job) -> Iterator[Finding]:
 def script(path: str, text: str) -> Iterator[Finding]:
     """What is wrong with a batch script, wherever it is read."""
     if not text.startswith("#!"):
-        yield error(path, "doesn't begin with #!, and Slurm refuses such a script; begin with #!/bin/sh")
+        yield at(path).error("doesn't begin with #!, and Slurm refuses such a script; begin with #!/bin/sh")
     if "\n#SBATCH" in text:
-        yield error(
-            path,
+        yield at(path).error(
             "has #SBATCH lines, which sbatch reads and slurmrestd doesn't: they would have no effect. Use the settings of"
-            " the job, such as nodes and timeLimit, and remove the lines",
+            " the job, such as nodes and timeLimit, and remove the lines"
         )
 
 
@@ -114,21 +108,21 @@ def tokens(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for name, each in config.tokens.items():
         path = f"tokens.{name}"
         if config.keys.auth == "auth/munge":
-            yield error(path, "needs slurm-operator, which a munge cluster's stack doesn't have; use `scontrol token` there")
+            yield at(path).error(
+                "needs slurm-operator, which a munge cluster's stack doesn't have; use `scontrol token` there"
+            )
             continue
         if each.user in forbidden_users(config):
-            yield error(
-                f"{path}.user",
-                f"{each.user} controls the cluster, and a leaked token can't be revoked; name an ordinary user",
+            yield at(f"{path}.user").error(
+                f"{each.user} controls the cluster, and a leaked token can't be revoked; name an ordinary user"
             )
         else:
             yield from _known(config, f"{path}.user", each.user)
         if each.lifetime > config.keys.max_token_lifespan:
             most = config.keys.max_token_lifespan
-            yield error(f"{path}.lifetime", f"{each.lifetime} s are more than keys.maxTokenLifespan allows, {most} s")
+            yield at(f"{path}.lifetime").error(f"{each.lifetime} s are more than keys.maxTokenLifespan allows, {most} s")
         if each.refresh and _numbers(config.operator.version) <= RENEWAL_STOPS:
-            yield warning(
-                f"{path}.refresh",
+            yield at(f"{path}.refresh").warning(
                 f"slurm-operator {config.operator.version} can stop to renew a token (its issue 240): the Secret then holds"
                 " one that has expired. Delete the Secret, and the operator makes it again",
                 id="token-renewal-stops",
@@ -144,9 +138,9 @@ def _smoke(config: StackConfig) -> Iterator[Finding]:
     if not smoke.enabled:
         return
     if smoke.user is None:
-        yield error("smoke.user", "is missing: name an ordinary user whom slurmctld's host knows")
+        yield at("smoke.user").error("is missing: name an ordinary user whom slurmctld's host knows")
     if config.keys.auth == "auth/munge":
-        yield error("smoke.enabled", "needs slurmrestd, which a munge cluster's stack doesn't have")
+        yield at("smoke.enabled").error("needs slurmrestd, which a munge cluster's stack doesn't have")
     elif smoke.user is not None:
         for name, job in smoke_jobs(config).items():
             yield from _user(config, "smoke", job)

@@ -12,7 +12,7 @@ from typing import Final
 
 from pydantic.alias_generators import to_camel
 
-from slinky_iac.config.findings import Finding, error, info, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import DAEMON_KEYS, ROTATION_SECRETS, SLURM, TOKEN_SECRETS, TOKENS
@@ -35,23 +35,23 @@ def keys(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         config.accounting.enabled and config.accounting.external is not None
     )
     if external and keys.source == "generated":
-        yield error(
-            "keys.source",
+        yield at("keys.source").error(
             "generated, but slurmctld or slurmdbd is outside and has keys already; pods with new keys could talk to"
             " none of them. Set keys.source: imported and give both keys by `pulumi config set --secret slurmKey` and"
-            " `jwtKey`",
+            " `jwtKey`"
         )
     if keys.source == "imported":
         for name in ("slurmKey", "jwtKey"):
             if name not in secrets:
-                yield error(
-                    "keys.source",
-                    f"imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret {name}`",
+                yield at("keys.source").error(
+                    f"imported, but {name} is not set; run `base64 -w0 FILE | pulumi config set --secret {name}`"
                 )
     yield from _rotation(config, secrets)
     same = (keys.slurm_key_secret, keys.slurm_key_entry) == (keys.jwt_key_secret, keys.jwt_key_entry)
     if same and keys.slurm_key_secret is not None:
-        yield error("keys", "both keys are the same entry of the same Secret; a leaked token key would open auth/slurm too")
+        yield at("keys").error(
+            "both keys are the same entry of the same Secret; a leaked token key would open auth/slurm too"
+        )
 
 
 def _rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
@@ -59,39 +59,36 @@ def _rotation(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]
     keys, under_way = config.keys, [name for name in ROTATION_SECRETS if name in secrets]
     yield from _under_way(config, secrets)
     if keys.source != "imported" and under_way:
-        yield error(
-            "keys.source",
+        yield at("keys.source").error(
             f"{keys.source}, but {', '.join(under_way)} is set: only imported keys are rotated. Remove it by `pulumi config"
-            " rm`, or set keys.source: imported with both keys",
+            " rm`, or set keys.source: imported with both keys"
         )
     if secrets.issuperset(SLURM.rotation_secrets):
-        yield error(
-            "keys",
+        yield at("keys").error(
             "slurmKeyNext and slurmKeyPrevious are both set: a rotation has one of them at a time. See `slinky"
-            " keys rotate slurm --plan`, then remove the one that is left over by `pulumi config rm`",
+            " keys rotate slurm --plan`, then remove the one that is left over by `pulumi config rm`"
         )
     if not keys.jwks:
         if SLURM.previous in secrets:
-            yield error(
-                "keys.jwks",
+            yield at("keys.jwks").error(
                 "false, but slurm.key is being rotated: slurmd's pods would know one key only and be lost at the change."
-                " Set keys.jwks: true, or end the rotation first",
+                " Set keys.jwks: true, or end the rotation first"
             )
         return
     if keys.source != "imported":
-        yield error("keys.jwks", f"true needs keys.source: imported (it is {keys.source}); others can't be rotated in place")
+        yield at("keys.jwks").error(
+            f"true needs keys.source: imported (it is {keys.source}); others can't be rotated in place"
+        )
     if config.controller.external is None:
-        yield error(
-            "keys.jwks",
+        yield at("keys.jwks").error(
             "true, but slurmctld is in Kubernetes: its pod reads slurm.key only, so it couldn't take part. Leave it false;"
-            " docs/keys.md says how such a cluster changes its key",
+            " docs/keys.md says how such a cluster changes its key"
         )
     if config.logins:
-        yield error(
-            "keys.jwks",
+        yield at("keys.jwks").error(
             f"true, but login sets ({', '.join(map(name_of, config.logins))}) read slurm.key only: they would lose the"
             " cluster at the change."
-            " Leave it false, or keep login hosts outside",
+            " Leave it false, or keep login hosts outside"
         )
 
 
@@ -107,8 +104,7 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
             continue
         command = f"`slinky keys rotate {key.name}"
         if stops:
-            yield info(
-                "keys",
+            yield at("keys").info(
                 f"{mark} is set: the key is being replaced in a planned stop. Steps: make; remove, which waits until the"
                 " last job on a pod has ended and the last pod is gone; key; outside hosts, where there are; up."
                 f" {command} --plan` shows where it stands, with the commands of each step; {command} --stop` continues."
@@ -116,8 +112,7 @@ def _under_way(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding
                 id="planned-stop",
             )
         else:
-            yield info(
-                "keys",
+            yield at("keys").info(
                 f"{mark} is set: the key is being replaced under running jobs. {command} --plan` shows the steps, where it"
                 f" stands and who has to act; {command}` continues",
                 id="key-rotation",
@@ -128,8 +123,7 @@ def _tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.tokens` and the secrets that go with it."""
     if config.keys.auth == "auth/munge":
         if config.keys.has_token_keys:
-            yield warning(
-                "keys.tokens",
+            yield at("keys.tokens").warning(
                 "is ignored: with auth/munge this stack makes no slurmrestd, and signs no tokens",
                 id="tokens-ignored",
             )
@@ -137,27 +131,23 @@ def _tokens(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     chosen, given = config.keys.tokens, [name for name in TOKEN_SECRETS if name in secrets]
     if not config.keys.has_token_keys:
         if given:
-            yield warning(
-                "keys.tokens",
+            yield at("keys.tokens").warning(
                 f"is {chosen}, so {', '.join(given)} is not used; set keys.tokens: prepared, or run `pulumi config rm`",
                 id="token-keys-unused",
             )
         return
     if TOKENS.config not in secrets:
-        yield error(
-            "keys.tokens",
+        yield at("keys.tokens").error(
             f"{chosen}, but tokenKey is not set; run `slinky keys generate tokens --out token.pem`, then"
-            " `slinky keys import tokens --file token.pem`",
+            " `slinky keys import tokens --file token.pem`"
         )
     if secrets.issuperset(TOKENS.rotation_secrets):
-        yield error(
-            "keys",
+        yield at("keys").error(
             "tokenKeyNext and tokenKeyPrevious are both set: a rotation has one of them at a time. `slinky"
-            " keys rotate tokens` continues from here",
+            " keys rotate tokens` continues from here"
         )
     elif rotating := [name for name in given if name in TOKENS.rotation_secrets]:
-        yield info(
-            "keys",
+        yield at("keys").info(
             f"{rotating[0]} is set: the token key is being replaced, under running jobs and with no token refused."
             " `slinky keys rotate tokens --plan` shows the steps, where it stands and who has to act; `slinky keys"
             " rotate tokens` continues",
@@ -173,16 +163,14 @@ def _who_verifies(config: StackConfig) -> Iterator[Finding]:
         external["slurmdbd"] = config.accounting.external is not None
     inside = [daemon for daemon, is_external in external.items() if not is_external]
     if inside and not config.operator_version.has_jwks:
-        yield error(
-            "keys.tokens",
+        yield at("keys.tokens").error(
             f"{config.keys.tokens} needs slurm-operator 1.1 or newer where {' and '.join(inside)} is in Kubernetes:"
             f" {config.operator.version} can't give it jwks.json (jwksKeyRef), so every such token would be refused. Update"
-            " operator.version first, or leave keys.tokens: hs256",
+            " operator.version first, or leave keys.tokens: hs256"
         )
     elif inside and config.keys.tokens == "prepared":
         pods = "their pods restart" if len(inside) > 1 else "its pod restarts"
-        yield info(
-            "keys.tokens",
+        yield at("keys.tokens").info(
             f"prepared: slurm-operator gives {' and '.join(inside)} the set, and {pods} once. Running jobs continue"
             " (where slurmctld has a volume), a step that starts in that half minute may fail. Then `slinky"
             " preflight` says when tokens of the key are taken",
@@ -190,8 +178,7 @@ def _who_verifies(config: StackConfig) -> Iterator[Finding]:
         )
     if len(inside) < len(external):
         files = [f"{daemon}.conf" if daemon == "slurmdbd" else "slurm.conf" for daemon in external if daemon not in inside]
-        yield info(
-            "keys.tokens",
+        yield at("keys.tokens").info(
             f"{config.keys.tokens}: {' and '.join(files)} outside must name jwks.json beside the JWT key, and the file be"
             " there; `slinky handoff` makes both, `slinky preflight` says if they are taken",
             id="tokens-outside-files",
@@ -202,8 +189,8 @@ def _munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     """Findings about `keys.auth: auth/munge`, and about `munge` where the cluster has auth/slurm."""
     if config.keys.auth != "auth/munge":
         if "munge" in config.model_fields_set:
-            yield warning(
-                "munge", "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key", id="munge-ignored"
+            yield at("munge").warning(
+                "is ignored: keys.auth is auth/slurm, so pods prove themselves with slurm.key", id="munge-ignored"
             )
         return
     refused = list(_refused_with_munge(config))
@@ -212,12 +199,13 @@ def _munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
         return  # such a cluster moves to auth/slurm: what its munge clients would need is beside the point
     yield from _munge_key(config, secrets)
     if config.munge.image is None and not config.clients:
-        yield error("munge.image", "is needed: an image with munged, munge and sh; often the one that the pods run anyway")
+        yield at("munge.image").error(
+            "is needed: an image with munged, munge and sh; often the one that the pods run anyway"
+        )
     given = {to_camel(name) for name in config.model_fields_set}
     for name in _UNUSED:
         if name in given:
-            yield warning(
-                name,
+            yield at(name).warning(
                 "is ignored: with auth/munge this stack makes no operator, no slurmrestd and no nodes",
                 id="ignored-with-munge",
             )
@@ -225,37 +213,33 @@ def _munge(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
 
 def _refused_with_munge(config: StackConfig) -> Iterator[Finding]:
     if config.nodesets or config.logins or config.controller.external is None:
-        yield error(
-            "keys.auth",
+        yield at("keys.auth").error(
             "auth/munge: Slinky's NodeSets and login sets start slurmd and sackd with slurm.key and without munged, and its"
             " slurmctld writes AuthType=auth/slurm, so none can be of a munge cluster. Clients can: with no nodesets, no"
-            f" logins and controller.external, this stack makes what login and Jupyter pods of your own need. {MOVE}",
+            f" logins and controller.external, this stack makes what login and Jupyter pods of your own need. {MOVE}"
         )
     if config.accounting.enabled and config.accounting.external is None:
-        yield error(
-            "accounting", "with auth/munge slurmdbd is outside: set accounting.external, or accounting.enabled: false"
+        yield at("accounting").error(
+            "with auth/munge slurmdbd is outside: set accounting.external, or accounting.enabled: false"
         )
     if config.external.slurmd_hosts:
-        yield error(
-            "external.slurmdHosts",
-            "are held and returned through slurmrestd, which a stack with auth/munge doesn't make. Remove them here",
+        yield at("external.slurmdHosts").error(
+            "are held and returned through slurmrestd, which a stack with auth/munge doesn't make. Remove them here"
         )
 
 
 def _munge_key(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
     source = config.keys.source
     if source == "generated":
-        yield error(
-            "keys.source",
+        yield at("keys.source").error(
             "generated, but the outside cluster has its munge.key already. Set keys.source: imported and run `base64 -w0"
-            " /etc/munge/munge.key | pulumi config set --secret mungeKey`",
+            " /etc/munge/munge.key | pulumi config set --secret mungeKey`"
         )
     if source == "imported" and "mungeKey" not in secrets:
-        yield error(
-            "keys.source",
-            "imported, but mungeKey is not set; run `base64 -w0 /etc/munge/munge.key | pulumi config set --secret mungeKey`",
+        yield at("keys.source").error(
+            "imported, but mungeKey is not set; run `base64 -w0 /etc/munge/munge.key | pulumi config set --secret mungeKey`"
         )
     if source == "external":
-        yield error("keys.source", "external is for slurm.key and the JWT key; for munge.key say existing")
+        yield at("keys.source").error("external is for slurm.key and the JWT key; for munge.key say existing")
     if source == "existing" and config.munge.key_secret is None:
-        yield error("munge.keySecret", "is needed with keys.source: existing, to know which Secret is meant")
+        yield at("munge.keySecret").error("is needed with keys.source: existing, to know which Secret is meant")

@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 
 from slinky_iac import names
 from slinky_iac.config.base import Section
-from slinky_iac.config.findings import Finding, error, ignored, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import hidden, name_of, shown
 from slinky_iac.config.stack import StackConfig
 
@@ -47,21 +47,20 @@ def ignored_fields(path: str, section: Section, fields: tuple[str, ...], why: st
     """A warning for each of ``fields`` that the user set and that has no effect."""
     for name in fields:
         if name in section.model_fields_set:
-            yield ignored(f"{path}.{to_camel(name)}", why)
+            yield at(f"{path}.{to_camel(name)}").ignored(why)
 
 
 def resource_name(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Services and StatefulSets are called after ``cluster.resourceName``, and theirs are the tighter limits."""
     name = config.cluster.resource_name
     if not name[0].isalpha():
-        yield error(
-            "cluster.resourceName", f"got {shown(name)}; Services are named after it, and theirs begin with a letter"
+        yield at("cluster.resourceName").error(
+            f"got {shown(name)}; Services are named after it, and theirs begin with a letter"
         )
     if len(name) > LONGEST_RESOURCE_NAME:
-        yield error(
-            "cluster.resourceName",
+        yield at("cluster.resourceName").error(
             f"has {len(name)} characters; at most {LONGEST_RESOURCE_NAME} are allowed, since pods and their labels are named"
-            " after it with an ending",
+            " after it with an ending"
         )
 
 
@@ -71,7 +70,7 @@ def key_secrets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     slurm = keys.slurm_key_secret or names.slurm_key_secret(base)
     jwt = keys.jwt_key_secret or names.jwt_key_secret(base)
     if not keys.of_others and slurm == jwt:
-        yield error("keys", "both keys would be made in one Secret; give slurmKeySecret and jwtKeySecret different names")
+        yield at("keys").error("both keys would be made in one Secret; give slurmKeySecret and jwtKeySecret different names")
 
 
 def secrets_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -82,22 +81,21 @@ def secrets_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
     if keys.of_others:
         for path, value in (("slurmKeySecret", keys.slurm_key_secret), ("jwtKeySecret", keys.jwt_key_secret)):
             if value is None:
-                yield error(f"keys.{path}", f"is needed with keys.source: {keys.source}, to know which Secret is meant")
+                yield at(f"keys.{path}").error(f"is needed with keys.source: {keys.source}, to know which Secret is meant")
     if keys.source != "external":
         for path, given in (("madeBy", keys.made_by), ("acceptedChange", keys.accepted_change)):
             if given:
-                yield error(f"keys.{path}", f"is for keys.source: external, and keys.source is {keys.source}: remove it")
+                yield at(f"keys.{path}").error(f"is for keys.source: external, and keys.source is {keys.source}: remove it")
 
 
 def keys_of_others(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """A namespace that is destroyed takes the Secrets of others with it."""
     cluster = config.cluster
     if config.keys.of_others and cluster.create_namespace and not cluster.keep_namespace:
-        yield error(
-            "cluster.createNamespace",
+        yield at("cluster.createNamespace").error(
             f"is true (the default) with keys.source: {config.keys.source}: `pulumi destroy` would delete the namespace, and"
             " in it the Secrets that somebody else made. Set it false; where this stack made the namespace already, set"
-            " cluster.keepNamespace: true",
+            " cluster.keepNamespace: true"
         )
 
 
@@ -116,7 +114,7 @@ def entry_names(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, name in named:
         if _ENTRY.fullmatch(name) is None or name in {".", ".."}:
             said = "a text (never shown here)" if hidden(path) else shown(name)
-            yield error(path, f"got {said}; a file's name here is letters, digits, '-', '_' and '.', without a folder")
+            yield at(path).error(f"got {said}; a file's name here is letters, digits, '-', '_' and '.', without a folder")
 
 
 def addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
@@ -124,10 +122,9 @@ def addresses(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     external = [("controller.external", config.controller.external), ("accounting.external", config.accounting.external)]
     for path, daemon in external:
         if daemon is not None and _is_local(daemon.host):
-            yield error(
-                f"{path}.host",
+            yield at(f"{path}.host").error(
                 f"{name_of(daemon.host)} is a pod's own host or none at all; give the address under which pods reach"
-                " the daemon",
+                " the daemon"
             )
 
 
@@ -149,10 +146,9 @@ def node_ports(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         ("restapi", config.restapi.service),
     ):
         if service.node_port is not None:
-            yield error(
-                f"{path}.service.nodePort",
+            yield at(f"{path}.service.nodePort").error(
                 f"slurm-operator {config.operator.version} doesn't read it and Kubernetes would pick another port; use 1.1.1"
-                " or newer, or leave it out and read the port from the Service",
+                " or newer, or leave it out and read the port from the Service"
             )
 
 
@@ -162,20 +158,18 @@ def configless(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     for key, value in config.controller.extra_conf.items():
         if key.lower() == "slurmctldparameters" and "enable_configless" not in value.lower().split(","):
-            yield error(
-                f"controller.extraConf.{key}",
+            yield at(f"controller.extraConf.{key}").error(
                 f"replaces the operator's line with slurm-operator {config.operator.version}, and without enable_configless"
-                f" in it no NodeSet gets its configuration; write enable_configless,{name_of(value)}",
+                f" in it no NodeSet gets its configuration; write enable_configless,{name_of(value)}"
             )
 
 
 def reserved_nodeset(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Drain reasons name a NodeSet or the bare-metal hosts, and each must know its own drains."""
     if OUTSIDE_HOSTS in config.nodesets:
-        yield error(
-            f"nodesets.{OUTSIDE_HOSTS}",
+        yield at(f"nodesets.{OUTSIDE_HOSTS}").error(
             "is what drains of bare-metal hosts are called; rename the NodeSet, or one would return nodes that the"
-            " other has drained",
+            " other has drained"
         )
 
 
@@ -183,8 +177,7 @@ def unguarded_rollout(config: StackConfig, _: frozenset[str]) -> Iterator[Findin
     """IsNodeDrained counts no suspended job, and without a Slurm client none (``slurmcontrol.go``, 1.0.1 to 1.2.1)."""
     for name, nodeset in config.nodesets.items():
         if nodeset.update_strategy.type == "RollingUpdate":
-            yield warning(
-                f"nodesets.{name}.updateStrategy.type",
+            yield at(f"nodesets.{name}.updateStrategy.type").warning(
                 "is RollingUpdate: slurm-operator replaces pods of an earlier template, without preview, limit or deadline."
                 " It ends suspended jobs, and running ones while it has no way to slurmrestd. Use Gated, or leave it out",
                 id="rolling-update",
@@ -200,10 +193,9 @@ def pod_marks(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         ):
             for key in given:
                 if key in written:
-                    yield error(
-                        f"nodesets.{name}.pod.{field}",
+                    yield at(f"nodesets.{name}.pod.{field}").error(
                         f"sets {key}, which only the operator or a gate may write: pods could be deleted"
-                        " without a drain, or not be found. Remove it",
+                        " without a drain, or not be found. Remove it"
                     )
 
 
@@ -215,19 +207,17 @@ def reserved_volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         for volume in nodeset.volumes:
             place = volume.mount_path.rstrip("/") or "/"
             if volume.name in _OPERATOR_VOLUMES:
-                yield error(
-                    path,
-                    f"has {name_of(volume.name)}, which is the operator's own in each slurmd pod, with its keys; rename it",
+                yield at(path).error(
+                    f"has {name_of(volume.name)}, which is the operator's own in each slurmd pod, with its keys; rename it"
                 )
             if place in _OPERATOR_MOUNTS:
-                yield error(
-                    path,
+                yield at(path).error(
                     f"{name_of(volume.name)} is mounted at {name_of(place)}, where the operator's own volumes are: slurmd"
                     " would find no key"
-                    " or no log; mount it elsewhere",
+                    " or no log; mount it elsewhere"
                 )
             if place in seen:
-                yield error(path, f"has two volumes at {name_of(place)}; Kubernetes refuses such a pod")
+                yield at(path).error(f"has two volumes at {name_of(place)}; Kubernetes refuses such a pod")
             seen.add(place)
 
 
@@ -239,16 +229,15 @@ def charts_by_digest(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
     given = {"digest": source.digest, "crdsDigest": source.crds_digest}
     if source.path is not None:
         for name in (each for each, digest in given.items() if digest is not None):
-            yield error(
-                f"operator.chart.{name}",
+            yield at(f"operator.chart.{name}").error(
                 "is set together with path: Helm compares digests of what a registry serves, and nothing with a folder."
-                " Remove it, or set oci",
+                " Remove it, or set oci"
             )
         return
     if source.digest is None and source.crds_digest is not None:
-        yield error("operator.chart.digest", "is needed beside crdsDigest: else a tag decides which operator is deployed")
+        yield at("operator.chart.digest").error("is needed beside crdsDigest: else a tag decides which operator is deployed")
     if source.digest is not None and source.crds_digest is None and config.operator.install_crds:
-        yield error("operator.chart.crdsDigest", "is needed beside digest: else a tag decides which CRDs are deployed")
+        yield at("operator.chart.crdsDigest").error("is needed beside digest: else a tag decides which CRDs are deployed")
 
 
 def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Finding]:
@@ -266,8 +255,7 @@ def unread_settings(config: StackConfig, secrets: frozenset[str]) -> Iterator[Fi
         yield from ignored_fields("operator", config.operator, fields, why)
     if config.keys.source != "imported":
         for name in sorted(secrets & {"slurmKey", "jwtKey"}):
-            yield warning(
-                "keys.source",
+            yield at("keys.source").warning(
                 f"is {config.keys.source}, so the secret {name} is not used; set keys.source: imported, or remove it by"
                 f" `pulumi config rm {name}`",
                 id="imported-key-unused",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from slinky_iac.config.fields import is_address
-from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -15,26 +15,23 @@ def _scraped(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if not asked.slurmctld:
         return
     if external is None and config.network_policies.enabled and not config.network_policies.clients.slurmctld:
-        yield error(
-            "monitoring.slurmctld",
+        yield at("monitoring.slurmctld").error(
             "Prometheus asks slurmctld for metrics, and networkPolicies lets no pod of another namespace reach it. Add"
             " Prometheus' namespace to networkPolicies.clients.slurmctld",
             "slinky-iac:networkPolicies:\n  clients:\n    slurmctld:\n    - namespace: monitoring\n",
         )
     if external is not None and not is_address(asked.slurmctld_address or external.host):
-        yield error(
-            "monitoring.slurmctldAddress",
+        yield at("monitoring.slurmctldAddress").error(
             f"is needed: controller.external.host is the name {name_of(external.host)}, and the EndpointSlice from which"
-            " Prometheus takes its targets holds addresses only. Give slurmctld's IP address",
+            " Prometheus takes its targets holds addresses only. Give slurmctld's IP address"
         )
 
 
 def _munge(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     asked = config.monitoring
     if config.keys.auth == "auth/munge" and (asked.slurmctld or asked.rules or asked.dashboard or asked.status):
-        yield error(
-            "monitoring",
-            "has no effect with keys.auth: auth/munge: the stack makes clients only. Remove the section",
+        yield at("monitoring").error(
+            "has no effect with keys.auth: auth/munge: the stack makes clients only. Remove the section"
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Final
 
-from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 
@@ -27,8 +27,7 @@ def pod_security(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     if cluster.pod_security is None:
         return
     if not cluster.create_namespace:
-        yield warning(
-            "cluster.podSecurity",
+        yield at("cluster.podSecurity").warning(
             "is ignored: cluster.createNamespace is false, and the namespace's labels are for who made it",
             id="pod-security-ignored",
         )
@@ -36,10 +35,9 @@ def pod_security(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     needed += ["restapi.pod.hostNetwork"] if config.restapi.pod.host_network else []
     needed += [f"logins.{name}.pod.hostNetwork" for name, login in config.logins.items() if login.pod.host_network]
     if cluster.pod_security == "baseline" and needed:
-        yield error(
-            "cluster.podSecurity",
+        yield at("cluster.podSecurity").error(
             f"baseline refuses privileged pods and pods on the host network, and {name_of(needed[0])} needs it: no such pod"
-            " would be made. Set privileged, or leave it out",
+            " would be made. Set privileged, or leave it out"
         )
 
 
@@ -48,19 +46,17 @@ def quota(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     limits = config.cluster.quota
     for name in limits:
         if name not in _COUNTED and not name.startswith("count/"):
-            yield error(
-                f"cluster.quota.{name_of(name)}",
+            yield at(f"cluster.quota.{name_of(name)}").error(
                 f"is none of {', '.join(sorted(_COUNTED))} and count/RESOURCE.GROUP. With limits of CPU or memory Kubernetes"
                 " refuses each pod whose containers don't ask for them, as the operator's sidecars: no daemon would start."
-                " Remove it",
+                " Remove it"
             )
     wanted = pods(config)
     given = limits.get("pods", "")
     if given.isdigit() and int(given) < wanted:
-        yield error(
-            "cluster.quota.pods",
+        yield at("cluster.quota.pods").error(
             f"is {given}, and this stack may have {wanted} pods (its daemons, replicas or maxReplicas of each NodeSet, login"
-            f" pods, and {_SPARE} for updates and preflight): some would never be made. Set {wanted} or more",
+            f" pods, and {_SPARE} for updates and preflight): some would never be made. Set {wanted} or more"
         )
 
 

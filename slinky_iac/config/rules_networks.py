@@ -15,7 +15,7 @@ from slinky_iac.config.connections import (
     through_services,
 )
 from slinky_iac.config.fields import is_address
-from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.rules_kubernetes import ignored_fields
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
@@ -50,16 +50,14 @@ def _operator(config: StackConfig) -> Iterator[Finding]:
     """Without an answer of slurmrestd the operator treats every node as drained: its namespace must be the right one."""
     operator = config.operator
     if not operator.install and "namespace" not in operator.model_fields_set:
-        yield error(
-            "operator.namespace",
+        yield at("operator.namespace").error(
             "is needed with networkPolicies.enabled and operator.install: false: an operator in another namespace could not"
-            " ask slurmrestd, and would delete pods with jobs on them. Set it to the operator's namespace",
+            " ask slurmrestd, and would delete pods with jobs on them. Set it to the operator's namespace"
         )
     if not operator.install and operator.namespace == config.cluster.namespace:
-        yield error(
-            "operator.namespace",
+        yield at("operator.namespace").error(
             "is the cluster's namespace too: with networkPolicies.enabled every pod of it could connect to slurmrestd. Give"
-            " the cluster a namespace of its own",
+            " the cluster a namespace of its own"
         )
 
 
@@ -67,16 +65,14 @@ def _slurmrestd(config: StackConfig) -> Iterator[Finding]:
     policies = config.network_policies
     if config.slurmrest.url is None:
         if not policies.api_server:
-            yield error(
-                f"{_PATH}.apiServer",
+            yield at(f"{_PATH}.apiServer").error(
                 "is needed: gates reach slurmrestd through the API server, and without it no node could be drained. Give the"
-                " addresses that it connects to pods from, or the pods of konnectivity's agent (docs/networks.md)",
+                " addresses that it connects to pods from, or the pods of konnectivity's agent (docs/networks.md)"
             )
     elif not (policies.clients.slurmrestd or through_services(config, "slurmrestd")):
-        yield error(
-            f"{_PATH}.clients.slurmrestd",
+        yield at(f"{_PATH}.clients.slurmrestd").error(
             "is needed with slurmrest.url: gates connect to slurmrestd from outside the cluster, and a policy refuses whom"
-            " it doesn't name. Give the addresses, or the pods of the Ingress, that their connections come from",
+            " it doesn't name. Give the addresses, or the pods of the Ingress, that their connections come from"
         )
 
 
@@ -86,15 +82,16 @@ def _hosts(config: StackConfig) -> Iterator[Finding]:
         for host in outside_hosts(config, part):
             known.add(host.name)
             if meets_a_policy(config, part) and not addresses_of(config, host):
-                yield error(
-                    f"{_PATH}.addresses",
+                yield at(f"{_PATH}.addresses").error(
                     f"has nothing for {name_of(host.name)} ({host.path}), which the stack knows by name only, and a policy"
                     f" can't hold a name: its connections to pods, or theirs to it, would be refused. Set {_PATH}"
-                    f".addresses.{name_of(host.name)} to its addresses; 0.0.0.0/0 opens its ports to everybody",
+                    f".addresses.{name_of(host.name)} to its addresses; 0.0.0.0/0 opens its ports to everybody"
                 )
     for name in config.network_policies.addresses:
         if name not in known:
-            yield error(f"{_PATH}.addresses", f"has {name_of(name)}, which is no outside host of this stack: {_some(known)}")
+            yield at(f"{_PATH}.addresses").error(
+                f"has {name_of(name)}, which is no outside host of this stack: {_some(known)}"
+            )
 
 
 def _some(known: set[str]) -> str:
@@ -106,23 +103,20 @@ def _nodes(config: StackConfig) -> Iterator[Finding]:
     through = [part for part in _PARTS if through_services(config, part)]
     bare = [(part, path) for part, path in _HOST_NETWORK if on_host_network(config, part)]
     for part, path in bare:
-        yield warning(
-            path,
+        yield at(path).warning(
             f"no NetworkPolicy holds for pods on the host network: {part} is open to everyone who reaches a node",
             id="host-network-unguarded",
         )
     if bare and not policies.nodes:
-        yield error(
-            f"{_PATH}.nodes",
+        yield at(f"{_PATH}.nodes").error(
             f"is needed with {bare[0][1]}: these pods connect from their nodes' addresses, and would be refused. Give the"
-            " nodes' networks",
+            " nodes' networks"
         )
     elif through and "nodes" not in policies.model_fields_set:
-        yield error(
-            f"{_PATH}.nodes",
+        yield at(f"{_PATH}.nodes").error(
             f"is needed: outside clients reach {' and '.join(through)} through a Service, and kube-proxy gives their"
             " connections a node's address. Give the nodes' networks, or [] where connections keep their address"
-            " (externalTrafficPolicy: Local, or a network plugin that does so)",
+            " (externalTrafficPolicy: Local, or a network plugin that does so)"
         )
 
 
@@ -131,13 +125,12 @@ def _egress(config: StackConfig) -> Iterator[Finding]:
     for part in egress.parts:
         if part not in parts(config):
             said = f"{part} is ignored: no pod of {part} that this stack makes has a policy"
-            yield warning(f"{_PATH}.egress.parts", said, id="setting-ignored")
+            yield at(f"{_PATH}.egress.parts").warning(said, id="setting-ignored")
     database = config.accounting.database
     if "slurmdbd" in own and database is not None and not egress.database and not is_address(database.host):
-        yield error(
-            f"{_PATH}.egress.database",
+        yield at(f"{_PATH}.egress.database").error(
             f"is needed: slurmdbd's connections are limited, and a policy can't hold {name_of(database.host)}, the name in"
-            " accounting.database.host. slurmdbd would end, and no job would be accounted. Give the addresses or the pods",
+            " accounting.database.host. slurmdbd would end, and no job would be accounted. Give the addresses or the pods"
         )
 
 

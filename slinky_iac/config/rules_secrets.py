@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.keys.catalogue import BY_NAME
@@ -55,10 +55,9 @@ def database(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     for key in accounting.extra_conf:
         if key.lower() in OWNED_BY_DATABASE:
-            yield error(
-                f"accounting.extraConf.{key}",
+            yield at(f"accounting.extraConf.{key}").error(
                 "is written by this program or the operator, and a second line here would replace it: slurmdbd could"
-                f" accept anyone as root, or a password could be in the state. Set {OWNED_BY_DATABASE[key.lower()]} instead",
+                f" accept anyone as root, or a password could be in the state. Set {OWNED_BY_DATABASE[key.lower()]} instead"
             )
 
 
@@ -72,14 +71,12 @@ def environment(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             if not value or value.startswith("/"):
                 continue  # nothing, or where a file is
             if is_secret(name):
-                yield error(
-                    path,
+                yield at(path).error(
                     "is named like a secret. Everyone who sees the pod, the preview or the state can read it, and each"
-                    " job inherits it. Mount a Secret as a file instead, and give its path here",
+                    " job inherits it. Mount a Secret as a file instead, and give its path here"
                 )
             elif is_likely_secret(name):
-                yield warning(
-                    path,
+                yield at(path).warning(
                     "is named like a secret; pod specs, previews and the state show it, and each job inherits it",
                     id="secret-like-variable",
                 )
@@ -108,11 +105,10 @@ def volumes(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             path = f"nodesets.{nodeset}.volumes"
             for secret in mounted_secrets(volume.source):
                 if secret in keys:
-                    yield error(
-                        path,
+                    yield at(path).error(
                         f"{name_of(volume.name)} mounts the Secret of {keys[secret]}: anyone who becomes root in such a"
                         " pod could read it, and with a signing key act as Slurm's admin. Remove it; the operator"
-                        " mounts what is needed",
+                        " mounts what is needed"
                     )
             yield from _of_the_node(path, volume.name, volume.source)
 
@@ -124,14 +120,12 @@ def _of_the_node(path: str, name: str, source: dict[str, Any]) -> Iterator[Findi
         return
     folder = str(PurePosixPath("/" + given.lstrip("/")))
     if folder == "/" or ".." in PurePosixPath(given).parts:
-        yield error(
-            path,
+        yield at(path).error(
             f"{name_of(name)} mounts all of the Kubernetes node's files: slurmd runs privileged, so root of the pod is root"
-            " of the node and reads the Secrets of every pod there. Mount the folder that is needed",
+            " of the node and reads the Secrets of every pod there. Mount the folder that is needed"
         )
     elif any(folder == each or folder.startswith(f"{each}/") for each in _NODES_OWN):
-        yield warning(
-            path,
+        yield at(path).warning(
             f"{name_of(name)} mounts {name_of(folder)} of the Kubernetes node: slurmd runs privileged, and with this folder"
             " root of the pod may become root of the node",
             id="node-folder-mounted",
@@ -164,8 +158,7 @@ def offered(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """slurmrestd speaks plain HTTP, and each token that it is sent may be read on the way and used."""
     kind = config.restapi.service.type
     if config.keys.auth == "auth/slurm" and kind != "ClusterIP" and config.restapi.tls is None:
-        yield warning(
-            "restapi.service.type",
+        yield at("restapi.service.type").warning(
             f"is {kind}: slurmrestd's port 6820 is open beyond Kubernetes' own network, in plain HTTP. Anyone who"
             " listens on the way can take the tokens of all callers, and with a token of SlurmUser act as Slurm's"
             " admin. Gates and commands need"
@@ -179,10 +172,9 @@ def given_away(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     held = key_secrets(config)
     for name, each in config.tokens.items():
         if each.secret in held:
-            yield error(
-                f"tokens.{name}.secret",
+            yield at(f"tokens.{name}.secret").error(
                 f"is the Secret that holds {held[each.secret]}, and the operator writes the token into it. Give the token a"
-                " Secret of its own",
+                " Secret of its own"
             )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from slinky_iac.config import slurm_refusals, slurm_words
-from slinky_iac.config.findings import Finding, error, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of
 from slinky_iac.config.slurm_words import Words
 from slinky_iac.config.stack import StackConfig
@@ -41,9 +41,8 @@ def owned(config: StackConfig) -> Iterator[Finding]:
     """Parameters of OWNED in ``controller.extraConf``."""
     for key in config.controller.extra_conf:
         if key.lower() in OWNED:
-            yield error(
-                f"controller.extraConf.{key}",
-                f"is written by this program or the operator; set {OWNED[key.lower()]} instead",
+            yield at(f"controller.extraConf.{key}").error(
+                f"is written by this program or the operator; set {OWNED[key.lower()]} instead"
             )
 
 
@@ -59,29 +58,27 @@ def _node_parameters(config: StackConfig, _: frozenset[str]) -> Iterator[Finding
         keys = {key.lower() for key in nodeset.extra_conf}
         for key in nodeset.extra_conf:
             if key.lower() in _OPERATOR_NODE_KEYS:
-                yield error(
-                    f"{path}.extraConf.{key}", "is set by the operator from the pod; another value splits the node in two"
+                yield at(f"{path}.extraConf.{key}").error(
+                    "is set by the operator from the pod; another value splits the node in two"
                 )
         if nodeset.features and keys & {"feature", "features"}:
-            yield error(f"{path}.extraConf", "sets Features beside the setting features; use features only")
+            yield at(f"{path}.extraConf").error("sets Features beside the setting features; use features only")
         if nodeset.gres and "gres" in keys:
-            yield error(f"{path}.extraConf", "sets Gres beside the setting gres; use gres only")
+            yield at(f"{path}.extraConf").error("sets Gres beside the setting gres; use gres only")
         if "Gres" in nodeset.slurmd_conf and not nodeset.resources.extended:
-            yield warning(
-                f"{path}.gres",
+            yield at(f"{path}.gres").warning(
                 "names devices, but resources.extended asks Kubernetes for none: slurmd will see none",
                 id="gres-without-devices",
             )
         if len({v.name for v in nodeset.volumes}) != len(nodeset.volumes):
-            yield error(f"{path}.volumes", "has two volumes of one name; Kubernetes refuses such a pod")
+            yield at(f"{path}.volumes").error("has two volumes of one name; Kubernetes refuses such a pod")
     for index, host in enumerate(config.external.slurmd_hosts):
         taken = {"nodename", *(["nodeaddr"] if host.address is not None else [])}
         for key in host.config:
             if key.lower() in taken:
-                yield error(
-                    f"external.slurmdHosts.{index}.config.{key}",
+                yield at(f"external.slurmdHosts.{index}.config.{key}").error(
                     "repeats name and address; Slurm takes the last of two on one line, so this stack would drain"
-                    " another node. Set name or address",
+                    " another node. Set name or address"
                 )
 
 
@@ -90,26 +87,23 @@ def _partitions(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, parameters in partition_parameters(config).items():
         for key in parameters:
             if key.lower() in _PARTITION_KEYS:
-                yield error(
-                    f"{path}.{key}",
+                yield at(f"{path}.{key}").error(
                     "is on the line already; Slurm takes the last of two, so the partition would not be what this"
-                    " stack says. Name its members in partitions.<name>.nodesets",
+                    " stack says. Name its members in partitions.<name>.nodesets"
                 )
     members = {*config.nodesets, *(host.name for host in config.external.slurmd_hosts)}
     for name, partition in config.partitions.items():
         if name in own:
-            yield error(
-                f"partitions.{name}",
-                f"is also the partition of nodesets.{name_of(name)}; rename it or set partition.enabled: false there",
+            yield at(f"partitions.{name}").error(
+                f"is also the partition of nodesets.{name_of(name)}; rename it or set partition.enabled: false there"
             )
         for member in partition.nodesets:
             if member != "ALL" and member not in members:
                 known = ", ".join(name_of(each) for each in sorted(members)) or "none"
-                yield error(
-                    f"partitions.{name}.nodesets",
+                yield at(f"partitions.{name}.nodesets").error(
                     f"names {name_of(member)}, which is no NodeSet and no outside slurmd host (there are: {known});"
                     " slurmctld refuses its whole configuration over one such line. Remove it from the list; nodesets: []"
-                    " keeps the partition and its queue",
+                    " keeps the partition and its queue"
                 )
 
 
@@ -126,15 +120,14 @@ def _words(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, parameters, words in lines:
         for key, value in parameters.items():
             if key not in words:
-                yield error(
-                    f"{path}.{key}",
+                yield at(f"{path}.{key}").error(
                     f"is no parameter that Slurm {config.slurm_release} reads in this place, and slurmctld refuses its whole"
                     " file over one such name. Correct the name (slurm.conf(5)); for one that a newer Slurm has, set"
-                    " cluster.slurmVersion",
+                    " cluster.slurmVersion"
                 )
             elif fault := words.fault(key, value):
-                yield error(
-                    f"{path}.{key}", f"is {name_of(value)}; slurmctld takes {fault}, and refuses its whole file over another"
+                yield at(f"{path}.{key}").error(
+                    f"is {name_of(value)}; slurmctld takes {fault}, and refuses its whole file over another"
                 )
 
 
@@ -142,10 +135,10 @@ def _refused(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     """Values that slurmctld refuses, alone, or beside what the operator and this program write."""
     written = {} if config.operator_version.prunes_slurm_conf else slurm_refusals.WRITTEN_TO_1_1
     for key, why in slurm_refusals.refused(written, config.controller.extra_conf):
-        yield error(f"controller.extraConf.{key}", why)
+        yield at(f"controller.extraConf.{key}").error(why)
     for path, parameters in partition_parameters(config).items():
         for key, why in slurm_refusals.refused_of_partition(parameters):
-            yield error(f"{path}.{key}", why)
+            yield at(f"{path}.{key}").error(why)
 
 
 RULES: tuple[Callable[[StackConfig, frozenset[str]], Iterator[Finding]], ...] = (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from ipaddress import ip_address
 
 from slinky_iac.config.fields import address_of, is_address
-from slinky_iac.config.findings import Finding, error, ignored, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import Access, StackConfig
 from slinky_iac.config.workers import ExternalSlurmrestd
@@ -20,12 +20,11 @@ def client_certificates(config: StackConfig, _: frozenset[str]) -> Iterator[Find
     for path, section in sections:
         if (section.client_cert_file is None) != (section.client_key_file is None):
             lone, other = ("clientCertFile", "clientKeyFile")[:: 1 if section.client_cert_file else -1]
-            yield error(f"{path}.{lone}", f"is set and {path}.{other} is not: TLS needs both files. Set it too")
+            yield at(f"{path}.{lone}").error(f"is set and {path}.{other} is not: TLS needs both files. Set it too")
         if section.client_cert_file is not None and not (section.url or "").startswith("https://"):
-            yield error(
-                f"{path}.clientCertFile",
+            yield at(f"{path}.clientCertFile").error(
                 f"needs {path}.url with https://: through the API server and over plain http no client certificate is"
-                " requested, so this one would not be used",
+                " requested, so this one would not be used"
             )
 
 
@@ -41,27 +40,25 @@ def restapi_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     needed = _NEEDED[tls.source]
     if getattr(tls, needed) is None:
-        yield error(f"{path}.{needed}", f"is needed with {path}.source: {tls.source}")
+        yield at(f"{path}.{needed}").error(f"is needed with {path}.source: {tls.source}")
     for field, source in _OF_ONE.items():
         if field in tls.model_fields_set and tls.source != source:
-            yield ignored(f"{path}.{field}", f"it goes with source: {source}, and source is {tls.source}")
+            yield at(f"{path}.{field}").ignored(f"it goes with source: {source}, and source is {tls.source}")
     if tls.source == "existing" and tls.hosts:
-        yield ignored(f"{path}.hosts", "the given Secret's certificate has its names already")
+        yield at(f"{path}.hosts").ignored("the given Secret's certificate has its names already")
     yield from _reached(config, tls)
 
 
 def _reached(config: StackConfig, tls: RestApiTls) -> Iterator[Finding]:
     access = config.slurmrest
     if tls.client_ca_secret is not None and access.url is None:
-        yield error(
-            "restapi.tls.clientCaSecret",
+        yield at("restapi.tls.clientCaSecret").error(
             "makes slurmrestd's TLS refuse clients without a certificate, and gates come through the API server, which shows"
             " none: no node could be drained. Set slurmrest.url to an address of that TLS (restapi.tls.service), and"
-            " slurmrest.clientCertFile and clientKeyFile; or leave clientCaSecret out",
+            " slurmrest.clientCertFile and clientKeyFile; or leave clientCaSecret out"
         )
     if config.restapi.service.type != "ClusterIP":
-        yield warning(
-            "restapi.service.type",
+        yield at("restapi.service.type").warning(
             f"{config.restapi.service.type} opens slurmrestd's port for plain HTTP beside TLS, and tokens can be read on it."
             " Leave it ClusterIP, and set restapi.tls.service.type",
             id="plain-http-beside-tls",
@@ -75,9 +72,8 @@ def database_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
         return
     for key in config.accounting.extra_conf:
         if key.lower() == "storageparameters":
-            yield error(
-                f"accounting.extraConf.{key}",
-                "is written from accounting.database.tls; Slurm would use only one of two such lines. Remove one",
+            yield at(f"accounting.extraConf.{key}").error(
+                "is written from accounting.database.tls; Slurm would use only one of two such lines. Remove one"
             )
 
 
@@ -86,8 +82,7 @@ def daemons_tls(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     for path, conf in (("controller", config.controller.extra_conf), ("accounting", config.accounting.extra_conf)):
         for key, value in conf.items():
             if key.lower() == "tlstype" and value.lower() != "tls/none":
-                yield warning(
-                    f"{path}.extraConf.{key}",
+                yield at(f"{path}.extraConf.{key}").warning(
                     f"is {value}: a daemon whose image hasn't this plugin ends with `Failed to initialize tls plugin`, and"
                     " Slinky's images haven't tls/s2n. docs/tls.md says what else encrypts the way between daemons",
                     id="tls-plugin-missing",
@@ -103,23 +98,21 @@ def plain_http(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
             " forged answer makes busy nodes look free, so their jobs are lost"
         )
         if access.allow_plain_http:
-            yield warning(
-                "slurmrest.url", f"{risk}. Give slurmrestd TLS and set an https address (docs/tls.md)", id="plain-http"
+            yield at("slurmrest.url").warning(
+                f"{risk}. Give slurmrestd TLS and set an https address (docs/tls.md)", id="plain-http"
             )
         else:
-            yield error(
-                "slurmrest.url",
+            yield at("slurmrest.url").error(
                 f"{risk}. Set an https address, or leave it out, then gates go through the API server. To accept the risk,"
-                " set slurmrest.allowPlainHttp: true",
+                " set slurmrest.allowPlainHttp: true"
             )
     sections: list[tuple[str, Access | ExternalSlurmrestd]] = [("slurmrest", access)]
     if config.external.slurmrestd is not None:
         sections.append(("external.slurmrestd", config.external.slurmrestd))
     for path, section in sections:
         if section.ca_file is not None and (section.url or "").startswith("http://"):
-            yield error(
-                f"{path}.caFile",
-                f"is not used: {path}.url is http://, which shows no certificate. Set https://, or remove it",
+            yield at(f"{path}.caFile").error(
+                f"is not used: {path}.url is http://, which shows no certificate. Set https://, or remove it"
             )
 
 

@@ -15,7 +15,7 @@ from typing import Any, Final
 import yaml
 
 from slinky_iac import safe_yaml
-from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.shown import name_of, shown
 from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from slinky_iac.errors import StateError
@@ -102,7 +102,7 @@ def _tabbed(text: str, tab: re.Match[str]) -> StackFile:
 
 
 def _unread(line: int, message: str, paste: str = "") -> StackFile:
-    return StackFile(faults=(Place(line, error("config", message, paste)),))
+    return StackFile(faults=(Place(line, at("config").error(message, paste)),))
 
 
 def _read(config: Mapping[Any, object], body: yaml.MappingNode, project: str) -> StackFile:
@@ -139,7 +139,7 @@ def _own(key: str, project: str) -> tuple[str | None, Finding | None]:
             if ":" in key
             else f"has no prefix, and so belongs to project {name_of(prefix)}"
         )
-        return None, error(name, f"{got}; sections of this program begin with {PROJECT}:", f"{PROJECT}:{name}:\n")
+        return None, at(name).error(f"{got}; sections of this program begin with {PROJECT}:", f"{PROJECT}:{name}:\n")
     return None, None
 
 
@@ -163,7 +163,7 @@ def _twice(node: yaml.Node, path: str, seen: set[int]) -> Iterator[Place]:
         name, line = str(key.value), key.start_mark.line + 1
         inner = f"{path}.{name_of(name)}".removeprefix(".").removeprefix(f"{PROJECT}:")
         if name in first and name != "<<":
-            yield Place(line, error(inner, f"occurs twice here, first in line {first[name]}; pulumi refuses the file"))
+            yield Place(line, at(inner).error(f"occurs twice here, first in line {first[name]}; pulumi refuses the file"))
         first.setdefault(name, line)
         yield from _twice(value, inner, seen)
 

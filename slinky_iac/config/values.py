@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from slinky_iac.config.files import provider_keys, sssd_conf_faults
-from slinky_iac.config.findings import Finding, acknowledged, warning
+from slinky_iac.config.findings import Finding, acknowledged, at
 from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings, require_sound
 from slinky_iac.config.shown import name_of, place
@@ -111,8 +111,7 @@ def _used(config: StackConfig) -> tuple[str, ...]:
 
 def _words(found: Mapping[str, bytes]) -> Iterable[Finding]:
     return (
-        warning(
-            name,
+        at(name).warning(
             "looks like words that a person chose, and its fingerprint is shown in outputs, previews and handed-over files,"
             " where words can be tried against it. Replace it by random bytes: docs/keys.md",
             id="key-looks-like-words",

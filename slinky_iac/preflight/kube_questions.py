@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from slinky_iac import names
 from slinky_iac.config.connections import parts
-from slinky_iac.config.findings import Finding, info, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeError, KubeNotFound
 
@@ -75,8 +75,7 @@ def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> Iter
     name, own = config.cluster.resource_name, config.cluster.namespace
     others = sorted(namespace for namespace, other in controllers if other == name and namespace != own)
     if others:
-        yield warning(
-            NAME,
+        yield at(NAME).warning(
             f"{name!r} is the name of a cluster in namespace {', '.join(others)} too, and slurm-operator"
             f" {config.operator.version} treats both as one: pods of either may be sent to the other's slurmctld. Choose"
             " another resourceName before the first `pulumi up` (it can't change later), or use operator 1.1 or newer",
@@ -87,8 +86,7 @@ def clashes(config: StackConfig, controllers: Iterable[tuple[str, str]]) -> Iter
 def unknown(config: StackConfig, error: KubeError) -> Iterator[Finding]:
     """The note where nobody could be asked; before the operator is there, there is no Controller."""
     if not isinstance(error, KubeNotFound):
-        yield info(
-            NAME,
+        yield at(NAME).info(
             f"slurm-operator {config.operator.version} needs it to differ from every other cluster's on this Kubernetes, and"
             f" whether {config.cluster.resource_name!r} does is not known: {error}",
             id="same-cluster-name-unknown",
@@ -97,7 +95,7 @@ def unknown(config: StackConfig, error: KubeError) -> Iterator[Finding]:
 
 def unserved(_: StackConfig, there: bool) -> tuple[Finding, ...]:  # noqa: FBT001 - the answer
     """A warning where the API server doesn't serve what the fence is made of: Pulumi says only that it knows none."""
-    return () if there else (warning(FENCE, f"{UNSERVED}. {CHANGE} (`fence: false`)", id="fence-not-served"),)
+    return () if there else (at(FENCE).warning(f"{UNSERVED}. {CHANGE} (`fence: false`)", id="fence-not-served"),)
 
 
 def replaced(config: StackConfig, pods: Sequence[str]) -> Iterator[Finding]:
@@ -109,8 +107,7 @@ def replaced(config: StackConfig, pods: Sequence[str]) -> Iterator[Finding]:
     """
     if pods:
         more = f" and {len(pods) - NAMED} more" if len(pods) > NAMED else ""
-        yield warning(
-            "operator.version",
+        yield at("operator.version").warning(
             f"worker pods {', '.join(pods[:NAMED])}{more} were made by slurm-operator 1.0 and lack a label, so"
             f" {config.operator.version} takes them for another mode's: whatever updateStrategy says, it drains and deletes"
             " them all at once, perhaps undrained in its first moments, and makes others under new node names. Before"
@@ -128,16 +125,14 @@ def network_plugin(config: StackConfig, groups: Collection[str]) -> Iterator[Fin
     """
     known = [f"{name} ({group})" for group, name in ENFORCERS.items() if group in groups]
     if known and not config.network_policies.enabled:
-        yield info(
-            POLICIES,
+        yield at(POLICIES).info(
             f"is false, and this Kubernetes has {' and '.join(known)}, which enforces NetworkPolicies unless that is"
             " switched off: every pod may connect to the pods of this cluster. docs/networks.md has the steps for a"
             " cluster that runs",
             id="network-policies-off",
         )
     if config.network_policies.enabled and not known:
-        yield info(
-            POLICIES,
+        yield at(POLICIES).info(
             "is true, and this Kubernetes has the API of no network plugin that is known to enforce NetworkPolicies."
             " Some have none (kube-router, k3s); Flannel enforces nothing. `slinky preflight` tries it",
             id="network-policies-unenforced",
@@ -151,22 +146,19 @@ def missing_apis(config: StackConfig, groups: Collection[str]) -> Iterator[Findi
             continue
         path = f"nodesets.{name}.autoscale"
         if nodeset.autoscale.by == "keda" and KEDA_API not in groups:
-            yield warning(
-                path,
+            yield at(path).warning(
                 f"this Kubernetes has no KEDA (no API group {KEDA_API}): `pulumi up` fails at the ScaledObject, and the"
                 " number of nodes stays as it is. Install KEDA 2.17 or newer first",
                 id="autoscale-without-keda",
             )
         elif nodeset.autoscale.by == "hpa" and EXTERNAL_METRICS_API not in groups:
-            yield warning(
-                path,
+            yield at(path).warning(
                 f"this Kubernetes serves no external metrics (no API group {EXTERNAL_METRICS_API}), so the"
                 " HorizontalPodAutoscaler changes nothing. Install the adapter that serves the metric",
                 id="autoscale-without-metrics",
             )
     if (config.monitoring.slurmctld or config.monitoring.rules) and PROMETHEUS_API not in groups:
-        yield warning(
-            "monitoring",
+        yield at("monitoring").warning(
             f"this Kubernetes has no Prometheus operator (no API group {PROMETHEUS_API}), which slurmctld and rules"
             " need: `pulumi up` fails at its objects. Install its CRDs first, or set both to false and use `slinky"
             " monitoring rules`",

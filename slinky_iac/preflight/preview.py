@@ -13,7 +13,7 @@ from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Final
 
-from slinky_iac.config.findings import Finding, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import SlinkyError
 from slinky_iac.preflight.check import Check, Run, Verdict
@@ -56,13 +56,13 @@ def expiring(config: StackConfig, today: date) -> tuple[Finding, ...]:
         text = f"is {tls.since}, so the certificate runs out on {end}. Set it to {today}: it is renewed in place"
     else:
         return ()
-    return (warning("restapi.tls.since", text, id="certificate-expires"),)
+    return (at("restapi.tls.since").warning(text, id="certificate-expires"),)
 
 
 def findings(checks: Iterable[Check]) -> tuple[Finding, ...]:
     """What is wrong, as a preview says it: with the line to paste at the end."""
     wrong = (each for each in checks if each.verdict in (Verdict.PROBLEM, Verdict.WARNING))
-    return tuple(warning(name := f"preflight.{each.name}", _sentence(each), id=name) for each in wrong)
+    return tuple(at(name := f"preflight.{each.name}").warning(_sentence(each), id=name) for each in wrong)
 
 
 def _sentence(check: Check) -> str:

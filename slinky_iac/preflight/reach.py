@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from slinky_iac.config.fields import address_of
-from slinky_iac.config.findings import Finding, warning
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import KubeUnreachable
 from slinky_iac.preflight.facts import Place, Tried
@@ -61,7 +61,7 @@ def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float 
     try:
         access = way.access
     except KubeUnreachable as error:
-        return (warning("kubernetes", f"{error}. {end}", id="kubernetes-unreachable"),)
+        return (at("kubernetes").warning(f"{error}. {end}", id="kubernetes-unreachable"),)
     unguarded = _unguarded(access)
     parts = urlsplit(access.server)
     if access.proxy_url or env.get("HTTPS_PROXY") or env.get("https_proxy") or not parts.hostname:
@@ -71,7 +71,7 @@ def kubernetes(way: KubeConnection, env: Mapping[str, str], *, timeout_s: float 
         return unguarded
     tried = f"tried the API server at {access.server} ({access.origin}): {seen.trouble}"
     said = f"{tried}. {end}. Check the server, VPN and firewall, or give another kubeconfig"
-    return (*unguarded, warning("kubernetes", said, id="kubernetes-unreachable"))
+    return (*unguarded, at("kubernetes").warning(said, id="kubernetes-unreachable"))
 
 
 def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
@@ -81,8 +81,7 @@ def _unguarded(access: KubeAccess) -> tuple[Finding, ...]:
     why = "has insecure-skip-tls-verify" if access.insecure else "has an http:// server"
     end = "Anything that listens on the way, or answers in the API server's place, gets this stack's keys and tokens"
     return (
-        warning(
-            "kubernetes",
+        at("kubernetes").warning(
             f"{access.origin} {why}. {end}. Use https:// with the API server's certificate-authority",
             id="kubernetes-unverified",
         ),
@@ -130,8 +129,7 @@ class _Attempt(threading.Thread):
 
 
 def _finding(place: Place, trouble: str, timeout_s: float) -> Finding:
-    return warning(
-        place.path,
+    return at(place.path).warning(
         f"tried {place.daemon} at {place.host} port {place.port} from here for {timeout_s:g} s at the most: {trouble}."
         f" {_WITHOUT.get(place.path, _PODS)}. Check the address, the daemon, the firewall and the route",
         id="daemon-unreachable",

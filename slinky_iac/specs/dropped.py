@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
-from slinky_iac.config.findings import Finding, error
+from slinky_iac.config.findings import Finding, at
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.specs.daemons import accounting_spec, controller_spec, restapi_spec
 from slinky_iac.specs.shared import Spec
@@ -57,10 +57,9 @@ def _of(path: str, spec: Spec, version: str) -> Iterator[Finding]:
         for field, value in empty(part):
             known = next((place for place in CONSEQUENCES if field == place or field.startswith(f"{place}.")), None)
             setting, then = CONSEQUENCES[known] if known else (field, "the pod would have the operator's own value")
-            yield error(
-                f"{path}.{setting}",
+            yield at(f"{path}.{setting}").error(
                 f"is {_text(value)}, which slurm-operator {version} drops silently, since it treats empty values as"
-                f" missing: {then}",
+                f" missing: {then}"
             )
 
 

@@ -11,7 +11,7 @@ from pulumi.runtime.settings import get_root_resource
 from pulumi.runtime.stack import Stack
 
 from components import HybridCluster, HybridClusterArgs
-from slinky_iac.config.findings import warning
+from slinky_iac.config.findings import at
 from slinky_iac.config.reader import StackRefused, read_stack
 from tests.clusters import SECRETS, stack_sections
 from tests.program import Recording, configured, run
@@ -52,7 +52,7 @@ def test_a_broken_configuration_registers_nothing() -> None:
 
 
 def test_findings_are_said_in_every_run(caplog: pytest.LogCaptureFixture) -> None:
-    notice = warning("controller.external", "tried slurmctld at 192.0.2.1 port 6817", id="daemon-unreachable")
+    notice = at("controller.external").warning("tried slurmctld at 192.0.2.1 port 6817", id="daemon-unreachable")
     with configured(stack_sections("all-outside"), KEYS), caplog.at_level(logging.INFO):
         recording = run(lambda: HybridCluster("atlas", HybridClusterArgs(settings=read_stack(), notices=lambda: (notice,))))
     said = [(r.levelname, r.getMessage()) for r in caplog.records]
@@ -64,7 +64,7 @@ def test_findings_are_said_in_every_run(caplog: pytest.LogCaptureFixture) -> Non
 
 
 def test_an_acknowledged_finding_warns_no_more_and_its_id_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    notice = warning("controller.external", "tried slurmctld at 192.0.2.1 port 6817", id="daemon-unreachable")
+    notice = at("controller.external").warning("tried slurmctld at 192.0.2.1 port 6817", id="daemon-unreachable")
     reasons = {"mixed-cgroups": "checked on all hosts, HPC-1", "daemon-unreachable": "pods have a way to it, HPC-2"}
     data = merged(stack_sections("all-outside"), {"acknowledged": reasons})
     with configured(data, KEYS), caplog.at_level(logging.INFO):
