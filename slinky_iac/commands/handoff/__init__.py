@@ -1,5 +1,5 @@
 """What hosts outside Kubernetes need to belong to the cluster, rendered from a stack: files, keys' places, units, checks.
 
-``sheets`` decides what each role needs (pure), ``folder``, ``ansible`` and ``cloud_init`` give it three forms (pure),
-``known`` asks the stack and ``write`` puts it on disk.
+``role_sheets`` decides what each role needs (pure), ``forms`` and ``ansible`` give it three forms (pure), ``cli`` asks the
+stack and ``write`` puts it on disk.
 """

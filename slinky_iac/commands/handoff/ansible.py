@@ -12,10 +12,9 @@ from typing import Any
 
 import yaml
 
-from slinky_iac.commands.handoff.model import Handoff, KeyPlace, Placed, Rendered, Role, Sheet, rendered
-from slinky_iac.commands.handoff.render_folder import key_files, overview
+from slinky_iac.commands.handoff.model import Handoff, KeyPlace, Placed, Rendered, Role, Sheet, key_files, rendered
 
-_HOW = """\
+HOW = """\
 ```
 ansible-playbook -i inventory.yaml handoff.yaml --check --diff
 ansible-playbook -i inventory.yaml handoff.yaml
@@ -34,14 +33,8 @@ Task = dict[str, Any]
 _SYSTEMD = "ansible_facts['service_mgr'] == 'systemd'"
 
 
-def render(handed: Handoff, keys: Mapping[str, bytes] | None) -> tuple[Rendered, ...]:
-    """All files. ``keys``: raw bytes by the key's file name, or None for none of them."""
-    return tuple(_files(handed, keys))
-
-
-def _files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Rendered]:
-    yield rendered("README.md", overview(handed, _HOW, with_keys=keys is not None))
-    yield rendered("network.md", handed.network)
+def files(handed: Handoff, keys: Mapping[str, bytes] | None) -> Iterator[Rendered]:
+    """Inventory, playbook and what it copies. ``keys``: raw bytes by the key's file name, or None for none of them."""
     yield rendered("inventory.yaml", _yaml(inventory(handed)))
     yield rendered("handoff.yaml", _yaml([play(sheet, handed, with_keys=keys is not None) for sheet in handed.sheets]))
     placed: dict[str, Rendered] = {}

@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from dataclasses import replace
+from contextlib import suppress
 from pathlib import Path
-from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.pulumi_command import Runner, answer, no_pulumi, run_pulumi
 from slinky_iac.commands import output
-from slinky_iac.commands.handoff import ansible, cloud_init, render_folder
 from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.forms import FORMS, render
 from slinky_iac.commands.handoff.model import Handoff, Rendered, Role
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.commands.handoff.write import write
@@ -33,31 +32,28 @@ from slinky_iac.reach import kube_connection
 Keys = dict[str, bytes]
 
 
-def known(
-    stack: str | None,
-    config: StackConfig,
-    address: str | None,
-    held: Keys | None,
-    run: Runner = run_pulumi,
-    *,
-    two_slurm_keys: bool = False,
-) -> Known:
-    """Fingerprints of the keys: of those at hand, of those imported, else those that the last `pulumi up` exported.
-
-    ``two_slurm_keys``: slurm.key is being replaced under running jobs, so that slurm.jwks is needed too.
-    """
-    address = address or _balancer_address(config)
-    public = _token_set(stack, config, run)
+def known(stack: str | None, values: Values, address: str | None, held: Keys | None, run: Runner = run_pulumi) -> Known:
+    """Fingerprints of the keys: of those at hand, of those imported, else those that the last `pulumi up` exported."""
+    config = values.config
     if held is None and config.keys.source == "imported":
-        held = _imported(stack, run)
+        with suppress(StateError):  # this shell may not decrypt them; it may still know what an `up` exported
+            held = _named(configured(stack, run, with_keys=True))
     if held is not None:
         prints = {file: fingerprint(raw) for file, raw in held.items()}
         slurm, jwt, jwks = (prints.get(file) for file in (SLURM.file, JWT.file, names.SLURM_JWKS_FILE))
-        return Known(slurm, jwt, address, slurm_jwks=jwks, token_set=public)
-    outputs = _outputs(stack, run)
-    found = (outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint"))
-    slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
-    return Known(slurm, jwt, address, slurm_jwks="" if two_slurm_keys else None, token_set=public)
+    else:
+        outputs = _outputs(stack, run)
+        found = (outputs.get(name) for name in ("slurmKeyFingerprint", "jwtKeyFingerprint"))
+        slurm, jwt = (text if isinstance(text, str) and text.startswith("SHA256:") else None for text in found)
+        jwks = "" if values.has_two_slurm_keys else None
+    return Known(
+        slurm,
+        jwt,
+        address or _balancer_address(config),
+        slurm_jwks=jwks,
+        jwt_comes=JWT.next in values.rotation_secrets,
+        token_set=_token_set(stack, config, run),
+    )
 
 
 def _token_set(stack: str | None, config: StackConfig, run: Runner) -> str | None:
@@ -78,19 +74,10 @@ def _balancer_address(config: StackConfig) -> str | None:
         return None
     try:
         with kube_connection(config, os.environ, Path.home()) as way:
-            return way.kube(5.0).balancer_address(
-                config.cluster.namespace, names.controller_service(config.cluster.resource_name)
-            )
+            service = names.controller_service(config.cluster.resource_name)
+            return way.kube(5.0).balancer_address(config.cluster.namespace, service)
     except KubeError:
         return None  # before the first `pulumi up`; the hand-off says that it isn't known
-
-
-def _imported(stack: str | None, run: Runner) -> Keys | None:
-    """The imported keys; None where this shell may not decrypt them (it may still know what an `up` exported)."""
-    try:
-        return _named(configured(stack, run, with_keys=True))
-    except StateError:
-        return None
 
 
 def _named(values: Values) -> Keys | None:
@@ -120,12 +107,9 @@ def held_keys(values: Values) -> Keys:
     config = values.config
     try:
         with kube_connection(config, os.environ, Path.home()) as way:
-            kube = way.kube()
-            return {
-                key.file: kube.secret_entry(config.cluster.namespace, place.name, place.entry)
-                for key in DAEMON_KEYS
-                if (place := config.secret_of(key))
-            }
+            kube, places = way.kube(), {key.file: config.secret_of(key) for key in DAEMON_KEYS}
+            namespace = config.cluster.namespace
+            return {file: kube.secret_entry(namespace, place.name, place.entry) for file, place in places.items()}
     except KubeError as error:
         raise HandoffError(
             f"--with-keys: the keys of this stack are in Kubernetes Secrets (keys.source: {config.keys.source}), and reading"
@@ -134,7 +118,6 @@ def held_keys(values: Values) -> Keys:
 
 
 HELP = "render what hosts outside Kubernetes need to join: files, units, places of keys, ports, checks"
-FORMS: Final = {"folder": render_folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -171,12 +154,9 @@ def run(arguments: argparse.Namespace, pulumi: Runner = run_pulumi) -> int:
         raise HandoffError("--with-keys: a file's keys are encrypted; name the stack with --stack in the place of --config")
     values = given(arguments, pulumi, with_keys=arguments.with_keys)
     keys = held_keys(values) if arguments.with_keys else None
-    roles = [Role(role) for role in arguments.role or ()]
-    asked = no_pulumi if arguments.config else pulumi
-    seen = known(arguments.stack, values.config, address, keys, asked, two_slurm_keys=values.has_two_slurm_keys)
-    seen = replace(seen, jwt_comes=JWT.next in values.rotation_secrets)
-    handed = handoff(values.config, seen, roles)
-    files = FORMS[arguments.format](handed, keys)
+    seen = known(arguments.stack, values, address, keys, no_pulumi if arguments.config else pulumi)
+    handed = handoff(values.config, seen, [Role(role) for role in arguments.role or ()])
+    files = render(arguments.format, handed, keys)
     write(arguments.out, files, with_keys=arguments.with_keys)
     print(shown(handed, files, arguments.out, with_keys=arguments.with_keys, as_json=arguments.json))
     return 0
@@ -186,9 +166,8 @@ def shown(handed: Handoff, files: tuple[Rendered, ...], out: Path, *, with_keys:
     """What was written, for people or as JSON; never what is in a file."""
     if as_json:
         return output.as_json(_json(handed, files, out, with_keys=with_keys))
-    lines = [
-        f"{len(files)} files in {out}, for {', '.join(str(sheet.role) for sheet in handed.sheets)}; begin with README.md"
-    ]
+    roles = ", ".join(str(sheet.role) for sheet in handed.sheets)
+    lines = [f"{len(files)} files in {out}, for {roles}; begin with README.md"]
     lines += [f"not known yet: {point}" for point in handed.open_points]
     if with_keys:
         lines.append("the folder holds the cluster's keys: remove it when the hosts have joined")

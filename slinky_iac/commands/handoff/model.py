@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import PurePosixPath
@@ -155,3 +156,9 @@ class Rendered:
 def rendered(path: str, text: str, mode: int = 0o644) -> Rendered:
     """A rendered text file."""
     return Rendered(PurePosixPath(path), text.encode(), mode)
+
+
+def key_files(sheet: Sheet, keys: Mapping[str, bytes] | None, below: str) -> Iterator[Rendered]:
+    """The keys of a sheet as files that only their owner may read; ``keys``: by file name, None for none of them."""
+    if keys is not None:
+        yield from (Rendered(PurePosixPath(f"{below}/keys/{key.name}"), keys[key.name], 0o600) for key in sheet.keys)

@@ -57,11 +57,11 @@ def handoff(config: StackConfig, known: Known, wanted: Sequence[Role] = ()) -> H
         Role.SLURMD: _slurmd,
         Role.LOGIN: _login,
     }
-    sheets = tuple(makers[role](config, known) for role in there if not wanted or role in wanted)
+    sheets = (makers[role](config, known) for role in there if not wanted or role in wanted)
     return Handoff(
         cluster=config.cluster.name,
         release=config.slurm_release,
-        sheets=sheets,
+        sheets=tuple(common.finished(sheet, config) for sheet in sheets),
         network=network.page(config),
         open_points=tuple(_open_points(config, known)),
     )
@@ -121,7 +121,7 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
         ("check_running", "slurmctld"),
         ("check_ping",),
     ]
-    sheet = Sheet(
+    return Sheet(
         role=Role.SLURMCTLD,
         service="slurmctld",
         ports=network.ports(config, Role.SLURMCTLD),
@@ -141,7 +141,6 @@ def _slurmctld(config: StackConfig, known: Known) -> Sheet:
             " metal under systemd may need another setting: decide for both.",
         ),
     )
-    return common.finished(sheet, config)
 
 
 def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
@@ -160,7 +159,7 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
         ("check_tcp", "127.0.0.1", str(external.port), "slurmdbd"),
     ]
     text = "".join(f"{key}={value}\n" for key, value in (*own.items(), *((each.key, value) for each, value in shared)))
-    sheet = Sheet(
+    return Sheet(
         role=Role.SLURMDBD,
         service="slurmdbd",
         ports=network.ports(config, Role.SLURMDBD),
@@ -175,7 +174,6 @@ def _slurmdbd(config: StackConfig, known: Known) -> Sheet:
             "slurmdbd reads keys at its start only: restart it after an edit or a new key.",
         ),
     )
-    return common.finished(sheet, config)
 
 
 def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
@@ -210,7 +208,7 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
     ]
     if not plain:
         notes.append(f"TLS for {external.url} is a proxy's before it: slurmrestd listens at {bind}, on this host only.")
-    sheet = Sheet(
+    return Sheet(
         role=Role.SLURMRESTD,
         service="slurmrestd",
         ports=network.ports(config, Role.SLURMRESTD),
@@ -220,7 +218,6 @@ def _slurmrestd(config: StackConfig, known: Known) -> Sheet:
         notes=tuple(notes),
         host_lines=network.host_lines(config, known.slurmctld_address),
     )
-    return common.finished(sheet, config)
 
 
 def _rest_conf(config: StackConfig) -> str:
@@ -312,7 +309,7 @@ def _configless(
         *last,
         ("check_ping",),
     ]
-    sheet = Sheet(
+    return Sheet(
         role=role,
         service=daemon,
         ports=network.ports(config, role),
@@ -323,4 +320,3 @@ def _configless(
         notes=notes,
         host_lines=network.host_lines(config, known.slurmctld_address),
     )
-    return common.finished(sheet, config)

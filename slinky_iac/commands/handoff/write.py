@@ -102,29 +102,26 @@ def _below(out: int, path: PurePosixPath, mode: int) -> Iterator[int]:
 
 
 def _refuse_foreign(out: Path, folder: int, *, with_keys: bool) -> None:
-    found = os.fstat(folder)
+    found, held = os.fstat(folder), os.listdir(folder)
     mode = found.st_mode & 0o777
-    if found.st_uid != os.geteuid():
-        raise HandoffError(
-            f"--out {out}: belongs to another user, who may change what is in it: the keys, and scripts that root"
-            " runs. Name a folder that isn't there yet. Nothing was written"
-        )
-    if mode & 0o022:
-        raise HandoffError(
-            f"--out {out}: has mode {mode:o}, so others may change what is in it: the keys, and scripts that root runs. Run"
-            f" `chmod go-w {out}`, or name a folder that isn't there yet. Nothing was written"
-        )
-    if with_keys and mode & 0o077:
-        raise HandoffError(
-            f"--out {out}: has mode {mode:o}, so others can read the keys that would be in it. Run `chmod 700 {out}`, or"
-            " name a folder that isn't there yet. Nothing was written"
-        )
-    held = os.listdir(folder)
-    if held and MARKER not in held:
-        raise HandoffError(
-            f"--out {out}: holds files that are no hand-off ({MARKER} isn't there), and what isn't needed would be removed."
-            " Name a new or an empty folder. Nothing was written"
-        )
+    change = "may change what is in it: the keys, and scripts that root runs."
+    other = "name a folder that isn't there yet"
+    faults = (
+        (found.st_uid != os.geteuid(), f"belongs to another user, who {change} N{other[1:]}"),
+        (mode & 0o022, f"has mode {mode:o}, so others {change} Run `chmod go-w {out}`, or {other}"),
+        (
+            with_keys and mode & 0o077,
+            f"has mode {mode:o}, so others can read the keys that would be in it. Run `chmod 700 {out}`, or {other}",
+        ),
+        (
+            held and MARKER not in held,
+            f"holds files that are no hand-off ({MARKER} isn't there), and what isn't needed would be removed. Name a new or"
+            " an empty folder",
+        ),
+    )
+    for wrong, why in faults:
+        if wrong:
+            raise HandoffError(f"--out {out}: {why}. Nothing was written")
 
 
 def _put(folder: int, name: str, content: bytes, mode: int) -> None:

@@ -5,8 +5,9 @@ from __future__ import annotations
 import functools
 from pathlib import Path
 
-from slinky_iac.commands.handoff import ansible, cloud_init, render_folder
 from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.forms import FORMS as EVERY
+from slinky_iac.commands.handoff.forms import render
 from slinky_iac.commands.handoff.model import Handoff, Rendered
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.load import load
@@ -16,7 +17,7 @@ from tests.stacks import sections
 
 KEYS = {"slurm.key": RAW_KEYS[0], "jwt_hs256.key": RAW_KEYS[1]}
 KNOWN = Known(fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1]), slurmctld_address="192.0.2.9")
-FORMS = {"folder": render_folder.render, "ansible": ansible.render, "cloud-init": cloud_init.render}
+FORMS = {form: functools.partial(render, form) for form in EVERY}
 
 
 @functools.cache

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.commands.handoff.common import Known
-from slinky_iac.commands.handoff.render_folder import render
+from slinky_iac.commands.handoff.forms import render
 from tests.stacks import EXAMPLES
 from tests.unit.handoff.made import KNOWN, made, texts
 
@@ -36,7 +36,7 @@ class Scratch:
         self, role: str, example: Path = OUTSIDE, known: Known = KNOWN, *, arguments: tuple[str, ...] = ()
     ) -> subprocess.CompletedProcess[str]:
         """Carry a role's folder there, anew, and run its install.sh."""
-        script = self.carry(texts(render(made(example, known), None)), role)
+        script = self.carry(texts(render("folder", made(example, known), None)), role)
         return self._run(script, *arguments)
 
     def call(self, rendered: dict[str, str], role: str, *words: str) -> str:

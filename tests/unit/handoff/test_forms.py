@@ -13,8 +13,8 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.commands.handoff.cloud_init import LIMIT
 from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.forms import LIMIT
 from slinky_iac.commands.handoff.model import HostLine, Rendered
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.fields import is_address

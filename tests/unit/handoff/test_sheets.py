@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from slinky_iac.commands.handoff.common import Known
+from slinky_iac.commands.handoff.forms import render
 from slinky_iac.commands.handoff.model import Role, Sheet
-from slinky_iac.commands.handoff.render_folder import render
 from slinky_iac.commands.handoff.role_sheets import handoff, roles_of
 from slinky_iac.config.load import load
 from slinky_iac.errors import HandoffError
@@ -40,7 +40,7 @@ def test_roles_are_those_that_live_outside(name: str, roles: set[Role]) -> None:
 
 @pytest.mark.parametrize("name", ["controller-outside", "all-outside"])
 def test_no_key_is_copied_onto_the_host_that_it_comes_from(name: str) -> None:
-    page = texts(render(handoff(form(name), KNOWN), None))
+    page = texts(render("folder", handoff(form(name), KNOWN), None))
     for role in (Role.SLURMCTLD, Role.SLURMDBD, Role.SLURMD, Role.LOGIN):
         copied = "ssh root@slurmctld.example.org cat /etc/slurm/slurm.key | ssh root@HOST" in page[f"{role}/README.md"]
         assert copied is (role is not Role.SLURMCTLD)

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from slinky_iac.commands.handoff import ansible, cloud_init
+from slinky_iac.commands.handoff.forms import render
 from slinky_iac.commands.handoff.model import Role
-from slinky_iac.commands.handoff.render_folder import render
 from slinky_iac.commands.handoff.role_sheets import handoff
 from slinky_iac.config.topology import text_of
 from tests.stacks import form
@@ -36,7 +35,7 @@ LINE = "NodeName=metal-9 Topology=topo-switch:s1"
 
 
 def test_the_file_is_in_the_folder_and_on_the_page_and_its_check_comes_before_the_lines() -> None:
-    found = texts(render(HANDED, None))
+    found = texts(render("folder", HANDED, None))
     assert found[f"slurmctld/files/{PLACE}"] == TEXT
     assert TEXT in found[f"{Role.SLURMCTLD}/README.md"]
     names = [call[0] for call in HANDED.sheets[0].checks]
@@ -45,9 +44,9 @@ def test_the_file_is_in_the_folder_and_on_the_page_and_its_check_comes_before_th
 
 
 def test_other_forms_never_replace_a_file_that_is_there() -> None:
-    play = texts(ansible.render(HANDED, None))
+    play = texts(render("ansible", HANDED, None))
     assert re.search(r"dest: /etc/slurm/topology.yaml[^-]*force: false", "".join(play.values()))
-    data = texts(cloud_init.render(HANDED, None))
+    data = texts(render("cloud-init", HANDED, None))
     assert "path: /etc/slurm/topology.yaml" not in data["slurmctld.yaml"]
     assert TEXT in data["README.md"]
 
@@ -72,7 +71,7 @@ def test_an_admins_own_file_stays_and_an_older_one_of_ours_does_not(scratch: Scr
 
 def _install(scratch: Scratch, *call: str) -> str:
     """One function of install.sh, on the made-up host."""
-    return scratch.call(texts(render(HANDED, None)), Role.SLURMCTLD, *call)
+    return scratch.call(texts(render("folder", HANDED, None)), Role.SLURMCTLD, *call)
 
 
 @pytest.mark.parametrize(

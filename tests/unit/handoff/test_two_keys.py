@@ -40,7 +40,7 @@ def silent(arguments: Sequence[str]) -> subprocess.CompletedProcess[str]:
 
 def handed(found: Values, *, with_keys: bool = True) -> Handoff:
     held = held_keys(found) if with_keys else None
-    seen = known(None, found.config, None, held, silent, two_slurm_keys=found.has_two_slurm_keys)
+    seen = known(None, found, None, held, silent)
     return handoff(found.config, seen)
 
 

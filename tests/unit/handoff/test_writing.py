@@ -201,15 +201,15 @@ def answering(outputs: dict[str, Any], *, decrypts: bool = True, name: str = "al
 
 
 def test_fingerprints_are_those_of_the_imported_keys() -> None:
-    found = known(None, form("all-outside"), None, None, answering({}))
+    found = known(None, Values(form("all-outside"), ()), None, None, answering({}))
     assert (found.slurm_key, found.jwt_key) == (fingerprint(RAW_KEYS[0]), fingerprint(RAW_KEYS[1]))
 
 
 def test_without_the_passphrase_the_last_up_s_outputs_tell_them_or_nobody_does() -> None:
     outputs = {"slurmKeyFingerprint": "SHA256:abc", "jwtKeyFingerprint": "not known: the Secret was made outside"}
-    found = known(None, form("all-outside"), None, None, answering(outputs, decrypts=False))
+    found = known(None, Values(form("all-outside"), ()), None, None, answering(outputs, decrypts=False))
     assert (found.slurm_key, found.jwt_key) == ("SHA256:abc", None)
-    found = known(None, form("all-in-kubernetes"), None, None, answering({}))
+    found = known(None, Values(form("all-in-kubernetes"), ()), None, None, answering({}))
     assert (found.slurm_key, found.jwt_key) == (None, None)
 
 
@@ -230,9 +230,11 @@ def test_slurmctld_s_address_is_the_one_given_else_its_load_balancer_s(
         "slinky_iac.kube.client.KubeClient.balancer_address", lambda _self, *of: asked.append(of) or "192.0.2.50"
     )
     config = form("all-in-kubernetes", controller={"service": {"type": "LoadBalancer"}})
-    assert known(None, config, given, None, answering({})).slurmctld_address == told
+    assert known(None, Values(config, ()), given, None, answering({})).slurmctld_address == told
     assert asked == ([] if given else [("slurm", "slurm-controller")])
-    assert known(None, form("all-in-kubernetes"), None, None, answering({})).slurmctld_address is None  # a ClusterIP
+    assert (
+        known(None, Values(form("all-in-kubernetes"), ()), None, None, answering({})).slurmctld_address is None
+    )  # a ClusterIP
 
 
 def test_a_kubernetes_that_does_not_answer_leaves_the_address_unknown(
@@ -241,7 +243,7 @@ def test_a_kubernetes_that_does_not_answer_leaves_the_address_unknown(
     monkeypatch.setenv("KUBECONFIG", str(tmp_path / "none"))
     monkeypatch.setenv("HOME", str(tmp_path))
     config = form("all-in-kubernetes", controller={"service": {"type": "LoadBalancer"}})
-    assert known(None, config, None, None, answering({})).slurmctld_address is None
+    assert known(None, Values(config, ()), None, None, answering({})).slurmctld_address is None
 
 
 def test_keys_in_secrets_that_can_t_be_read_stop_the_command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
