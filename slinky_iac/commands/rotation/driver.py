@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
-from typing import Final
+from typing import ClassVar, Final
 
 from slinky_iac.commands import children
 from slinky_iac.commands.rotation import host_scripts
@@ -101,6 +101,8 @@ class KeyRotation(ABC):
     context: RotationContext
     confirmed: str | None = None
     """Name of the hosts' step that the caller says is done, where nothing else tells."""
+    advice: ClassVar[str] = "Its daemons may have read it: repair the host and run this again at once"
+    """What to do about a host that hasn't what was sent to it."""
 
     def refuse(self, values: Values, *, start: bool | None) -> None:  # noqa: ARG002
         """Raises where this stack's key can't be replaced in this way. ``start``: whether the caller has said that it may
@@ -123,9 +125,10 @@ class KeyRotation(ABC):
     def files(self, snapshot: Snapshot, step: str) -> list[host_scripts.File]:
         """What a hosts' step places."""
 
-    @abstractmethod
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
         """Run a hosts' step and see that it took effect; there is a way to hosts."""
+        files = self.files(snapshot, step.name)
+        self.context.place(step.hosts, lambda host: self.host_script(host, files), files, advice=self.advice)
 
     def host_script(self, host: Host, files: Sequence[host_scripts.File]) -> str:
         """The script of a hosts' step for one host."""

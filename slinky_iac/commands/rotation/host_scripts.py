@@ -37,7 +37,6 @@ READ = ".read"
 """Behind a file's name: a file with the digest of what the host's daemons have read. No secret."""
 NEVER = "never"
 """In a digest's place: no script of ours has come to a file."""
-_RESTARTED = {Role.LOGIN: "sackd", Role.SLURMD: "slurmd"}
 _UNITS = {
     Role.SLURMDBD: "slurmdbd",
     Role.SLURMCTLD: "slurmctld",
@@ -85,10 +84,10 @@ mark() {{ # NAME WORD
 }}"""
 
 _FOLLOWED = {
-    "slurmd": "follows slurmd || systemctl restart slurmd",
     # slurmctld tells only a sackd that fetched its configuration from it, and once in vain forgets that one, too
     # (sackd_mgr.c, agent.c; 26.05). At a reload (SIGHUP) it starts itself anew, and keeps its socket.
-    "sackd": "if follows sackd; then systemctl reload sackd; else systemctl restart sackd; fi",
+    Role.LOGIN: "if follows sackd; then systemctl reload sackd; else systemctl restart sackd; fi",
+    Role.SLURMD: "follows slurmd || systemctl restart slurmd",
 }
 
 
@@ -114,12 +113,9 @@ def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: b
     that began with slurm.key would continue with it (``fetch_config.c`` sets SLURM_SACK_KEY for their later selves; 26.05):
     they are restarted, once in their life. Jobs survive that, but for a second `srun` and `sbatch` on that host fail.
     """
-    lines = _begun(folder)
-    for file in files:
-        lines += _place(file)
-    units = [unit for role, unit in _RESTARTED.items() if role in host.roles]
-    if units:
-        lines += [_FOLLOWS, *(_FOLLOWED[unit] for unit in units)]
+    lines = [line for file in files for line in _place(file)]
+    if followed := [line for role, line in _FOLLOWED.items() if role in host.roles]:
+        lines += [_FOLLOWS, *followed]
     if Role.SLURMDBD in host.roles:  # it reads keys only when it starts; slurmctld keeps what it has to say meanwhile
         lines.append("systemctl restart slurmdbd")
     if Role.BACKUP in host.roles:
@@ -127,14 +123,12 @@ def change(host: Host, files: Sequence[File], *, folder: str = FOLDER, marked: b
     if Role.SLURMCTLD in host.roles:
         lines.append("scontrol reconfigure")
     # Only now: a script that was cut short before would else look done, with a file in place that no daemon has read.
-    lines += _marks(files) if marked else []
-    return "\n".join([*lines, *_print_digests(files)]) + "\n"
+    return _script(folder, [*lines, *(_marks(files) if marked else ())], files)
 
 
 def mark(files: Sequence[File], *, folder: str = FOLDER) -> str:
     """The script that marks ``files`` as read by the host's daemons; says what the files are. It holds no key."""
-    lines = [*_begun(folder), *_marks(files)]
-    return "\n".join([*lines, *_print_digests(files)]) + "\n"
+    return _script(folder, _marks(files), files)
 
 
 def _marks(files: Iterable[File]) -> list[str]:
@@ -148,13 +142,13 @@ def replaced(host: Host, file: File, *, folder: str = FOLDER) -> str:
     """
     read = shlex.quote(file.name + READ)
     # Marked before the file changes: cut short between file and restart, a host would else look done.
-    lines = [*_begun(folder), f"mark {read} begun", *_place(file)]
+    lines = [f"mark {read} begun", *_place(file)]
     if file.name == "slurm.key":
         lines.append(f"rm -f slurm.jwks slurm.jwks{READ}")
     units = dict.fromkeys(unit for role, unit in _UNITS.items() if role in host.roles)
     lines += [f"systemctl restart {unit}" for unit in units]
     lines.append(f"mark {read} {file.digest}")
-    return "\n".join([*lines, *_print_digests([file])]) + "\n"
+    return _script(folder, lines, [file])
 
 
 def look(names: Iterable[str], *, folder: str = FOLDER) -> str:
@@ -182,11 +176,8 @@ class KeyReport:
 def parse_report(output: str) -> dict[str, KeyReport]:
     """Files by name, from what a script said."""
     words = (line.split() for line in output.splitlines() if line.startswith(MARK))
-    return {line[1]: _key_report(*line[2:]) for line in words if len(line) == 4}
-
-
-def _key_report(digest: str, read: str) -> KeyReport:
-    return KeyReport(digest, read=read == digest, cut=read not in (digest, NEVER))
+    said = (line[1:] for line in words if len(line) == 4)
+    return {name: KeyReport(digest, read=read == digest, cut=read not in (digest, NEVER)) for name, digest, read in said}
 
 
 def without_key(said: str, script: str) -> str:
@@ -199,31 +190,24 @@ def without_key(said: str, script: str) -> str:
     return re.sub("\0+", "(of the key)", shown)
 
 
-def _begun(folder: str) -> list[str]:
-    """How a script begins that changes something: in a folder where nobody but root can come between."""
+def _script(folder: str, lines: Iterable[str], files: Iterable[File]) -> str:
+    """A script that changes something, in a folder where nobody but root can come between, and then says what is there."""
     unsafe = "Nothing was changed on this host. Then run this again"
-    return [
+    begun = [
         "set -eu",
         "umask 077",
         _FUNCTIONS,
         f"cd -P -- {shlex.quote(folder)}",
         f'if ! why=$(trusted .); then echo "$why. {unsafe}" >&2; exit 1; fi',
     ]
+    return "\n".join([*begun, *lines, *look([file.name for file in files]).splitlines()[1:]]) + "\n"
 
 
 def _place(file: File) -> list[str]:
     text = base64.encodebytes(file.content).decode().rstrip("\n")
-    # Owner as of the key that is there; slurm.conf names SlurmUser, but configless hosts have none.
-    return [f"place {shlex.quote(file.name)} {file.digest} {_reference(file.name)} <<'KEY'", text, "KEY"]
-
-
-def _reference(name: str) -> str:
-    """A file that is there before the first rotation, and whose owner is right."""
-    return shlex.quote("slurm.key" if name in ("slurm.jwks", "jwks.json") else name)
-
-
-def _print_digests(files: Iterable[File]) -> list[str]:
-    return look([file.name for file in files]).splitlines()[1:]
+    # Owner as of the key that is there before any rotation; slurm.conf names SlurmUser, but configless hosts have none.
+    owner = "slurm.key" if file.name in ("slurm.jwks", "jwks.json") else file.name
+    return [f"place {shlex.quote(file.name)} {file.digest} {shlex.quote(owner)} <<'KEY'", text, "KEY"]
 
 
 TIMEOUT_S: Final = 180

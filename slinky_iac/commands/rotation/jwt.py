@@ -109,7 +109,5 @@ class JwtRotation(KeyRotation):
         return [File(JWT.file, snapshot.keys.raw[JWT.next])]
 
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
-        files = self.files(snapshot, step.name)
-        advice = "Its daemons may have read it: repair the host and run this again at once"
-        self.context.place(step.hosts, lambda host: self.host_script(host, files), files, advice=advice)
+        super().on_hosts(snapshot, step)
         self.await_done(snapshot, step.name, FOLLOW_S, lambda why: f"the hosts have the new file, but {why}. Run this again")

@@ -9,12 +9,12 @@ one pod of a node has it, and a new pod would get the old key (``watch_based_man
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from slinky_iac import names
-from slinky_iac.cluster.pulumi_state import SECRET, State, custom, dynamic, type_of
+from slinky_iac.cluster.pulumi_state import SECRET, Resource, State, custom, dynamic
 from slinky_iac.commands.rotation.host_scripts import FOLDER
 from slinky_iac.commands.rotation.model import START, Host, Plan, Step, Turn, staged
 from slinky_iac.config.stack import StackConfig
@@ -63,21 +63,13 @@ def refuse_unrotatable(config: StackConfig, key: Key) -> None:
 
 
 @dataclass(frozen=True)
-class Holder:
-    """A resource in the stack's state that has the key, or reads it; by its URN."""
-
-    urn: str
-    protected: bool = False
-
-
-@dataclass(frozen=True)
 class StopFacts:
     """What is so now. Keys as fingerprints."""
 
     config: StackConfig
-    holders: tuple[Holder, ...] = ()
+    holders: tuple[Resource, ...] = ()
     """What the key was made with, in the state: the generator, then the Secret."""
-    daemons: tuple[Holder, ...] = ()
+    daemons: tuple[Resource, ...] = ()
     """Custom resources in the state whose pods read the key when they start, slurmdbd's and slurmctld's first."""
     blank: bool = False
     """Whether the state holds nothing at all: there was no `pulumi up` yet."""
@@ -95,26 +87,25 @@ class StopFacts:
     """Slurm's folder on outside hosts."""
 
 
-def holders(state: State, key: Key) -> tuple[Holder, ...]:
+def holders(state: State, key: Key) -> tuple[Resource, ...]:
     """The stack's own resources that hold a key. A key that was made outside the stack has none."""
     kinds = {
         "random:index/randomPassword:RandomPassword": f"-{key.logical}",
         SECRET: f"-{key.logical}-secret",
         dynamic("ExternalKey"): f"-{key.logical}-external",
     }
-    found = (each for kind, ending in kinds.items() for each in state.of_keys(kind, ending))
-    return tuple(Holder(each.urn, each.protect) for each in found)
+    return tuple(each for kind, ending in kinds.items() for each in state.of_keys(kind, ending))
 
 
-def daemons(state: State) -> tuple[Holder, ...]:
+def daemons(state: State) -> tuple[Resource, ...]:
     """The custom resources of the cluster; those that all others depend on first."""
     order = [custom(kind) for kind in ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet")]
-    return tuple(Holder(each.urn) for kind in order for each in state.all(kind))
+    return tuple(each for kind in order for each in state.all(kind))
 
 
 def plan_of(key: Key, facts: StopFacts) -> Plan:
     """All steps of a planned stop with their commands, and where it stands."""
-    due, steps = _due(key, facts), _steps(key, facts)
+    due, steps = _due(key, facts), tuple(_steps(key, facts))
     return Plan(
         key,
         staged(steps, steps[0].name if due is None else due),
@@ -131,7 +122,7 @@ def _due(key: Key, facts: StopFacts) -> str | None:
     keys = facts.config.keys
     if facts.blank or keys.source == "existing":
         return None
-    if keys.source == "generated" and keys.protect and not all(each.protected for each in facts.holders):
+    if keys.source == "generated" and keys.protect and not all(each.protect for each in facts.holders):
         return REMOVE
     before, _ = split_hosts(key, facts)
     to_hosts = DAEMONS if before and facts.confirmed != DAEMONS else UP
@@ -150,7 +141,7 @@ def unmarked(facts: StopFacts) -> bool:
     config = facts.config
     if config.keys.source != "generated" or config.keys.protect:
         return False
-    kinds = [type_of(each.urn).rsplit(":", 1)[-1] for each in facts.daemons]
+    kinds = [each.type.rsplit(":", 1)[-1] for each in facts.daemons]
     wanted = {"Controller": 1, "RestApi": 1, "NodeSet": len(config.nodesets), "LoginSet": len(config.logins)}
     return any(kinds.count(kind) < number for kind, number in wanted.items())
 
@@ -165,87 +156,68 @@ def split_hosts(key: Key, facts: StopFacts) -> tuple[tuple[Host, ...], tuple[Hos
 
 def _with_roles(hosts: Iterable[Host], roles: set[Role]) -> tuple[Host, ...]:
     """The hosts as far as they have one of these roles, in the order in which they start."""
-    found = [
-        Host(host.name, kept) for host in hosts if (kept := tuple(role for role in _ORDER if role in {*host.roles} & roles))
-    ]
-    return tuple(sorted(found, key=lambda host: _ORDER.index(host.roles[0])))
+    kept = (Host(host.name, tuple(role for role in _ORDER if role in {*host.roles} & roles)) for host in hosts)
+    return tuple(sorted((host for host in kept if host.roles), key=lambda host: _ORDER.index(host.roles[0])))
 
 
-def _steps(key: Key, facts: StopFacts) -> tuple[Step, ...]:
-    config = facts.config
-    source = config.keys.source
+def _steps(key: Key, facts: StopFacts) -> Iterator[Step]:
+    config, source, own = facts.config, facts.config.keys.source, _own(facts)
     before, after = split_hosts(key, facts)
     file = f"{key.name}.key.new"
-    own = _own(facts)
-    steps: list[Step] = []
-    held = "what represents the key in the state" if source == "external" else "the key's Secret"
     if source == "imported":
-        steps.append(
-            Step(
-                START,
-                Turn.OURS,
-                f"make the new key: secret {key.next} of this stack",
-                "nothing uses it before everything else is stopped",
-                commands=(
-                    f"slinky keys generate {key.name} --out {file}",
-                    _line(f"base64 -w0 {file} | pulumi config set --secret {key.next}", own),
-                    f"rm {file}",
-                ),
-            )
-        )
-    steps.append(
-        Step(
-            REMOVE,
+        yield Step(
+            START,
             Turn.OURS,
-            f"remove {held} and all whose pods read it: NodeSets are drained first, by their gates. Then wait until no pod"
-            " is left",
-            f"{_of_store(config, key)}{_kept(config)}. At drain.deadline with jobs still running it stops, with their"
-            " nodes drained: run it again to continue to wait" + ("; sessions on login pods end" if config.logins else ""),
-            commands=_removal(facts, own),
+            f"make the new key: secret {key.next} of this stack",
+            "nothing uses it before everything else is stopped",
+            commands=(
+                f"slinky keys generate {key.name} --out {file}",
+                _line(f"base64 -w0 {file} | pulumi config set --secret {key.next}", own),
+                f"rm {file}",
+            ),
         )
+    held = "what represents the key in the state" if source == "external" else "the key's Secret"
+    yield Step(
+        REMOVE,
+        Turn.OURS,
+        f"remove {held} and all whose pods read it: NodeSets are drained first, by their gates. Then wait until no pod"
+        " is left",
+        f"{_of_store(config, key)}{_kept(config)}. At drain.deadline with jobs still running it stops, with their"
+        " nodes drained: run it again to continue to wait" + ("; sessions on login pods end" if config.logins else ""),
+        commands=_removal(facts, own),
     )
     if source == "imported":
         adopt = " | ".join(_lines([f"pulumi config get {key.next}", f"pulumi config set --secret {key.config}"], own))
-        steps.append(
-            Step(KEY, Turn.OURS, f"{key.config} is the new key", "nothing runs with the old one", commands=(adopt,))
-        )
+        yield Step(KEY, Turn.OURS, f"{key.config} is the new key", "nothing runs with the old one", commands=(adopt,))
     elif source == "existing":
         title = f"replace the Secret {config.cluster.namespace}/{config.secret_of(key).name}, under its name"
-        steps.append(Step(KEY, Turn.PERSON, title, "this stack doesn't make it"))
+        yield Step(KEY, Turn.PERSON, title, "this stack doesn't make it")
     if before:
-        steps.append(
-            Step(
-                DAEMONS,
-                Turn.HOSTS,
-                "the new key, then a restart of each host's daemons, in this order",
-                "jobs on metal hosts continue, where slurmctld has these hosts back within SlurmdTimeout",
-                hosts=before,
-                commands=_scripts(key, before, facts),
-            )
+        yield Step(
+            DAEMONS,
+            Turn.HOSTS,
+            "the new key, then a restart of each host's daemons, in this order",
+            "jobs on metal hosts continue, where slurmctld has these hosts back within SlurmdTimeout",
+            hosts=before,
+            commands=_scripts(key, before, facts),
         )
-    start = [*([f"pulumi config rm {key.next}"] if source == "imported" else []), "pulumi up"]
-    steps.append(
-        Step(
-            UP,
-            Turn.OURS,
-            "`pulumi up`: everything that was removed is made again" + (", with a new key" if source == "generated" else ""),
-            "all pods start with the new key",
-            commands=_lines(start, own),
-        )
+    yield Step(
+        UP,
+        Turn.OURS,
+        "`pulumi up`: everything that was removed is made again" + (", with a new key" if source == "generated" else ""),
+        "all pods start with the new key",
+        commands=_lines([*([f"pulumi config rm {key.next}"] if source == "imported" else []), "pulumi up"], own),
     )
     if after:
-        steps.append(
-            Step(
-                MEMBERS,
-                Turn.HOSTS,
-                "the new key, then a restart of each host's daemons",
-                "after slurmctld is back, since they fetch their configuration from it. slurmctld ends jobs on metal"
-                " hosts that don't answer within SlurmdTimeout (300 s by default)",
-                hosts=after,
-                commands=_scripts(key, after, facts),
-            )
+        yield Step(
+            MEMBERS,
+            Turn.HOSTS,
+            "the new key, then a restart of each host's daemons",
+            "after slurmctld is back, since they fetch their configuration from it. slurmctld ends jobs on metal"
+            " hosts that don't answer within SlurmdTimeout (300 s by default)",
+            hosts=after,
+            commands=_scripts(key, after, facts),
         )
-    return tuple(steps)
 
 
 def _of_store(config: StackConfig, key: Key) -> str:
@@ -262,14 +234,14 @@ def _kept(config: StackConfig) -> str:
     return "the queue is lost, since controller.persistence is off"
 
 
-def first_removed(facts: StopFacts) -> tuple[Holder, ...]:
+def first_removed(facts: StopFacts) -> tuple[Resource, ...]:
     """What is removed with all that was made after it."""
     return facts.holders[:1] or facts.daemons[:2]
 
 
 def _removal(facts: StopFacts, own: Sequence[str]) -> tuple[str, ...]:
     wanted = first_removed(facts)
-    protected = [shlex.quote(each.urn) for each in facts.holders if each.protected]
+    protected = [shlex.quote(each.urn) for each in facts.holders if each.protect]
     lines = [" ".join(["pulumi state unprotect", *protected])] if protected else []
     if wanted:
         targets = " ".join(f"--target {shlex.quote(each.urn)}" for each in wanted)

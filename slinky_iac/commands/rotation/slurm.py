@@ -118,22 +118,16 @@ def _steps(hosts: tuple[Host, ...]) -> tuple[Step, ...]:
 
 def _due(facts: SlurmFacts) -> str:
     """By the configuration's secrets first (each step of ours begins by changing them), then by what pods and hosts have."""
-    if facts.next_key is not None and facts.previous is not None:
+    if facts.next_key is not None and (facts.previous is not None or facts.next_key == facts.current):
         return CHANGE_PODS  # cut short between two of its settings
     if facts.next_key is None and facts.previous is None and facts.key_held is None:
         return START  # no Secret: a stack before its first `pulumi up`
-    of_pods, of_hosts, then = _stage(facts)
+    of_pods, of_hosts, then = _LEARN if facts.next_key is not None else _CHANGE if facts.previous is not None else _FORGET
     if not _pods_have(facts):
         return of_pods
     if of_hosts == FORGET_HOSTS and not facts.confirmed:
         return then  # hosts can't be queried: this looks like a stack at rest
-    return then if _hosts_have(facts) else of_hosts
-
-
-def _stage(facts: SlurmFacts) -> tuple[str, str, str]:
-    if facts.next_key is not None:
-        return (CHANGE_PODS, CHANGE_PODS, CHANGE_PODS) if facts.next_key == facts.current else _LEARN
-    return _CHANGE if facts.previous is not None else _FORGET
+    return then if all(facts.confirmed.get(host.name) == facts.wanted for host in facts.hosts) else of_hosts
 
 
 _LEARN = (LEARN_PODS, LEARN_HOSTS, CHANGE_PODS)
@@ -146,10 +140,6 @@ def _pods_have(facts: SlurmFacts) -> bool:
     return facts.held == facts.wanted and not key_waits and all(file == facts.wanted for file in facts.pods.values())
 
 
-def _hosts_have(facts: SlurmFacts) -> bool:
-    return all(facts.confirmed.get(host.name) == facts.wanted for host in facts.hosts)
-
-
 def _notes(facts: SlurmFacts) -> tuple[str, ...]:
     found = [] if facts.unmanaged_nodes == () else [of_unmanaged_nodes(facts)]
     found += [f"pod {pod}: {_said(file, facts.wanted)}" for pod, file in sorted(facts.pods.items())]
@@ -160,9 +150,8 @@ def of_unmanaged_nodes(facts: SlurmFacts) -> str:
     """What to do about nodes that no step reaches."""
     if facts.unmanaged_nodes is None:
         return (
-            "it is unknown whether there are nodes that no step reaches: slurmctld can't be asked. Such nodes would"
-            " lose the cluster at"
-            f" {CHANGE_HOSTS}, and their jobs lost"
+            "it is unknown whether there are nodes that no step reaches: slurmctld can't be asked. Such nodes would lose the"
+            f" cluster at {CHANGE_HOSTS}, and their jobs lost"
         )
     more = f" and {len(facts.unmanaged_nodes) - 8} more" if len(facts.unmanaged_nodes) > 8 else ""
     return (
@@ -300,19 +289,17 @@ class SlurmRotation(KeyRotation):
         """Hosts that an earlier run has done are left out. slurmctld's counts as done only when every node has read the
         file: a run that ended before is repeated with it."""
         files, folder, place = self.files(snapshot, step.name), self.context.folder, self.context.place
-        advice = "Its daemons may have read it: repair the host and run this again at once"
         before = _started(snapshot, without=AWAY)  # one that is silent may run jobs, and would be lost at the change
         facts = facts_of(snapshot)
         hosts = [host for host in step.hosts if facts.confirmed.get(host.name) != facts.wanted]
         last = [host for host in hosts if Role.SLURMCTLD in host.roles]
-        place(
-            hosts,
-            lambda host: host_scripts.change(host, files, folder=folder, marked=host not in last),
-            files,
-            advice=advice,
-        )
+
+        def change(host: Host) -> str:
+            return host_scripts.change(host, files, folder=folder, marked=host not in last)
+
+        place(hosts, change, files, advice=self.advice)
         self._await_nodes(snapshot, before)
-        place(last, lambda _: host_scripts.mark(files, folder=folder), files, advice=advice)
+        place(last, lambda _: host_scripts.mark(files, folder=folder), files, advice=self.advice)
 
     def _await_nodes(self, snapshot: Snapshot, before: Mapping[str, int | None]) -> None:
         """Wait until every slurmd that was there before has read its configuration again and responds."""

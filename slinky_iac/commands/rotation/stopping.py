@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 
 from slinky_iac import external_keys, names
 from slinky_iac.commands.rotation import host_scripts, planned_stop
@@ -23,6 +24,8 @@ from slinky_iac.keys.raw import check
 
 class PlannedStop(KeyRotation):
     """Replaces a key while the cluster is stopped. ``confirmed``: no key on a host is seen from here without a way to it."""
+
+    advice = "Mend the host, then run this again"
 
     def refuse(self, values: Values, *, start: bool | None) -> None:
         """Every stack's stop can be planned; none begins where it isn't needed, or unasked."""
@@ -113,7 +116,7 @@ class PlannedStop(KeyRotation):
         engine, keys = self.context.engine, snapshot.keys.raw
         if step == REMOVE:
             facts = self._facts(snapshot.values, ())
-            protected = [each.urn for each in facts.holders if each.protected]
+            protected = [each.urn for each in facts.holders if each.protect]
             engine.remove_with_dependents([each.urn for each in planned_stop.first_removed(facts)], protected)
             self._await_pods(snapshot)
         elif step == KEY:
@@ -142,10 +145,8 @@ class PlannedStop(KeyRotation):
             )
 
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
-        files = self.files(snapshot, step.name)
         hosts = self._behind(snapshot, step) if step.name == MEMBERS else step.hosts
-        advice = "Mend the host, then run this again"
-        self.context.place(hosts, lambda host: self.host_script(host, files), files, advice=advice)
+        super().on_hosts(snapshot, replace(step, hosts=hosts))
 
     def host_script(self, host: Host, files: Sequence[File]) -> str:
         (file,) = files

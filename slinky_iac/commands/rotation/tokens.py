@@ -191,6 +191,10 @@ def sets_on_hosts(snapshot: Snapshot) -> tuple[SetOnHost, ...]:
 class TokenRotation(KeyRotation):
     """Replaces the key of this stack's tokens. Tokens tell who has read which set, so no step needs a confirmation."""
 
+    advice = (
+        "Tokens signed with the key in use are still accepted, since both sets have it: repair the host and run this again"
+    )
+
     def refuse(self, values: Values, *, start: bool | None) -> None:  # noqa: ARG002
         """Raises for a stack whose tokens the JWT key signs, or that lacks its key."""
         if values.config.keys.tokens != names.RS256:
@@ -234,12 +238,7 @@ class TokenRotation(KeyRotation):
         return [File(names.JWKS_FILE, public_set(wanted, snapshot.keys.provider))]
 
     def on_hosts(self, snapshot: Snapshot, step: Step) -> None:
-        files = self.files(snapshot, step.name)
-        advice = (
-            "Tokens signed with the key in use are still accepted, since both sets have it: repair the host and run"
-            " this again"
-        )
-        self.context.place(step.hosts, lambda host: self.host_script(host, files), files, advice=advice)
+        super().on_hosts(snapshot, step)
         self._await_daemons(snapshot, step.name)
 
     def _await_daemons(self, snapshot: Snapshot, step: str) -> None:

@@ -8,9 +8,19 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from slinky_iac import names
-from slinky_iac.cluster.pulumi_state import CONFIG_MAP, PROVIDER, RELEASE, SECRET, State, as_written, custom, dynamic
+from slinky_iac.cluster.pulumi_state import (
+    CONFIG_MAP,
+    PROVIDER,
+    RELEASE,
+    SECRET,
+    Resource,
+    State,
+    as_written,
+    custom,
+    dynamic,
+)
 from slinky_iac.cluster.reach import Reach
-from slinky_iac.commands.rotation.planned_stop import Holder, daemons, holders
+from slinky_iac.commands.rotation.planned_stop import daemons, holders
 from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outside_hosts
 from slinky_iac.fence import FencePart, fence_parts
 from slinky_iac.keys.catalogue import DAEMON_KEYS, JWT, SLURM, TOKENS
@@ -137,9 +147,9 @@ class Facts:
     keys: tuple[KeyPlace, ...] = ()
     signing: str = ""
     """Name of the key that signs this stack's tokens; empty where the state doesn't tell."""
-    holders: Mapping[str, tuple[Holder, ...]] = field(default_factory=dict)
+    holders: Mapping[str, tuple[Resource, ...]] = field(default_factory=dict)
     """What each daemons' key is held in, by its name; see :func:`slinky_iac.commands.rotation.planned_stop.holders`."""
-    daemons: tuple[Holder, ...] = ()
+    daemons: tuple[Resource, ...] = ()
     """Custom resources whose pods read keys when they start."""
     fence: tuple[FencePart, ...] = ()
     """The fence in the API server; empty where the stack has none."""

@@ -12,7 +12,7 @@ from slinky_iac.cluster import pulumi_state
 from slinky_iac.commands.keys import cli
 from slinky_iac.commands.rotation.host_scripts import hosts_of
 from slinky_iac.commands.rotation.model import State, Turn
-from slinky_iac.commands.rotation.planned_stop import Holder, StopFacts, daemons, holders, plan_of, reason, split_hosts
+from slinky_iac.commands.rotation.planned_stop import StopFacts, daemons, holders, plan_of, reason, split_hosts
 from slinky_iac.config.load import load
 from slinky_iac.keys.catalogue import JWT, SLURM, Role
 from tests.stacks import merged, minimal
@@ -62,7 +62,7 @@ def facts(data: dict[str, Any], **more: Any) -> StopFacts:
 
 
 def test_the_keys_holders_are_told_from_all_other_resources() -> None:
-    assert holders(STATE, SLURM) == (Holder(GENERATOR, protected=True), Holder(SECRET, protected=True))
+    assert [(each.urn, each.protect) for each in holders(STATE, SLURM)] == [(GENERATOR, True), (SECRET, True)]
     assert [each.urn.rsplit("::", 1)[1] for each in holders(STATE, JWT)] == [
         "lab-keys-jwt-key",
         "lab-keys-jwt-key-secret",
@@ -160,7 +160,7 @@ def test_where_a_stop_stands_is_read_from_state_and_secrets(more: dict[str, Any]
 
 
 def test_a_generated_key_without_its_protection_is_being_removed() -> None:
-    lifted = tuple(replace(each, protected=False) for each in holders(STATE, SLURM))
+    lifted = tuple(replace(each, protect=False) for each in holders(STATE, SLURM))
     plan = plan_of(SLURM, facts(minimal(), holders=lifted))
     assert plan.under_way
     assert not plan_of(SLURM, facts(minimal(keys={"protect": False}), holders=lifted)).under_way
