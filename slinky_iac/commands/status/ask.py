@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import socket
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -21,14 +21,13 @@ from slinky_iac.commands.status.model import NOT_ASKED, NOT_READ, Answer, Config
 from slinky_iac.commands.status.watched import Watched
 from slinky_iac.config.fields import address_of
 from slinky_iac.config.values import settings_of
-from slinky_iac.drain.settings import GateSettings
 from slinky_iac.errors import ConfigError, KubeNotFound, SlinkyError
 from slinky_iac.fence import fence_faults
 from slinky_iac.keys.catalogue import NEXT_SUFFIX, ROTATING, TOKENS
 from slinky_iac.keys.jwks import of_slurm_jwks
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.resources import Secret
-from slinky_iac.kube.scalers import Scaling, scaling
+from slinky_iac.kube.scalers import scaling
 from slinky_iac.slurmrest.controller import Pings
 
 BUDGET_S: Final = 10.0
@@ -42,6 +41,10 @@ CONNECT_S: Final = 3.0
 ENTRIES: Final = 10
 """Entries of the stack's history that are looked through for an update."""
 CHANGED: Final = "changed at its source: daemons have the one from before. `pulumi preview` says what to do"
+OF_SLURMCTLD: Final = ("served", "nodes", "jobs", "slurmdbd")
+"""Questions that need slurmctld's answer, as :class:`Seen` has them."""
+OF_KUBERNETES: Final = ("operator", "fence", "slurmrestd", "token", *OF_SLURMCTLD)
+"""Questions that need the API server's."""
 Found = TypeVar("Found")
 
 
@@ -101,18 +104,34 @@ def _closed(why: str) -> Answer[Found]:
     return Answer(trouble=f"{NOT_ASKED}{why}")
 
 
+def _without(seen: Seen, questions: Iterable[str], why: str) -> Seen:
+    """``seen`` where the way to the answers to these questions is closed."""
+    closed: dict[str, Any] = {name: _closed(why) for name in questions}
+    return replace(seen, **closed)
+
+
 def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
     """``seen`` with what Kubernetes and Slurm answer."""
-    kube = ask(partial(_release, session))
+    kube = ask(lambda: session.kube.release())  # noqa: PLW0108 - `session.kube` reads a kubeconfig, which may fail
     if kube.known:
-        kube = ask(partial(_release, session))  # again: the first has read a kubeconfig and shaken hands
+        kube = ask(session.kube.release)  # again: the first has read a kubeconfig and shaken hands
     if not kube.known:
-        return _kube_closed(found, replace(seen, kube=kube), "the Kubernetes API server doesn't answer")
+        why = "the Kubernetes API server doesn't answer"
+        workers: dict[str, Answer[Workers]] = {name: _closed(why) for name in found.gates}
+        keys: dict[str, Answer[SeenKey]] = {place.name: _closed(why) for place in found.keys}
+        return _without(replace(seen, kube=kube, workers=workers, keys=keys), OF_KUBERNETES, why)
     asked = replace(
         seen,
         kube=kube,
-        workers={name: ask(partial(_workers, session, gate)) for name, gate in found.gates.items()},
-        scalers={name: ask(partial(_scaler, session, gate)) for name, gate in found.gates.items() if gate.autoscaler},
+        workers={
+            name: ask(partial(Workers.look, session.kube, gate.reach.namespace, gate.resource))
+            for name, gate in found.gates.items()
+        },
+        scalers={
+            name: ask(partial(scaling, session.kube, gate.reach.namespace, gate.autoscaler, gate.resource))
+            for name, gate in found.gates.items()
+            if gate.autoscaler
+        },
         operator=_operator(session, found),
         fence=_fence(session, found),
         keys={place.name: _key_or_not(session, place) for place in found.keys},
@@ -120,43 +139,17 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
     return _slurm(session, found, asked)
 
 
-def _kube_closed(found: Facts, seen: Seen, why: str) -> Seen:
-    closed = replace(
-        seen,
-        slurmrestd=_closed(why),
-        token=_closed(why),
-        operator=_closed(why),
-        fence=_closed(why),
-        workers={name: _closed(why) for name in found.gates},
-        keys={place.name: _closed(why) for place in found.keys},
-    )
-    return _slurmctld_closed(closed, why)
-
-
-def _slurmctld_closed(seen: Seen, why: str) -> Seen:
-    return replace(seen, served=_closed(why), nodes=_closed(why), jobs=_closed(why), slurmdbd=_closed(why))
-
-
-def _release(session: Connection) -> str:
-    return session.kube.release()
-
-
-def _version(session: Connection) -> str:
-    return session.slurm.version(budget_s=SLURMRESTD_S)
-
-
 def _slurm(session: Connection, found: Facts, seen: Seen) -> Seen:
-    version = ask(partial(_version, session))
+    version = ask(lambda: session.slurm.version(budget_s=SLURMRESTD_S))
     if not version.known:
-        why = "slurmrestd doesn't answer"
         silent: Answer[Pings] = Answer(ms=version.ms, trouble=version.trouble)
-        return _slurmctld_closed(replace(seen, slurmrestd=silent, token=_closed(why)), why)
+        return _without(replace(seen, slurmrestd=silent), ("token", *OF_SLURMCTLD), "slurmrestd doesn't answer")
     slurm = session.slurm
     pings = ask(lambda: slurm.ping(budget_s=SLURMRESTD_S))
     token = ask(lambda: slurm.diag(budget_s=SLURMCTLD_S))
     asked = replace(seen, slurmrestd=pings, token=token)
     if not token.known:
-        return _slurmctld_closed(asked, "slurmctld gives no answer to our token")
+        return _without(asked, OF_SLURMCTLD, "slurmctld gives no answer to our token")
     return replace(
         asked,
         # A ping for each version: where slurmctld hangs, each would wait for it.
@@ -165,14 +158,6 @@ def _slurm(session: Connection, found: Facts, seen: Seen) -> Seen:
         jobs=ask(slurm.jobs),
         slurmdbd=ask(slurm.clusters) if found.has_slurmdbd else _closed("the stack has no accounting"),
     )
-
-
-def _workers(session: Connection, settings: GateSettings) -> Workers:
-    return Workers.look(session.kube, settings.reach.namespace, settings.resource)
-
-
-def _scaler(session: Connection, settings: GateSettings) -> Scaling:
-    return scaling(session.kube, settings.reach.namespace, settings.autoscaler, settings.resource)
 
 
 def _operator(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:

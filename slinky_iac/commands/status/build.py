@@ -25,7 +25,6 @@ from slinky_iac.commands.status.model import (
     Key,
     KeyChange,
     LastUp,
-    Reachable,
     Seen,
     Status,
     Version,
@@ -45,41 +44,30 @@ def last_up(entries: Sequence[Mapping[str, Any]]) -> LastUp | None:
     for number, entry in enumerate(entries):
         if entry.get("kind") == "update":
             changes = entry.get("resourceChanges")
+            counts = sorted(changes.items()) if isinstance(changes, dict) else ()
+            newer = [f"{each.get('kind')} {each.get('result')}" for each in reversed(entries[:number])]
             return LastUp(
                 result=str(entry.get("result") or "unknown"),
                 started=moment(entry.get("startTime")),
                 ended=moment(entry.get("endTime")),
                 who=_who(entry.get("environment")),
-                changes=_counts(changes),
+                changes={str(op): count for op, count in counts if isinstance(count, int)},
                 message=str(entry.get("message") or "").strip().partition("\n")[0],
-                later=_later(entries[:number]),
+                later=f"since then: {', '.join(newer)}" if newer else "",
             )
     return None
 
 
-def _counts(changes: object) -> dict[str, int]:
-    found = changes if isinstance(changes, dict) else {}
-    return {str(op): count for op, count in sorted(found.items()) if isinstance(count, int)}
-
-
 def _who(environment: object) -> str:
     """Who ran it, as far as pulumi wrote it down: the CI run, or the commit that was checked out and its author."""
-    said = (
-        {key: value for key, value in environment.items() if isinstance(value, str)} if isinstance(environment, dict) else {}
-    )
+    known = environment.items() if isinstance(environment, dict) else ()
+    said = {key: value for key, value in known if isinstance(value, str)}
     head, author = said.get("git.head", "")[:9], said.get("git.author") or said.get("git.committer", "")
     dirty = " with changes" if said.get("git.dirty") == "true" else ""
     commit = f"commit {head}{dirty}{f' by {author}' if author else ''}" if head else ""
     run = said.get("ci.build.url") or said.get("ci.build.id", "")
     ci = f"CI {said['ci.system']}{f' {run}' if run else ''}" if said.get("ci.system") else ""
     return "; ".join(part for part in (ci, commit) if part) or NOBODY
-
-
-def _later(newer: Sequence[Mapping[str, Any]]) -> str:
-    if not newer:
-        return ""
-    kinds = ", ".join(f"{each.get('kind')} {each.get('result')}" for each in reversed(newer))
-    return f"since then: {kinds}"
 
 
 UNKNOWN: Final = "unknown"
@@ -117,35 +105,24 @@ def _endpoints(found: Facts, seen: Seen) -> Iterable[Endpoint]:
     if found.reach is None:
         return
     reach, kube = found.reach, seen.kube
-    yield Endpoint(
-        "Kubernetes API", reach.context or "current context", _state(kube), _ms(kube), _said(kube, kube.value or "")
-    )
+    yield _endpoint("Kubernetes API", reach.context or "current context", kube, kube.value or "")
     proxy = f"{reach.namespace}/{reach.restapi_service} (service proxy)"
-    rest = seen.slurmrestd
     newest, *older = seen.served.value or ("",)
     served = f"REST {', '.join((newest, *(each.removeprefix('v0.0') for each in older)))}" if newest else ""
-    yield Endpoint("slurmrestd", reach.url or proxy, _state(rest), _ms(rest), _said(rest, served))
+    yield _endpoint("slurmrestd", reach.url or proxy, seen.slurmrestd, served)
     if found.has_slurmctld:
         yield from _slurmctld(found, seen)
     if found.has_slurmdbd:
         yield _slurmdbd(found, seen)
     if seen.users_url:
-        users = seen.users_slurmrestd
-        yield Endpoint("slurmrestd for users", seen.users_url, _state(users), _ms(users), _said(users, users.value or ""))
+        yield _endpoint("slurmrestd for users", seen.users_url, seen.users_slurmrestd, seen.users_slurmrestd.value or "")
 
 
-def _state(answer: Answer[object]) -> Reachable:
+def _endpoint(name: str, where: str, answer: Answer[object], text: str) -> Endpoint:
+    """What a question says of the endpoint that was asked; ``text`` where it answered."""
     if answer.known:
-        return "up"
-    return "unknown" if answer.trouble.startswith(NOT_ASKED) else "down"
-
-
-def _ms(answer: Answer[object]) -> int | None:
-    return answer.ms if answer.known else None
-
-
-def _said(answer: Answer[object], text: str) -> str:
-    return text if answer.known else answer.trouble
+        return Endpoint(name, where, "up", answer.ms, text)
+    return Endpoint(name, where, "unknown" if answer.trouble.startswith(NOT_ASKED) else "down", text=answer.trouble)
 
 
 def _slurmctld(found: Facts, seen: Seen) -> Iterable[Endpoint]:
@@ -158,7 +135,7 @@ def _slurmctld(found: Facts, seen: Seen) -> Iterable[Endpoint]:
         place = f"{ping.hostname} ({where})" if ping.primary else ping.hostname
         if ping.responding:
             text = "takes our token" if seen.token.known else "answers slurmrestd"
-            yield Endpoint(name, place, "up", _ms(seen.token), text)
+            yield Endpoint(name, place, "up", seen.token.ms if seen.token.known else None, text)
         elif seen.token.known:  # a slurmctld took the token, so this one is really silent
             yield Endpoint(name, place, "down", text="doesn't answer slurmrestd")
         else:
@@ -167,16 +144,14 @@ def _slurmctld(found: Facts, seen: Seen) -> Iterable[Endpoint]:
 
 def _slurmdbd(found: Facts, seen: Seen) -> Endpoint:
     where, answer = found.slurmdbd or "in Kubernetes", seen.slurmdbd
-    if answer.value is None:
-        return Endpoint("slurmdbd", where, _state(answer), text=answer.trouble)
-    here = [each for each in answer.value if each.name == found.cluster]
+    here = [each for each in answer.value or () if each.name == found.cluster]
     if not here:
         text = f"doesn't know the cluster {found.cluster}"
     elif not here[0].controller.host:
         text = f"answers, but no slurmctld of {found.cluster} is registered with it"
     else:
         text = f"has slurmctld at {here[0].controller.host}:{here[0].controller.port}"
-    return Endpoint("slurmdbd", where, "up", answer.ms, text)
+    return _endpoint("slurmdbd", where, answer, text)
 
 
 def _versions(found: Facts, seen: Seen) -> Iterable[Version]:
@@ -244,8 +219,7 @@ def _why_unread(trouble: str) -> str:
 
 def _aged(key: Key, seen: Seen) -> Key:
     """The key, with a word where it is older than keys.maxAge."""
-    configured = seen.configured.value
-    most = configured.config.keys.max_age if configured is not None and configured.config is not None else None
+    most = None if seen.config is None else seen.config.keys.max_age
     if most is None or key.made is None or seen.now - key.made <= most:
         return key
     old = f"older than keys.maxAge ({most // 86400} d): docs/keys.md says how it is replaced"
@@ -259,11 +233,9 @@ def _only(place: KeyPlace) -> str:
 
 def _signs(place: KeyPlace, found: Facts, seen: Seen) -> tuple[str, ...]:
     """Whose tokens a key signs. The operator's are always the JWT key's."""
-    configured = seen.configured.value
-    config = None if configured is None else configured.config
     signing = found.signing
-    if not signing and config is not None:  # a stack without a gate: its commands go by the configuration
-        signing = TOKENS.label if config.keys.tokens == names.RS256 else JWT.label
+    if not signing and seen.config is not None:  # a stack without a gate: its commands go by the configuration
+        signing = TOKENS.label if seen.config.keys.tokens == names.RS256 else JWT.label
     own = ("this stack",) if place.name == signing else ()
     if place.name == JWT.label:
         return ("operator", *own)
@@ -289,10 +261,8 @@ def key_changes(found: Facts, seen: Seen) -> tuple[KeyChange, ...] | None:
 
 
 def _change(key: catalogue.Key, found: Facts, seen: Seen) -> KeyChange | None:
-    configured = seen.configured.value
-    config = None if configured is None else configured.config
+    configured, config, answer = seen.configured.value, seen.config, seen.keys.get(key.label)
     marks = () if configured is None else tuple(mark for mark in key.rotation_secrets if mark in configured.marks)
-    answer = seen.keys.get(key.label)
     besides = answer.value.besides if answer is not None and answer.value is not None else ()
     how = _how(key, config)
     signs = [f"{mark} is set" for mark in marks]

@@ -206,13 +206,7 @@ class Configured:
     fault: str = ""
     """Why there is no ``config``."""
     users: str = ""
-    """As :attr:`users_url`, where it is known without ``config``."""
-
-    @property
-    def users_url(self) -> str:
-        """Address of the slurmrestd for users, outside Kubernetes; empty where there is none, or it isn't known."""
-        external = None if self.config is None else self.config.external.slurmrestd
-        return self.users if external is None else external.url
+    """As :attr:`Seen.users_url`, where it is known without ``config``."""
 
 
 def _nothing() -> Answer[Any]:
@@ -242,9 +236,16 @@ class Seen:
     history: Answer[Sequence[Mapping[str, Any]]] = field(default_factory=_nothing)
 
     @property
+    def config(self) -> StackConfig | None:
+        """The stack's configuration; None where it isn't known."""
+        return None if self.configured.value is None else self.configured.value.config
+
+    @property
     def users_url(self) -> str:
-        """As :attr:`Configured.users_url`."""
-        return "" if self.configured.value is None else self.configured.value.users_url
+        """Address of the slurmrestd for users, outside Kubernetes; empty where there is none, or it isn't known."""
+        external = None if self.config is None else self.config.external.slurmrestd
+        known = "" if self.configured.value is None else self.configured.value.users
+        return known if external is None else external.url
 
     def troubles(self) -> tuple[str, ...]:
         """What could not be asked, each cause once."""

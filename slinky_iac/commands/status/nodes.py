@@ -26,16 +26,11 @@ UNREGISTERED: Final = "not registered"
 
 def word(node: Node) -> str:
     """One word for a node, as sinfo would choose it; ``unknown`` where Slurm gives no base state."""
-    flags = (("NOT_RESPONDING", "not responding"), ("FAIL", "failing"))
     if node.drained_or_draining:
         return "draining" if node.busy else "drained"
-    for flag, said in flags:
-        if flag in node.state:
-            return said
-    for base in ("DOWN", "COMPLETING", "MAINTENANCE", "RESERVED", "ALLOCATED", "MIXED", "IDLE", "FUTURE"):
-        if base in node.state:
-            return base.lower()
-    return "unknown"
+    bases = ("DOWN", "COMPLETING", "MAINTENANCE", "RESERVED", "ALLOCATED", "MIXED", "IDLE", "FUTURE")
+    words = {"NOT_RESPONDING": "not responding", "FAIL": "failing"} | {base: base.lower() for base in bases}
+    return next((said for state, said in words.items() if state in node.state), "unknown")
 
 
 def whose(reason: str, user: str, stack: str) -> str:
@@ -62,17 +57,14 @@ def groups(found: Facts, seen: Seen) -> tuple[Group, ...]:
         left = {node: record for node, record in left.items() if not record.registered_by(name)}
     hosts = () if found.hosts is None else (*found.hosts.active, *found.hosts.held)
     if hosts:
-        states = None if known is None else _counted(hosts, known)
+        counted = None if known is None else _counted(hosts, known)
         held = found.hosts.held if found.hosts is not None else ()
         text = f"held: {', '.join(held)}" if held else ""
-        made.append(Group(METAL, "metal", len(hosts), states=states, text=text, invalid=_invalid(hosts, known)))
+        made.append(Group(METAL, "metal", len(hosts), states=counted, text=text, invalid=_invalid(hosts, known)))
     others = {name: node for name, node in left.items() if name not in hosts}
     if others:
-        made.append(
-            Group(
-                OTHERS, "other", states=_counted(others, others), text="not of this stack", invalid=_invalid(others, others)
-            )
-        )
+        states, invalid = _counted(others, others), _invalid(others, others)
+        made.append(Group(OTHERS, "other", states=states, text="not of this stack", invalid=invalid))
     return tuple(made)
 
 
@@ -156,16 +148,13 @@ def drains(found: Facts, seen: Seen) -> tuple[Drained, ...] | None:
     for name, settings in found.gates.items():
         answer = seen.workers.get(name)
         if answer and answer.value and answer.value.nodeset:
-            for row in status_of(settings, _observation(settings, answer.value, cluster, seen.now)):
+            own = answer.value
+            for row in status_of(settings, Observation(seen.now, settings.version, own.pods, own.nodeset, cluster)):
                 rows[row.node] = _row(row, nodes.get(row.node), found.stack)
     for node in nodes.values():
         if node.name not in rows and node.drained_or_draining:
             rows[node.name] = _other(node, jobs, cluster, found)
     return tuple(sorted(rows.values(), key=lambda row: (row.group, row.node)))
-
-
-def _observation(settings: GateSettings, seen: Workers, cluster: ClusterView, now: int) -> Observation:
-    return Observation(now, settings.version, seen.pods, seen.nodeset, cluster)
 
 
 def _row(row: NodeStatus, node: Node | None, stack: str) -> Drained:

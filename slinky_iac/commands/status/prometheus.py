@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
-from slinky_iac.commands.status.model import Drained, Status
+from slinky_iac.commands.status.model import Status
 from slinky_iac.monitoring.metrics import Sample, exposition, sample
 
 MARKED = "marked only"
@@ -27,7 +27,7 @@ def samples(status: Status) -> Iterator[Sample]:
         if each.latency_ms is not None:
             yield sample("slinky_endpoint_latency_seconds", each.latency_ms / 1000, stack=stack, endpoint=each.name)
     yield from _nodes(status)
-    yield from _drains(status.drains or (), status)
+    yield from _drains(status)
     for key in status.keys:
         if key.made is not None:
             yield sample("slinky_key_age_seconds", max(status.taken_at - key.made, 0), stack=stack, key=key.name)
@@ -63,11 +63,10 @@ def _nodes(status: Status) -> Iterator[Sample]:
             yield sample("slinky_nodes_invalid", group.invalid, stack=stack, group=group.name)
 
 
-def _drains(drains: Iterable[Drained], status: Status) -> Iterator[Sample]:
-    stack = status.stack
-    if status.drains is None:
+def _drains(status: Status) -> Iterator[Sample]:
+    stack, rows = status.stack, status.drains
+    if rows is None:
         return
-    rows = tuple(drains)
     owners = sorted({(row.group, row.owner or MARKED) for row in rows})
     for group, owner in owners:
         own = [row for row in rows if (row.group, row.owner or MARKED) == (group, owner)]

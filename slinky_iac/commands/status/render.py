@@ -108,10 +108,12 @@ def _groups(found: tuple[Group, ...], paint: Paint, width: int) -> Iterable[str]
         return
     rows = [["", "WANTED", "PODS", "READY", "STATES"]]
     for each in found:
-        counts = [_number(each.wanted), _number(each.pods), _number(each.ready)]
-        if each.kind != "nodeset":
-            counts[1:] = ["", ""]
-        rows.append([each.name, *counts, _states(each.states) + (f" ({plain(each.text)})" if each.text else "")])
+        counts = (each.wanted, *((each.pods, each.ready) if each.kind == "nodeset" else (None, None)))
+        states = (
+            "unknown" if each.states is None else ", ".join(f"{n} {state}" for state, n in each.states.items()) or "none"
+        )
+        shown = ["" if count is None else str(count) for count in counts]
+        rows.append([each.name, *shown, states + (f" ({plain(each.text)})" if each.text else "")])
     bars = paint.on and width >= WIDTH
     lines = list(columns(_fitted(rows, width - (BAR_CELLS + 2 if bars else 0)), paint, _SHADES))
     most = max((sum(each.states.values()) for each in found if each.states), default=0)
@@ -127,28 +129,15 @@ def _fence(fence: Fence, paint: Paint, width: int) -> Iterable[str]:
         yield from textwrap.wrap(plain(fault, 600), width, initial_indent="    ", subsequent_indent="    ")
 
 
-def _states(states: Mapping[str, int] | None) -> str:
-    if states is None:
-        return "unknown"
-    return ", ".join(f"{count} {state}" for state, count in states.items()) or "none"
-
-
 def _bar(states: Mapping[str, int], most: int, paint: Paint) -> str:
     """A bar of the node states, as long as the group is large beside the largest one; every state has a cell."""
     worst_first = sorted(states.items(), key=lambda item: item[0] not in _BAR_BAD)[:BAR_CELLS]
     cells = {state: max(1, round(count * BAR_CELLS / most)) for state, count in worst_first if count}
     while sum(cells.values()) > BAR_CELLS:
         cells[max(cells, key=lambda state: cells[state])] -= 1
-    shown = "".join(paint("█" * cells[state], _shade(state)) for state in states if state in cells)
+    shades = {state: "red" if state in _BAR_BAD else _BAR.get(state, "yellow") for state in cells}
+    shown = "".join(paint("█" * cells[state], shades[state]) for state in states if state in cells)
     return shown + " " * (BAR_CELLS - sum(cells.values()))
-
-
-def _shade(state: str) -> str:
-    return "red" if state in _BAR_BAD else _BAR.get(state, "yellow")
-
-
-def _number(value: int | None) -> str:
-    return "" if value is None else str(value)
 
 
 def _drains(found: tuple[Drained, ...] | None, paint: Paint, width: int) -> Iterable[str]:
