@@ -4,22 +4,22 @@ far drains are, and giving it all back, without a `pulumi up`."""
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import asdict, dataclass
 from typing import Final
 
 from slinky_iac.cluster import pulumi_state
-from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, wants_colour, watch
+from slinky_iac.commands.output import Paint, add_json, add_stack, as_json, clipped, columns, terminal, watch
 from slinky_iac.drain import scale
 from slinky_iac.drain.free import Busy, Free, verdict
 from slinky_iac.drain.mark import tag_of
-from slinky_iac.drain.members import status_of
+from slinky_iac.drain.members import NodeStatus, status_of
 from slinky_iac.drain.plan import DrainPlan, plan_props, plan_teardown
 from slinky_iac.drain.protocol import Observation
-from slinky_iac.drain.session import open_session
+from slinky_iac.drain.session import Session, open_session
 from slinky_iac.drain.settings import GateSettings, gates
 from slinky_iac.drain.text import bar, counted, iso, last_job, whose
 from slinky_iac.engine.plugin_process import console_report
@@ -48,13 +48,14 @@ class DrainView:
     """One NodeSet."""
 
     nodeset: str
-    pods: int
-    replicas: int | None
-    nodes: tuple[NodeView, ...]
-    since: int | None
+    pods: int = 0
+    asked: int | None = None
+    """Pods that the NodeSet asks for; None: not known."""
+    nodes: tuple[NodeView, ...] = ()
+    since: int | None = None
     """When the first of its nodes was drained."""
-    reason: str
-    deadline_s: int
+    reason: str = ""
+    deadline_s: int = 0
     problem: str = ""
     """Why nothing is known."""
 
@@ -89,11 +90,9 @@ def view(settings: GateSettings, seen: Observation) -> DrainView:
                 jobs=judged.jobs if isinstance(judged, Busy) else (),
             )
         )
-    replicas = None if seen.nodeset is None else seen.nodeset.spec.replicas
-    deadline = settings.policy.deadline_s
-    return DrainView(
-        settings.owner.nodeset, len(seen.pods), replicas, tuple(found), since, reason, deadline, problem=seen.problem
-    )
+    asked = None if seen.nodeset is None else seen.nodeset.spec.replicas
+    deadline, name = settings.policy.deadline_s, settings.owner.nodeset
+    return DrainView(name, len(seen.pods), asked, tuple(found), since, reason, deadline, seen.problem)
 
 
 def screen(stack: str, views: Sequence[DrainView], now: int, *, colour: bool, width: int, leave: bool) -> str:
@@ -109,7 +108,7 @@ def screen(stack: str, views: Sequence[DrainView], now: int, *, colour: bool, wi
 
 
 def _drain(each: DrainView, now: int, paint: Paint, width: int) -> Iterable[str]:
-    pods = f"{counted(each.pods, 'pod')}" + (f" of {each.replicas} asked for" if each.replicas is not None else "")
+    pods = f"{counted(each.pods, 'pod')}" + (f" of {each.asked} asked for" if each.asked is not None else "")
     if each.problem:
         yield paint(clipped(f"{each.nodeset}: not known: {plain(each.problem)}", width), "yellow")
     if not each.nodes:
@@ -130,12 +129,8 @@ def _drain(each: DrainView, now: int, paint: Paint, width: int) -> Iterable[str]
         end = "no known end" if last.expected_end is None else f"by {until(last.expected_end, now)}"
         yield clipped(f"  {counted(len(jobs))}; the last is {plain(last.label)} of {plain(last.user_name)}, {end}", width)
     rows = [("NODE", "STATE", "JOB", "USER", "PARTITION", "ENDS BY"), *_rows(each.nodes, now)]
-    yield from (line if colour_in(line) else clipped(line, width) for line in columns(rows, paint, {"free": "green"}))
-
-
-def colour_in(line: str) -> bool:
-    """Whether a line holds escapes, which must not be cut."""
-    return "\x1b" in line
+    lines = columns(rows, paint, {"free": "green"})
+    yield from (line if "\x1b" in line else clipped(line, width) for line in lines)  # no escape may be cut
 
 
 def _rows(nodes: Iterable[NodeView], now: int) -> Iterable[tuple[str, ...]]:
@@ -173,7 +168,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         add_stack(act)
         act.add_argument("--nodeset", help="one NodeSet; by default all")
         if name == "watch":
-            act.add_argument("--every", type=int, default=None, metavar="SECONDS", help="pause between two looks")
+            act.add_argument("--every", type=int, metavar="SECONDS", help="pause between two looks")
             act.add_argument("--until-done", action="store_true", help="end when nothing of this stack's is drained")
         else:
             add_json(act)
@@ -181,107 +176,91 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """Carry out one act. Raises what reading the state and asking the clusters raise; returns the exit code."""
-    if arguments.act == "status":
-        return _status(arguments)
+    stack, nodeset = arguments.stack, arguments.nodeset
     if arguments.act == "watch":
         _watch(arguments)
+        return 0
+    if arguments.act == "status":
+        rows, unknown = status(stack, nodeset)
+        for trouble in unknown:
+            print(f"not known: {trouble}", file=sys.stderr)
+        data: dict[str, object] = {"drains": [asdict(row) for row in rows], "unknown": unknown}
+        text = [line for row in rows for line in _row(row)] or ([] if unknown else ["nothing is drained or marked"])
     elif arguments.act == "plan":
-        _plan(arguments)
+        found = plans(stack, nodeset)
+        data, unknown = {"plans": [plan_props(plan) for plan in found]}, []
+        text = [line for plan in found for line in _plan(plan)]
+        text = text or ["no NodeSet of this stack is up, so a removal waits for no job"]
     else:
-        taken = cancel(arguments.stack, arguments.nodeset)
-        if arguments.json:
-            print(as_json({"steps": taken}))
-        else:
-            print(_given_back(taken))
-    return 0
+        taken = cancel(stack, nodeset)
+        data, unknown = {"steps": taken}, []
+        text = [f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to return"]
+    if arguments.json or text:
+        print(as_json(data) if arguments.json else "\n".join(text))
+    return 1 if unknown else 0
 
 
-def _plan(arguments: argparse.Namespace) -> None:
-    found = plans(arguments.stack, arguments.nodeset)
-    if arguments.json:
-        print(as_json({"plans": [plan_props(plan) for plan in found]}))
-        return
-    if not found:
-        print("no NodeSet of this stack is up, so a removal waits for no job")
-    for plan in found:
-        print(f"{plan.nodeset}: {counted(plan.removes, 'node')}")
-        for line in (*plan_lines(plan), *(finding.text for finding in (*plan.blocks, *plan.warnings))):
-            print(f"    {line}")
+def _row(row: NodeStatus) -> Iterable[str]:
+    until = f", returned by slurmctld at {row.returns}" if row.returns else ""
+    whose = f"drained by {WHOSE.get(row.owner, row.owner)}" if row.owner else "marked, not drained"
+    yield f"{row.nodeset}: {row.node} {row.states}, {whose}{until}: {row.reason!r}"
+    yield from (f"    job {job}" for job in row.jobs)
+
+
+def _plan(plan: DrainPlan) -> Iterable[str]:
+    yield f"{plan.nodeset}: {counted(plan.removes, 'node')}"
+    yield from (f"    {line}" for line in plan_lines(plan))
+    yield from (f"    {finding.text}" for finding in (*plan.blocks, *plan.warnings))
 
 
 def plan_lines(plan: DrainPlan) -> tuple[str, ...]:
     """One line a node that is selected, for people."""
     shown = []
     for each in plan.selected:
-        jobs = ", ".join(_job(job) for job in each.jobs[:4]) or "no job"
+        named = [whose(job) + (f", {job.of_stack}" if job.of_stack else "") for job in each.jobs[:4]]
         known = f"until {iso(each.end)}" if each.jobs else "free now"
         until = "of no known end" if each.unforeseen else known
-        shown.append(f"{each.pod.slurm_node} ({each.kind.name.lower()}): {jobs}, {until}")
+        shown.append(f"{each.pod.slurm_node} ({each.kind.name.lower()}): {', '.join(named) or 'no job'}, {until}")
     return tuple(shown)
-
-
-def _job(job: Job) -> str:
-    return whose(job) + (f", {job.of_stack}" if job.of_stack else "")
 
 
 def _watch(arguments: argparse.Namespace) -> None:
     chosen = _chosen(arguments.stack, arguments.nodeset)
-    tty = sys.stdout.isatty()
+    stack = arguments.stack or (chosen[0].owner.stack if chosen else "")
+    tty, (colour, _) = sys.stdout.isatty(), terminal(WIDTH)
 
     def frame(width: int) -> tuple[str, bool]:
         views = [_looked_at(settings) for settings in chosen]
-        colour = wants_colour(os.environ, tty=tty)
-        stack = arguments.stack or (chosen[0].owner.stack if chosen else "")
         text = screen(stack, views, int(time.time()), colour=colour, width=width, leave=tty)
         return text, arguments.until_done and not any(view.nodes or view.problem for view in views)
 
-    watch(frame, otherwise=WIDTH, every=arguments.every)
+    watch(frame, WIDTH, arguments.every)
+
+
+def _opened(settings: GateSettings) -> AbstractContextManager[Session]:
+    return open_session(settings.reach, settings.urn, report=console_report())
 
 
 def _looked_at(settings: GateSettings) -> DrainView:
     """One NodeSet's drains; what can't be asked is shown, and asked again at the next look."""
     try:
-        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+        with _opened(settings) as session:
             return view(settings, session.observe(settings))
     except (KubeError, SlurmrestError) as error:
-        return DrainView(settings.owner.nodeset, 0, None, (), None, "", settings.policy.deadline_s, problem=str(error))
+        return DrainView(settings.owner.nodeset, deadline_s=settings.policy.deadline_s, problem=str(error))
 
 
-def _status(arguments: argparse.Namespace) -> int:
-    rows, unknown = status(arguments.stack, arguments.nodeset)
-    for trouble in unknown:
-        print(f"not known: {trouble}", file=sys.stderr)
-    code = 1 if unknown else 0
-    if arguments.json:
-        print(as_json({"drains": rows, "unknown": unknown}))
-        return code
-    if not rows and not unknown:
-        print("nothing is drained or marked")
-    for row in rows:
-        jobs = row["jobs"] or ()
-        until = f", returned by slurmctld at {row['returns']}" if row["returns"] else ""
-        whose = f"drained by {WHOSE.get(str(row['owner']), row['owner'])}" if row["owner"] else "marked, not drained"
-        print(f"{row['nodeset']}: {row['node']} {row['states']}, {whose}{until}: {row['reason']!r}")
-        for job in jobs if isinstance(jobs, list | tuple) else ():
-            print(f"    job {job}")
-    return code
-
-
-def _given_back(taken: int) -> str:
-    return f"given back, in {counted(taken, 'step')}" if taken else "nothing of this stack's was left to return"
-
-
-def status(stack: str | None, nodeset: str | None) -> tuple[list[dict[str, object]], list[str]]:
+def status(stack: str | None, nodeset: str | None) -> tuple[list[NodeStatus], list[str]]:
     """Drains and marks of one NodeSet or all of a stack, and what could not be asked about them: without Slurm's answer a
     pod's mark is all that is seen. Raises what reading the state and asking Kubernetes raise."""
-    rows: list[dict[str, object]] = []
+    rows: list[NodeStatus] = []
     unknown: list[str] = []
     for settings in _chosen(stack, nodeset):
-        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+        with _opened(settings) as session:
             seen = session.observe(settings)
             if seen.problem:
                 unknown.append(f"{settings.owner.text}: {seen.problem}")
-            rows += [asdict(row) for row in status_of(settings, seen)]
+            rows += status_of(settings, seen)
     return rows, unknown
 
 
@@ -292,11 +271,10 @@ def plans(stack: str | None, nodeset: str | None) -> list[DrainPlan]:
     """
     made: list[DrainPlan] = []
     for settings in _chosen(stack, nodeset):
-        with open_session(settings.reach, settings.urn, report=console_report()) as session:
+        with _opened(settings) as session:
             seen = session.observe(settings, queue=True)
-            if seen.nodeset is None:
-                continue
-            made.append(plan_teardown(seen, seen.nodeset, settings.owner))
+            if seen.nodeset is not None:
+                made.append(plan_teardown(seen, seen.nodeset, settings.owner))
     return made
 
 
@@ -309,7 +287,7 @@ def cancel(stack: str | None, nodeset: str | None) -> int:
     left: list[str] = []
     for settings in _chosen(stack, nodeset):
         try:
-            with open_session(settings.reach, settings.urn, report=console_report()) as session:
+            with _opened(settings) as session:
                 taken += scale.give_back(session, settings)
         except SlinkyError as error:
             left.append(str(error))

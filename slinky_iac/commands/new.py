@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
@@ -23,11 +24,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--wheel", type=Path, metavar="FILE", help=f"{WHEEL}, to copy into DIR/wheels")
 
 
-def template() -> Path:
-    """The folder of the template: in the package where that was installed from a wheel, else in the checkout."""
+def shipped(folder: str) -> Path:
+    """A folder of this release: in the package where that was installed from a wheel, else in the checkout."""
     library = Path(__file__).parents[1]
-    inside = library / "templates" / "site"
-    return inside if inside.is_dir() else library.parent / "templates" / "site"
+    return library / folder if (library / folder).is_dir() else library.parent / folder
+
+
+def require_room(folder: Path, names: Iterable[str]) -> None:
+    """Raises :class:`ProjectError` where a folder has one of these already."""
+    if there := [name for name in names if (folder / name).exists()]:
+        raise ProjectError(f"{folder}: already has {', '.join(there)}; name another folder. Nothing was changed")
 
 
 def run(arguments: argparse.Namespace) -> int:
@@ -40,27 +46,21 @@ def run(arguments: argparse.Namespace) -> int:
 def make(folder: Path, wheel: Path | None) -> None:
     """Write the template's files and the wheel. No file that is there is changed. Raises :class:`ProjectError`."""
     if wheel is not None and (wheel.name != WHEEL or not wheel.is_file()):
-        raise ProjectError(
-            f"--wheel {wheel}: is no file of the name {WHEEL}, which requirements.txt asks for; nothing was made"
-        )
-    there = [name for name in FILES if (folder / name).exists()]
-    if there:
-        raise ProjectError(f"{folder}: has {', '.join(there)} already; name another folder. Nothing was changed")
+        asked = f"is no file of the name {WHEEL}, which requirements.txt asks for"
+        raise ProjectError(f"--wheel {wheel}: {asked}; nothing was made")
+    require_room(folder, FILES)
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in FILES:
-            text = (template() / name).read_text(encoding="utf-8")
-            (folder / name).write_text(without_template(text) if name == "Pulumi.yaml" else text, encoding="utf-8")
+            text = (shipped("templates/site") / name).read_text(encoding="utf-8")
+            if name == "Pulumi.yaml":
+                text = text.partition("template:\n")[0]  # what is behind it `pulumi new` alone reads
+            (folder / name).write_text(text, encoding="utf-8")
         if wheel is not None:
             (folder / "wheels").mkdir(exist_ok=True)
             shutil.copyfile(wheel, folder / "wheels" / WHEEL)
     except OSError as wrong:
         raise ProjectError(f"{wrong.filename}: can't be written ({wrong.strerror})") from None
-
-
-def without_template(text: str) -> str:
-    """Pulumi.yaml without what `pulumi new` alone reads."""
-    return text.partition("template:\n")[0]
 
 
 def next_steps(folder: Path, *, has_wheel: bool) -> list[str]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import shutil
 import sys
 import threading
@@ -56,10 +57,12 @@ def wants_colour(env: Mapping[str, str], *, tty: bool) -> bool:
     return tty and not env.get("NO_COLOR") and env.get("TERM") != "dumb"
 
 
-def seen_width(columns: int, *, tty: bool, otherwise: int) -> int:
-    """How wide text may be: as wide as a terminal of ``columns``, between what tables need and what eyes follow;
-    ``otherwise`` where nobody sees it."""
-    return min(max(columns, NARROWEST), WIDEST) if tty else otherwise
+def terminal(otherwise: int) -> tuple[bool, int]:
+    """Whether marks help on standard output, and how wide text may be there: as wide as the terminal, between what tables
+    need and what eyes follow; ``otherwise`` where it is none."""
+    tty = sys.stdout.isatty()
+    columns = shutil.get_terminal_size((otherwise, 24)).columns
+    return wants_colour(os.environ, tty=tty), min(max(columns, NARROWEST), WIDEST) if tty else otherwise
 
 
 class Paint:
@@ -81,16 +84,13 @@ def columns(rows: Sequence[Sequence[str]], paint: Paint, shades: Mapping[str, st
     """Lines of a table, the first row being its titles. A cell that is a key of ``shades`` gets that colour."""
     widths = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
     for number, row in enumerate(rows):
-        if number == 0:
-            yield paint("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip(), "dim")
-            continue
-        cells = [_shaded(cell, width, paint, shades or {}) for cell, width in zip(row, widths, strict=True)]
-        yield ("  " + "  ".join(cells)).rstrip()
-
-
-def _shaded(cell: str, width: int, paint: Paint, shades: Mapping[str, str]) -> str:
-    pad = " " * (width - len(cell))
-    return (paint(cell, shades[cell]) if cell in shades else cell) + pad
+        shade = {} if number == 0 or shades is None else shades
+        cells = (
+            (paint(cell, shade[cell]) if cell in shade else cell) + " " * (width - len(cell))
+            for cell, width in zip(row, widths, strict=True)
+        )
+        line = f"  {'  '.join(cells)}".rstrip()
+        yield line if number else paint(line, "dim")
 
 
 EVERY_S: Final = 5
@@ -104,7 +104,7 @@ Frame = Callable[[int], tuple[str, bool]]
 """Text for a width, and whether there is an end to watch for and it has come."""
 
 
-def watch(frame: Frame, *, otherwise: int, every: int | None = None) -> None:
+def watch(frame: Frame, otherwise: int, every: int | None = None) -> None:
     """Show ``frame`` again and again until it says that it is the last one, or Ctrl-C, which ends the view and nothing else.
 
     In a terminal each is written over the one before, without a blank in between, and cut at the last line of the screen.
@@ -115,9 +115,8 @@ def watch(frame: Frame, *, otherwise: int, every: int | None = None) -> None:
         if tty:
             sys.stdout.write(_CLEAR)
         while True:
-            size = shutil.get_terminal_size((otherwise, 24))
-            text, last = frame(seen_width(size.columns, tty=tty, otherwise=otherwise))
-            sys.stdout.write(over(text, size.lines) if tty else text)
+            text, last = frame(terminal(otherwise)[1])
+            sys.stdout.write(over(text, shutil.get_terminal_size().lines) if tty else text)
             sys.stdout.flush()
             if last:
                 return

@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 from typing import Final
 
+from slinky_iac.commands.new import require_room, shipped
 from slinky_iac.errors import ProjectError
 
 HELP = "write the policy pack into a folder, for `pulumi preview --policy-pack DIR`; offline"
@@ -24,13 +25,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", type=Path, metavar="DIR", help="the pack's folder; it is created if it doesn't exist")
 
 
-def pack() -> Path:
-    """The folder of the pack: in the package where that was installed from a wheel, else in the checkout."""
-    library = Path(__file__).parents[1]
-    inside = library / "policies"
-    return inside if inside.is_dir() else library.parent / "policies"
-
-
 def run(arguments: argparse.Namespace) -> int:
     """Write the pack. Raises :class:`ProjectError` before anything is written; returns the exit code."""
     write(arguments.folder)
@@ -40,14 +34,13 @@ def run(arguments: argparse.Namespace) -> int:
 
 def write(folder: Path) -> None:
     """Copy the pack. No file that is there is changed. Raises :class:`ProjectError`."""
-    there = [name for name in (*FILES, RULES) if (folder / name).exists()]
-    if there:
-        raise ProjectError(f"{folder}: already has {', '.join(there)}; name another folder. Nothing was changed")
+    require_room(folder, (*FILES, RULES))
+    pack = shipped("policies")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         for name in FILES:
-            shutil.copyfile(pack() / name, folder / name)
-        shutil.copytree(pack() / RULES, folder / RULES, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copyfile(pack / name, folder / name)
+        shutil.copytree(pack / RULES, folder / RULES, ignore=shutil.ignore_patterns("__pycache__"))
     except (OSError, shutil.Error) as wrong:
         raise ProjectError(f"{folder}: can't be written ({getattr(wrong, 'strerror', None) or wrong})") from None
 

@@ -98,7 +98,7 @@ _PARTS = {
     "commands.host_shell": "",
     "commands.output": "",
     "commands.new": "errors",
-    "commands.policies": "errors",
+    "commands.policies": "commands.new errors",
     "commands.monitoring": "monitoring specs",
     "commands.check": "commands.output config errors",
     "commands.plan": "cluster commands.output config errors names text",

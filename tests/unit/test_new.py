@@ -41,7 +41,7 @@ def test_the_wheel_is_copied_where_requirements_ask_for_it(tmp_path: Path, capsy
 def test_nothing_that_is_there_is_changed(name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / name).write_text("mine")
     assert main(["new", str(tmp_path)]) == 1
-    assert f"has {name} already" in capsys.readouterr().err
+    assert f"already has {name}" in capsys.readouterr().err
     assert [path.read_text() for path in tmp_path.iterdir()] == ["mine"]
 
 

@@ -20,7 +20,7 @@ def test_without_a_terminal_each_screen_stays_until_the_last(capsys: pytest.Capt
         widths.append(width)
         return next(frames)
 
-    watch(frame, otherwise=90, every=0)
+    watch(frame, 90, every=0)
     assert capsys.readouterr().out == "1 of 2\n2 of 2\n"
     assert widths == [90, 90]
 
@@ -29,7 +29,7 @@ def test_ctrl_c_ends_the_view_and_is_no_error(capsys: pytest.CaptureFixture[str]
     def frame(_width: int) -> tuple[str, bool]:
         raise KeyboardInterrupt
 
-    watch(frame, otherwise=90)
+    watch(frame, 90)
     assert capsys.readouterr().out == ""
 
 
@@ -37,7 +37,7 @@ def test_in_a_terminal_each_screen_is_written_over_the_one_before() -> None:
     program = (
         "from slinky_iac.commands.output import watch\n"
         "frames = iter([('one\\n', False), ('two\\n', True)])\n"
-        "watch(lambda width: next(frames), otherwise=90, every=0)\n"
+        "watch(lambda width: next(frames), 90, every=0)\n"
     )
     ours, theirs = pty.openpty()
     done = subprocess.run([sys.executable, "-c", program], stdout=theirs, stdin=theirs, timeout=60, check=True)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
 import time
 from dataclasses import asdict
@@ -14,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from slinky_iac.commands import output
-from slinky_iac.commands.output import WIDEST, seen_width, wants_colour
+from slinky_iac.commands.output import WIDEST, terminal
 from slinky_iac.commands.plan.build import change_order, read_removals
 from slinky_iac.commands.plan.limits import Exit, Limits, Verdict, judge
 from slinky_iac.commands.plan.model import ChangeOrder
@@ -30,7 +28,12 @@ _TIMES = frozenset({"taken_at", "started", "ends_by", "free_at", "deadline_at"})
 def as_json(order: ChangeOrder, verdict: Verdict) -> str:
     """One JSON object; times are ISO 8601 or null."""
     found = {
-        "verdict": _verdict(verdict),
+        "verdict": {
+            "exit_code": int(verdict.code),
+            "name": verdict.code.name.lower(),
+            "limited": verdict.limited,
+            "reasons": list(verdict.reasons),
+        },
         **asdict(order, dict_factory=_plain),
         "undo": [{"what": what, "why": why} for what, why in order.undo],
     }
@@ -109,8 +112,8 @@ def _render(form: str, order: ChangeOrder, verdict: Verdict, *, zone: tzinfo | N
         case "json":
             return as_json(order, verdict)
         case _:
-            width = seen_width(shutil.get_terminal_size((WIDEST, 24)).columns, tty=True, otherwise=WIDEST) if tty else None
-            return table(order, verdict, colour=wants_colour(os.environ, tty=tty), width=width)
+            colour, width = terminal(WIDEST) if tty else (False, None)
+            return table(order, verdict, colour=colour, width=width)
 
 
 def _text(file: str) -> str:

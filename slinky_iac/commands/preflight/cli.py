@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import argparse
 import os
-import shutil
 import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
-from typing import Final, NoReturn
+from typing import Final
 
 from slinky_iac.commands import stack_config, verify_state
-from slinky_iac.commands.output import FOUND, INTERRUPTED, add_json, seen_width, waiting_line, wants_colour
+from slinky_iac.commands.output import FOUND, INTERRUPTED, add_json, terminal, waiting_line
 from slinky_iac.commands.preflight.ask import Scope, ask, ask_host, require_host
-from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text, grouped, summary
+from slinky_iac.commands.preflight.report import WIDTH, as_json, as_text, summary
 from slinky_iac.config.values import Values
 from slinky_iac.errors import ProjectError, StateError
 from slinky_iac.kube.wire import Clock
@@ -70,16 +68,12 @@ def run(arguments: argparse.Namespace) -> int:
         daemons=not arguments.from_here_only,
         pod_namespace=arguments.pod_namespace,
     )
-    now = (
-        "preflight: connecting from here and from a short-lived pod, then querying Slurm"
-        if scope.pod
-        else "preflight: asking"
-    )
+    now, later = "preflight: asking", ""
+    if scope.pod:
+        now = "preflight: connecting from here and from a short-lived pod, then querying Slurm"
+        later = "the pod's image may still be downloading"
     try:
-        with (
-            _ending_in_order(),
-            waiting_line(sys.stderr, now, later="the pod's image may still be downloading" if scope.pod else ""),
-        ):
+        with _ending_in_order(), waiting_line(sys.stderr, now, later=later):
             facts = ask(values, scope, env=os.environ, keys_trouble=keys_trouble)
             if arguments.via:
                 facts = ask_host(facts, values.config, arguments.via, clock=Clock())
@@ -94,13 +88,9 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.json:
         sys.stdout.write(as_json(arguments.stack or "", cluster, found))
     else:
-        tty = sys.stdout.isatty()
-        width = seen_width(shutil.get_terminal_size((WIDTH, 24)).columns, tty=tty, otherwise=WIDTH)
-        colour = wants_colour(os.environ, tty=tty)
-        if arguments.all:
-            sys.stdout.write(as_text(cluster, found, colour=colour, width=width))
-        else:
-            sys.stdout.write(summary(cluster, found, grouped(found, facts), colour=colour, width=width))
+        colour, width = terminal(WIDTH)
+        text = as_text(cluster, found, colour=colour, width=width)
+        sys.stdout.write(text if arguments.all else summary(cluster, found, facts, colour=colour, width=width))
     return exit_code(found, strict=arguments.strict)
 
 
@@ -138,12 +128,8 @@ def _state(stack: str | None) -> tuple[tuple[str, ...] | None, str]:
 @contextmanager
 def _ending_in_order() -> Iterator[None]:
     """SIGTERM ends like Ctrl-C does, so that the short-lived pod is deleted: a CI job that is cancelled gets one."""
-    before = signal.signal(signal.SIGTERM, _interrupt)
+    before = signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         yield
     finally:
         signal.signal(signal.SIGTERM, before)
-
-
-def _interrupt(_signal: int, _frame: FrameType | None) -> NoReturn:
-    raise KeyboardInterrupt

@@ -135,11 +135,9 @@ def as_text(cluster: str, checks: Sequence[Check], *, colour: bool = False, widt
     return "\n".join(lines) + "\n"
 
 
-def summary(
-    cluster: str, checks: Sequence[Check], groups: Sequence[Group], *, colour: bool = False, width: int = WIDTH
-) -> str:
+def summary(cluster: str, checks: Sequence[Check], facts: Facts, *, colour: bool = False, width: int = WIDTH) -> str:
     """Problems and warnings as a table, what else is unknown by its cause, and the names of the rest."""
-    paint = Paint(colour)
+    paint, groups = Paint(colour), grouped(checks, facts)
     apart = {id(each) for group in groups for each in group.checks}
     whole = [each for each in checks if each.verdict is not Verdict.FINE and id(each) not in apart]
     lines = as_text(cluster, whole, colour=colour, width=width).splitlines()[1:] if whole else []

@@ -3,17 +3,13 @@
 from __future__ import annotations
 
 import argparse
-import os
-import shutil
 import sys
-from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
 from slinky_iac import names
-from slinky_iac.commands.output import PARTLY_UNKNOWN, add_json, add_stack, seen_width, wants_colour, watch
+from slinky_iac.commands.output import PARTLY_UNKNOWN, add_json, add_stack, terminal, watch
 from slinky_iac.commands.status import ask, prometheus
-from slinky_iac.commands.status.model import Status
 from slinky_iac.commands.status.render import WIDTH, as_json, screen
 from slinky_iac.commands.status.watched import read
 
@@ -41,21 +37,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add_json(shape)
     shape.add_argument("--prometheus", action="store_true", help="print metrics for Prometheus")
     shape.add_argument("--watch", action="store_true", help="show the screen again and again, until Ctrl-C")
-    parser.add_argument(
-        "--every", type=int, default=None, metavar="SECONDS", help="with --watch, the pause between two screens"
-    )
+    parser.add_argument("--every", type=int, metavar="SECONDS", help="with --watch, the pause between two screens")
 
 
 def run(arguments: argparse.Namespace) -> int:
     """Look and tell. Raises StateError where there is no state to begin from; returns the exit code."""
-    look = _look(arguments)
+    look = partial(ask.look, arguments.stack) if arguments.watched is None else partial(ask.look_by, read(arguments.watched))
+    colour, width = terminal(WIDTH)
     if arguments.watch:
-        colour = wants_colour(os.environ, tty=sys.stdout.isatty())
-        watch(
-            lambda width: (screen(look(), colour=colour, width=width), False),
-            otherwise=WIDTH,
-            every=arguments.every,
-        )
+        watch(lambda width: (screen(look(), colour=colour, width=width), False), WIDTH, arguments.every)
         return 0
     found = look()
     if arguments.prometheus:
@@ -63,13 +53,5 @@ def run(arguments: argparse.Namespace) -> int:
     elif arguments.json:
         print(as_json(found))
     else:
-        tty = sys.stdout.isatty()
-        width = seen_width(shutil.get_terminal_size((WIDTH, 24)).columns, tty=tty, otherwise=WIDTH)
-        sys.stdout.write(screen(found, colour=wants_colour(os.environ, tty=tty), width=width))
+        sys.stdout.write(screen(found, colour=colour, width=width))
     return PARTLY_UNKNOWN if found.unknown else 0
-
-
-def _look(arguments: argparse.Namespace) -> Callable[[], Status]:
-    if arguments.watched is None:
-        return partial(ask.look, arguments.stack)
-    return partial(ask.look_by, read(arguments.watched))

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from dataclasses import replace
 
 import pytest
 
 from slinky_iac.commands import cli
 from slinky_iac.commands import drain as asking
+from slinky_iac.drain.members import NodeStatus
 
-ROW: dict[str, Any] = {
-    "nodeset": "gpu", "node": "gpu-2", "states": "ALLOCATED+DRAIN", "reason": "slinky-iac:prod/gpu: scale-in 3->2",
-    "returns": "2027-01-15T12:00:00Z", "marked": True, "jobs": ["7 alice"],
-}  # fmt: skip
+ROW = NodeStatus(
+    nodeset="gpu",
+    node="gpu-2",
+    states="ALLOCATED+DRAIN",
+    reason="slinky-iac:prod/gpu: scale-in 3->2",
+    owner="ours",
+    returns="2027-01-15T12:00:00Z",
+    marked=True,
+    jobs=("7 alice",),
+)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +35,7 @@ ROW: dict[str, Any] = {
 def test_status_says_whose_drain_it_is(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], owner: str, said: str
 ) -> None:
-    monkeypatch.setattr(asking, "status", lambda *_: ([ROW | {"owner": owner}], []))
+    monkeypatch.setattr(asking, "status", lambda *_: ([replace(ROW, owner=owner)], []))
     assert cli.main(["drain", "status"]) == 0
     shown = capsys.readouterr().out
     assert said in shown

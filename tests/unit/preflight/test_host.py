@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from slinky_iac.commands.preflight.ask import ask_host, require_host
 from slinky_iac.commands.preflight.host_answer import SCRIPT, read
-from slinky_iac.commands.preflight.report import grouped, summary
+from slinky_iac.commands.preflight.report import summary
 from slinky_iac.errors import ProjectError
 from slinky_iac.keys.raw import fingerprint
 from slinky_iac.kube.wire import Clock
@@ -171,11 +171,7 @@ def test_a_slurm_conf_that_rest_does_not_tell_comes_from_the_host() -> None:
 
 
 def test_without_it_the_screen_names_the_command_and_with_it_not() -> None:
-    texts = [
-        summary("lab", found, grouped(found, facts))
-        for facts in (BEFORE, asked(answer()))
-        for found in (checks(stack(), facts),)
-    ]
+    texts = [summary("lab", found, facts) for facts in (BEFORE, asked(answer())) for found in (checks(stack(), facts),)]
     assert ["slinky preflight --via 'ssh root@{host} sh -s'" in text for text in texts] == [True, False]
 
 

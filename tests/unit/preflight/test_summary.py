@@ -22,7 +22,7 @@ BEFORE = replace(
 
 def shown(facts: Facts, width: int = WIDTH) -> str:
     found = checks(stack(), facts)
-    return summary("lab", found, grouped(found, facts), width=width)
+    return summary("lab", found, facts, width=width)
 
 
 def test_before_the_first_up_it_fits_one_screen_and_says_what_all_wait_for() -> None:
@@ -78,7 +78,7 @@ def test_an_unknown_check_is_never_called_fine() -> None:
 def test_one_check_with_a_cause_of_its_own_keeps_its_row() -> None:
     lonely = check(Verdict.UNKNOWN, "key-age", "age", "Kubernetes", "not known: no right to read it")
     assert grouped((lonely,), FACTS) == ()
-    assert "no right to read it" in summary("lab", (lonely,), ())
+    assert "no right to read it" in summary("lab", (lonely,), FACTS)
 
 
 @pytest.mark.parametrize("width", [80, WIDTH, 140])
