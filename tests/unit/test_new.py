@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from slinky_iac.commands.cli import main
-from slinky_iac.commands.new import FILES, WHEEL, template
+from slinky_iac.commands.new import FILES, WHEEL, shipped
 from tests.stacks import ROOT
 
 
@@ -63,4 +63,4 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path, capsys: p
 
 
 def test_the_template_of_a_checkout_is_the_one_that_is_committed() -> None:
-    assert template() == ROOT / "templates" / "site"
+    assert shipped("templates/site") == ROOT / "templates" / "site"

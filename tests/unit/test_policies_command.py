@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from slinky_iac.commands.cli import main
-from slinky_iac.commands.policies import FILES, RULES, pack
+from slinky_iac.commands.new import shipped
+from slinky_iac.commands.policies import FILES, RULES
 from tests.stacks import ROOT
 from tests.tree import tracked
 
@@ -15,7 +16,7 @@ from tests.tree import tracked
 def test_the_pack_is_whole(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "a" / "pack"
     assert main(["policies", str(folder)]) == 0
-    ours = {path.relative_to(pack()) for path in tracked() if path.is_relative_to(ROOT / "policies")}
+    ours = {path.relative_to(shipped("policies")) for path in tracked() if path.is_relative_to(ROOT / "policies")}
     left_out = {Path("mypy.ini"), Path("site.lab.json")}
     assert {path.relative_to(folder) for path in folder.rglob("*") if path.is_file()} == ours - left_out
     assert f"--policy-pack {folder}" in capsys.readouterr().out
@@ -36,4 +37,4 @@ def test_a_folder_that_cannot_be_written_is_a_sentence(tmp_path: Path, capsys: p
 
 
 def test_the_pack_of_a_checkout_is_the_one_that_is_committed() -> None:
-    assert pack() == ROOT / "policies"
+    assert shipped("policies") == ROOT / "policies"
