@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
-from slinky_iac.drain.protocol import NEXT_STEP, Done, OwnStep, SetReplicas, Signal, Step, Stop, Wait
+from slinky_iac.drain.protocol import NEXT_STEP, Done, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import Settings
 from slinky_iac.drain.text import Pace
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
@@ -156,7 +156,7 @@ def drive(task: Task[Seen]) -> Seen:
             else:
                 _needs_engine(task)
                 pace.sorts.add("")
-                session.report(in_words(step))
+                session.report(step.words)
                 task.act(step)
                 task.did(step)
                 if _untimed(step) != last:
@@ -222,37 +222,3 @@ def _end(task: Task[Seen], stop: Stop) -> None:
 def _untimed(step: Step) -> Step:
     """The step without the moment in it: a signal to the same jobs is the same act a second later."""
     return replace(step, marks=()) if isinstance(step, Signal) else step
-
-
-def in_words(step: Step) -> str:
-    """What is done now, for the progress line."""
-    if isinstance(step, OwnStep):
-        return step.words
-    if isinstance(step, SetReplicas):
-        return f"writing replicas: {step.replicas}"
-    words = {
-        "SetCosts": "marking the pods that go",
-        "TriggerSync": "making the operator look",
-        "Drain": "draining",
-        "RenewHold": "renewing the hold",
-        "CordonAnnotate": "cordoning the pods",
-        "Release": "taking marks back",
-        "RevokePermit": "taking an unused permission back",
-        "Undrain": "returning nodes",
-        "Resume": "returning what earlier pods left behind",
-        "SetReason": "writing the reason of",
-        "DeleteNodeSet": "deleting the NodeSet; its pods",
-        "DeletePod": "deleting, so that the operator makes a new one",
-        "ClosePartitions": "closing partitions",
-        "PauseScaler": "pausing the autoscaler",
-        "ResumeScaler": "giving the autoscaler back",
-        "Requeue": "requeueing jobs",
-        "Signal": "signalling jobs",
-        "Cancel": "cancelling jobs",
-    }[type(step).__name__]
-    members: tuple[object, ...] = next(
-        (tuple(getattr(step, name)) for name in ("nodes", "pods", "jobs", "states") if hasattr(step, name)),
-        (getattr(step, "pod", ""),),
-    )
-    shown = ", ".join(str(getattr(member, "pod", member)) for member in members[:8])
-    return f"{words}: {shown}{' …' if len(members) > 8 else ''}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Final, Literal
+from typing import ClassVar, Final, Literal
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.settings import DrainPolicy, Owner
@@ -116,129 +116,170 @@ class Unmark:
 
 
 @dataclass(frozen=True)
-class SetCosts:
+class Step:
+    """What one look asks for next."""
+
+    doing: ClassVar[str] = ""
+
+    @property
+    def words(self) -> str:
+        """What is done now, for the progress line."""
+        named = (tuple(getattr(self, name)) for name in ("nodes", "pods", "jobs", "states") if hasattr(self, name))
+        members: tuple[object, ...] = next(named, (getattr(self, "pod", ""),))
+        shown = ", ".join(str(getattr(member, "pod", member)) for member in members[:8])
+        return f"{self.doing}: {shown}{' …' if len(members) > 8 else ''}"
+
+
+@dataclass(frozen=True)
+class OnNodes(Step):
+    """A step of nodes, by name."""
+
+    nodes: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class OnJobs(Step):
+    """A step of jobs, each by its handle (:attr:`slinky_iac.slurmrest.objects.Job.handle`)."""
+
+    jobs: tuple[int | str, ...]
+
+
+@dataclass(frozen=True)
+class SetCosts(Step):
     """Annotate pods with deletion cost and tag (one patch a pod, both annotations in it)."""
 
+    doing = "marking the pods that go"
     pods: tuple[Mark, ...]
 
 
 @dataclass(frozen=True)
-class TriggerSync:
+class TriggerSync(Step):
     """Touch a pod's tag so that the operator looks now: its informer enqueues the NodeSet on any change of a pod
     (eventhandler_pod.go), and a sync begins with a fresh list of nodes (RefreshNodeCache). Saves up to 30 s."""
 
+    doing = "making the operator look"
     pods: tuple[Mark, ...]
 
 
 @dataclass(frozen=True)
-class Drain:
+class Drain(OnNodes):
     """DRAIN with our reason, one bulk update, then a re-read. None of these nodes carried a person's reason."""
 
-    nodes: tuple[str, ...]
+    doing = "draining"
     reason: str
     resume_after_s: int | None
     """Seconds until slurmctld returns them by itself; None for never."""
 
 
 @dataclass(frozen=True)
-class RenewHold:
+class RenewHold(OnNodes):
     """DRAIN with ``resume_after`` and without a reason, on nodes that are drained by us: moves the dead man's switch."""
 
-    nodes: tuple[str, ...]
+    doing = "renewing the hold"
     resume_after_s: int
 
 
 @dataclass(frozen=True)
-class CordonAnnotate:
+class CordonAnnotate(Step):
     """Set ``pod-cordon=true``: only after the operator has seen our drain, which it would lift otherwise."""
 
+    doing = "cordoning the pods"
     pods: tuple[str, ...]
 
 
 @dataclass(frozen=True)
-class Release:
+class Release(Step):
     """Take our annotations back from pods. Comes before :class:`Undrain`: an annotation left would drain again."""
 
+    doing = "taking marks back"
     pods: tuple[Unmark, ...]
 
 
-@dataclass(frozen=True)
-class RevokePermit:
+class RevokePermit(Step):
     """Take back from the NodeSet a permission that no write has used, if the NodeSet is still the one of this look."""
 
+    doing = "taking an unused permission back"
 
-@dataclass(frozen=True)
-class Undrain:
+
+class Undrain(OnNodes):
     """UNDRAIN nodes whose drain is ours."""
 
-    nodes: tuple[str, ...]
+    doing = "returning nodes"
 
 
 @dataclass(frozen=True)
-class SetReason:
+class SetReason(OnNodes):
     """Reason-only update of nodes that carry our reason: those that stay DOWN after our UNDRAIN, and those that an earlier
     run drained, which get this run's reason."""
 
-    nodes: tuple[str, ...]
+    doing = "writing the reason of"
     reason: str
 
 
-@dataclass(frozen=True)
-class Resume:
+class Resume(OnNodes):
     """RESUME nodes whose record an earlier pod of the same name left DOWN or drained."""
 
-    nodes: tuple[str, ...]
+    doing = "returning what earlier pods left behind"
 
 
 @dataclass(frozen=True)
-class ClosePartitions:
+class ClosePartitions(Step):
     """Set partitions' states to such as take no new job; ``before`` is what they were, written down first."""
 
+    doing = "closing partitions"
     states: Mapping[str, str]
     before: Mapping[str, str]
 
 
 @dataclass(frozen=True)
-class SetReplicas:
+class SetReplicas(Step):
     """Write ``spec.replicas``, if the NodeSet is still the one of this look (its resourceVersion is the condition)."""
 
     replicas: int
     pods: tuple[str, ...] = ()
     """Pods that the operator will delete; empty where the number is raised."""
 
+    @property
+    def words(self) -> str:
+        return f"writing replicas: {self.replicas}"
+
 
 @dataclass(frozen=True)
-class DeleteNodeSet:
+class DeleteNodeSet(Step):
     """Delete the NodeSet, if it is still the one of this look (its uid and resourceVersion are the condition)."""
 
+    doing = "deleting the NodeSet; its pods"
     pods: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
-class DeletePod:
+class DeletePod(Step):
     """Delete one pod, if it is still the one of this look (its uid and resourceVersion are the condition); the operator
     makes another from the newest template."""
 
+    doing = "deleting, so that the operator makes a new one"
     pod: str
 
 
 @dataclass(frozen=True)
-class PauseScaler:
+class PauseScaler(Step):
     """Let KEDA scale nothing, with our mark, if the ScaledObject is still the one of this look."""
 
+    doing = "pausing the autoscaler"
     mark: str
 
 
 @dataclass(frozen=True)
-class ResumeScaler:
+class ResumeScaler(Step):
     """Take our pause back and write the maximum, in one patch, if the ScaledObject is still the one of this look."""
 
+    doing = "giving the autoscaler back"
     max_replicas: int | None
     """None: it stays as it is."""
 
 
 @dataclass(frozen=True)
-class Wait:
+class Wait(Step):
     """Nothing to do but look again."""
 
     why: str
@@ -248,32 +289,29 @@ class Wait:
     """What is waited for takes a second or two: the operator was told to look a moment ago."""
 
 
-@dataclass(frozen=True)
-class Requeue:
+class Requeue(OnJobs):
     """Requeue jobs, as the policy says at the deadline."""
 
-    jobs: tuple[int | str, ...]
-    """Each by its handle (:attr:`slinky_iac.slurmrest.objects.Job.handle`), here and below."""
+    doing = "requeueing jobs"
 
 
 @dataclass(frozen=True)
-class Signal:
+class Signal(OnJobs):
     """Send the policy's signal to jobs, then set ``marks`` (the time of the signal), in this order."""
 
-    jobs: tuple[int | str, ...]
+    doing = "signalling jobs"
     signal: str
     marks: tuple[Mark, ...]
 
 
-@dataclass(frozen=True)
-class Cancel:
+class Cancel(OnJobs):
     """Cancel jobs whose grace period after the signal is over, as the policy says."""
 
-    jobs: tuple[int | str, ...]
+    doing = "cancelling jobs"
 
 
 @dataclass(frozen=True)
-class Done:
+class Done(Step):
     """Everything asked for is so, by this very look."""
 
     pods: tuple[str, ...] = ()
@@ -281,17 +319,7 @@ class Done:
 
 
 @dataclass(frozen=True)
-class OwnStep:
-    """A step that its task alone knows."""
-
-    @property
-    def words(self) -> str:
-        """What is done now, for the progress line."""
-        raise NotImplementedError
-
-
-@dataclass(frozen=True)
-class Stop:
+class Stop(Step):
     """End without having come to the goal."""
 
     why: str
@@ -299,30 +327,3 @@ class Stop:
     """blocked → DrainBlocked, deadline → DrainDeadline."""
     undo: bool = False
     """Carry out the undo steps before ending."""
-
-
-Step = (
-    SetCosts
-    | TriggerSync
-    | Drain
-    | RenewHold
-    | CordonAnnotate
-    | Release
-    | RevokePermit
-    | Undrain
-    | SetReason
-    | Resume
-    | ClosePartitions
-    | SetReplicas
-    | DeleteNodeSet
-    | DeletePod
-    | PauseScaler
-    | ResumeScaler
-    | Wait
-    | Requeue
-    | Signal
-    | Cancel
-    | Done
-    | OwnStep
-    | Stop
-)

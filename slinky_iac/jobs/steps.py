@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from slinky_iac.drain.protocol import Done, OwnStep, Step, Stop, Wait
+from slinky_iac.drain.protocol import Done, Step, Stop, Wait
 from slinky_iac.slurmrest.submitted import SubmittedJob
 
 
@@ -57,7 +57,7 @@ class RunGoal:
 
 
 @dataclass(frozen=True)
-class Submit(OwnStep):
+class Submit(Step):
     """Submit the run, held."""
 
     @property
@@ -66,7 +66,7 @@ class Submit(OwnStep):
 
 
 @dataclass(frozen=True)
-class Mark(OwnStep):
+class Mark(Step):
     """Mark a held job as the run."""
 
     job: int
@@ -77,7 +77,7 @@ class Mark(OwnStep):
 
 
 @dataclass(frozen=True)
-class Release(OwnStep):
+class Release(Step):
     """Let the marked job start."""
 
     job: int
@@ -88,7 +88,7 @@ class Release(OwnStep):
 
 
 @dataclass(frozen=True)
-class CancelJobs(OwnStep):
+class CancelJobs(Step):
     """Cancel jobs."""
 
     jobs: tuple[int, ...]
