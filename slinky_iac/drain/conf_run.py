@@ -30,8 +30,7 @@ from slinky_iac.drain.conf_steps import (
 )
 from slinky_iac.drain.driver import Task, drive
 from slinky_iac.drain.mark import ENTRY, Held, place
-from slinky_iac.drain.observe import conf_look, partition_states
-from slinky_iac.drain.proof import Met, prove
+from slinky_iac.drain.observe import Met, conf_look, partition_states, prove
 from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Signal, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import Owner, Settings
@@ -152,7 +151,7 @@ class ConfTask(Task[ConfLook]):
     def look(self) -> ConfLook:
         """Slurm's passing silence is part of what is seen."""
         try:
-            return conf_look(self.session, self.settings.hide, self.settings.cluster)
+            return conf_look(self.session, self.settings)
         except (SlurmrestAuthError, SlurmrestElsewhere, SlurmrestVersionError):
             raise
         except SlurmrestError as error:
@@ -203,7 +202,7 @@ class ConfTask(Task[ConfLook]):
     def undo(self) -> None:
         """All that this stack closed and drained for slurm.conf."""
         session, controller = self.session, self.settings.controller
-        seen = self._last or conf_look(session, self.settings.hide, self.settings.cluster)
+        seen = self._last or conf_look(session, self.settings)
         restore(session, self.owner, held_of(session, controller), seen.partitions)
         hold(session, controller, Held())
 
@@ -290,7 +289,7 @@ def _tell_admin(session: Session, settings: ConfSettings, going: Leaving) -> Non
         return
     jobs: int | None = None
     try:
-        seen = conf_look(session, settings.hide, settings.cluster)
+        seen = conf_look(session, settings)
         jobs = len(held_by(seen, goal_of(settings, going, seen.now)))
     except (SlurmrestError, KubeError) as error:
         session.report(str(error))
@@ -307,7 +306,7 @@ def partition_holds(session: Session, settings: Settings, controller: str, name:
     jobs alone decide. ``waiting_only``: what runs doesn't count yet. Raises what
     the client raises.
     """
-    seen = conf_look(session, settings.hide, settings.cluster)
+    seen = conf_look(session, settings)
     states = seen.partitions.get(name)
     if states is not None and not states & TAKES_NONE:
         if seen.can_close:
@@ -340,7 +339,7 @@ def finish(session: Session, settings: ConfSettings) -> None:
 def _tell_kept(session: Session, settings: ConfSettings) -> None:
     """Say what a destroy leaves behind: slurmctld's volume keeps its queue, and slurmd on metal its jobs."""
     try:
-        seen = conf_look(session, settings.hide, settings.cluster)
+        seen = conf_look(session, settings)
     except (SlurmrestError, KubeNotFound) as error:
         session.report(f"the queue is not known: {error}", severity="warning", keep=True)
         return
@@ -363,7 +362,7 @@ def give_back(session: Session, settings: ConfSettings, going: Leaving) -> None:
     news = settings.lines
     opens = {name: state for name, state in held.partitions.items() if name in news.partitions.keys() - {*going.partitions}}
     returns = tuple(host for host in held.hosts if host in news.hosts.keys() - {*going.nodes})
-    seen = conf_look(session, settings.hide, settings.cluster)
+    seen = conf_look(session, settings)
     restore(session, settings.owner, Held(opens, returns), seen.partitions)
     left = {
         name: state

@@ -38,8 +38,8 @@ from itertools import groupby
 from typing import Final
 
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.free import marked_by
 from slinky_iac.drain.settings import Owner
-from slinky_iac.drain.text import marked_by
 from slinky_iac.kube.objects import Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.objects import CALM_STATES, Job, Node
@@ -253,11 +253,7 @@ def overwrites(host: str, record: Node, owner: Owner) -> str:
 
 
 def _candidate(
-    pod: Pod,
-    cluster: ClusterView,
-    reserved: Mapping[str, list[str]],
-    owner: Owner,
-    aliases: Mapping[str, str],
+    pod: Pod, cluster: ClusterView, reserved: Mapping[str, list[str]], owner: Owner, aliases: Mapping[str, str]
 ) -> Candidate:
     record = cluster.nodes.get(pod.slurm_node)
     jobs = cluster.jobs(pod.slurm_node)

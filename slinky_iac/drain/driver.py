@@ -7,14 +7,14 @@ SIGKILL, and the next one continues.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Generic, Literal, TypeVar
 
 from slinky_iac.drain.protocol import NEXT_STEP, Done, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import Settings
-from slinky_iac.drain.text import Pace
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, KubeUnreachable, SlinkyError, SlurmrestUnreachable
 
 if TYPE_CHECKING:
@@ -126,6 +126,33 @@ class ClockJumpGuard:
             return 0
         self.wall, self.steady = wall, steady
         return round(jump)
+
+
+EVERY_S: Final = 60.0
+"""Between two lines about the same wait where no terminal shows them: each stays in the log."""
+
+
+@dataclass
+class Pace:
+    """Whether a line about a wait is due. In a terminal each look's is, since it replaces the one before. Elsewhere (CI) the
+    first of each sort, and then one a minute."""
+
+    watched: bool
+    said_at: float | None = None
+    sorts: set[str] = field(default_factory=set)
+
+    def due(self, text: str, now: float) -> bool:
+        """Whether ``text`` is to be said at ``now``, in seconds of a clock that only runs."""
+        sort = _SORT.sub("", text)[:40]
+        if self.watched or sort not in self.sorts or self.said_at is None or now - self.said_at >= EVERY_S:
+            self.sorts.add(sort)
+            self.said_at = now
+            return True
+        return False
+
+
+_SORT: Final = re.compile(r"\[[#.]*\]|[0-9]+")
+"""What changes in a line while the wait is the same."""
 
 
 def drive(task: Task[Seen]) -> Seen:

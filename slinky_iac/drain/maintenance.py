@@ -15,14 +15,12 @@ from typing import Any
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import overwrites
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.free import Busy, Free, verdict
-from slinky_iac.drain.observe import cluster_view, require_cluster
+from slinky_iac.drain.free import Busy, Free, distinct, jobs_in_words, marked_by, named, verdict, waiting_line
+from slinky_iac.drain.observe import Met, cluster_view, prove, require_cluster
 from slinky_iac.drain.plan import job_props
-from slinky_iac.drain.proof import Met, prove
 from slinky_iac.drain.protocol import Done, Drain, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm
 from slinky_iac.drain.settings import OutsideSettings, Owner
-from slinky_iac.drain.text import distinct, jobs_in_words, marked_by, named, waiting_line
 from slinky_iac.errors import (
     DrainDeadline,
     KubeNotFound,
@@ -60,12 +58,7 @@ class HostsPlan:
 
 
 def plan_hosts(
-    held: Sequence[str],
-    active: Sequence[str],
-    cluster: ClusterView,
-    owner: Owner,
-    now: int,
-    dropped: Iterable[str] = (),
+    held: Sequence[str], active: Sequence[str], cluster: ClusterView, owner: Owner, now: int, dropped: Iterable[str] = ()
 ) -> HostsPlan:
     """Decide for hosts by name."""
     drains: list[str] = []

@@ -133,12 +133,7 @@ def just_triggered(pod: Pod, owner: Owner, at: int) -> bool:
 
 def unmark(pod: Pod, tag: Tag, *, uncordon: bool) -> Unmark:
     """What to take back from a pod that carries our ``tag``."""
-    return Unmark(
-        pod=pod.name,
-        restore_cost=pod.cost_text == str(tag.cost),
-        was=tag.was,
-        uncordon=uncordon,
-    )
+    return Unmark(pod=pod.name, restore_cost=pod.cost_text == str(tag.cost), was=tag.was, uncordon=uncordon)
 
 
 ENTRY: Final = "held"

@@ -21,10 +21,10 @@ from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
+from slinky_iac.drain.free import iso
 from slinky_iac.drain.mark import drained_for_cordon, foreign_tags, release_steps, tag_of
 from slinky_iac.drain.protocol import Done, Observation, Release, Resume, Step, Stop, Unmark, Wait
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
-from slinky_iac.drain.text import iso
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
 

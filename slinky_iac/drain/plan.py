@@ -8,17 +8,27 @@ choice is :func:`slinky_iac.drain.cost.choose`'s; the prediction of what the ope
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain import mark
 from slinky_iac.drain.cost import HEALTHY, Candidate, Kind, assess, choose, class_of, predicted_victims, seen_elsewhere
-from slinky_iac.drain.free import left_out_in_words, stranded, stranded_in_words, tied_in_words, tied_to
+from slinky_iac.drain.free import (
+    distinct,
+    iso,
+    jobs_in_words,
+    left_out_in_words,
+    marked_by,
+    some,
+    stranded,
+    stranded_in_words,
+    tied_in_words,
+    tied_to,
+)
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
-from slinky_iac.drain.text import distinct, iso, jobs_in_words, marked_by, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.releases import OperatorVersion
 from slinky_iac.slurmrest.objects import Job
@@ -50,6 +60,10 @@ class Seen:
     failures: tuple[str, ...] = ()
     due: str = ""
     """Why the update must run even if the configuration has not changed; ``""`` where there is nothing to do."""
+
+    def because(self, why: str) -> Seen:
+        """The same with another reason to run."""
+        return replace(self, due="; ".join(each for each in (self.due, why) if each))
 
 
 @dataclass(frozen=True)
@@ -90,15 +104,11 @@ class DrainPlan:
 
 def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainPolicy, owner: Owner) -> DrainPlan:
     """The plan for lowering ``state.spec.replicas`` to ``target``; without an answer from Slurm it holds counts only."""
-    pods, cluster = seen.pods, seen.cluster
-    removes = max(len(pods) - target, 0)
-    blocks = list(state_blocks(seen, state, owner))
-    warnings = [*_count_warnings(pods, state, target)]
-    selected: tuple[Candidate, ...] = ()
-    retained: tuple[Candidate, ...] = ()
-    cost = None
+    pods, cluster, current = seen.pods, seen.cluster, state.spec.replicas
+    blocks, warnings = [*state_blocks(seen, state, owner)], [*_count_warnings(pods, state, target)]
+    plan = DrainPlan(owner.nodeset, current, target, max(len(pods) - target, 0), known=cluster is not None)
     if cluster is None:
-        blocks += share_findings(removes, state.spec.replicas, policy.limits)
+        blocks += share_findings(plan.removes, current, policy.limits)
         warnings.append(_unasked(seen))
     else:
         candidates = assess(pods, cluster, seen.now, owner)
@@ -107,20 +117,10 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
         retained = tuple(candidate for candidate in candidates if candidate.pod.name not in names_selected)
         cost = mark.cost_below(candidate.pod for candidate in retained)
         blocks += _choice_blocks(selected, retained, cost, target, seen.version)
-        blocks += limit_findings(selected, state.spec.replicas, policy.limits, seen.now)
+        blocks += limit_findings(selected, current, policy.limits, seen.now)
         warnings += [*warnings_about(selected, retained), *queue_warnings(cluster, selected)]
-    return DrainPlan(
-        nodeset=owner.nodeset,
-        current=state.spec.replicas,
-        target=target,
-        removes=removes,
-        selected=selected,
-        retained=retained,
-        blocks=tuple(blocks),
-        warnings=tuple(warnings),
-        deletion_cost=cost,
-        known=cluster is not None,
-    )
+        plan = replace(plan, selected=selected, retained=retained, deletion_cost=cost)
+    return replace(plan, blocks=tuple(blocks), warnings=tuple(warnings))
 
 
 def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
@@ -138,16 +138,8 @@ def plan_teardown(seen: Observation, state: NodeSet, owner: Owner) -> DrainPlan:
         selected = choose(assess(seen.pods, seen.cluster, seen.now, owner), 0)
         blocks += blocked_nodes(selected)
         warnings += [*warnings_about(selected, ()), *queue_warnings(seen.cluster, selected)]
-    return DrainPlan(
-        nodeset=owner.nodeset,
-        current=state.spec.replicas,
-        target=0,
-        removes=len(seen.pods),
-        selected=selected,
-        blocks=tuple(blocks),
-        warnings=tuple(warnings),
-        known=seen.cluster is not None,
-    )
+    plan = DrainPlan(owner.nodeset, state.spec.replicas, 0, len(seen.pods), selected, known=seen.cluster is not None)
+    return replace(plan, blocks=tuple(blocks), warnings=tuple(warnings))
 
 
 def unknown_plan(nodeset: str, current: int, target: int, why: str) -> DrainPlan:
@@ -213,11 +205,7 @@ def blocked_nodes(selected: Sequence[Candidate]) -> Iterable[Finding]:
 
 
 def _choice_blocks(
-    selected: Sequence[Candidate],
-    retained: Sequence[Candidate],
-    cost: int | None,
-    target: int,
-    version: OperatorVersion,
+    selected: Sequence[Candidate], retained: Sequence[Candidate], cost: int | None, target: int, version: OperatorVersion
 ) -> Iterable[Finding]:
     """What about the selected pods forbids it."""
     yield from blocked_nodes(selected)

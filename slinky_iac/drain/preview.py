@@ -100,15 +100,10 @@ def _with_autoscaler(session: Session, settings: GateSettings, seen: Observation
         return found
     if others:
         also = f"{', '.join(others)} also writes the number of {settings.resource}"
-        session.report(
-            f"{also}: two autoscalers undo each other. Remove one",
-            severity="warning",
-            keep=True,
-        )
+        session.report(f"{also}: two autoscalers undo each other. Remove one", severity="warning", keep=True)
     if scaler is None or not scaler.is_ours(settings.owner):
         return found
-    why = "the autoscaler is paused by an earlier run, which did not end"
-    return Seen(found.plan, found.failures, "; ".join(each for each in (found.due, why) if each))
+    return found.because("the autoscaler is paused by an earlier run, which did not end")
 
 
 def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], found: Seen) -> Seen:
@@ -121,8 +116,7 @@ def _with_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, 
     rolled = plan_rollout(settings, seen, olds, going)
     if rolled is None:
         return found
-    due = "; ".join(each for each in (found.due, rolled.due) if each)
-    return Seen({**rolled.plan, **fresh}, (*found.failures, *rolled.failures), due)
+    return Seen({**rolled.plan, **fresh}, (*found.failures, *rolled.failures), found.due).because(rolled.due)
 
 
 def _first(settings: GateSettings) -> Seen:
@@ -182,16 +176,11 @@ def _tell_names_in_use(session: Session, settings: GateSettings, seen: Observati
 
 def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any], kept: Props, why: str) -> Seen:
     current = int(olds.get("maxReplicas") or 0) if settings.scaler == "autoscaler" else int(olds["replicas"])
-    session.report(
-        f"the plan is not known: {why.rstrip('.')}. The update asks again, and fails if it gets no answer",
-        severity="warning",
-    )
-    plan = (
-        kept
-        if current <= settings.target
-        else plan_props(unknown_plan(settings.owner.nodeset, current, settings.target, why))
-    )
-    return Seen(plan, due=f"not known: {why}")
+    said = f"the plan is not known: {why.rstrip('.')}. The update asks again, and fails if it gets no answer"
+    session.report(said, severity="warning")
+    if current > settings.target:
+        kept = plan_props(unknown_plan(settings.owner.nodeset, current, settings.target, why))
+    return Seen(kept, due=f"not known: {why}")
 
 
 def _our_nodes(settings: GateSettings, seen: Observation) -> set[str]:
@@ -238,7 +227,7 @@ def conf_planned(session: Session, settings: ConfSettings, olds: Mapping[str, An
     if not going:
         return kept if settings.outside else _given_back(session, settings, kept), ()
     try:
-        seen = conf_look(session, settings.hide, settings.cluster)
+        seen = conf_look(session, settings)
     except SlinkyError as error:
         seen = ConfLook(session.now(), problem=str(error))
         more = "The update will ask again and stop if it gets no answer"

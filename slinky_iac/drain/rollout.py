@@ -18,7 +18,7 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
-from slinky_iac.drain.free import Free
+from slinky_iac.drain.free import Free, distinct, jobs_in_words, some
 from slinky_iac.drain.mark import cost_below, is_marked, mark, tag_of
 from slinky_iac.drain.members import fault_of, names_in_use, stale_records
 from slinky_iac.drain.plan import (
@@ -36,7 +36,6 @@ from slinky_iac.drain.protocol import DeletePod, Done, Goal, Observation, Resume
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
 from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, operator_blind, refused, trigger_sync, wait
-from slinky_iac.drain.text import jobs_in_words, some
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import STANDS_STILL
 
@@ -231,21 +230,19 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     if not old:
         return None
     most = batch_size(at_once(settings.max_unavailable, state.spec.replicas), settings.policy, state.spec.replicas)
+    plan = DrainPlan(settings.owner.nodeset, state.spec.replicas, state.spec.replicas, 0)
     if seen.cluster is None:
         names = sorted(pod.name for pod in old)
         rolls: Props = {"pods": names, "of": len(seen.pods), "at_once": most, "held": [], "text": _text(names, seen, most)}
         unasked = Finding("slurm-unknown", f"Slurm could not be asked whose jobs are waited for: {seen.problem}")
-        plan = DrainPlan(
-            settings.owner.nodeset, state.spec.replicas, state.spec.replicas, 0, warnings=(unasked,), known=False
-        )
-        return Seen({**plan_props(plan), "rolls": rolls})
+        return Seen({**plan_props(replace(plan, warnings=(unasked,), known=False)), "rolls": rolls})
     found = members(seen, settings.owner, seen.cluster, old)
     if not found.ours:
         return None
     names = [each.pod.name for each in found.ours]
     held = [in_words(each) for each in found.held]
     warnings = tuple(Finding("rollout", text) for text in (*held, *_new_operator(settings, olds)))
-    plan = DrainPlan(settings.owner.nodeset, state.spec.replicas, state.spec.replicas, 0, found.ours, warnings=warnings)
+    plan = replace(plan, selected=found.ours, warnings=warnings)
     text = _text(sorted(names), seen, most, plan)
     rolls = {"pods": sorted(names), "of": len(seen.pods), "at_once": most, "held": held, "text": text}
     batch = choose(found.ours, max(len(found.ours) - most, 0))
@@ -274,12 +271,12 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
             + ("writes OnDelete and replaces pods drained" if settings.rolls else "changes the pods")
             + f"; then set {after} and run `pulumi up` again"
         )
-    still = [job for pod in seen.pods for job in _jobs(seen, pod) if job.job_state & STANDS_STILL]
+    jobs = () if seen.cluster is None else (job for pod in seen.pods for job in seen.cluster.jobs(pod.slurm_node))
+    still = distinct(job for job in jobs if job.job_state & STANDS_STILL)
     if changes and settings.updates == OPERATORS and still:
-        distinct = list({job.job_id: job for job in still}.values())
         found.append(
             f"slurm-operator would replace the pods of {state.name} and end these jobs, which it doesn't count:"
-            f" {jobs_in_words(distinct)}. Resume them and wait for their end, or set updateStrategy.type to Gated"
+            f" {jobs_in_words(still)}. Resume them and wait for their end, or set updateStrategy.type to Gated"
         )
     return tuple(found)
 
@@ -287,10 +284,6 @@ def refusals(settings: GateSettings, seen: Observation, olds: Mapping[str, Any])
 def _template_changes(settings: GateSettings, state: NodeSet) -> bool:
     """Whether the update writes another template. An update that ended before its rollout did has written it already."""
     return bool(state.template) and state.template != settings.template
-
-
-def _jobs(seen: Observation, pod: Pod) -> tuple[Any, ...]:
-    return () if seen.cluster is None else seen.cluster.jobs(pod.slurm_node)
 
 
 def _new_operator(settings: GateSettings, olds: Mapping[str, Any]) -> list[str]:

@@ -12,10 +12,10 @@ from typing import Final
 
 from slinky_iac.drain import conf_run, scaler
 from slinky_iac.drain.driver import Task, drive
+from slinky_iac.drain.free import counted, iso, named
 from slinky_iac.drain.mark import undo_steps
 from slinky_iac.drain.members import members_step, records_without_pods
-from slinky_iac.drain.observe import cluster_view
-from slinky_iac.drain.proof import Met, still_running
+from slinky_iac.drain.observe import Met, cluster_view, still_running
 from slinky_iac.drain.protocol import (
     NEXT_STEP,
     DeleteNodeSet,
@@ -36,7 +36,6 @@ from slinky_iac.drain.scaler import standing_still, stop_for_removal
 from slinky_iac.drain.session import Session
 from slinky_iac.drain.settings import GateSettings
 from slinky_iac.drain.steps import next_step
-from slinky_iac.drain.text import counted, iso, named
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeUnreachable, SlinkyError, SlurmrestError
 from slinky_iac.kube.objects import NodeSet
 

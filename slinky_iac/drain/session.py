@@ -215,11 +215,7 @@ class Session(Connection):
 
 
 def act_on_slurm(
-    slurm: SlurmrestClient,
-    step: protocol.Step,
-    owner: Owner,
-    tell: Callable[[str], None],
-    seen: NodesAnswer | None = None,
+    slurm: SlurmrestClient, step: protocol.Step, owner: Owner, tell: Callable[[str], None], seen: NodesAnswer | None = None
 ) -> None:
     """Carry out a step that is slurmctld's to take. ``tell``: for each job that Slurm refuses to touch, with the reason.
 

@@ -41,16 +41,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Kind, predicted_victims
-from slinky_iac.drain.mark import (
-    cost_below,
-    is_marked,
-    just_triggered,
-    mark,
-    release_steps,
-    tag_of,
-    triggered,
-    undo_steps,
-)
+from slinky_iac.drain.mark import cost_below, is_marked, just_triggered, mark, release_steps, tag_of, triggered, undo_steps
 from slinky_iac.drain.members import names_in_use
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
 from slinky_iac.drain.protocol import (
