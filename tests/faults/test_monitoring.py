@@ -179,6 +179,9 @@ def test_a_node_that_registered_wrongly_fires_and_clears(gated: Gated, slurm: Sl
         cluster.LAB.hosts.run("ctl", ["sh", "-c", "cp /tmp/before /etc/slurm/slurm.conf"])
         outside.reconfigure()
     clears(gated, prometheus, "SlinkyNodeInvalid")
+    assert "DRAIN" in slurm.states()["metal-1"], "slurmctld keeps its own drain"
+    slurm.admin("scontrol", "update", "nodename=metal-1", "state=resume")  # as docs/on-call.md says
+    await_true("it is in service again", lambda: "DRAIN" not in slurm.states()["metal-1"], 30)
 
 
 DRAIN = 'stack="s",group="g"'
@@ -209,6 +212,18 @@ LOUD = {
     "SlinkyStatusAbsent": (),
     "SlurmMetricsAway": (),
 }
+OVER = {
+    "SlinkyDrainPastDeadline": (f"{AGE} 1801x250 10x100", f"{DEADLINE}x350"),
+    "SlinkyNodeSetShort": (f"slinky_nodeset_registered{{{NODESET}}} 1x250 2x100", f"{WANTED}x350"),
+    "SlinkySlurmrestdDown": ('slinky_endpoint_up{stack="s",endpoint="slurmrestd"} 0x250 1x100',),
+    "SlinkyNodeInvalid": (f"slinky_nodes_invalid{{{DRAIN}}} 1x250 0x100",),
+    "SlinkyKeyOld": ('slinky_key_age_seconds{stack="s",key="slurm.key"} 32000000x250 86400x100',),
+    "SlinkyScalerPaused": (f"slinky_scaler_paused{{{NODESET}}} 1x250 0x100",),
+    "SlinkyStatusAway": ('slinky_status_time_seconds{stack="s"} 0x250 15060+60x100',),
+    "SlinkyStatusAbsent": ('slinky_status_time_seconds{stack="s"} _x250 15060+60x100',),
+    "SlurmMetricsAway": ("slurm_nodes _x250 5x100",),
+}
+"""Loud for 250 minutes, and quiet from then on."""
 
 
 @pytest.mark.parametrize("name", [each.name for each in alerts()])
@@ -238,6 +253,29 @@ def test_promtool_says_that_an_alert_fires_after_its_wait_and_no_sooner(name: st
         ["promtool", "test", "rules", "test.yaml"], cwd=tmp_path, capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", [each.name for each in alerts()])
+def test_promtool_says_that_an_alert_clears_when_its_cause_is_over(name: str, tmp_path: Path) -> None:
+    apt.ensure(PROMETHEUS)
+    (tmp_path / "rules.yaml").write_text(yaml.safe_dump(groups(alerts())))
+    series = [dict(zip(("series", "values"), _split(each), strict=True)) for each in OVER[name]]
+    asked = [
+        {"eval_time": "249m", "alertname": name, "exp_alerts": [_expected(name)]},
+        {"eval_time": "260m", "alertname": name},
+    ]
+    test = {"rule_files": ["rules.yaml"], "tests": [{"interval": "1m", "input_series": series, "alert_rule_test": asked}]}
+    (tmp_path / "test.yaml").write_text(yaml.safe_dump(test))
+    done = subprocess.run(
+        ["promtool", "test", "rules", "test.yaml"], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def _split(series: str) -> tuple[str, str]:
+    """A series without blanks in its labels, and its values."""
+    name, _, values = series.partition(" ")
+    return name, values
 
 
 def _expected(name: str) -> dict[str, Any]:
