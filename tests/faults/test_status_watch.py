@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import sys
+import time
+from itertools import pairwise
 from pathlib import Path
 
 from tests.browser.chromium import browse
 from tests.browser.terminal import Terminal, page
-from tests.e2e.gated import NODES, Gated
+from tests.e2e.gated import NODES, NODESET, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.stacks import ROOT
 
@@ -43,6 +45,34 @@ def test_the_screen_follows_a_drain_from_its_first_node_to_its_end(gated: Gated,
         await_true("nothing of an older screen is left", lambda: not {"gpu-1", "gpu-2"} & set(seen.text.split()), 60)
         seen.key("C-c")
         await_true("Ctrl-C ends it", lambda: seen.text.rstrip().endswith(("$", "#")), 20)
+
+
+def test_without_a_terminal_a_wait_is_one_line_a_minute_and_the_last_says_what_happened(gated: Gated, slurm: Slurm) -> None:
+    """As CI shows it: each line stays in the log."""
+    drain = {"deadline": "10m"}
+    gated.reset(drain)
+    jobs = [slurm.submit("-p", "gpu", "-w", node, "-t", "40") for node in NODES]
+    slurm.await_running(*jobs)
+    gated.write(2, drain)
+    run = gated.start_up()
+    assert run.stdout is not None
+    said: list[tuple[float, str]] = []
+    for line in run.stdout:
+        said.append((time.monotonic(), line.strip()))
+        waits = [(at, text) for at, text in said if WAITS in text]
+        if len(waits) == LINES and jobs:
+            slurm.finish(*jobs)
+            jobs = []
+    assert run.wait(60) == 0, said
+    times = [at for at, text in said if WAITS in text]
+    assert len(times) >= LINES
+    gaps = [later - at for at, later in pairwise(times[:LINES])]
+    assert all(50 < gap < 75 for gap in gaps), gaps
+    of_gate = [text for _, text in said if f"{gated.stack.name}/{NODESET}: " in text]
+    assert "1 job ran on, 0 lost" in of_gate[-1], of_gate
+
+
+WAITS, LINES = "nodes are free; last: job", 3
 
 
 def _picture(seen: Terminal, folder: Path) -> None:
