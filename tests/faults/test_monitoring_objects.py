@@ -15,9 +15,11 @@ import pytest
 from lab import apt, go
 from lab import slurm as outside
 from lab.slurm import cluster
-from slinky_iac.specs.monitoring import DASHBOARD, dashboard
+from slinky_iac.specs.monitoring import DASHBOARD, PATHS, dashboard
 from tests.e2e.gated import NAMESPACE, Gated
-from tests.e2e.world import World
+from tests.e2e.slurm import await_true
+from tests.e2e.test_two_stacks import INSIDE, inside
+from tests.e2e.world import Settings, World, dev_settings
 from tests.faults.prepare import PROMETHEUS
 
 STANDS_ON = "gated"
@@ -59,24 +61,34 @@ def metrics() -> Iterator[str]:
     outside.reconfigure()
 
 
-def selected(gated: Gated, kind: str, wanted: dict[str, str]) -> list[dict[str, Any]]:
+def selected(world: World, kind: str, wanted: dict[str, str], namespace: str = NAMESPACE) -> list[dict[str, Any]]:
     """Objects of the cluster's namespace that have these labels."""
     selector = ",".join(f"{key}={value}" for key, value in wanted.items())
-    found = gated.world.kubectl("get", kind, "-n", NAMESPACE, "-l", selector, "-o", "json")
+    found = world.kubectl("get", kind, "-n", namespace, "-l", selector, "-o", "json")
     return list(json.loads(found.stdout)["items"])
 
 
-def targets(gated: Gated, monitor: dict[str, Any]) -> list[str]:
+def targets(world: World, monitor: dict[str, Any]) -> list[str]:
     """Addresses that Prometheus' operator would have scraped: Services by labels, their EndpointSlices, the port's name."""
     found = []
-    for service in selected(gated, "services", monitor["spec"]["selector"]["matchLabels"]):
+    namespace = monitor["metadata"]["namespace"]
+    for service in selected(world, "services", monitor["spec"]["selector"]["matchLabels"], namespace):
         name = {"kubernetes.io/service-name": service["metadata"]["name"]}
-        for each in selected(gated, "endpointslices", name):
+        for each in selected(world, "endpointslices", name, namespace):
             for scrape in monitor["spec"]["endpoints"]:
                 (port,) = [port["port"] for port in each["ports"] if port["name"] == scrape["port"]]
                 addresses = [address for endpoint in each["endpoints"] for address in endpoint["addresses"]]
-                found += [f"{scrape['scheme']}://{address}:{port}{scrape['path']}" for address in addresses]
+                found += [f"{scrape.get('scheme', 'http')}://{address}:{port}{scrape['path']}" for address in addresses]
     return found
+
+
+def require_metrics(world: World, monitor: dict[str, Any]) -> None:
+    """Each path of a ServiceMonitor leads to slurmctld's metrics."""
+    urls = targets(world, monitor)
+    assert {url.partition("/metrics/")[2] for url in urls} == {path.partition("/metrics/")[2] for path in PATHS}
+    for url in urls:
+        with urllib.request.urlopen(url, timeout=10) as answer:
+            assert b"# TYPE slurm_" in answer.read(), url
 
 
 def test_the_kinds_of_prometheus_operator_take_the_objects_and_they_lead_to_slurmctld(
@@ -87,23 +99,50 @@ def test_the_kinds_of_prometheus_operator_take_the_objects_and_they_lead_to_slur
     monitoring = {"slurmctld": True, "slurmctldAddress": metrics, "rules": True, "dashboard": True, "labels": SITE}
     with kinds(gated.world):
         gated.up(3, monitoring=monitoring)
-        (monitor,) = selected(gated, "servicemonitors", SITE)
-        urls = targets(gated, monitor)
-        assert len(urls) == len(monitor["spec"]["endpoints"]) > 0
-        for url in urls:
-            with urllib.request.urlopen(url, timeout=10) as answer:
-                assert b"# TYPE slurm_" in answer.read(), url
-
-        (rule,) = selected(gated, "prometheusrules", SITE)
+        (monitor,) = selected(gated.world, "servicemonitors", SITE)
+        require_metrics(gated.world, monitor)
+        (rule,) = selected(gated.world, "prometheusrules", SITE)
         (tmp_path / "rules.json").write_text(json.dumps(rule["spec"]))
         checked = subprocess.run(
             ["promtool", "check", "rules", tmp_path / "rules.json"], capture_output=True, text=True, check=False
         )
         assert checked.returncode == 0, checked.stdout + checked.stderr
-        (shown,) = selected(gated, "configmaps", {"grafana_dashboard": "1"})
+        (shown,) = selected(gated.world, "configmaps", {"grafana_dashboard": "1"})
         assert shown["data"][DASHBOARD] == dashboard()
         assert gated.changes() == [], "a preview after it is empty"
 
         gated.up(3)
-        gone = [selected(gated, kind, SITE) for kind in KINDS] + [selected(gated, "configmaps", {"grafana_dashboard": "1"})]
+        gone = [selected(gated.world, kind, SITE) for kind in KINDS] + [
+            selected(gated.world, "configmaps", {"grafana_dashboard": "1"})
+        ]
         assert gone == [[], [], []]
+
+
+def with_all_inside(found: Settings) -> None:
+    """A cluster wholly in Kubernetes, with the lab's operator."""
+    operator = found["slinky-iac:operator"]
+    inside(found)
+    found["slinky-iac:operator"] = operator
+
+
+def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor_that_leads_to_it(world: World) -> None:
+    world.vacate()
+    stack = world.stack("eyes", dev_settings(with_all_inside))
+    try:
+        stack.up()
+        with kinds(world):
+            monitoring = {"slinky-iac:monitoring": {"slurmctld": True, "rules": True, "labels": SITE}}
+            world.stack(stack.name, dev_settings(with_all_inside) | monitoring)
+            stack.up()
+
+            def made() -> list[dict[str, Any]]:
+                return selected(world, "servicemonitors", SITE, INSIDE)
+
+            await_true("the operator has made it", lambda: len(made()) == 1, 60)
+            (monitor,) = made()
+            assert monitor["metadata"]["ownerReferences"][0]["kind"] == "Controller"
+            await_true("slurmctld serves metrics", lambda: len(targets(world, monitor)) == len(PATHS), 90)
+            require_metrics(world, monitor)
+            assert len(selected(world, "prometheusrules", SITE, INSIDE)) == 1
+    finally:
+        world.vacate()
