@@ -144,5 +144,8 @@ def test_where_slurmctld_is_in_kubernetes_the_operator_makes_the_service_monitor
             await_true("slurmctld serves metrics", lambda: len(targets(world, monitor)) == len(PATHS), 90)
             require_metrics(world, monitor)
             assert len(selected(world, "prometheusrules", SITE, INSIDE)) == 1
+            world.stack(stack.name, dev_settings(with_all_inside))
+            stack.up()
+            await_true("both go with the setting", lambda: not made() and not selected(world, KINDS[1], SITE, INSIDE), 60)
     finally:
         world.vacate()
