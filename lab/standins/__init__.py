@@ -15,3 +15,5 @@ MARK = "lab-standin"
 """Ends every version that a stand-in reports, as semver build metadata: comparisons ignore it, readers do not."""
 VERSION = f"3.255.0+{MARK}"
 """What the language host answers to GetPluginInfo: the engine that it was written against."""
+BAIL = 32
+"""The runner's exit code where an error has been shown already: the language host answers "bail"."""

@@ -24,9 +24,8 @@ from google.protobuf import empty_pb2, json_format
 from pulumi.runtime.proto import language_pb2 as proto
 from pulumi.runtime.proto import language_pb2_grpc, plugin_pb2
 
-from lab.standins import VERSION, interpreter, lifeline
+from lab.standins import BAIL, VERSION, interpreter, lifeline
 from lab.standins.programs import Programs
-from lab.standins.runner import BAIL
 
 RUNNER = Path(__file__).with_name("pulumi-language-python-exec")
 MAX_MESSAGE = 400 << 20

@@ -18,9 +18,7 @@ from pathlib import Path
 import pulumi
 import pulumi.runtime
 
-from lab.standins import lifeline
-
-BAIL = 32
+from lab.standins import BAIL, lifeline
 
 
 def parse(argv: Sequence[str]) -> argparse.Namespace:
