@@ -1,11 +1,17 @@
-"""The language host runs programs as the official one does: results, errors, exit codes, hooks, plugins."""
+"""The language host runs programs as the official one does: results, errors, exit codes, hooks, plugins.
+
+Every other module that starts an engine stands on it; these are its answers one by one.
+"""
 
 import json
 import subprocess
 
 import pytest
 
+from tests.integration.conftest import engine, project, tools
 from tests.integration.engine import Engine, Project
+
+__all__ = ["engine", "project", "tools"]
 
 ECHO = """
     from pulumi.dynamic import CreateResult, DiffResult, Resource, ResourceProvider, UpdateResult

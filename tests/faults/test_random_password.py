@@ -1,4 +1,7 @@
-"""RandomPassword, as a stack uses it for keys: stable, replaced only when asked, never readable outside the stack."""
+"""RandomPassword, as a stack uses it for keys: stable, replaced only when asked, never readable outside the stack.
+
+tests/e2e/test_two_stacks.py has a stack whose keys are made this way; tests/unit/standins the lab's provider alone.
+"""
 
 import json
 import re
@@ -7,7 +10,10 @@ from pathlib import Path
 import bcrypt
 
 from tests.integration import leaks
+from tests.integration.conftest import engine, project, tools
 from tests.integration.engine import Project
+
+__all__ = ["engine", "project", "tools"]
 
 
 def program(arguments: str) -> str:
