@@ -2,19 +2,43 @@
 
 from __future__ import annotations
 
+import base64
 import json
+import secrets
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from tests.integration import leaks
 from tests.integration.engine import REPO, Engine, Project, create_project
-from tests.integration.test_examples import configure, link_program
 
 EXAMPLE = REPO / "examples" / "Pulumi.controller-outside.yaml"
+
+
+def link_program(project: Project) -> None:
+    """The program of this checkout, in a folder of the test's own."""
+    for name in ("__main__.py", "components", "slinky_iac"):
+        (project.folder / name).symlink_to(REPO / name)
+
+
+def configure(project: Project, stack: Path) -> list[str]:
+    """The stack's settings, with the operator there already (its chart is on the internet), and new secrets: these."""
+    config = yaml.safe_load(stack.read_text())["config"]
+    config["slinky-iac:operator"] |= {"install": False, "namespace": "slinky"}
+    file = project.folder / "Pulumi.test.yaml"
+    file.write_text(yaml.safe_dump({**yaml.safe_load(file.read_text()), "config": config}))
+    imported = config["slinky-iac:keys"]["source"] == "imported"
+    database = "database" in config.get("slinky-iac:accounting", {})
+    made = {name: secrets.token_hex(32) for name in ("slurmKey", "jwtKey") if imported}
+    made |= {"databasePassword": secrets.token_hex(16)} if database else {}
+    for name, value in made.items():
+        given = value if name == "databasePassword" else base64.b64encode(value.encode()).decode()
+        project.run("config", "set", "--secret", name, given)
+    return list(made.values())
 
 
 def command(project: Project, *arguments: str) -> subprocess.CompletedProcess[str]:

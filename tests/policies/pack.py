@@ -26,7 +26,8 @@ SITE = PACK / "site.example.json"
 LAB = PACK / "site.lab.json"
 Data = dict[str, Any]
 
-_SAID = re.compile(r"^ +- \[(\w+)\] .*? ([a-z][a-z-]+)  \((.*)\)$", re.MULTILINE)
+_SAID = re.compile(r"^ +(?:-|\S+@v\S+) \[(\w+)\] .*? ([a-z][a-z-]+)  \((.*?)\)(?=$|can't run policy)", re.MULTILINE)
+"""A line of the report; with ``--diff`` it begins with the pack's name, and what comes after follows in the same line."""
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""The pack over the program's own stacks: every example and the lab's stack pass."""
+"""The program's own stacks on the real engine, without a cluster: each previews, passes the pack and shows no secret."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from slinky_iac.commands import cli
+from tests.integration import leaks
 from tests.integration.engine import REPO, STACK, Engine, Project, Tools, create_project
 from tests.policies.pack import LAB, PACK, Outcome, environment, lay_out, plain_stack, preview
 from tests.stacks import EXAMPLES, merged, sections
@@ -66,7 +67,7 @@ def previews(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Callable
     setup = {"folder": first.folder, "salt": settings["encryptionsalt"], "secrets": secrets}
 
     def one(name: str, file: Path) -> Outcome:
-        return preview(program(engine, root / name, setup, sections(file)), LAB if name == THROW_AWAY else None)
+        return preview(program(engine, root / name, setup, sections(file)), LAB if name == THROW_AWAY else None, "--diff")
 
     pool = ThreadPoolExecutor(2)
     running: dict[str, Future[Outcome]] = {n: pool.submit(one, n, f) for n, f in zip(NAMES, FILES, strict=True)}
@@ -105,6 +106,20 @@ def test_an_example_passes(previews: Callable[[str], Outcome], name: str) -> Non
     seen = previews(name)
     assert seen.code == 0, seen.output
     assert seen.refused_by == set()
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name != "munge"])
+def test_an_example_makes_its_cluster_and_shows_no_secret(
+    previews: Callable[[str], Outcome], name: str, tmp_path: Path
+) -> None:
+    seen = previews(name)
+    for kind in ("slinky:slurm:HybridCluster", "slinky:slurm:NodeSet", "kubernetes:slinky.slurm.net/v1beta1:NodeSet"):
+        assert f"+ {kind}: (create)" in seen.output
+    assert seen.project is not None
+    (tmp_path / "shown.txt").write_text(seen.output)
+    values = [base64.b64decode(SECRETS[key]) if key.endswith("Key") else SECRETS[key] for key in SECRETS]
+    for value in values:
+        assert leaks.find(value, tmp_path, seen.project.engine.root, seen.project.folder) == []
 
 
 @pytest.mark.parametrize("name", NAMES)
