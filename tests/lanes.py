@@ -25,23 +25,20 @@ from time import monotonic
 from lab import paths
 
 ON_ONE_STACK = (
-    "test_drain_jobs.py",
-    "test_drain_policy.py",
-    "test_status.py",
-    "test_drift.py",
-    "test_clients.py",
-    "test_own_program.py",
+    *("test_preflight.py", "test_drain_jobs.py", "test_drain_policy.py", "test_bad_world.py", "test_status.py"),
+    *("test_drift.py", "test_jobs.py", "test_user_pages.py", "test_tokens.py", "test_clients.py", "test_own_program.py"),
     "test_drain_teardown.py",
 )
-"""They find the stack up that the one before left, if one lane has them all; the last of them destroys it."""
+"""They find the stack up that the one before left, and one pytest runs them all; the last of them destroys it."""
 LONGEST = (
-    *("test_stack_life.py", "test_bad_world.py", "test_leaks.py", "test_slurmrest_real.py", "test_preflight.py"),
-    *("test_wheel.py", "test_two_stacks.py", "test_outside_hosts.py", "test_key_rotation.py", "test_webhook.py"),
-    *("test_jobs.py", "test_handoff.py"),
+    *("test_stack_life.py", "test_slurmrest_real.py", "test_leaks.py", "test_two_stacks.py", "test_wheel.py"),
+    *("test_key_rotation.py", "test_handoff.py"),
     *("test_unknowns.py", "test_bad_stacks.py", "test_ci_gate.py", "test_bad_input.py", "test_external_keys.py"),
-    *("test_ci_script.py", "test_two_gates.py", "test_language_host.py", "test_node_table.py", "test_examples.py"),
+    *("test_ci_script.py", "test_two_gates.py", "test_node_table.py", "test_examples.py"),
 )
-"""Begun first, in this order, by the other lanes and beside them, so that no lane is left alone with a long one."""
+"""Begun next, in this order, and beside them, so that no lane is left alone with a long one."""
+Modules = tuple[Path, ...]
+"""What one pytest runs: one module mostly."""
 IN_LAB = 'eval "$(./lab/lab env)" && exec "$@"'
 
 
@@ -57,9 +54,10 @@ class Lane:
         """Run a command of `lab/lab`."""
         return subprocess.run([*self.entered, "./lab/lab", command], cwd=paths.REPO, env=self.env, check=False)
 
-    def test(self, module: Path) -> tuple[int, str]:
-        """Run a module's tests; returns pytest's exit code and what it printed."""
-        pytest = [sys.executable, "-m", "pytest", "-q", "--durations=5", "--durations-min=5", str(module)]
+    def test(self, modules: Modules) -> tuple[int, str]:
+        """Run modules' tests; returns pytest's exit code and what it printed."""
+        slowest = ("--durations=30", "--durations-min=5")
+        pytest = [sys.executable, "-m", "pytest", "-q", *slowest, *map(str, modules)]
         argv = [*self.entered, "bash", "-c", IN_LAB, "-", *pytest]
         done = subprocess.run(
             argv, cwd=paths.REPO, env=self.env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, check=False
@@ -67,35 +65,38 @@ class Lane:
         return done.returncode, done.stdout
 
 
-def modules(folders: Sequence[Path]) -> list[Path]:
+def modules(folders: Sequence[Path]) -> list[Modules]:
     """Test modules of the folders: those on one stack, then the longest. A file that is named itself is taken as it is."""
     found = [path for folder in folders for path in (sorted(folder.glob("test_*.py")) if folder.is_dir() else [folder])]
-    order = (*ON_ONE_STACK, *LONGEST)
-    return sorted(found, key=lambda path: (order.index(path.name) if path.name in order else len(order), path.name))
+    together = sorted((path for path in found if path.name in ON_ONE_STACK), key=lambda path: ON_ONE_STACK.index(path.name))
+    others = [path for path in found if path.name not in ON_ONE_STACK]
+    others.sort(key=lambda path: (LONGEST.index(path.name) if path.name in LONGEST else len(LONGEST), path.name))
+    return [*([tuple(together)] if together else []), *((path,) for path in others)]
 
 
 class Work:
-    """Modules that wait to be run. The first lane begins with those on one stack, every other ends with them."""
+    """Modules that wait to be run."""
 
-    def __init__(self, waiting: Sequence[Path], beside: Sequence[Path] = ()) -> None:
+    def __init__(self, waiting: Sequence[Modules], beside: Sequence[Modules] = ()) -> None:
         self._waiting = list(waiting)
         self._beside = list(beside)
         self._lock = threading.Lock()
 
-    def take(self, *, first: bool) -> Path | None:
-        """The next module for a lane; None where nothing is left."""
+    def take(self) -> Modules | None:
+        """The next modules for a lane; None where nothing is left."""
         with self._lock:
-            if not self._waiting:
-                return None
-            others = [path for path in self._waiting if path.name not in ON_ONE_STACK]
-            chosen = self._waiting[0] if first or not others else others[0]
-            self._waiting.remove(chosen)
-            return chosen
+            return self._waiting.pop(0) if self._waiting else None
 
-    def take_beside(self) -> Path | None:
-        """The next module that needs no lab; None where nothing is left."""
+    def take_beside(self) -> Modules | None:
+        """The next modules that need no lab; None where nothing is left."""
         with self._lock:
             return self._beside.pop(0) if self._beside else None
+
+    def stop(self) -> None:
+        """Nothing more is begun."""
+        with self._lock:
+            self._waiting.clear()
+            self._beside.clear()
 
 
 def lanes(count: int) -> tuple[list[Lane], list[subprocess.Popen[bytes]]]:
@@ -121,31 +122,32 @@ class Report:
         self.failed: list[str] = []
         self._lock = threading.Lock()
 
-    def run(self, lane: Lane, module: Path) -> None:
-        """Run a module on a lane and tell of it."""
+    def run(self, lane: Lane, modules: Modules) -> None:
+        """Run modules on a lane and tell of them."""
         begun = monotonic()
-        code, printed = lane.test(module)
+        names = " ".join(path.name for path in modules)
+        code, printed = lane.test(modules)
         with self._lock:
             if code:
-                self.failed.append(module.name)
-            print(f"\n-- {module.name} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
+                self.failed.append(names)
+            print(f"\n-- {names} on {lane.name}, {monotonic() - begun:.0f} s\n{printed}", end="", flush=True)
 
 
-def work(lane: Lane, waiting: Work, report: Report, *, first: bool) -> None:
+def work(lane: Lane, waiting: Work, report: Report) -> None:
     """Bring the lane's lab up and run modules until none is left."""
     if lane.lab("up").returncode:
         report.failed.append(f"{lane.name} did not come up")
         return
-    while module := waiting.take(first=first):
-        report.run(lane, module)
+    while modules := waiting.take():
+        report.run(lane, modules)
     lane.lab("down")
     help_out(waiting, report)
 
 
 def help_out(waiting: Work, report: Report) -> None:
     """Run modules that need no lab until none is left."""
-    while module := waiting.take_beside():
-        report.run(Lane("no lab", (), dict(os.environ)), module)
+    while modules := waiting.take_beside():
+        report.run(Lane("no lab", (), dict(os.environ)), modules)
 
 
 def main(argv: Sequence[str]) -> int:
@@ -160,11 +162,14 @@ def main(argv: Sequence[str]) -> int:
     made, holders = lanes(asked.labs)
     try:
         with ThreadPoolExecutor(len(made) + 1) as pool:
-            runs = [pool.submit(work, lane, waiting, report, first=lane is made[0]) for lane in made]
+            runs = [pool.submit(work, lane, waiting, report) for lane in made]
             if asked.beside:
                 runs.append(pool.submit(help_out, waiting, report))
-            for run in runs:
-                run.result()
+            try:
+                for run in runs:
+                    run.result()
+            finally:
+                waiting.stop()
     finally:
         for lane in made:
             lane.lab("down")

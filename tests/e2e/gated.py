@@ -48,20 +48,26 @@ class Gated:
     slurm: Slurm
     stack: Stack
     current: Settings = field(default_factory=dict)
-    applied: Settings | None = None
-    """The settings, once they were applied and as long as no others were written."""
+
+    @property
+    def applied(self) -> Settings | None:
+        """The settings, once they were applied and as long as no others were written; another module may have done it."""
+        return self.world.applied.get(self.stack.name)
+
+    def changed(self) -> None:
+        """The stack is no more as its settings say: the next test that wants it so has to bring it up."""
+        self.world.applied.pop(self.stack.name, None)
 
     def write(self, replicas: int, drain: Mapping[str, object] | None = None, **more: Any) -> None:
         """Write the stack's settings (``nodeset``: more of the NodeSet's, else sections by name); nothing is applied."""
         self.current = settings(replicas, drain, **more)
-        self.applied = None
         self.world.stack(self.stack.name, self.current)
 
     def up(self, replicas: int, drain: Mapping[str, object] | None = None, **more: Any) -> None:
         """Write settings and apply them; fails the test where `pulumi up` does."""
         self.write(replicas, drain, **more)
         self.stack.up()
-        self.applied = self.current
+        self.world.applied[self.stack.name] = self.current
 
     def try_up(self) -> subprocess.CompletedProcess[str]:
         """Apply the settings that are written, whatever comes of it."""
@@ -69,6 +75,7 @@ class Gated:
 
     def start_up(self, *more: str, command: str = "up") -> subprocess.Popen[str]:
         """Apply the settings that are written, or destroy the stack, in a process group of its own."""
+        self.changed()
         return subprocess.Popen(
             ["pulumi", command, "--yes", "--skip-preview", "--non-interactive", "--stack", self.stack.name, *more],
             cwd=self.stack.folder,
@@ -140,7 +147,10 @@ class Gated:
         for node, states in self.slurm.states().items():
             if node in NODES and "DRAIN" in states:
                 self.slurm.admin("scontrol", "update", f"nodename={node}", "state=undrain")
-        if self.applied != settings(3, drain):
+        wanted = settings(3, drain)
+        if self.applied == wanted:
+            self.current = wanted
+        else:
             self.up(3, drain)
         self.slurm.await_registered(*NODES)
         self.world.await_pods(NAMESPACE, NODESET, 3)  # a gate waits for pods that are only just coming

@@ -1,6 +1,7 @@
 """The preflight on the real cluster: nothing to say where both halves fit, and each wrong thing named by its check.
 
-It runs with the rights that `rights --for preflight --pod-namespace` prints, but where a test says otherwise.
+It runs with the rights that `rights --for preflight --pod-namespace` prints, but where a test says otherwise. The stack
+stays up, for the modules that stand on it.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from lab.stacks import Stack
 from slinky_iac.commands.preflight.pod import SELECTOR
 from slinky_iac.commands.rights.table import Use, rights
 from tests.e2e.accounts import PODS, events, of_table, settings_of, used
+from tests.e2e.gated import STACK
 from tests.e2e.slurm import Slurm, await_true
 from tests.e2e.world import Settings, World, dev_settings
 
@@ -47,13 +49,12 @@ def settings(edit: Callable[[Settings], None] = lambda _: None) -> Settings:
 
 
 @pytest.fixture(scope="module")
-def stack(world: World) -> Iterator[Stack]:
+def stack(world: World) -> Stack:
     """A stack that has never been up when the first test begins."""
     world.vacate()
     outside.set_nodesets_conf(conf.DEFAULT_NODESETS)
     outside.reconfigure()
-    yield world.stack("preflight", settings())
-    world.vacate()
+    return world.stack(STACK, settings())
 
 
 @pytest.fixture

@@ -38,6 +38,8 @@ class World:
     def __init__(self, env: dict[str, str]) -> None:
         self.env = env
         self.accounts: Accounts | None = None
+        self.applied: dict[str, Settings] = {}
+        """Settings that a stack was brought up with, by its name, as long as no others were written."""
         self._given: dict[Path, tuple[dict[str, bytes], Settings]] = {}
 
     def run_with_rights(self, *, least: bool) -> None:
@@ -110,6 +112,7 @@ class World:
         found = self.stacks()
         for stack in found:
             if stack.name != keep:
+                self.applied.pop(stack.name, None)
                 stack.pulumi("state", "unprotect", "--all", "--yes")
                 stack.destroy()
         if self.accounts and all(stack.name != keep for stack in found):
@@ -135,6 +138,7 @@ class World:
 
     def stack(self, name: str, settings: Settings, folder: Path | None = None) -> Stack:
         """A stack with these settings and the outside hosts' keys; an existing one of the name is taken up again."""
+        self.applied.pop(name, None)
         stack = self.named(name, folder)
         secrets = imported_keys() if settings["slinky-iac:keys"]["source"] == "imported" else {}
         if self._given.get(stack.config_file) == (secrets, encrypted(stack)):

@@ -42,7 +42,7 @@ def two(gated: Gated, slurm: Slurm) -> Iterator[Gated]:
     slurm.await_registered("gpu-0", "cpu-0")
     yield gated
     slurm.cancel_all()
-    gated.applied = None
+    gated.changed()
 
 
 def test_an_idle_nodeset_goes_while_the_gate_of_another_waits_and_a_destroy_is_repeated(two: Gated, slurm: Slurm) -> None:
@@ -75,7 +75,7 @@ def one(gated: Gated, slurm: Slurm) -> Iterator[Gated]:
     gated.stack.up()
     yield gated
     slurm.cancel_all()
-    gated.applied = None
+    gated.changed()
 
 
 @pytest.mark.parametrize("harm", ["another resource fails", "SIGKILL"])

@@ -66,5 +66,5 @@ def test_a_stuck_rollout_keeps_no_nodeset_and_costs_no_job(
     rows = {int(row.job): (row.state, row.nodes, row.exit_code) for row in slurm.await_completed(*jobs.values())}
     assert rows == {job: ("COMPLETED", node, "0:0") for node, job in jobs.items()}
     assert gated.pods() == []
-    gated.applied = None
+    gated.changed()
     gated.up(3)

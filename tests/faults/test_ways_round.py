@@ -68,7 +68,7 @@ def busy(gated: Gated, slurm: Slurm) -> Iterator[Busy]:
     gated.reset()
     yield Busy(gated, slurm, dict(zip(NODES, occupy(slurm), strict=True)), uids(gated))
     slurm.cancel_all()
-    gated.applied = None
+    gated.changed()
 
 
 @pytest.fixture
@@ -152,7 +152,7 @@ def test_a_renamed_stack_returns_the_host_that_it_holds(gated: Gated, slurm: Slu
     assert slurm.reason("metal-1").startswith(f"slinky-iac:{STACK}/outside-hosts: ")
     hosts[0]["state"] = "active"
     gated.world.stack(gated.stack.name, gated.current)
-    gated.applied = None
+    gated.changed()
     gated.stack.pulumi("stack", "rename", "renamed")
     renamed = replace(gated.stack, name="renamed")
     try:
@@ -233,4 +233,4 @@ def test_bytes_that_are_no_text_in_names_and_reasons_hold_up_no_drain(gated: Gat
     finally:
         slurm.cancel_all()
         slurm.admin("scontrol", "update", "nodename=metal-1", "state=resume")
-        gated.applied = None
+        gated.changed()

@@ -128,7 +128,16 @@ def test_a_secret_that_is_wrong_or_in_the_wrong_place_is_refused_and_not_shown(
 
 
 def test_a_wrong_passphrase_is_told_and_the_right_one_works_afterwards(stack: Project) -> None:
-    assert "incorrect passphrase" in refused(stack, env={"PULUMI_CONFIG_PASSPHRASE": "wrong"})
+    before = (stack.folder / "Pulumi.test.yaml").read_bytes()
+    for command in (("preview",), ("up", "--yes"), ("destroy", "--yes")):
+        done = stack.run(*command, ok=False, env={"PULUMI_CONFIG_PASSPHRASE": "not the one"})
+        said = done.stdout + done.stderr
+        assert done.returncode != 0
+        assert "incorrect passphrase" in said
+        assert "secrets manager" in said, "where it was asked for"
+        assert "Traceback" not in said
+        assert "not the one" not in said
+    assert (stack.folder / "Pulumi.test.yaml").read_bytes() == before
     stack.preview()
 
 
@@ -139,13 +148,30 @@ def test_an_outside_daemon_that_does_not_answer_is_told_in_preview_and_stops_not
 
 
 @pytest.mark.parametrize("kubeconfig", ["missing", "unreachable"])
-def test_without_a_kubernetes_cluster_up_says_so_and_loses_nothing(stack: Project, kubeconfig: str) -> None:
-    env: dict[str, Any] = {"KUBECONFIG": str(stack.folder / "absent")} if kubeconfig == "missing" else {}
+def test_without_a_kubernetes_cluster_preview_says_so_and_up_stops_and_loses_nothing(
+    stack: Project, kubeconfig: str
+) -> None:
+    absent = stack.folder / "absent"
+    env: dict[str, Any] = {"KUBECONFIG": str(absent), "HOME": str(stack.folder)} if kubeconfig == "missing" else {}
+    used = stack.engine.root / "kubeconfig"
+    tried, words = {
+        "missing": (f"no kubeconfig: tried {absent} (no such file)", "Set the stack's kubeconfig, $KUBECONFIG"),
+        "unreachable": (f"tried the API server at https://127.0.0.1:1 (kubeconfig {used}", "connection refused"),
+    }[kubeconfig]
+    done = stack.preview(env=env)
+    said = " ".join((done.stdout + done.stderr).split())
+    assert f"warning: kubernetes: {tried}" in said
+    assert words in said
+    if kubeconfig == "missing":
+        assert "`pulumi up` will stop at the first resource" in said
+    else:
+        assert "Check the server, VPN and firewall, or give another kubeconfig" in said
     done = stack.up(ok=False, env=env)
-    said = done.stdout + done.stderr
+    said = " ".join((done.stdout + done.stderr).split())
     assert done.returncode != 0
     assert "Traceback" not in said
-    assert "unreachable" in said or "kubeconfig" in said
+    assert tried in said
+    assert "json" not in said, "a path is not taken for the text of a kubeconfig"
     assert stack.state().get("pending_operations", []) == []
     assert stack.locks() == []
     stack.destroy()
@@ -157,6 +183,8 @@ def test_what_a_live_cluster_cannot_change_is_refused_in_preview(stack: Project)
     configure(stack, settings({"cluster": {"name": "other", "namespace": "elsewhere"}}))
     said = refused(stack)
     assert "clusterName: can't change from 'lab' to 'other'" in said
+    assert "the job queue and the accounts are gone" in " ".join(said.split())
+    assert "Set it back" in said
     assert "namespace: can't change from 'slurm' to 'elsewhere'" in said
     configure(stack, settings())
     stack.preview()
