@@ -23,7 +23,7 @@ def used() -> set[str]:
         keyword.value
         for path in sorted((ROOT / "slinky_iac").rglob("*.py"))
         for call in ast.walk(ast.parse(path.read_text()))
-        if isinstance(call, ast.Call) and isinstance(call.func, ast.Name) and call.func.id in {"warning", "info"}
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr in {"warning", "info"}
         for keyword in call.keywords
         if keyword.arg == "id"
     )
