@@ -1,8 +1,15 @@
-"""The steps, to be pasted, by which an admin takes partitions and hosts out of a slurm.conf that is not this program's."""
+"""Taking partitions and hosts out of slurm.conf: what is closed for it meanwhile, and the steps, to be pasted, by which an
+admin does it where slurm.conf is not this program's."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+from slinky_iac import names
+from slinky_iac.errors import StateError
 
 
 def closing_steps(partitions: Sequence[str], hosts: Sequence[str]) -> tuple[str, ...]:
@@ -23,3 +30,50 @@ def losing(partitions: Sequence[str], hosts: Sequence[str], jobs: int | None) ->
     what = ", ".join([*(f"partition {name}" for name in partitions), *(f"host {name}" for name in hosts)])
     count = "; whose jobs name it is not known" if jobs is None else f" with {jobs} job{'' if jobs == 1 else 's'}"
     return f"slurm.conf loses {what}{count}"
+
+
+ENTRY: Final = "held"
+
+
+@dataclass(frozen=True)
+class Held:
+    """What is closed or drained before a change of slurm.conf: partitions with the state that they had, and hosts.
+
+    Remembered in a ConfigMap: a partition has no field for whose its state is, and an annotation on the Controller would
+    restart slurmctld's pod (operator 1.1 and newer copy them to it). Wire format: one entry ``held``, JSON
+    ``{"began":null,"hosts":[],"partitions":{"batch":"UP"}}``.
+    """
+
+    partitions: Mapping[str, str] = field(default_factory=dict)
+    hosts: tuple[str, ...] = ()
+    began: int | None = None
+    """When slurmctld last began with a configuration, as it was before the Controller got the new one."""
+
+    def __bool__(self) -> bool:
+        return bool(self.partitions or self.hosts)
+
+    def text(self) -> str:
+        """The entry's value."""
+        plain = {"partitions": dict(self.partitions), "hosts": sorted(self.hosts), "began": self.began}
+        return json.dumps(plain, sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def read(cls, text: str) -> Held:
+        """The value back. Raises StateError where it isn't one that this program wrote."""
+        try:
+            raw: Any = json.loads(text)
+            partitions = {str(name): str(state) for name, state in raw["partitions"].items()}
+            hosts, began = raw["hosts"], raw["began"]
+            if not isinstance(hosts, list) or not (began is None or type(began) is int):
+                raise TypeError  # noqa: TRY301 - as other shapes that this program never wrote
+            return cls(partitions, tuple(str(host) for host in hosts), began)
+        except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+            raise StateError(
+                "the ConfigMap of closed partitions can't be read, so whose they are isn't known; nothing was changed. See"
+                " `kubectl get configmaps`, set the partitions right by scontrol, and delete it"
+            ) from None
+
+
+def place(controller: str) -> str:
+    """Name of the ConfigMap."""
+    return names.shorten(f"{controller}-closed-partitions")

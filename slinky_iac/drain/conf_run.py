@@ -1,5 +1,5 @@
 """The gates around slurm.conf at work: empty what leaves it, give back what was closed for nothing, await what it says.
-What is closed or drained is written down first (:class:`slinky_iac.drain.mark.Held`)."""
+What is closed or drained is written down first (:class:`slinky_iac.closing.Held`)."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from threading import Lock
 from typing import Final
 
 from slinky_iac import closing
+from slinky_iac.closing import ENTRY, Held, place
 from slinky_iac.drain.conf_steps import (
     CLOSED,
     REMEMBER_S,
@@ -29,7 +30,6 @@ from slinky_iac.drain.conf_steps import (
     remembered,
 )
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.mark import ENTRY, Held, place
 from slinky_iac.drain.observe import Met, conf_look, partition_states, prove
 from slinky_iac.drain.protocol import ClosePartitions, Done, Drain, Signal, Step, Stop, Undrain, Wait
 from slinky_iac.drain.session import Session, act_on_slurm

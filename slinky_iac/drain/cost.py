@@ -177,6 +177,21 @@ class Candidate:
     """Why it is BLOCKED, or OURS and not understood."""
 
     @property
+    def name(self) -> str:
+        """Its pod's."""
+        return self.pod.name
+
+    @property
+    def node(self) -> str:
+        """Its Slurm node's."""
+        return self.pod.slurm_node
+
+    @property
+    def drained(self) -> bool:
+        """A drain is on its node, ours or another's."""
+        return self.record is not None and self.record.drained_or_draining
+
+    @property
     def key(self) -> Key:
         """The first part of the stated cost."""
         return int(self.kind), self.endless, self.end, len(self.jobs)
@@ -192,7 +207,7 @@ class Candidate:
     @property
     def foreign_hold(self) -> bool:
         """A person or the operator drains it: it counts, and its reason is left alone."""
-        return self.record is not None and self.record.drained_or_draining and self.kind is not Kind.OURS
+        return self.drained and self.kind is not Kind.OURS
 
 
 def assess(pods: Iterable[Pod], cluster: ClusterView, now: int, owner: Owner) -> tuple[Candidate, ...]:
@@ -273,17 +288,8 @@ def _candidate(
         kind = _kind(record, busy=bool(jobs), endless=end is None)
         if reservations and kind in {Kind.HELD, Kind.IDLE, Kind.BUSY}:
             kind = Kind.RESERVED
-    return Candidate(
-        pod=pod,
-        kind=kind,
-        jobs=jobs,
-        end=0 if end is None else end,
-        endless=end is None,
-        holder=holder,
-        record=record,
-        reservations=reservations,
-        trouble=trouble,
-    )
+    endless = end is None
+    return Candidate(pod, kind, jobs, end or 0, endless, holder, record, reservations, trouble)
 
 
 def _last(jobs: Sequence[Job]) -> tuple[int | None, int | None]:
@@ -327,7 +333,7 @@ def seen_elsewhere(each: Candidate) -> str:
     if each.record is not None or not each.pod.slurm_states:
         return ""
     return (
-        f"slurm-operator sees {each.pod.slurm_node} in Slurm as {'+'.join(sorted(each.pod.slurm_states))}, and the"
+        f"slurm-operator sees {each.node} in Slurm as {'+'.join(sorted(each.pod.slurm_states))}, and the"
         " slurmrestd asked here has no record of it. If this lasts for over a minute, it is another cluster's: check"
         " slurmrest.url"
     )
@@ -360,7 +366,7 @@ def _cheapest(group: Sequence[Candidate], wanted: int, paid: set[int | None]) ->
 
     ``paid``: holders of the pods that the operator takes before this class.
     """
-    ranked = sorted(group, key=lambda each: (each.key, -each.pod.ordinal, each.pod.name))
+    ranked = sorted(group, key=lambda each: (each.key, -each.pod.ordinal, each.name))
     if wanted >= len(ranked):
         return ranked
     edge = ranked[wanted - 1].key

@@ -1,5 +1,5 @@
-"""Is a Slurm node free, and which jobs elsewhere lose by its end? Stricter than the operator's own question, and never by
-guess. And the words for times, jobs and waits.
+"""Is a Slurm node free, is its name, and which jobs elsewhere lose by its end? Stricter than the operator's own question,
+and never by guess. And the words for times, jobs and waits.
 
 The rule (facts/slurmrestd.md#when-a-node-is-free): the record of the *list* says DRAIN and nothing else that works, and the
 job list asked for *after* it names no job that holds the node. The second half matters: a suspended job leaves its node
@@ -18,13 +18,17 @@ first, then the job that ends last, then what comes next: a terminal cuts the li
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Final
 
+from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.settings import DrainPolicy
+from slinky_iac.drain.protocol import Observation
+from slinky_iac.drain.settings import DrainPolicy, Owner
+from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import BUSY_STATES, CALM_STATES, Job, Node
 from slinky_iac.text import until
 
@@ -184,6 +188,69 @@ def _has(features: frozenset[str], wanted: str) -> bool:
     if not wanted or set(wanted) & set("[]()*"):
         return True
     return any(features.issuperset(part.split("&")) for part in wanted.replace(",", "&").split("|"))
+
+
+LEFT_BEHIND: Final = (names.OPERATOR_REASON_PREFIX, "Pod is terminating")
+"""Beginnings of the operator's reasons; its preStop hook wrote no prefix before 1.1.1."""
+_NO_DAEMON: Final = frozenset({"DOWN", "NOT_RESPONDING", "UNKNOWN", "FUTURE", "POWERED_DOWN"})
+"""States of a record that no slurmd answers for."""
+
+
+def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collection[Pod]) -> tuple[str, ...]:
+    """Records of the NodeSet's removed nodes, which slurm-operator leaves DOWN from 1.2 on, by name.
+
+    Nothing is behind them: dynamic, without a job and without a pod. Those with a person's reason stay.
+    """
+    if cluster is None:
+        return ()
+    own = re.compile(re.escape(names.nodeset_hostname(owner.nodeset)) + "[0-9]+")
+    there = {pod.slurm_node for pod in pods}
+    return tuple(
+        sorted(
+            node.name
+            for node in cluster.nodes.values()
+            if node.name not in there
+            and node.known
+            and {"DOWN", "DYNAMIC_NORM"} <= node.state
+            and own.fullmatch(node.name)
+            and not cluster.jobs(node.name)
+            and (node.reason.startswith(LEFT_BEHIND) or owner.owns(node.reason))
+        )
+    )
+
+
+def names_in_use(seen: Observation, owner: Owner, target: int, going: Collection[str] = ()) -> str:
+    """Which names of the pods that ``target`` replicas add are somebody else's in Slurm, ``""`` where none is.
+
+    ``going``: pods that end before, by name. A name may come again, and a pod that is ending gives its place to another.
+    """
+    if seen.cluster is None:
+        return ""
+    staying = [pod for pod in seen.pods if pod.name not in going and not pod.terminating]
+    ordinals = {pod.ordinal for pod in staying}
+    free = [number for number in range(target + len(ordinals)) if number not in ordinals]
+    coming = (f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: max(target - len(staying), 0)])
+    own = {pod.slurm_node for pod in seen.pods}
+    used = [name for name in coming if name not in own and _in_use(seen.cluster, name, owner)]
+    if not used:
+        return ""
+    shown = ", ".join(used[:8])
+    return (
+        f"{shown} {'is' if len(used) == 1 else 'are'} in use in Slurm, and no pod of this NodeSet belongs to it: a new"
+        " pod of that name would take it over, and slurmctld would end the jobs there. `scontrol show node` shows"
+        " where such a node"
+        " is (NodeAddr). If another stack or Kubernetes cluster has it, give one of the two NodeSets another name"
+    )
+
+
+def _in_use(cluster: ClusterView, name: str, owner: Owner) -> bool:
+    """Whether a job or a daemon is behind a record. What a pod of ours left is DOWN, doesn't answer, or has our reason."""
+    record = cluster.nodes.get(name)
+    if cluster.jobs(name):
+        return True
+    if record is None or record.state & _NO_DAEMON:
+        return False
+    return not (record.reason.startswith(LEFT_BEHIND) or owner.owns(record.reason))
 
 
 _SHOWN_JOBS = 4

@@ -1,4 +1,18 @@
-"""Whether a NodeSet's pods are Slurm nodes that take jobs, what keeps them from it, and what clears that. Pure.
+"""The pods of a NodeSet: the marks we leave on them, giving back what is ours and nothing else, and whether they are Slurm
+nodes that take jobs. Pure.
+
+A mark is a deletion cost that puts a pod first, and a tag that says whose mark it is. The tag (names.ANNOTATION_GATE) has
+all that a later run, with no memory of this one, needs to continue or to undo: the owner, the cost we set and the one that
+was there before, when jobs were signalled, when the operator was asked to look. Compact JSON, a wire format:
+``{"cost":-1000000000,"nudged_at":null,"owner":"dev/gpu","signal_at":null,"was":null}``.
+
+Order of an undo: the permission on the NodeSet, annotations of pods, then the drain (with ``pod-cordon`` left on, the
+operator would drain the node again), then the reason of a node that stays down. A drain is ours by its reason, an
+annotation by its tag; whatever carries neither is left alone, also where we suspect our own hand in it.
+
+What the operator is already deleting is not given back: a node undrained then takes a job and loses it with the pod. So
+pods beyond ``spec.replicas`` keep drain and marks until they are gone, and nothing is given back while the operator has
+not yet seen the newest spec.
 
 The operator names new pods by the lowest free ordinals, so names come again, and with them slurmctld's record: a preStop
 hook sets the node DOWN ("Pod is terminating"; releases from 1.2 on leave the record so for good), on top of the drain
@@ -14,83 +28,221 @@ again before their pods were gone, are returned: with OnDelete the operator itse
 
 from __future__ import annotations
 
-import re
-from collections.abc import Collection
-from dataclasses import dataclass
+import json
+from collections.abc import Collection, Iterable
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.free import iso
-from slinky_iac.drain.mark import drained_for_cordon, foreign_tags, release_steps, tag_of
-from slinky_iac.drain.protocol import Done, Observation, Release, Resume, Step, Stop, Unmark, Wait
+from slinky_iac.drain.cost import INT32_MIN, predicted_victims
+from slinky_iac.drain.free import LEFT_BEHIND
+from slinky_iac.drain.protocol import (
+    Done,
+    Mark,
+    Observation,
+    Release,
+    Resume,
+    RevokePermit,
+    SetReason,
+    Step,
+    Stop,
+    Undrain,
+    Unmark,
+    Wait,
+)
 from slinky_iac.drain.settings import OPERATORS, GateSettings, Owner
 from slinky_iac.kube.objects import Pod
 from slinky_iac.slurmrest.objects import Node
 
-LEFT_BEHIND: Final = (names.OPERATOR_REASON_PREFIX, "Pod is terminating")
-"""Beginnings of the operator's reasons; its preStop hook wrote no prefix before 1.1.1."""
+BASE_COST: Final = -1_000_000_000
+"""Deletion cost of pods that we select; lower still where a retained pod has been given so low a cost by somebody."""
+
+
+TRIGGER_EVERY_S: Final = 10
+ANSWER_S: Final = 5
+"""How long after a nudge the operator's look may be expected: two of its syncs, of a second each, and some."""
+
+
+@dataclass(frozen=True)
+class Tag:
+    """What our annotation on a pod says."""
+
+    owner: str
+    """``stack/nodeset``."""
+    cost: int
+    """The deletion cost that we set."""
+    was: str | None = None
+    """The deletion cost annotation as it was before, None when there was none."""
+    signal_at: int | None = None
+    """When the jobs on its node were sent the policy's signal."""
+    nudged_at: int | None = None
+    """When the operator was last asked to look: any change of a pod makes it sync, and refresh its view of Slurm first."""
+
+    def text(self) -> str:
+        """The annotation's value."""
+        return json.dumps(asdict(self), sort_keys=True, separators=(",", ":"))
+
+    @classmethod
+    def read(cls, text: str) -> Tag | None:
+        """The tag in an annotation's value; None where it isn't one that this program wrote."""
+        try:
+            raw = json.loads(text)
+        except (ValueError, RecursionError):  # who may patch a pod may nest as deep as he likes
+            return None
+        if not isinstance(raw, dict):
+            return None
+        raw = {"nudged_at": None, **raw}  # the first releases wrote none
+        if raw.keys() != {field.name for field in fields(cls)}:
+            return None
+        times = (raw["signal_at"], raw["nudged_at"])
+        if not isinstance(raw["owner"], str) or type(raw["cost"]) is not int or not isinstance(raw["was"], str | None):
+            return None
+        return cls(**raw) if all(at is None or type(at) is int for at in times) else None
+
+
+def tag_of(pod: Pod, owner: Owner) -> Tag | None:
+    """Our tag on ``pod``; None when there is none, or it is somebody else's."""
+    tag = Tag.read(pod.gate) if pod.gate else None
+    return tag if tag is not None and tag.owner == owner.text else None
+
+
+def foreign_tags(pods: Iterable[Pod], owner: Owner) -> tuple[Pod, ...]:
+    """Pods that carry a gate tag that isn't ours: another stack, or text we never wrote."""
+    return tuple(pod for pod in pods if pod.gate and tag_of(pod, owner) is None)
+
+
+def cost_below(retained: Iterable[Pod]) -> int | None:
+    """A cost under that of every retained pod; None when one has the lowest there is."""
+    lowest = min((pod.deletion_cost for pod in retained), default=0)
+    cost = min(BASE_COST, lowest - 1)
+    return cost if cost >= INT32_MIN else None
+
+
+def mark(pod: Pod, owner: Owner, cost: int) -> Mark:
+    """The mark that ``pod`` must carry; a cost found before our first mark is remembered, and retained over renewals."""
+    tag = tag_of(pod, owner)
+    if tag is None:
+        ours = pod.cost_text == str(cost)  # somebody took the tag and left the cost: not a value to put back
+        tag = Tag(owner=owner.text, cost=cost, was=None if ours else pod.cost_text)
+    return Mark(pod=pod.name, cost=cost, tag=replace(tag, cost=cost).text())
+
+
+def is_marked(pod: Pod, wanted: Mark) -> bool:
+    """Whether ``pod`` carries exactly this mark."""
+    return pod.gate == wanted.tag and pod.deletion_cost == wanted.cost
+
+
+def signalled(pod: Pod, owner: Owner, at: int) -> Mark | None:
+    """The mark of ``pod`` with the time of the signal; None for a pod without our tag."""
+    tag = tag_of(pod, owner)
+    if tag is None:
+        return None
+    return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, signal_at=at).text())
+
+
+def triggered(pod: Pod, owner: Owner, at: int) -> Mark | None:
+    """The mark of ``pod`` with the time of a nudge; None where it was nudged a moment ago, or isn't marked by us."""
+    tag = tag_of(pod, owner)
+    if tag is None or (tag.nudged_at is not None and tag.nudged_at > at - TRIGGER_EVERY_S):
+        return None
+    return Mark(pod=pod.name, cost=tag.cost, tag=replace(tag, nudged_at=at).text())
+
+
+def just_triggered(pod: Pod, owner: Owner, at: int) -> bool:
+    """Whether the operator was told to look at ``pod`` so lately that its answer is on its way."""
+    tag = tag_of(pod, owner)
+    return tag is not None and tag.nudged_at is not None and tag.nudged_at > at - ANSWER_S
+
+
+def unmark(pod: Pod, tag: Tag, *, uncordon: bool) -> Unmark:
+    """What to take back from a pod that carries our ``tag``."""
+    return Unmark(pod=pod.name, restore_cost=pod.cost_text == str(tag.cost), was=tag.was, uncordon=uncordon)
+
+
+RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"
+"""For a node that is down: UNDRAIN leaves the reason there, and slurmctld's own words were overwritten by our drain. With
+``Not responding`` in it the operator treats the node as slurmctld's (IsNodeDownForUnresponsive)."""
+
+
+FOR_A_CORDON: Final = "Pod ("
+"""How the operator's reason begins where it drained a node for its pod. For a cordoned Kubernetes node: ``Node (``."""
+
+
+def undo_steps(seen: Observation, owner: Owner, keep: Collection[str] = ()) -> tuple[Step, ...]:
+    """All that is left to give back, but for what is on these pods, in order; a Wait at the end where something can't be
+    given back yet. Empty when nothing of ours is there. A run that was cut off before its write leaves a permission."""
+    permit = (RevokePermit(),) if seen.nodeset is not None and seen.nodeset.permitted else ()
+    return (*permit, *release_steps(seen, owner, keep, podless=True))
+
+
+def release_steps(seen: Observation, owner: Owner, keep: Collection[str], *, podless: bool = False) -> tuple[Step, ...]:
+    """Steps that give back our marks and drains on all pods and their nodes but these, and with ``podless`` our drains on
+    nodes that have no pod."""
+    kept = {pod.slurm_node for pod in seen.pods if pod.name in keep}
+    others = {pod.slurm_node for pod in seen.pods if pod.name not in keep}
+    steps: list[Step] = []
+    doomed = _doomed(seen)
+    tagged = ((pod, tag_of(pod, owner)) for pod in seen.pods if pod.name not in keep)
+    marked = [(pod, tag) for pod, tag in tagged if tag is not None]
+    unmarks = tuple(_unmark(pod, tag, seen.cluster) for pod, tag in marked if pod.name not in doomed)
+    if unmarks:
+        steps.append(Release(unmarks))
+    if seen.cluster is None and seen.nodeset is None and not seen.pods:
+        return ()  # no NodeSet, so nobody asked: its pods took the marks with them, and nothing is behind its nodes
+    if seen.cluster is None:
+        return (*steps, Wait(f"Slurm could not be asked which drains are ours: {seen.problem}"))
+    doomed_nodes = {pod.slurm_node for pod in seen.pods if pod.name in doomed}
+    records = seen.cluster.nodes
+    wanted = records.keys() - kept if podless else records.keys() & others
+    ours = [node for name, node in records.items() if name in wanted and owner.owns(node.reason)]
+    free_to_go = [node for node in ours if node.name not in doomed_nodes]
+    drained = tuple(sorted(node.name for node in free_to_go if node.drained_or_draining))
+    down = tuple(sorted(node.name for node in free_to_go if not node.drained_or_draining and "DOWN" in node.state))
+    if drained:
+        steps.append(Undrain(drained))
+    if down:
+        steps.append(SetReason(down, RELEASED_REASON))
+    withheld = sorted({pod.name for pod, _ in marked} & doomed | {node.name for node in ours} & doomed_nodes)
+    if withheld:
+        steps.append(Wait(f"the operator is deleting {', '.join(withheld)}: what is ours there goes with the pods"))
+    return tuple(steps)
+
+
+def _doomed(seen: Observation) -> frozenset[str]:
+    """Pods that the operator is deleting, or may be by the spec it has seen last."""
+    leaving = {pod.name for pod in seen.pods if pod.terminating}
+    if seen.nodeset is None:
+        return frozenset(leaving)
+    if not seen.nodeset.observed:
+        return frozenset(pod.name for pod in seen.pods)
+    prediction = predicted_victims(seen.pods, seen.nodeset.spec.replicas, seen.version)
+    return frozenset(leaving | set(prediction.victims) | prediction.uncertain)
+
+
+def _unmark(pod: Pod, tag: Tag, cluster: ClusterView | None) -> Unmark:
+    record = cluster.nodes.get(pod.slurm_node) if cluster is not None else None
+    return unmark(pod, tag, uncordon=pod.cordon and not _operators(record))
+
+
+def _operators(record: Node | None) -> bool:
+    """Whether the operator holds the node for a reason of its own: then the cordon on its pod is the operator's to lift."""
+    held = record is not None and record.drained_or_draining and record.held_by_operator
+    return held and not drained_for_cordon(record)
+
+
+def drained_for_cordon(record: Node | None) -> bool:
+    """Whether the operator drained a node because its pod has a cordon, and not because its Kubernetes node has one.
+
+    With OnDelete, which Gated is, it lifts neither. Once the pod has no cordon any more, it returns the node.
+    """
+    if record is None or not record.drained_or_draining or not record.held_by_operator:
+        return False
+    return record.reason.removeprefix(names.OPERATOR_REASON_PREFIX).lstrip().startswith(FOR_A_CORDON)
+
+
 STARTS_S: Final = 60
 """Seconds in which a pod that isn't ready is starting; later its log says why it isn't."""
-_NO_DAEMON: Final = frozenset({"DOWN", "NOT_RESPONDING", "UNKNOWN", "FUTURE", "POWERED_DOWN"})
-"""States of a record that no slurmd answers for."""
-
-
-def records_without_pods(cluster: ClusterView | None, owner: Owner, pods: Collection[Pod]) -> tuple[str, ...]:
-    """Records of the NodeSet's removed nodes, which slurm-operator leaves DOWN from 1.2 on, by name.
-
-    Nothing is behind them: dynamic, without a job and without a pod. Those with a person's reason stay.
-    """
-    if cluster is None:
-        return ()
-    own = re.compile(re.escape(names.nodeset_hostname(owner.nodeset)) + "[0-9]+")
-    there = {pod.slurm_node for pod in pods}
-    return tuple(
-        sorted(
-            node.name
-            for node in cluster.nodes.values()
-            if node.name not in there
-            and node.known
-            and {"DOWN", "DYNAMIC_NORM"} <= node.state
-            and own.fullmatch(node.name)
-            and not cluster.jobs(node.name)
-            and (node.reason.startswith(LEFT_BEHIND) or owner.owns(node.reason))
-        )
-    )
-
-
-def names_in_use(seen: Observation, owner: Owner, target: int, going: Collection[str] = ()) -> str:
-    """Which names of the pods that ``target`` replicas add are somebody else's in Slurm, ``""`` where none is.
-
-    ``going``: pods that end before, by name. A name may come again, and a pod that is ending gives its place to another.
-    """
-    if seen.cluster is None:
-        return ""
-    staying = [pod for pod in seen.pods if pod.name not in going and not pod.terminating]
-    ordinals = {pod.ordinal for pod in staying}
-    free = [number for number in range(target + len(ordinals)) if number not in ordinals]
-    coming = (f"{names.nodeset_hostname(owner.nodeset)}{number}" for number in free[: max(target - len(staying), 0)])
-    own = {pod.slurm_node for pod in seen.pods}
-    used = [name for name in coming if name not in own and _in_use(seen.cluster, name, owner)]
-    if not used:
-        return ""
-    shown = ", ".join(used[:8])
-    return (
-        f"{shown} {'is' if len(used) == 1 else 'are'} in use in Slurm, and no pod of this NodeSet belongs to it: a new"
-        " pod of that name would take it over, and slurmctld would end the jobs there. `scontrol show node` shows"
-        " where such a node"
-        " is (NodeAddr). If another stack or Kubernetes cluster has it, give one of the two NodeSets another name"
-    )
-
-
-def _in_use(cluster: ClusterView, name: str, owner: Owner) -> bool:
-    """Whether a job or a daemon is behind a record. What a pod of ours left is DOWN, doesn't answer, or has our reason."""
-    record = cluster.nodes.get(name)
-    if cluster.jobs(name):
-        return True
-    if record is None or record.state & _NO_DAEMON:
-        return False
-    return not (record.reason.startswith(LEFT_BEHIND) or owner.owns(record.reason))
 
 
 def stale_records(seen: Observation, owner: Owner) -> tuple[str, ...]:
@@ -220,48 +372,3 @@ def _given_back(settings: GateSettings, seen: Observation) -> Step | None:
     held = _held(seen, settings)
     steps = release_steps(seen, settings.owner, {pod.name for pod in seen.pods if pod.slurm_node in held})
     return None if not steps or isinstance(steps[0], Wait) else steps[0]
-
-
-@dataclass(frozen=True)
-class NodeStatus:
-    """One node of a NodeSet that carries a drain or a mark."""
-
-    nodeset: str
-    node: str
-    states: str
-    reason: str
-    owner: str
-    """``ours``, ``operator``, ``somebody else`` or empty for none."""
-    returns: str
-    """When slurmctld undrains the node without a request, ISO 8601, or empty."""
-    marked: bool
-    jobs: tuple[str, ...]
-
-
-def status_of(settings: GateSettings, seen: Observation) -> tuple[NodeStatus, ...]:
-    """What one look says about drains and marks on a NodeSet's pods, ours and others'."""
-    rows: list[NodeStatus] = []
-    foreign = {pod.name for pod in foreign_tags(seen.pods, settings.owner)}
-    for pod in seen.pods:
-        record = seen.cluster.nodes.get(pod.slurm_node) if seen.cluster is not None else None
-        marked = tag_of(pod, settings.owner) is not None or pod.name in foreign
-        if not marked and (record is None or not record.drained_or_draining):
-            continue
-        jobs = seen.cluster.jobs(pod.slurm_node) if seen.cluster is not None else ()
-        owner = ""
-        if record is not None and record.drained_or_draining:
-            ours = settings.owner.owns(record.reason)
-            owner = "ours" if ours else "operator" if record.held_by_operator else "somebody else"
-        rows.append(
-            NodeStatus(
-                nodeset=settings.owner.nodeset,
-                node=pod.slurm_node,
-                states=record.state_text if record is not None else "no record",
-                reason=record.reason if record is not None else "",
-                owner=owner,
-                returns=iso(record.resume_after.value) if record is not None and record.resume_after.value else "",
-                marked=marked,
-                jobs=tuple(f"{job.label} {job.user_name}" for job in jobs),
-            )
-        )
-    return tuple(rows)

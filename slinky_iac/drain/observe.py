@@ -17,8 +17,7 @@ from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.snapshot import ClusterView, Workers
 from slinky_iac.drain.conf_steps import ConfLook
 from slinky_iac.drain.free import counted, iso, whose
-from slinky_iac.drain.mark import tag_of
-from slinky_iac.drain.members import taken_back
+from slinky_iac.drain.members import tag_of, taken_back
 from slinky_iac.drain.protocol import Cancel, Observation, Requeue, Step, Undrain
 from slinky_iac.drain.scaler import rivals
 from slinky_iac.drain.settings import GateSettings, Owner, Settings, pseudonym

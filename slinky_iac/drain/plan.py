@@ -13,7 +13,6 @@ from typing import Any
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain import mark
 from slinky_iac.drain.cost import HEALTHY, Candidate, Kind, assess, choose, class_of, predicted_victims, seen_elsewhere
 from slinky_iac.drain.free import (
     distinct,
@@ -27,6 +26,7 @@ from slinky_iac.drain.free import (
     tied_in_words,
     tied_to,
 )
+from slinky_iac.drain.members import cost_below, foreign_tags
 from slinky_iac.drain.protocol import Observation
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.kube.objects import NodeSet, Pod
@@ -113,9 +113,9 @@ def plan_scale_in(seen: Observation, state: NodeSet, target: int, policy: DrainP
     else:
         candidates = assess(pods, cluster, seen.now, owner)
         selected = choose(candidates, target)
-        names_selected = {candidate.pod.name for candidate in selected}
-        retained = tuple(candidate for candidate in candidates if candidate.pod.name not in names_selected)
-        cost = mark.cost_below(candidate.pod for candidate in retained)
+        names_selected = {candidate.name for candidate in selected}
+        retained = tuple(candidate for candidate in candidates if candidate.name not in names_selected)
+        cost = cost_below(candidate.pod for candidate in retained)
         blocks += _choice_blocks(selected, retained, cost, target, seen.version)
         blocks += limit_findings(selected, current, policy.limits, seen.now)
         warnings += [*warnings_about(selected, retained), *queue_warnings(cluster, selected)]
@@ -183,7 +183,7 @@ def state_blocks(seen: Observation, state: NodeSet, owner: Owner) -> Iterable[Fi
 
 def foreign_gates(pods: Sequence[Pod], owner: Owner) -> Iterable[Finding]:
     """Pods that another gate is at work on."""
-    foreign = mark.foreign_tags(pods, owner)
+    foreign = foreign_tags(pods, owner)
     if foreign:
         yield Finding(
             "foreign-gate",
@@ -199,7 +199,7 @@ def blocked_nodes(selected: Sequence[Candidate]) -> Iterable[Finding]:
         if candidate.kind is Kind.BLOCKED:
             yield Finding(
                 "blocked-node",
-                f"{candidate.pod.slurm_node} would have to be removed, and can't be made free: {candidate.trouble}. Drain"
+                f"{candidate.node} would have to be removed, and can't be made free: {candidate.trouble}. Drain"
                 " it yourself (scontrol update nodename=… state=drain) or return it to service",
             )
 
@@ -217,7 +217,7 @@ def _choice_blocks(
         )
         return
     pods = [candidate.pod for candidate in (*selected, *retained)]
-    victims = [candidate.pod.name for candidate in selected]
+    victims = [candidate.name for candidate in selected]
     if not predicted_victims(with_costs(pods, victims, cost), target, version).is_exactly(victims):
         yield Finding("prediction", "the operator would not delete exactly the selected pods: nothing will be drained")
 
@@ -241,26 +241,26 @@ def warnings_about(selected: Sequence[Candidate], retained: Sequence[Candidate])
         yield Finding("unregistered", f"{_pods(unregistered)}: slurmctld has no record of them, so they can't be drained")
     for candidate in selected:
         if candidate.kind is Kind.UNREGISTERED and (why := seen_elsewhere(candidate)):
-            yield Finding("seen-elsewhere", f"{candidate.pod.slurm_node} is not called free: {why}")
+            yield Finding("seen-elsewhere", f"{candidate.node} is not called free: {why}")
     for part, members in (("selected", selected), ("retained", retained)):
         yield from _foreign_holds(part, members)
     for candidate in retained:
         if candidate.kind is Kind.BLOCKED:
-            yield Finding("odd-node", f"{candidate.pod.slurm_node} is retained: {candidate.trouble}")
+            yield Finding("odd-node", f"{candidate.node} is retained: {candidate.trouble}")
     for candidate in selected:
         if candidate.endless:
             endless = [job for job in candidate.jobs if job.expected_end is None]
-            yield Finding("endless", f"{candidate.pod.slurm_node}: unknown when it becomes free: {jobs_in_words(endless)}")
+            yield Finding("endless", f"{candidate.node}: unknown when it becomes free: {jobs_in_words(endless)}")
         if candidate.reservations:
             yield Finding(
-                "reservation", f"{candidate.pod.slurm_node} is counted on by reservation {', '.join(candidate.reservations)}"
+                "reservation", f"{candidate.node} is counted on by reservation {', '.join(candidate.reservations)}"
             )
     yield from _split_jobs(selected, retained)
 
 
 def queue_warnings(cluster: ClusterView, selected: Sequence[Candidate]) -> Iterable[Finding]:
     """Jobs that are on none of the selected nodes, and lose by their end."""
-    nodes = [candidate.pod.slurm_node for candidate in selected if candidate.record is not None]
+    nodes = [candidate.node for candidate in selected if candidate.record is not None]
     for text in tied_in_words(tied_to(cluster.queue, nodes)):
         yield Finding("nodelist", text)
     for text in stranded_in_words(stranded(cluster.queue, cluster.nodes, nodes)):
@@ -276,7 +276,7 @@ def _foreign_holds(part: str, members: Sequence[Candidate]) -> Iterable[Finding]
             who = "slurm-operator" if candidate.record.held_by_operator else marked_by(candidate.record)
             yield Finding(
                 f"foreign-drain-{part.replace(' ', '-')}",
-                f"{candidate.pod.slurm_node} ({part}) is drained by {who}: "
+                f"{candidate.node} ({part}) is drained by {who}: "
                 f"{candidate.record.reason!r}; that drain stays, and is neither overwritten nor undone",
             )
 
@@ -364,8 +364,8 @@ def when(free_at: int | None) -> str:
 def node_props(each: Candidate) -> dict[str, Any]:
     """One node that is selected."""
     return {
-        "node": each.pod.slurm_node,
-        "pod": each.pod.name,
+        "node": each.node,
+        "pod": each.name,
         "kind": each.kind.name.lower(),
         "free_at": when(None if each.unforeseen else each.end if each.jobs else 0),
         "jobs": [job.label for job in each.jobs[:MAX_JOBS_OF_A_NODE]],

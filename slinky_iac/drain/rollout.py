@@ -18,9 +18,8 @@ from typing import Any, Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
-from slinky_iac.drain.free import Free, distinct, jobs_in_words, some
-from slinky_iac.drain.mark import cost_below, is_marked, mark, tag_of
-from slinky_iac.drain.members import fault_of, names_in_use, stale_records
+from slinky_iac.drain.free import Free, distinct, jobs_in_words, names_in_use, some
+from slinky_iac.drain.members import cost_below, fault_of, is_marked, mark, stale_records, tag_of
 from slinky_iac.drain.plan import (
     DrainPlan,
     Finding,
@@ -114,7 +113,7 @@ def in_words(each: Candidate) -> str:
     """Why a pod of an earlier template stays."""
     record = each.record
     who = each.trouble or (f"drained: {record.reason!r}" if record is not None else "")
-    return f"{each.pod.name} stays of an earlier template: {each.pod.slurm_node} is {who}"
+    return f"{each.name} stays of an earlier template: {each.node} is {who}"
 
 
 def _end(old: Members) -> Step:
@@ -142,7 +141,7 @@ def _replace(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet
     over = [] if begun else limits_exceeded(old.ours, batch, state, goal.policy, seen.now)
     if over:
         return Stop(f"nothing more was drained: {'; '.join(over)}", "blocked")
-    used = names_in_use(seen, goal.owner, state.spec.replicas, {each.pod.name for each in batch})
+    used = names_in_use(seen, goal.owner, state.spec.replicas, {each.name for each in batch})
     if used:
         return wait(seen, goal, used)
     stage = staged(seen, goal, cluster, batch)
@@ -193,9 +192,9 @@ def _delete(stage: ScaleInState) -> Step:
     why = none_listed(seen, goal, stage.cluster)
     if why:
         return wait(seen, goal, why)
-    unseen = {each.pod.name for each in stage.unseen}
+    unseen = {each.name for each in stage.unseen}
     staying = [each for each in stage.selected if each.kind is not Kind.LEAVING]
-    free = [each.pod.name for each in staying if isinstance(stage.verdicts[each.pod.name], Free)]
+    free = [each.name for each in staying if isinstance(stage.verdicts[each.name], Free)]
     for name in free:
         if name not in unseen:
             return DeletePod(name)
@@ -207,12 +206,12 @@ def _delete(stage: ScaleInState) -> Step:
         return deadline_step(stage)
     if stage.unfree:
         return Wait(stage.waiting(f"their pods are replaced{_left(stage)}", "nodes of this batch"), stage.progress())
-    return Wait(f"pods are ending: {', '.join(each.pod.name for each in stage.selected)}")
+    return Wait(f"pods are ending: {', '.join(each.name for each in stage.selected)}")
 
 
 def _left(stage: ScaleInState) -> str:
     """Pods of an earlier template that are left after this batch."""
-    batch = {each.pod.name for each in stage.selected}
+    batch = {each.name for each in stage.selected}
     left = sum(1 for name in stage.seen.outdated if name not in batch)
     return f", {left} more after them" if left else ""
 
@@ -239,7 +238,7 @@ def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, A
     found = members(seen, settings.owner, seen.cluster, old)
     if not found.ours:
         return None
-    names = [each.pod.name for each in found.ours]
+    names = [each.name for each in found.ours]
     held = [in_words(each) for each in found.held]
     warnings = tuple(Finding("rollout", text) for text in (*held, *_new_operator(settings, olds)))
     plan = replace(plan, selected=found.ours, warnings=warnings)

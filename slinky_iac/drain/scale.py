@@ -12,9 +12,8 @@ from typing import Final
 
 from slinky_iac.drain import conf_run, scaler
 from slinky_iac.drain.driver import Task, drive
-from slinky_iac.drain.free import counted, iso, named
-from slinky_iac.drain.mark import undo_steps
-from slinky_iac.drain.members import members_step, records_without_pods
+from slinky_iac.drain.free import counted, iso, named, records_without_pods
+from slinky_iac.drain.members import members_step, undo_steps
 from slinky_iac.drain.observe import Met, cluster_view, still_running
 from slinky_iac.drain.protocol import (
     NEXT_STEP,

@@ -12,7 +12,7 @@ from typing import Final
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose, drainable, overrides_reasons, seen_elsewhere
 from slinky_iac.drain.free import Busy, Free, NotHeld, Unknown, Verdict, distinct, iso, jobs_in_words, verdict, waiting_line
-from slinky_iac.drain.mark import signalled, tag_of
+from slinky_iac.drain.members import signalled, tag_of
 from slinky_iac.drain.protocol import NEXT_STEP, Cancel, Goal, Observation, Requeue, Signal, Step, Stop, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S
 from slinky_iac.kube.objects import Pod
@@ -41,18 +41,12 @@ class ScaleInState:
     @property
     def unfree(self) -> tuple[Candidate, ...]:
         """Chosen pods whose nodes aren't free yet."""
-        return tuple(each for each in self.selected if not isinstance(self.verdicts[each.pod.name], Free))
+        return tuple(each for each in self.selected if not isinstance(self.verdicts[each.name], Free))
 
     @property
     def held_jobs(self) -> tuple[tuple[Candidate, Job], ...]:
         """Jobs on selected nodes that are drained already, and can be read: the only ones a policy may touch."""
-        return tuple(
-            (each, job)
-            for each in self.unfree
-            if each.record is not None and each.record.drained_or_draining
-            for job in each.jobs
-            if not job.trouble
-        )
+        return tuple((each, job) for each in self.unfree if each.drained for job in each.jobs if not job.trouble)
 
     @property
     def to_drain(self) -> tuple[Candidate, ...]:
@@ -66,14 +60,14 @@ class ScaleInState:
     @property
     def to_mark(self) -> tuple[Candidate, ...]:
         """Chosen pods that must carry our mark now: all but those whose turn to be drained hasn't come."""
-        now = {each.pod.name for each in self.to_drain}
-        return tuple(each for each in self.selected if each.pod.name in now or not self._needs_drain(each))
+        now = {each.name for each in self.to_drain}
+        return tuple(each for each in self.selected if each.name in now or not self._needs_drain(each))
 
     @property
     def of_earlier_runs(self) -> tuple[str, ...]:
         """Nodes under our drain whose reason does not carry this run's stamp."""
         return tuple(
-            each.pod.slurm_node
+            each.node
             for each in self.selected
             if each.kind is Kind.OURS and each.record is not None and self.goal.run not in each.record.reason
         )
@@ -108,10 +102,10 @@ class ScaleInState:
 
     def progress(self) -> tuple[str, ...]:
         """A line for each node that is waited for."""
-        return tuple(f"{each.pod.slurm_node}: {self._in_words(each)}" for each in self.unfree)
+        return tuple(f"{each.node}: {self._in_words(each)}" for each in self.unfree)
 
     def _in_words(self, each: Candidate) -> str:
-        judged = self.verdicts[each.pod.name]
+        judged = self.verdicts[each.name]
         if each.trouble:
             return each.trouble
         if isinstance(judged, Busy) and judged.jobs:
@@ -165,7 +159,7 @@ class ScaleInState:
         """
         unseen = self.unseen
         if unseen:
-            names = ", ".join(each.pod.name for each in unseen)
+            names = ", ".join(each.name for each in unseen)
             return f"the operator has not yet seen the drain of {names} (its view is up to 30 s old)"
         registered = self._registered
         witnesses = [pod for pod in self.retained if pod.healthy and pod.slurm_node in self.cluster.nodes]
@@ -184,14 +178,14 @@ def judge(seen: Observation, goal: Goal, cluster: ClusterView) -> ScaleInState:
 
 def staged(seen: Observation, goal: Goal, cluster: ClusterView, selected: tuple[Candidate, ...]) -> ScaleInState:
     """The look with these pods selected."""
-    names = {each.pod.name for each in selected}
+    names = {each.name for each in selected}
     return ScaleInState(
         seen=seen,
         goal=goal,
         cluster=cluster,
         selected=selected,
         retained=tuple(pod for pod in seen.pods if pod.name not in names),
-        verdicts={each.pod.name: _verdict(each, cluster, seen.now, teardown=goal.teardown) for each in selected},
+        verdicts={each.name: _verdict(each, cluster, seen.now, teardown=goal.teardown) for each in selected},
     )
 
 
@@ -310,7 +304,7 @@ def _signal_then_cancel(stage: ScaleInState) -> Step:
             continue
         unwarned.append((each, job))
     if unwarned:
-        marks = {each.pod.name: signalled(each.pod, goal.owner, stage.seen.now) for each, _ in unwarned}
+        marks = {each.name: signalled(each.pod, goal.owner, stage.seen.now) for each, _ in unwarned}
         jobs = {job.job_id: job.handle for _, job in unwarned}
         handles = tuple(handle for _, handle in sorted(jobs.items()))
         return Signal(handles, goal.policy.signal, tuple(mark for mark in marks.values() if mark is not None))
@@ -326,9 +320,7 @@ def _signal_then_cancel(stage: ScaleInState) -> Step:
 def _emptying(stage: ScaleInState) -> bool:
     """Whether all that is left is that slurmctld calls the nodes idle: they are drained and their jobs are gone."""
     soon = stage.seen.now < stage.goal.ends_at
-    return soon and all(
-        each.record is not None and each.record.drained_or_draining and not each.jobs for each in stage.unfree
-    )
+    return soon and all(each.drained and not each.jobs for each in stage.unfree)
 
 
 def _signalled_at(each: Candidate, goal: Goal) -> int | None:

@@ -15,7 +15,7 @@ from slinky_iac.cluster.connection import Connection
 from slinky_iac.cluster.kube_connection import PATIENT_S
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import protocol
-from slinky_iac.drain.members import LEFT_BEHIND
+from slinky_iac.drain.free import LEFT_BEHIND
 from slinky_iac.drain.observe import Answers, Look, look
 from slinky_iac.drain.protocol import Mark, Observation, Unmark
 from slinky_iac.drain.scaler import ScalerView

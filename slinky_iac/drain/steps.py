@@ -41,8 +41,17 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Kind, predicted_victims
-from slinky_iac.drain.mark import cost_below, is_marked, just_triggered, mark, release_steps, tag_of, triggered, undo_steps
-from slinky_iac.drain.members import names_in_use
+from slinky_iac.drain.free import names_in_use
+from slinky_iac.drain.members import (
+    cost_below,
+    is_marked,
+    just_triggered,
+    mark,
+    release_steps,
+    tag_of,
+    triggered,
+    undo_steps,
+)
 from slinky_iac.drain.plan import foreign_gates, limit_findings, state_blocks
 from slinky_iac.drain.protocol import (
     CordonAnnotate,
@@ -217,7 +226,7 @@ def _teardown_step(seen: Observation, goal: Goal, cluster: ClusterView) -> Step:
     if why:
         return wait(seen, goal, why)
     stage = judge(seen, goal, cluster)
-    pods = tuple(each.pod.name for each in stage.selected)
+    pods = tuple(each.name for each in stage.selected)
     return _prepare(stage) or _wait_for_jobs(stage) or _hold_on(stage, pods) or DeleteNodeSet(pods)
 
 
@@ -230,7 +239,7 @@ def _hold_on(stage: ScaleInState, pods: Collection[str]) -> Step | None:
 def _ours_until(stage: ScaleInState, moment: int) -> tuple[str, ...]:
     """Nodes under our drain that slurmctld would return before ``moment``."""
     return tuple(
-        each.pod.slurm_node
+        each.node
         for each in stage.selected
         if each.kind is Kind.OURS
         and each.record is not None
@@ -254,7 +263,7 @@ def _first(seen: Observation, goal: Goal, steps: Sequence[Step]) -> Step | None:
 def _prepare(stage: ScaleInState) -> Step | None:
     """Marks and drains as they must be, None when they are."""
     seen, goal = stage.seen, stage.goal
-    held = {each.pod.name for each in stage.selected} | (seen.outdated if goal.rolls else frozenset())
+    held = {each.name for each in stage.selected} | (seen.outdated if goal.rolls else frozenset())
     surplus = _first(seen, goal, release_steps(seen, goal.owner, held))
     if surplus is not None:
         return surplus
@@ -272,7 +281,7 @@ def drained_by_us(stage: ScaleInState) -> Step | None:
     """Our drain on every selected node, with this run's stamp and a hold that lasts; None where it is so."""
     goal = stage.goal
     if stage.to_drain:
-        return Drain(tuple(each.pod.slurm_node for each in stage.to_drain), goal.reason, goal.policy.hold_s)
+        return Drain(tuple(each.node for each in stage.to_drain), goal.reason, goal.policy.hold_s)
     unstamped = () if goal.teardown else stage.of_earlier_runs
     if unstamped:
         return SetReason(unstamped, goal.reason)
@@ -284,10 +293,10 @@ def drained_by_us(stage: ScaleInState) -> Step | None:
 def _cordon(stage: ScaleInState) -> Step | None:
     """``pod-cordon`` on pods whose drain the operator has seen and takes for somebody else's."""
     pods = tuple(
-        each.pod.name
+        each.name
         for each in stage.selected
         if each.record is not None
-        and each.record.drained_or_draining
+        and each.drained
         and each.record.reason
         and not each.record.held_by_operator
         and stage.operator_saw(each)
@@ -317,7 +326,7 @@ def _hand_over(stage: ScaleInState) -> Step:
     endangered = stage.endangered()
     if endangered:
         return wait(stage.seen, stage.goal, endangered)
-    selected = tuple(each.pod.name for each in stage.selected)
+    selected = tuple(each.name for each in stage.selected)
     prediction = predicted_victims(stage.seen.pods, stage.goal.target, stage.seen.version)
     if not prediction.is_exactly(selected):
         return Stop(f"the operator would delete {', '.join(prediction.victims)}, not {', '.join(selected)}", "blocked")

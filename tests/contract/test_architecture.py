@@ -62,7 +62,7 @@ EXTRA = {
 _PARTS = {
     "actor": "",
     "certificates": "",
-    "closing": "",
+    "closing": "errors names",
     "collector": "",
     "demand": "",
     "names": "",
@@ -109,7 +109,7 @@ _PARTS = {
     "commands.handoff": (
         "cluster commands.host_shell commands.output commands.stack_config config errors keys names reach specs"
     ),
-    "commands.rights": "cluster commands.output commands.stack_config config drain errors keys names reach specs",
+    "commands.rights": "closing cluster commands.output commands.stack_config config drain errors keys names reach specs",
     "commands.rotation": (
         "cluster commands.children commands.host_shell commands.stack_config config errors external_keys keys kube names "
         "reach slurmrest specs"

@@ -17,7 +17,7 @@ import httpx
 import yaml
 
 from slinky_iac.drain.cost import class_of
-from slinky_iac.drain.mark import Held, Tag
+from slinky_iac.drain.members import Held, Tag
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport

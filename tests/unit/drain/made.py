@@ -1,7 +1,7 @@
 """Short ways to make the views that the tests decide on."""
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.mark import BASE_COST, Tag
+from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.protocol import Goal, Observation
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.releases import OperatorVersion

@@ -17,7 +17,7 @@ from dataclasses import replace
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from slinky_iac.drain.mark import undo_steps
+from slinky_iac.drain.members import undo_steps
 from slinky_iac.drain.protocol import Cancel, DeleteNodeSet, Done, Goal, Requeue, Step, Stop, Wait
 from slinky_iac.drain.settings import DrainPolicy, Owner
 from slinky_iac.drain.steps import next_step

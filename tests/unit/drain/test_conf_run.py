@@ -2,10 +2,10 @@
 
 import pytest
 
+from slinky_iac.closing import Held, place
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import conf_run
 from slinky_iac.drain.conf_steps import SLURM_CONF, ConfLines, ConfSettings
-from slinky_iac.drain.mark import Held, place
 from slinky_iac.drain.preview import conf_planned
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from slinky_iac.errors import (

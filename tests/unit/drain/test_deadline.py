@@ -2,7 +2,7 @@
 
 import pytest
 
-from slinky_iac.drain.mark import BASE_COST, Tag
+from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.protocol import Cancel, Requeue, Signal, Stop, TriggerSync, Wait
 from slinky_iac.drain.settings import LAST_RESORT_S, DrainPolicy
 from slinky_iac.drain.steps import next_step

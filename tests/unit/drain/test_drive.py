@@ -8,7 +8,7 @@ import pytest
 
 from slinky_iac.cluster.reach import Reach
 from slinky_iac.drain import driver, members, scale
-from slinky_iac.drain.mark import BASE_COST, Tag
+from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.protocol import DeleteNodeSet, Observation
 from slinky_iac.drain.settings import DrainPolicy, GateSettings
 from slinky_iac.errors import DrainBlocked, DrainDeadline, KubeConflict, SlurmrestUnreachable

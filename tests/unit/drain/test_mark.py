@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from slinky_iac.drain.cost import INT32_MIN
-from slinky_iac.drain.mark import (
+from slinky_iac.drain.members import (
     BASE_COST,
     TRIGGER_EVERY_S,
     Mark,

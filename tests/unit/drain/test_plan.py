@@ -10,7 +10,7 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.commands.drain import plan_lines
 from slinky_iac.drain.cost import INT32_MIN, Kind, predicted_victims
 from slinky_iac.drain.free import iso, jobs_in_words
-from slinky_iac.drain.mark import BASE_COST, Tag
+from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.plan import (
     _choice_blocks,
     is_forced,

@@ -2,8 +2,8 @@
 
 import pytest
 
+from slinky_iac.closing import Held
 from slinky_iac.drain import conf_run, scale
-from slinky_iac.drain.mark import Held
 from slinky_iac.errors import DrainDeadline, SlurmrestAuthError
 from tests.unit.drain import made
 from tests.unit.drain.conf_world import Kube, Slurmctld

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from slinky_iac.drain.mark import BASE_COST, Tag
+from slinky_iac.drain.members import BASE_COST, Tag
 from slinky_iac.drain.protocol import (
     DeletePod,
     Done,

@@ -3,7 +3,8 @@
 import pytest
 from msgspec.structs import replace
 
-from slinky_iac.drain.members import LEFT_BEHIND, fault_of, names_in_use, records_without_pods, stale_records
+from slinky_iac.drain.free import LEFT_BEHIND, names_in_use, records_without_pods
+from slinky_iac.drain.members import fault_of, stale_records
 from tests.unit.drain.made import NOW, OURS, OWNER, given_up, job, node, nodeset, pod, seen
 
 TERMINATING = "slurm-operator: Pod is terminating"

@@ -7,7 +7,7 @@ import pytest
 
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import INT32_MIN
-from slinky_iac.drain.mark import BASE_COST, Mark, Tag
+from slinky_iac.drain.members import BASE_COST, Mark, Tag
 from slinky_iac.drain.protocol import (
     CordonAnnotate,
     DeleteNodeSet,

@@ -1,7 +1,7 @@
 """The plan of a removal names every node and job, and what is waited out first."""
 
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.mark import Tag
+from slinky_iac.drain.members import Tag
 from slinky_iac.drain.plan import plan_props, plan_teardown
 from slinky_iac.drain.protocol import Observation
 from tests.unit.drain.made import NOW, OWNER, V110, given_up, job, node, nodeset, pod

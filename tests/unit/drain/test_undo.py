@@ -3,7 +3,7 @@
 import pytest
 from msgspec.structs import replace
 
-from slinky_iac.drain.mark import BASE_COST, RELEASED_REASON, Tag, Unmark, undo_steps
+from slinky_iac.drain.members import BASE_COST, RELEASED_REASON, Tag, Unmark, undo_steps
 from slinky_iac.drain.protocol import Observation, Release, RevokePermit, SetReason, Undrain, Wait
 from tests.unit.drain.made import NOW, OURS, OWNER, V110, given_up, held, node, nodeset, pod, seen
 
