@@ -16,8 +16,9 @@ from typing import Any
 import httpx
 import yaml
 
+from slinky_iac.closing import Held
 from slinky_iac.drain.cost import class_of
-from slinky_iac.drain.members import Held, Tag
+from slinky_iac.drain.members import Tag
 from slinky_iac.errors import KubeError, StateError
 from slinky_iac.kube.client import KubeClient
 from slinky_iac.kube.connection import Credentials, KubeTransport
