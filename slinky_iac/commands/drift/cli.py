@@ -7,6 +7,7 @@ import argparse
 import re
 import sys
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Any, Final
 
@@ -24,8 +25,7 @@ from slinky_iac.drain.settings import GateSettings, OutsideSettings, gates, outs
 from slinky_iac.errors import KubeNotFound, SlurmrestVersionError, StateError
 from slinky_iac.fence import FencePart, fence_faults, fence_parts
 from slinky_iac.kube.machines import machines
-from slinky_iac.preflight.check_resources import Promised, promised
-from slinky_iac.slurmrest.daemons import SlurmConf
+from slinky_iac.preflight.check_resources import promised
 from slinky_iac.specs.slurm_conf import REQUIRED
 from slinky_iac.text import plain
 
@@ -49,19 +49,15 @@ def check(stack: str | None) -> tuple[Finding, ...]:
     with connected(reach) as session:
         seen = look(session, own, fence_parts(state), wanted.partitions)
         if wanted.required:
-            seen = replace(seen, conf=_running(session))
+            with suppress(SlurmrestVersionError):  # before Slurm 26.05 slurmrestd can't tell
+                seen = replace(seen, conf=session.slurm.running_conf().conf)
         if wanted.labelled.nodes:
             seen = replace(seen, machines=machines(session.kube))
         if wanted.token_set is not None:
-            seen = replace(seen, token_set=_token_set(session, wanted.token_set))
+            with suppress(KubeNotFound):
+                data = session.kube.config_map_data(wanted.token_set.namespace, wanted.token_set.name)
+                seen = replace(seen, token_set=data.get(names.JWKS_FILE, ""))
         return drift(wanted, seen)
-
-
-def _token_set(session: Connection, wanted: TokenSet) -> str | None:
-    try:
-        return session.kube.config_map_data(wanted.namespace, wanted.name).get(names.JWKS_FILE, "")
-    except KubeNotFound:
-        return None
 
 
 @pulumi_state.as_written()
@@ -79,15 +75,10 @@ def expected(state: State, gates: Mapping[str, GateSettings], hosts: OutsideSett
         nodeset_places={name: place_of_nodeset(str(each.get("extraConf") or "")) for name, each in _specs(state, gates)},
         partitions=tuple(sorted(set(_partitions(state, gates)))),
         required=_required(state),
-        promised=_promised(state, gates),
+        promised={name: promised(spec) for name, spec in _specs(state, gates)},
         labelled=next((labelled(each.made) for each in state.all(NODE_LABELS)), Labelled()),
         token_set=_written_set(state),
     )
-
-
-def _promised(state: State, gates: Mapping[str, GateSettings]) -> Mapping[str, Promised]:
-    """What the last update's specs give each NodeSet's pods."""
-    return {name: promised(spec) for name, spec in _specs(state, gates)}
 
 
 def _specs(state: State, gates: Mapping[str, GateSettings]) -> Iterable[tuple[str, Mapping[str, Any]]]:
@@ -110,14 +101,6 @@ def _required(state: State) -> Mapping[str, str]:
     return {key: value for key, value in lines if key in keys}
 
 
-def _running(session: Connection) -> SlurmConf | None:
-    """slurm.conf as slurmctld runs with it; None where slurmrestd can't tell, before Slurm 26.05."""
-    try:
-        return session.slurm.running_conf().conf
-    except SlurmrestVersionError:
-        return None
-
-
 def _written_set(state: State) -> TokenSet | None:
     """The ConfigMap that holds the public set."""
     found = state.of_key(CONFIG_MAP, "-token-jwks")
@@ -138,10 +121,7 @@ def _releases(state: State) -> Iterable[str]:
 def _partitions(state: State, gates: Mapping[str, GateSettings]) -> Iterable[str]:
     """Partitions that the outside slurm.conf is to hold, or that the operator writes."""
     yield from _PARTITION.findall(_lines(state))
-    by_resource = {settings.resource: name for name, settings in gates.items()}
-    for each in state.all(custom("NodeSet")):
-        if (each.spec.get("partition") or {}).get("enabled") is True and each.object_name in by_resource:
-            yield by_resource[each.object_name]
+    yield from (name for name, spec in _specs(state, gates) if (spec.get("partition") or {}).get("enabled") is True)
 
 
 def look(
@@ -153,22 +133,18 @@ def look(
     nodes = session.slurm.nodes(allow_none=True).by_name()
     said = session.slurm.diag()
     members = {each.name: each.nodesets for each in session.slurm.partitions()}
+    left = [name for name, sets in members.items() if name not in partitions and set(sets) & gates.keys()]
+    jobs = session.slurm.jobs().jobs if left else ()
     return Seen(
         now=session.now(),
         cluster=said.meta.slurm.cluster,
         release=said.meta.slurm.release,
         nodes=nodes,
         partitions=frozenset(members),
-        left=_left(session, [name for name, sets in members.items() if name not in partitions and set(sets) & gates.keys()]),
+        left={name: sum(job.lost_with([name]) for job in jobs) for name in left},
         workers=workers,
         fence=fence_faults(session.kube, fence),
     )
-
-
-def _left(session: Connection, names_: Sequence[str]) -> dict[str, int]:
-    """How many jobs would be lost with each of these partitions."""
-    jobs = session.slurm.jobs().jobs if names_ else ()
-    return {name: sum(job.lost_with([name]) for job in jobs) for name in names_}
 
 
 HELP = "compare the running Slurm with the stack: nodes, records, drains, partitions, name, version, fence; repairs nothing"

@@ -7,10 +7,10 @@ tag belongs to a run, also to one that ended at its deadline and will be taken u
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Final, Literal
+from typing import Final
 
 from slinky_iac import names
 from slinky_iac.closing import closing_steps, losing
@@ -26,23 +26,6 @@ from slinky_iac.slurmrest.daemons import SlurmConf
 from slinky_iac.slurmrest.objects import Node
 from slinky_iac.specs.slurm_conf import REQUIRED
 
-Kind = Literal[
-    "node-missing",
-    "record-left",
-    "drain-left",
-    "host-not-held",
-    "partition-missing",
-    "partition-left",
-    "slurm-conf",
-    "cluster",
-    "version",
-    "fence",
-    "token-set",
-    "node-features",
-    "more-than-pod",
-    "node-label",
-    "node-topology",
-]
 _JUDGED_ELSEWHERE: Final = frozenset({"ClusterName", "AccountingStorageHost"})
 """The cluster's name has a kind of its own, and slurmctld may know slurmdbd's host by another name."""
 _RELEASE: Final = re.compile(r"\d\d\.\d\d")
@@ -120,63 +103,53 @@ class Seen:
 class Finding:
     """One difference."""
 
-    kind: Kind
+    kind: str
+    """A key of :data:`CHECKS`, ``node-features`` or ``more-than-pod``."""
     subject: str
     text: str
     """What differs, what follows, what to do."""
 
 
+Found = Iterable[tuple[str, str]]
+"""Subject and text of each finding of one kind."""
+
+
 def drift(expected: Expected, seen: Seen) -> tuple[Finding, ...]:
     """All differences, in a stable order."""
-    found = [
-        *_cluster(expected, seen),
-        *_versions(expected, seen),
-        *_missing_nodes(expected, seen),
-        *_left_records(expected, seen),
-        *_left_drains(expected, seen),
-        *_resources(expected, seen),
-        *(Finding("node-label", node, text) for node, text in label_differences(expected.labelled, seen.machines)),
-        *_places(expected, seen),
-        *_hosts_not_held(expected, seen),
-        *_token_set(expected, seen),
-        *_slurm_conf(expected, seen),
-        *_partitions(expected, seen),
-        *_left_partitions(seen),
-        *(Finding("fence", "API server", each) for each in seen.fence),
-    ]
+    found = [Finding(kind, *each) for kind, check in CHECKS.items() for each in check(expected, seen)]
+    for name, wanted in expected.promised.items():
+        for record, _ in _registered(seen, name):
+            found += [Finding(kind, record.name, text) for kind, text in differences(record, wanted)]
     return tuple(sorted(found, key=lambda each: (each.kind, each.subject)))
 
 
-def _cluster(expected: Expected, seen: Seen) -> Iterable[Finding]:
+def _cluster(expected: Expected, seen: Seen) -> Found:
     if expected.cluster and seen.cluster and expected.cluster != seen.cluster:
-        yield Finding(
-            "cluster",
-            seen.cluster,
+        text = (
             f"Slurm calls itself {seen.cluster!r} and the stack {expected.cluster!r}: jobs, accounting and keys may be"
-            " another cluster's. Find out which slurmctld answers before any update",
+            " another cluster's. Find out which slurmctld answers before any update"
         )
+        yield seen.cluster, text
 
 
-def _versions(expected: Expected, seen: Seen) -> Iterable[Finding]:
+def _versions(expected: Expected, seen: Seen) -> Found:
     if not expected.releases:
         return
     wanted = " or ".join(sorted(expected.releases))
     if (release := _release(seen.release)) and release not in expected.releases:
-        yield Finding(
-            "version",
-            "slurmrestd",
+        text = (
             f"slurmrestd is {seen.release}, and the stack's images are {wanted}: no daemon may be newer than slurmctld, and"
-            " the operator speaks one REST version. Set cluster.slurmVersion and the images to what runs",
+            " the operator speaks one REST version. Set cluster.slurmVersion and the images to what runs"
         )
+        yield "slurmrestd", text
     for node in seen.nodes.values():
         release = _release(node.version)
         if node.name in seen.pods and release and release not in expected.releases:
-            yield Finding(
-                "version",
-                node.name,
+            text = (
                 f"slurmd of {node.name} is {node.version}, and the stack's images are {wanted}: a rollout hasn't ended,"
-                " or the image behind the tag changed",
+                " or the image behind the tag changed"
             )
+            yield node.name, text
 
 
 def _release(text: str) -> str:
@@ -184,47 +157,39 @@ def _release(text: str) -> str:
     return found.group() if found is not None else ""
 
 
-def _missing_nodes(expected: Expected, seen: Seen) -> Iterable[Finding]:
+def _missing_nodes(expected: Expected, seen: Seen) -> Found:
     for name in expected.nodesets:
         found = seen.workers.get(name, Workers())
         if found.nodeset is None:
-            yield Finding("node-missing", name, f"NodeSet {name} is gone from Kubernetes: run `pulumi refresh`, then `up`")
+            yield name, f"NodeSet {name} is gone from Kubernetes: run `pulumi refresh`, then `up`"
             continue
-        replicas = found.nodeset.spec.replicas
-        if len(found.pods) < replicas:
-            yield Finding(
-                "node-missing",
-                name,
-                f"NodeSet {name} asks for {replicas} pods and has {len(found.pods)}: see its events",
-            )
+        if len(found.pods) < found.nodeset.wanted:
+            yield name, f"NodeSet {name} asks for {found.nodeset.wanted} pods and has {len(found.pods)}: see its events"
         for pod in found.ready:
             if pod.slurm_node not in seen.nodes:
-                yield Finding(
-                    "node-missing",
-                    pod.slurm_node,
+                text = (
                     f"pod of {pod.slurm_node} is ready, and slurmctld knows no such node: look at slurmd's log (key,"
-                    " MaxNodeCount, network to slurmctld)",
+                    " MaxNodeCount, network to slurmctld)"
                 )
+                yield pod.slurm_node, text
     for host in expected.hosts:
         if host not in seen.nodes:
-            yield Finding(
-                "node-missing",
-                host,
+            text = (
                 f"bare-metal host {host} has no node in slurmctld: give its NodeName= line to slurm.conf outside, or take it"
-                " out of external.slurmdHosts",
+                " out of external.slurmdHosts"
             )
+            yield host, text
 
 
-def _left_records(expected: Expected, seen: Seen) -> Iterable[Finding]:
+def _left_records(expected: Expected, seen: Seen) -> Found:
     for node in seen.nodes.values():
         ours = [name for name in expected.nodesets if node.registered_by(name) and _is_pods_name(node.name, name)]
         if ours and node.name not in seen.pods:
-            yield Finding(
-                "record-left",
-                node.name,
+            text = (
                 f"slurmctld has a record of {node.name} (NodeSet {ours[0]}, {node.state_text}), and no pod is"
-                f" behind it: jobs may be placed on it and wait. `scontrol delete nodename={node.name}` once it is idle",
+                f" behind it: jobs may be placed on it and wait. `scontrol delete nodename={node.name}` once it is idle"
             )
+            yield node.name, text
 
 
 def _is_pods_name(node: str, nodeset: str) -> bool:
@@ -233,29 +198,22 @@ def _is_pods_name(node: str, nodeset: str) -> bool:
     return node.startswith(f"{nodeset}-") and node[len(nodeset) + 1 :].isdigit()
 
 
-def _left_drains(expected: Expected, seen: Seen) -> Iterable[Finding]:
+def _left_drains(expected: Expected, seen: Seen) -> Found:
+    ours = names.drain_owner(expected.stack, "")
     for node in seen.nodes.values():
-        owner = _owner(node.reason, expected.stack)
-        if not node.drained_or_draining or owner is None:
+        if not node.drained_or_draining or not node.reason.startswith(ours):
             continue
-        why = _unowned(node, owner, expected, seen)
-        if why:
-            yield Finding(
-                "drain-left",
-                node.name,
+        owner = node.reason.removeprefix(ours).partition(":")[0]
+        if why := _unowned(node, owner, expected, seen):
+            text = (
                 f"{node.name} is drained by this stack ({node.reason!r}), and {why}: it takes no job. `slinky"
-                " drain cancel` gives back what it finds, else `scontrol update nodename=… state=undrain`",
+                " drain cancel` gives back what it finds, else `scontrol update nodename=… state=undrain`"
             )
-
-
-def _owner(reason: str, stack: str) -> str | None:
-    """The NodeSet that a reason of this stack's names; None for all other reasons."""
-    prefix = names.drain_owner(stack, "")
-    return reason.removeprefix(prefix).partition(":")[0] if reason.startswith(prefix) else None
+            yield node.name, text
 
 
 def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:
-    """Why no run owns the drain; empty where one does."""
+    """Why no run owns the drain, whose reason names the NodeSet ``owner``; empty where one does."""
     if node.resume_after.value is not None and node.resume_after.value <= seen.now:
         return "its time was over, and slurmctld hasn't returned it"
     if owner == OUTSIDE:
@@ -270,13 +228,6 @@ def _unowned(node: Node, owner: str, expected: Expected, seen: Seen) -> str:
     return ""
 
 
-def _resources(expected: Expected, seen: Seen) -> Iterable[Finding]:
-    for name, wanted in expected.promised.items():
-        for record, _ in _registered(seen, name):
-            for kind, text in differences(record, wanted):
-                yield Finding(kind, record.name, text)
-
-
 def _registered(seen: Seen, nodeset: str) -> Iterable[tuple[Node, Pod]]:
     """Nodes of a NodeSet that are neither coming nor going, and their pods."""
     workers = seen.workers.get(nodeset)
@@ -286,7 +237,7 @@ def _registered(seen: Seen, nodeset: str) -> Iterable[tuple[Node, Pod]]:
             yield record, pod
 
 
-def _places(expected: Expected, seen: Seen) -> Iterable[Finding]:
+def _places(expected: Expected, seen: Seen) -> Found:
     wanted = [(seen.nodes[host], place) for host, place in expected.host_places.items() if host in seen.nodes]
     for name in seen.workers:
         for record, pod in _registered(seen, name):
@@ -294,41 +245,37 @@ def _places(expected: Expected, seen: Seen) -> Iterable[Finding]:
             wanted.append((record, by_machine or expected.nodeset_places.get(name, "")))
     for record, place in wanted:
         if text := misplaced(record, place):
-            yield Finding("node-topology", record.name, text)
+            yield record.name, text
 
 
-def _hosts_not_held(expected: Expected, seen: Seen) -> Iterable[Finding]:
+def _hosts_not_held(expected: Expected, seen: Seen) -> Found:
     for host, state in expected.hosts.items():
         node = seen.nodes.get(host)
         if state == "drained" and node is not None and not node.drained_or_draining:
-            yield Finding(
-                "host-not-held",
-                host,
-                f"{host} is to be drained, and takes jobs: somebody returned it. `pulumi up --refresh`, or set it to active",
-            )
+            advice = "`pulumi up --refresh`, or set it to active"
+            yield host, f"{host} is to be drained, and takes jobs: somebody returned it. {advice}"
 
 
-def _token_set(expected: Expected, seen: Seen) -> Iterable[Finding]:
+def _token_set(expected: Expected, seen: Seen) -> Found:
     wanted = expected.token_set
     if wanted is None or seen.token_set == wanted.document:
         return
     subject, write = f"ConfigMap {wanted.namespace}/{wanted.name}", "`pulumi up --refresh` writes the stack's own"
     if seen.token_set is None:
-        yield Finding("token-set", subject, f"the public set of the stack's tokens is gone: {write}")
+        yield subject, f"the public set of the stack's tokens is gone: {write}"
         return
     from slinky_iac.keys.jwks import difference  # noqa: PLC0415 - 100 ms that only stacks with such a key pay
 
     found = difference(seen.token_set.encode(), wanted.document.encode())
     words = "differs" if found is None else found.words
-    yield Finding(
-        "token-set",
-        subject,
+    text = (
         f"the public set of the stack's tokens {words}: the holder of a key in it can be any user of Slurm. Find out who"
-        f" wrote it (docs/token-keys.md), then {write}",
+        f" wrote it (docs/token-keys.md), then {write}"
     )
+    yield subject, text
 
 
-def _slurm_conf(expected: Expected, seen: Seen) -> Iterable[Finding]:
+def _slurm_conf(expected: Expected, seen: Seen) -> Found:
     for row in REQUIRED:
         value, got = expected.required.get(row.key), getattr(seen.conf, row.key, None)
         if value is None or got is None or row.key in _JUDGED_ELSEWHERE:
@@ -336,31 +283,40 @@ def _slurm_conf(expected: Expected, seen: Seen) -> Iterable[Finding]:
         if missing := row.lacking(value, got):
             shown = ",".join(got) if isinstance(got, list) else str(got)
             then = "restart slurmctld" if row.restart else "`scontrol reconfigure`"
-            yield Finding(
-                "slurm-conf",
-                row.key,
+            text = (
                 f"slurmctld runs with {row.key}={shown}, without {','.join(missing)}: {row.without}. Set it as"
-                f" `pulumi stack output outsideSlurmConf` has it, then {then}",
+                f" `pulumi stack output outsideSlurmConf` has it, then {then}"
             )
+            yield row.key, text
 
 
-def _left_partitions(seen: Seen) -> Iterable[Finding]:
+def _left_partitions(_expected: Expected, seen: Seen) -> Found:
     for name, jobs in seen.left.items():
-        steps = "; ".join(closing_steps([name], ()))
-        yield Finding(
-            "partition-left",
-            name,
+        text = (
             f"slurmctld has partition {name} over NodeSets of this stack, and the stack hasn't: if its line goes,"
-            f" {losing([name], (), jobs)}. Before that: {steps}",
+            f" {losing([name], (), jobs)}. Before that: {'; '.join(closing_steps([name], ()))}"
         )
+        yield name, text
 
 
-def _partitions(expected: Expected, seen: Seen) -> Iterable[Finding]:
-    for name in expected.partitions:
-        if name not in seen.partitions:
-            yield Finding(
-                "partition-missing",
-                name,
-                f"slurmctld has no partition {name}: give it the lines of `pulumi stack output outsideSlurmConf`, then"
-                " `scontrol reconfigure`",
-            )
+def _partitions(expected: Expected, seen: Seen) -> Found:
+    advice = "give it the lines of `pulumi stack output outsideSlurmConf`, then `scontrol reconfigure`"
+    missing = (name for name in expected.partitions if name not in seen.partitions)
+    return ((name, f"slurmctld has no partition {name}: {advice}") for name in missing)
+
+
+CHECKS: Final[Mapping[str, Callable[[Expected, Seen], Found]]] = {
+    "node-missing": _missing_nodes,
+    "record-left": _left_records,
+    "drain-left": _left_drains,
+    "host-not-held": _hosts_not_held,
+    "partition-missing": _partitions,
+    "partition-left": _left_partitions,
+    "slurm-conf": _slurm_conf,
+    "cluster": _cluster,
+    "version": _versions,
+    "fence": lambda _, seen: (("API server", each) for each in seen.fence),
+    "token-set": _token_set,
+    "node-label": lambda expected, seen: label_differences(expected.labelled, seen.machines),
+    "node-topology": _places,
+}

@@ -100,12 +100,12 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
         notes.append(f"{len(seen.pods) - len(pods)} terminating")
     notes += [f"{pod.name}: {pod.trouble}" for pod in pods if pod.trouble][:1]
     if settings.scaler == "autoscaler":
-        notes.append(f"an autoscaler's, up to {settings.max_replicas}")
+        notes.append(f"an autoscaler's, up to {settings.target}")
     ready = sum(pod.ready for pod in pods)
     return Group(
         name,
         "nodeset",
-        seen.nodeset.spec.replicas,
+        seen.nodeset.wanted,
         len(pods),
         ready,
         states,
