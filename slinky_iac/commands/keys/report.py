@@ -10,8 +10,6 @@ from slinky_iac.commands.rotation.jwt import JwtFacts
 from slinky_iac.commands.rotation.slurm import SlurmFacts
 from slinky_iac.commands.rotation.tokens import SetOnHost, TokenFacts
 
-Verdict = Literal["agrees", "differs", "unknown"]
-
 
 @dataclass(frozen=True)
 class Held:
@@ -29,54 +27,43 @@ class Agreement:
     """One thing that must be so."""
 
     what: str
-    verdict: Verdict
+    verdict: Literal["agrees", "differs", "unknown"]
     text: str
 
 
 def jwt_agreements(facts: JwtFacts) -> Iterator[Agreement]:
     """What must be so of the JWT key: the Secret's is the configuration's, and both daemons take its tokens."""
-    if not facts.held:
-        yield Agreement("JWT key: Secret", "unknown", "there is no Secret yet: `pulumi up` makes it")
-    else:
-        same = facts.held[0] == facts.current
-        text = f"the cluster's Secret has {facts.held[0]}, the configuration {facts.current}"
-        yield Agreement("JWT key: Secret", _verdict(same), text)
+    yield _secret("JWT key", facts.held[0] if facts.held else None, facts.current)
     yield from _takers("JWT key", facts, "another key, or it hasn't read this one yet")
-    if facts.next_key is not None:
-        yield Agreement("JWT key: rotation", "differs", "one is under way: `slinky keys rotate jwt` continues")
+    yield from _rotation("JWT key", "jwt", facts.next_key)
 
 
 def token_agreements(facts: TokenFacts) -> Iterator[Agreement]:
     """What must be so of the token key: Secret and public set have the configuration's, both daemons take its tokens."""
-    if facts.signing is None:
-        yield Agreement("token key: Secret", "unknown", "there is no Secret yet: `pulumi up` makes it")
-    else:
-        text = f"the cluster's Secret has {facts.signing}, the configuration {facts.current}"
-        yield Agreement("token key: Secret", _verdict(facts.signing == facts.current), text)
+    yield _secret("token key", facts.signing, facts.current)
+    if facts.signing is not None:
         wanted = {kid for kid in (facts.current, facts.next_key, facts.previous) if kid is not None}
         agree = facts.published == wanted and not facts.set_differs
         text = "the ConfigMap is the file that the configuration's keys make" if agree else _of_set(facts)
-        yield Agreement("token key: public set", _verdict(agree), text)
+        yield _agreement("token key: public set", agree, text, text)
     yield from _takers("token key", facts, "its jwks.json hasn't this key, or it hasn't read it")
-    if facts.next_key is not None or facts.previous is not None:
-        going_on = "one is under way: `slinky keys rotate tokens` continues"
-        yield Agreement("token key: rotation", "differs", going_on)
+    yield from _rotation("token key", "tokens", facts.next_key, facts.previous)
 
 
 def set_agreements(found: Sequence[SetOnHost]) -> Iterator[Agreement]:
     """What must be so of jwks.json on hosts: who may write it there may sign as any user of Slurm."""
     for each in found:
-        said = {
-            True: "is the file that the configuration's keys make",
-            False: "has some of the configuration's keys: `slinky keys rotate tokens` continues"
-            if each.part
-            else "isn't the file that the configuration's keys make. The holder of a key in it that isn't the stack's can be"
+        what = f"token key: jwks.json of host {each.host}"
+        differs = (
+            "isn't the file that the configuration's keys make. The holder of a key in it that isn't the stack's can be"
             " any user of Slurm: compare it with the output tokenKeySet and find out who wrote it, then put the stack's own"
-            " there (docs/token-keys.md)",
-            None: "is missing: its daemons accept no token of that key",
-        }[each.ours]
-        verdict = _verdict(each.ours) if each.ours is not None else "differs"
-        yield Agreement(f"token key: jwks.json of host {each.host}", verdict, said)
+            " there (docs/token-keys.md)"
+        )
+        if each.ours is None:
+            differs = "is missing: its daemons accept no token of that key"
+        elif each.part:
+            differs = "has some of the configuration's keys: `slinky keys rotate tokens` continues"
+        yield _agreement(what, bool(each.ours), "is the file that the configuration's keys make", differs)
 
 
 def _of_set(facts: TokenFacts) -> str:
@@ -95,47 +82,59 @@ def _takers(key: str, facts: JwtFacts | TokenFacts, refusal: str) -> Iterator[Ag
     """Whether slurmctld, and slurmdbd where there is one, take tokens of the configuration's key; why they may refuse."""
     for daemon, accepts in (("slurmctld", facts.slurmctld), ("slurmdbd", facts.slurmdbd)):
         if accepts is not None:
-            verdict = accepts.get(facts.current)
-            said = {
-                True: f"{daemon} takes a token made with it",
-                False: f"{daemon} refuses tokens made with it: {refusal}",
-                None: f"{daemon} could not be asked",
-            }[verdict]
-            yield Agreement(f"{key}: {daemon}", _verdict(verdict), said)
+            yield _agreement(
+                f"{key}: {daemon}",
+                accepts.get(facts.current),
+                f"{daemon} takes a token made with it",
+                f"{daemon} refuses tokens made with it: {refusal}",
+                f"{daemon} could not be asked",
+            )
 
 
 def slurm_agreements(facts: SlurmFacts, *, jwks: bool, silent: Sequence[str] | None) -> Iterator[Agreement]:
     """What must be so of slurm.key. ``jwks``: whether pods have slurm.jwks; ``silent``: nodes that don't respond, None where
     slurmctld couldn't be asked."""
-    if facts.key_held is None:
-        yield Agreement("slurm.key: Secret", "unknown", "there is no Secret yet: `pulumi up` makes it")
-    else:
-        text = f"the cluster's Secret has {facts.key_held}, the configuration {facts.current}"
-        yield Agreement("slurm.key: Secret", _verdict(facts.key_held == facts.current), text)
+    yield _secret("slurm.key", facts.key_held, facts.current)
     if jwks:
-        agree = facts.held == facts.wanted
-        yield Agreement("slurm.jwks: Secret", _verdict(agree), "holds the configuration's keys" if agree else "holds others")
+        yield _agreement("slurm.jwks: Secret", facts.held == facts.wanted, "holds the configuration's keys", "holds others")
         for pod, file in sorted(facts.pods.items()):
-            seen = None if file is None else file == facts.wanted
-            said = {
-                True: "has the configuration's",
-                False: "has another one: wait for kubelet, or run `keys rotate slurm`",
-                None: "has none, or could not be asked",
-            }[seen]
-            yield Agreement(f"slurm.jwks: pod {pod}", _verdict(seen), said)
+            yield _agreement(
+                f"slurm.jwks: pod {pod}",
+                None if file is None else file == facts.wanted,
+                "has the configuration's",
+                "has another one: wait for kubelet, or run `keys rotate slurm`",
+                "has none, or could not be asked",
+            )
     for host, file in sorted(facts.confirmed.items()):
-        same = None if file is None else file == facts.wanted
-        told = {True: "has the configuration's", False: "has another", None: "what its daemons have read isn't known"}[same]
-        yield Agreement(f"slurm.key: host {host}", _verdict(same), told)
-    if silent is None:
-        yield Agreement("slurm.key: nodes", "unknown", "slurmctld could not be asked which nodes respond")
-    else:
-        text = (
-            f"{', '.join(silent[:8])} don't respond: another key, or down" if silent else "every node responds to slurmctld"
-        )
-        yield Agreement("slurm.key: nodes", _verdict(not silent), text)
-    if facts.next_key is not None or facts.previous is not None:
-        yield Agreement("slurm.key: rotation", "differs", "one is under way: `slinky keys rotate slurm` continues")
+        same, unread = None if file is None else file == facts.wanted, "what its daemons have read isn't known"
+        yield _agreement(f"slurm.key: host {host}", same, "has the configuration's", "has another", unread)
+    yield _agreement(
+        "slurm.key: nodes",
+        None if silent is None else not silent,
+        "every node responds to slurmctld",
+        f"{', '.join((silent or ())[:8])} don't respond: another key, or down",
+        "slurmctld could not be asked which nodes respond",
+    )
+    yield from _rotation("slurm.key", "slurm", facts.next_key, facts.previous)
+
+
+def _secret(key: str, held: str | None, current: str) -> Agreement:
+    """Whether the cluster's Secret has the configuration's key; ``held`` None: there is no Secret."""
+    text = f"the cluster's Secret has {held}, the configuration {current}"
+    same = None if held is None else held == current
+    return _agreement(f"{key}: Secret", same, text, text, "there is no Secret yet: `pulumi up` makes it")
+
+
+def _rotation(key: str, name: str, *other_keys: str | None) -> Iterator[Agreement]:
+    """A word where a rotation is under way, which other keys than the one in use tell."""
+    if any(each is not None for each in other_keys):
+        yield Agreement(f"{key}: rotation", "differs", f"one is under way: `slinky keys rotate {name}` continues")
+
+
+def _agreement(what: str, so: bool | None, agrees: str, differs: str, unknown: str = "") -> Agreement:  # noqa: FBT001
+    if so is None:
+        return Agreement(what, "unknown", unknown)
+    return Agreement(what, "agrees", agrees) if so else Agreement(what, "differs", differs)
 
 
 def age(seconds: int | None) -> str:
@@ -151,7 +150,3 @@ def age(seconds: int | None) -> str:
 def plain(rows: Sequence[Held | Agreement]) -> list[dict[str, object]]:
     """Rows for JSON."""
     return [asdict(row) for row in rows]
-
-
-def _verdict(so: bool | None) -> Verdict:  # noqa: FBT001
-    return "unknown" if so is None else "agrees" if so else "differs"
