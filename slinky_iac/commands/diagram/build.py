@@ -74,13 +74,6 @@ class Picture:
     arrows: tuple[Arrow, ...]
     keys: tuple[Key, ...]
 
-    def box(self, wanted: str) -> Box:
-        """The box of an id. Raises KeyError where there is none."""
-        for each in self.boxes:
-            if each.id == wanted:
-                return each
-        raise KeyError(wanted)
-
 
 Set = TypeVar("Set", NodeSet, LoginSet)
 BOTH: Final = ("slurm", "jwt")

@@ -87,8 +87,7 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
     base = _base(arguments.base)
     arguments = _completed(arguments, ask, tty=sys.stdin.isatty())
     found, source = _found(arguments, ssh)
-    name, replicas = arguments.nodeset
-    wanted = Wanted(arguments.slurmctld or found.host, name, replicas, base)
+    wanted = Wanted(arguments.slurmctld or found.host, arguments.nodeset[0], arguments.nodeset[1], base)
     require_fit(found, wanted)
     imported = _keys(found, arguments.via) if arguments.via and not _has_keys(before) else {}
     kept = _kept(file)
@@ -148,7 +147,7 @@ def _completed(arguments: argparse.Namespace, ask: Ask, *, tty: bool) -> argpars
             answers.slurmctld = answers.slurmctld or ask("slurmctld's host, as pods reach it: ").strip()
             answers.via = ask(f"command that runs a shell there [{VIA}]: ").strip() or VIA
             if answers.nodeset is None:
-                answers.nodeset = _asked_nodeset(ask("first NodeSet and its replicas [burst=1]: ").strip())
+                answers.nodeset = _asked_nodeset(ask("first NodeSet and its number of pods [burst=1]: ").strip())
         except EOFError:
             raise ProjectError("the input ended before all was said; nothing was written") from None
     if answers.via is not None and not answers.slurmctld:

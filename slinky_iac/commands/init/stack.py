@@ -135,7 +135,7 @@ class Wanted:
 
     host: str
     nodeset: str
-    replicas: int
+    pods: int
     base: Mapping[str, object]
     """Sections to begin with, for instance images of a registry of the site's own."""
 
@@ -203,7 +203,7 @@ def sections(found: Found, wanted: Wanted) -> Settings:
         "keys": {"source": "imported"},
         "controller": {"external": _external(wanted.host, found.address, found.port, _CTLD_PORT)},
         "accounting": {"enabled": False},
-        "nodesets": {wanted.nodeset: {"replicas": wanted.replicas}},
+        "nodesets": {wanted.nodeset: {"replicas": wanted.pods}},
     }
     if found.database:
         local = found.database in ("localhost", "127.0.0.1", found.host)

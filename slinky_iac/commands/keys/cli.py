@@ -9,6 +9,7 @@ import sys
 import textwrap
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Final
 
@@ -108,11 +109,9 @@ def run(arguments: argparse.Namespace, ports: Ports | None = None) -> int:
 def _generate(arguments: argparse.Namespace) -> int:
     key, out = BY_NAME[arguments.which], arguments.out
     known_by = import_key.generate(key, out)
-    if key is TOKENS:
-        _print_result(arguments, {"file": str(out), "kid": known_by}, f"{out}: a new RSA key, mode 0600, kid {known_by}")
-    else:
-        words = f"{out}: a new key of {GENERATED_LENGTH} characters, mode 0600, {known_by}"
-        _print_result(arguments, {"file": str(out), "fingerprint": known_by}, words)
+    made = "RSA key, mode 0600, kid" if key is TOKENS else f"key of {GENERATED_LENGTH} characters, mode 0600,"
+    name = "kid" if key is TOKENS else "fingerprint"
+    _print_result(arguments, {"file": str(out), name: known_by}, f"{out}: a new {made} {known_by}")
     return 0
 
 
@@ -254,18 +253,7 @@ def _print_result(arguments: argparse.Namespace, data: dict[str, object], words:
 
 
 def _plain(plan: Plan, arguments: argparse.Namespace) -> dict[str, object]:
-    steps = [
-        {
-            "name": step.name,
-            "turn": step.turn.value,
-            "state": step.state.value,
-            "title": step.title,
-            "why": step.why,
-            "hosts": [{"name": host.name, "roles": [role.value for role in host.roles]} for host in step.hosts],
-            "commands": _commands(plan, step, arguments),
-        }
-        for step in plan.steps
-    ]
+    steps = [asdict(replace(step, commands=_commands(plan, step, arguments))) for step in plan.steps]
     return {"key": plan.key.name, "underWay": plan.under_way, "stop": plan.stop, "notes": list(plan.notes), "steps": steps}
 
 
@@ -274,31 +262,29 @@ def _words(plan: Plan, arguments: argparse.Namespace) -> str:
     lines: list[str] = []
     for number, step in enumerate(plan.steps, 1):
         mark = marks[step.state] if plan.under_way else "[ ]"
-        lines += _wrapped(f"{mark} {number}. {step.name} ({step.turn.value}): {step.title}", indent="       ", first="")
-        lines += _wrapped(step.why, indent="       ")
+        lines += _wrapped(f"{mark} {number}. {step.name} ({step.turn.value}): {step.title}", first="")
+        lines += _wrapped(step.why)
         lines += [f"         {line}" for line in _commands(plan, step, arguments)]
     for note in plan.notes:
-        lines += _wrapped(note, indent="  ")
+        lines += _wrapped(note, indent="  ", first="  ")
     return "\n".join([*lines, _next(plan, arguments)])
 
 
-def _wrapped(text: str, *, indent: str, first: str | None = None) -> list[str]:
+def _wrapped(text: str, *, indent: str = " " * 7, first: str = " " * 7) -> list[str]:
     """Lines of at most :data:`WIDTH` columns; nothing in them is cut."""
-    lead = indent if first is None else first
-    return textwrap.wrap(
-        text, WIDTH, initial_indent=lead, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-    )
+    wrapper = textwrap.TextWrapper(WIDTH, first, indent, break_long_words=False, break_on_hyphens=False)
+    return wrapper.wrap(text)
 
 
-def _commands(plan: Plan, step: Step, arguments: argparse.Namespace) -> list[str]:
+def _commands(plan: Plan, step: Step, arguments: argparse.Namespace) -> tuple[str, ...]:
     """The command lines that carry out a step by hand, in their order: of a planned stop all steps', else those of the
     hosts' step that is due, since only then a script is made for it."""
     if plan.stop or not plan.under_way or step.state is not State.NOW or step.turn is not Turn.HOSTS:
-        return list(step.commands)
+        return step.commands
     own = f"slinky keys rotate {plan.key.name}" + (f" --stack {arguments.stack}" if arguments.stack else "")
     own += "".join(f" --backup {shlex.quote(host)}" for host in arguments.backup)
     own += f" --folder {shlex.quote(arguments.folder)}" if arguments.folder != host_scripts.FOLDER else ""
-    return [f"{own} --script {host.name} | ssh root@{host.name} sh -s" for host in step.hosts]
+    return tuple(f"{own} --script {host.name} | ssh root@{host.name} sh -s" for host in step.hosts)
 
 
 def _next(plan: Plan, arguments: argparse.Namespace) -> str:

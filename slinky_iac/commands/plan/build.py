@@ -28,7 +28,7 @@ _PASSED_OVER: Final = frozenset({"__provider", "plan", "urn"})
 
 
 def differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, ...]:
-    """Paths of what differs, e.g. ``spec.replicas: 3 → 1`` or ``spec.template.spec.affinity``; sorted."""
+    """Paths of what differs, e.g. ``chart.version: 1.0.1 → 1.0.2`` or ``spec.template.spec.affinity``; sorted."""
     keys = (old.keys() | new.keys()) - _PASSED_OVER
     return tuple(line for key in sorted(keys) for line in _walk(key, old.get(key), new.get(key)))
 

@@ -132,7 +132,7 @@ def _status(config: StackConfig) -> Iterator[Right]:
     way = reach(config)
     yield Right(CORE, "secrets", ("get",), "the key that signs tokens for slurmrestd", (way.jwt_secret,), namespace)
     yield _proxied(config, ("get",), "slurmrestd, asked through the API server")
-    yield Right(names.GROUP, "nodesets", ("get",), "replicas and selector of each", _nodesets(config), namespace)
+    yield Right(names.GROUP, "nodesets", ("get",), "number of pods and selector of each", _nodesets(config), namespace)
     yield from _paused(config)
     yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
     yield from _stands(config)
@@ -174,7 +174,7 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         yield _proxied(config, ("get", *writes), "slurmrestd, asked through the API server")
         if use is Use.APPLY:
             yield _proxied(config, ("delete",), "Slurm's records of nodes that are gone", seldom=True)
-    yield Right(names.GROUP, "nodesets", ("get",), "replicas and selector of each", _nodesets(config), namespace)
+    yield Right(names.GROUP, "nodesets", ("get",), "number of pods and selector of each", _nodesets(config), namespace)
     yield from _paused(config)
     yield Right(CORE, "pods", ("list",), "which Slurm node is behind which pod", (), namespace)
     yield Right("apps", "deployments", ("get",), "whether slurmrestd serves", (names.restapi_service(base),), namespace)
@@ -182,8 +182,10 @@ def _asking(config: StackConfig, use: Use) -> Iterator[Right]:
         yield Right(CORE, "namespaces", ("get",), "whether the cluster's namespace is there", (namespace,))
     else:
         yield Right(names.GROUP, "controllers", ("list",), "another stack's cluster of the same name")
-        yield Right("autoscaling", "horizontalpodautoscalers", ("list",), "who else writes replicas", (), namespace)
-        yield Right("keda.sh", "scaledobjects", ("list",), "who else writes replicas", (), namespace)
+        yield Right(
+            "autoscaling", "horizontalpodautoscalers", ("list",), "who else writes the number of pods", (), namespace
+        )
+        yield Right("keda.sh", "scaledobjects", ("list",), "who else writes the number of pods", (), namespace)
         why = "which Kubernetes cluster answers, and whether the namespace is there"
         yield Right(CORE, "namespaces", ("get",), why, ("kube-system", namespace))
         for kind in ("controllers", "restapis"):

@@ -22,7 +22,7 @@ def sides(shown: Picture) -> dict[str, str]:
 
 
 def lines_of(shown: Picture, box: str) -> str:
-    return " | ".join(shown.box(box).lines)
+    return " | ".join(next(each for each in shown.boxes if each.id == box).lines)
 
 
 @pytest.mark.parametrize(

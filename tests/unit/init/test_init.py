@@ -62,7 +62,7 @@ def via(folder: Path) -> list[str]:
 
 
 def wanted(**more: Any) -> Wanted:
-    return Wanted(**{"host": "ctl.example.org", "nodeset": "burst", "replicas": 2, "base": {}, **more})
+    return Wanted(**{"host": "ctl.example.org", "nodeset": "burst", "pods": 2, "base": {}, **more})
 
 
 def written(folder: Path) -> dict[str, Any]:
