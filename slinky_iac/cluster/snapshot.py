@@ -32,6 +32,11 @@ class Workers:
     """All that it claims, terminating and failed ones too."""
 
     @property
+    def wanted(self) -> int:
+        """Pods that it is to have; 0 where there is none."""
+        return 0 if self.nodeset is None else self.nodeset.spec.replicas
+
+    @property
     def staying(self) -> tuple[Pod, ...]:
         """Its pods without those that terminate."""
         return tuple(pod for pod in self.pods if not pod.terminating)

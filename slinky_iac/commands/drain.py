@@ -89,7 +89,7 @@ def view(settings: GateSettings, seen: Observation) -> DrainView:
                 jobs=judged.jobs if isinstance(judged, Busy) else (),
             )
         )
-    asked = None if seen.nodeset is None else seen.nodeset.wanted
+    asked = None if seen.nodeset is None else seen.nodeset.spec.replicas
     deadline, name = settings.policy.deadline_s, settings.owner.nodeset
     return DrainView(name, len(seen.pods), asked, tuple(found), since, reason, deadline, seen.problem)
 

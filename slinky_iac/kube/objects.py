@@ -340,11 +340,6 @@ class NodeSet(Wire, frozen=True):
         return self.metadata.name
 
     @property
-    def wanted(self) -> int:
-        """Pods that it is to have."""
-        return self.spec.replicas
-
-    @property
     def deleting(self) -> bool:
         """It has a deletion timestamp."""
         return self.metadata.deletion_timestamp is not None

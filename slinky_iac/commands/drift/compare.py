@@ -163,8 +163,8 @@ def _missing_nodes(expected: Expected, seen: Seen) -> Found:
         if found.nodeset is None:
             yield name, f"NodeSet {name} is gone from Kubernetes: run `pulumi refresh`, then `up`"
             continue
-        if len(found.pods) < found.nodeset.wanted:
-            yield name, f"NodeSet {name} asks for {found.nodeset.wanted} pods and has {len(found.pods)}: see its events"
+        if len(found.pods) < found.wanted:
+            yield name, f"NodeSet {name} asks for {found.wanted} pods and has {len(found.pods)}: see its events"
         for pod in found.ready:
             if pod.slurm_node not in seen.nodes:
                 text = (

@@ -36,12 +36,8 @@ class Account:
     name: str
 
 
-def manifests(config: StackConfig, use: Use, found: Sequence[Right], account: Account) -> tuple[dict[str, Any], ...]:
+def manifests(config: StackConfig, use: Use, found: Sequence[Right], account: Account) -> Iterator[dict[str, Any]]:
     """Roles and bindings, a namespace's beside each other."""
-    return tuple(_manifests(config, use, found, account))
-
-
-def _manifests(config: StackConfig, use: Use, found: Sequence[Right], account: Account) -> Iterator[dict[str, Any]]:
     by_place = sorted(found, key=lambda each: each.namespace or "")
     for place, rows in groupby(by_place, key=lambda each: each.namespace):
         name = f"slinky-{use}-{config.cluster.namespace}-{config.cluster.resource_name}"
@@ -72,16 +68,11 @@ def as_yaml(found: Iterable[dict[str, Any]], notes: Iterable[str]) -> str:
 def as_table(found: Iterable[Right], notes: Iterable[str]) -> str:
     """One line a rule, for people."""
     rows = [("WHERE", "WHAT", "NAMES", "VERBS", "WHY")]
-    rows += [
-        (each.namespace or "(cluster)", f"{each.resource}{'.' if each.group else ''}{each.group}", _some(each.names),
-         ",".join(each.verbs), each.why)
-        for each in found
-    ]  # fmt: skip
+    for each in found:
+        more = f" and {len(each.names) - 3} more" if len(each.names) > 3 else ""
+        what, own = f"{each.resource}{'.' if each.group else ''}{each.group}", ",".join(each.names[:3]) + more
+        rows.append((each.namespace or "(cluster)", what, own or "*", ",".join(each.verbs), each.why))
     return "\n".join([*columns(rows, Paint(colour=False)), "", *notes]) + "\n"
-
-
-def _some(names: Sequence[str]) -> str:
-    return ",".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "") if names else "*"
 
 
 _PARTS: Final = tuple(
@@ -95,7 +86,9 @@ def unfinished(entries: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any],
     those before a `destroy` that did."""
     found = []
     for entry in entries:
-        whole = entry.get("result") == "succeeded" and not _left_out(entry)
+        environment = entry.get("environment")
+        left_out = not isinstance(environment, dict) or any(name in environment for name in _PARTS)
+        whole = entry.get("result") == "succeeded" and not left_out
         if whole and entry.get("kind") == "destroy":
             break
         if entry.get("kind") in ("update", "destroy"):
@@ -103,11 +96,6 @@ def unfinished(entries: Sequence[Mapping[str, Any]]) -> tuple[Mapping[str, Any],
         if whole and entry.get("kind") == "update":
             break
     return tuple(found)
-
-
-def _left_out(entry: Mapping[str, Any]) -> bool:
-    environment = entry.get("environment")
-    return not isinstance(environment, dict) or any(name in environment for name in _PARTS)
 
 
 HISTORY: Final = 100
@@ -149,17 +137,8 @@ def run(arguments: argparse.Namespace) -> int:
     account = arguments.account or _default(config, use)
     alone = bool(arguments.config)
     entries = () if alone or use in (Use.PREFLIGHT, Use.STATUS) else pulumi_state.history(arguments.stack, HISTORY)
-    sys.stdout.write(
-        printed(
-            config,
-            use,
-            account,
-            entries,
-            pod_namespace=arguments.pod_namespace,
-            table=arguments.format == "table",
-            alone=alone,
-        )
-    )
+    table, own = arguments.format == "table", arguments.pod_namespace
+    sys.stdout.write(printed(config, use, account, entries, pod_namespace=own, table=table, alone=alone))
     return 0
 
 
@@ -185,7 +164,7 @@ def printed(
     own = rights_over((config,), use, pod_namespace)
     earlier, unread = _settings(unfinished(entries))
     found = rights_over((config, *earlier), use, pod_namespace)
-    remarks = notes(config, use, pod_namespace, earlier=found != own, unread=unread)
+    remarks = tuple(notes(config, use, pod_namespace, earlier=found != own, unread=unread))
     if alone and use not in (Use.PREFLIGHT, Use.STATUS):
         remarks = (*remarks, ALONE)
     return as_table(found, remarks) if table else as_yaml(manifests(config, use, found, account), remarks)
@@ -205,59 +184,57 @@ def _settings(entries: Iterable[Mapping[str, Any]]) -> tuple[list[StackConfig], 
 
 def notes(
     config: StackConfig, use: Use, pod_namespace: str | None, *, earlier: bool = False, unread: Sequence[str] = ()
-) -> tuple[str, ...]:
+) -> Iterator[str]:
     """What to know of these rights, one sentence each. ``earlier``: they hold more than these settings need."""
-    namespace = config.cluster.namespace
-    found = ["Discovery (/api, /apis, /openapi, /version) isn't in here: every account has it (system:discovery)."]
+    yield "Discovery (/api, /apis, /openapi, /version) isn't in here: every account has it (system:discovery)."
     if earlier:
-        found.append(
+        yield (
             "These include what the stack may still have by its earlier settings, so that the next `pulumi up` can remove"
             " it. Print and apply them again after that `pulumi up`."
         )
     if unread:
-        found.append(
+        yield (
             f"This release can't read the settings of the updates that began {', '.join(unread)}: keep the Roles that are"
             " there until the next `pulumi up` has ended, else it can't remove what these updates made."
         )
-    made = made_namespaces(config)
-    if made:
+    if made := made_namespaces(config):
         commands = "; ".join(
             f"kubectl create namespace {each}; kubectl annotate namespace {each} {names.ANNOTATION_STACK}=STACK"
             for each in made
         )
-        found.append(
+        yield (
             "createNamespace: a Role needs its namespace before the stack is there, and `pulumi destroy` removes the"
             " namespace with its Roles. Make namespaces beside the stack and set createNamespace: false. Else, before each"
             f" first `pulumi up`, run `{commands}` with the stack's name, then apply these: `pulumi up` takes over a"
             " namespace that has this annotation."
         )
-    if use is Use.APPLY and config.operator.install and config.keys.auth != "auth/munge":
-        found.append(
+    workers, fence = config.keys.auth != "auth/munge", config.cluster.fence
+    if use is Use.APPLY and workers and config.operator.install:
+        yield (
             "operator.install: who installs an operator may write any ClusterRole (escalate, bind), so these are as good as"
             " cluster-admin. Install it from a stack of its own, and set operator.install: false here."
         )
-    if use is Use.APPLY and config.cluster.fence and config.keys.auth != "auth/munge":
-        found.append(
+    if use is Use.APPLY and workers and fence:
+        yield (
             "cluster.fence: preview with the rights of review, and run the first `pulumi up` with --skip-preview. Its own"
             " preview would write the fence's binding as a trial before there is a policy, and for that the API server wants"
             " `get` on all objects of all kinds. The update has the policy by then."
         )
-    if use is Use.APPLY and config.cluster.fence and not config.operator.install and config.keys.auth != "auth/munge":
-        found.append(
+    if use is Use.APPLY and workers and fence and not config.operator.install:
+        yield (
             "operator.install is false: the operator's CRDs must be there before the first `pulumi up`. While the kind"
             " NodeSet isn't known, the API server wants `get` on all objects of all kinds for the fence."
         )
-    if use is Use.REVIEW and config.keys.auth != "auth/munge":
-        found.append(
+    if use is Use.REVIEW and workers:
+        yield (
             "Previews with these rights don't try writes in the API server, and don't look for Secrets and Helm releases"
             " that are in the way of the stack's: these end the `pulumi up`, which leaves them as they are."
         )
     if use is Use.PREFLIGHT and pod_namespace is None:
-        found.append(
+        yield (
             "Without --pod-namespace it may make no pod: run `preflight --no-pod`. The right to make pods in"
-            f" {namespace} is the right to mount every Secret there, slurm.key too."
+            f" {config.cluster.namespace} is the right to mount every Secret there, slurm.key too."
         )
-    return tuple(found)
 
 
 def made_namespaces(config: StackConfig) -> tuple[str, ...]:

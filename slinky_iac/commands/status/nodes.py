@@ -105,7 +105,7 @@ def _nodeset(name: str, settings: GateSettings, seen: Workers | None, known: Map
     return Group(
         name,
         "nodeset",
-        seen.nodeset.wanted,
+        seen.wanted,
         len(pods),
         ready,
         states,
