@@ -20,13 +20,13 @@ from slinky_iac.config.rules_jobs import smoke_jobs
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.errors import ConfigError
 from slinky_iac.keys.catalogue import JWT, MUNGE, SLURM
+from slinky_iac.specs.daemons import token_spec
 from slinky_iac.specs.directory import CA, CONF
 from slinky_iac.specs.dropped import dropped
 from slinky_iac.specs.endpoints import host_port
 from slinky_iac.specs.identity import passwd_files
 from slinky_iac.specs.shared import namespace_labels, quota_spec
 from slinky_iac.specs.slurm_conf import outside_slurm_conf
-from slinky_iac.specs.user_tokens import token_spec
 
 from .accounting import Accounting, AccountingArgs
 from .auth_keys import AuthKeys, AuthKeysArgs

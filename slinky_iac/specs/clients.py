@@ -21,7 +21,7 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import MUNGE, SLURM, SecretEntry
 from slinky_iac.specs.endpoints import Target
 from slinky_iac.specs.munge_clients import client_slurm_conf, munge_pod
-from slinky_iac.specs.shared import Spec, locked, requests, shell_sidecar, slinky_image
+from slinky_iac.specs.shared import Spec, locked, memory, mount, requests, secret_files, shell_sidecar, slinky_image
 
 SIDECAR: Final = "sackd"
 RUN_FOLDER: Final = "/run/slurm"
@@ -191,28 +191,19 @@ def _login_image(config: ClusterConfig) -> str:
 
 
 def _people() -> list[Spec]:
-    mounted = (("users", "/etc/passwd"), ("groups", "/etc/group"))
-    return [{"name": "slurm-people", "mountPath": path, "subPath": entry, "readOnly": True} for entry, path in mounted]
+    return [mount("slurm-people", "/etc/passwd", "users"), mount("slurm-people", "/etc/group", "groups")]
 
 
 def _slurm_pod(config: ClusterConfig, client: Client, place: SecretEntry) -> Spec:
-    file = _file(config)
     return {
         "securityContext": {"fsGroup": client.group},
         "initContainers": [_sackd(config, client)],
         "volumes": [
-            {
-                "name": "slurm-key",
-                "secret": {
-                    "secretName": place.name,
-                    "defaultMode": 0o400,
-                    "items": [{"key": place.entry, "path": file}],
-                },
-            },
-            {"name": "sackd-own", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
-            {"name": "slurm-run", "emptyDir": {"medium": "Memory", "sizeLimit": "16Mi"}},
+            secret_files("slurm-key", place.name, {place.entry: _file(config)}, mode=0o400),
+            memory("sackd-own", "1Mi"),
+            memory("slurm-run", "16Mi"),
         ],
-        "volumeMounts": [{"name": "slurm-run", "mountPath": RUN_FOLDER, "readOnly": True}],
+        "volumeMounts": [mount("slurm-run", RUN_FOLDER)],
     }
 
 
@@ -238,9 +229,9 @@ def _sackd(config: ClusterConfig, client: Client) -> Spec:
         resources=requests("10m", "32Mi", "256Mi"),
         security=locked(client.slurm_uid),
         mounts=(
-            {"name": "slurm-key", "mountPath": KEY_FOLDER, "readOnly": True},
-            {"name": "sackd-own", "mountPath": OWN_FOLDER},
-            {"name": "slurm-run", "mountPath": RUN_FOLDER},
+            mount("slurm-key", KEY_FOLDER),
+            mount("sackd-own", OWN_FOLDER, read_only=False),
+            mount("slurm-run", RUN_FOLDER, read_only=False),
             *(_people() if client.people else []),
         ),
     )

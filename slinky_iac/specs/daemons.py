@@ -1,4 +1,4 @@
-"""Specs of Controller (slurmctld), Accounting (slurmdbd) and RestApi (slurmrestd)."""
+"""Specs of Controller (slurmctld), Accounting (slurmdbd), RestApi (slurmrestd) and Token."""
 
 from __future__ import annotations
 
@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from slinky_iac import names
+from slinky_iac.config.jobs import UserToken
 from slinky_iac.config.rules_autoscale import slurmctld_has_metrics
+from slinky_iac.config.sections import DatabaseTls
 from slinky_iac.config.stack import ClusterConfig, StackConfig
+from slinky_iac.keys.catalogue import JWT
 from slinky_iac.releases import OperatorVersion
-from slinky_iac.specs.database_tls import database_tls_parameters, database_tls_volumes
 from slinky_iac.specs.directory import noted, sidecar_client, sidecar_pod
 from slinky_iac.specs.endpoints import slurmctld_target
 from slinky_iac.specs.identity import users_mounts, users_pod
@@ -18,8 +20,12 @@ from slinky_iac.specs.restapi_tls import tls_annotations, tls_pod
 from slinky_iac.specs.shared import (
     Spec,
     container,
+    filled,
     key_references,
+    mount,
     reference,
+    reference_namespace,
+    secret_files,
     service,
     sidecar,
     slinky_image,
@@ -29,6 +35,7 @@ from slinky_iac.specs.shared import (
 from slinky_iac.specs.slurm_conf import controller_extra_conf, inside_auth_alt_parameters
 
 DATABASE_PASSWORD_ENTRY = "password"
+TOKEN_ENTRY: Final = "token"
 
 
 def controller_spec(config: StackConfig) -> Spec:
@@ -53,17 +60,16 @@ def _inside_controller(config: StackConfig) -> Spec:
         "logfile": sidecar(config),
         "persistence": _persistence(config),
         "service": service(controller.service, names.SLURMCTLD_PORT),
+        "extraConf": controller_extra_conf(config),
+        "template": noted(config, template(config, controller.pod, users_pod(config, slurmctld) or sidecar_pod(config))),
     }
-    if text := controller_extra_conf(config):
-        spec["extraConf"] = text
-    if pod := noted(config, template(config, controller.pod, users_pod(config, slurmctld) or sidecar_pod(config))):
-        spec["template"] = pod
+    space = reference_namespace(config)
     for field, name, files in script_maps(config):
         if files:
-            spec[field] = [{"name": name} | _namespace(config)]
+            spec[field] = [{"name": name} | space]
     if controller.metrics or slurmctld_has_metrics(config):
         spec["metrics"] = {"enabled": True, "serviceMonitor": inside_service_monitor(config.monitoring)}
-    return spec
+    return filled(spec)
 
 
 def _users(config: ClusterConfig) -> Spec:
@@ -81,10 +87,6 @@ def restarts_slurmctld(old: Mapping[str, Any], new: Mapping[str, Any], version: 
     return any(before.get(field) != after.get(field) for field in (before.keys() | after.keys()) - apart)
 
 
-def _namespace(config: ClusterConfig) -> Spec:
-    return {"namespace": config.cluster.namespace} if config.operator_version.refs_have_namespace else {}
-
-
 def script_maps(config: ClusterConfig) -> tuple[tuple[str, str, dict[str, str]], ...]:
     """Field of the Controller, name of the ConfigMap and its files: configuration files, prolog, epilog scripts."""
     controller, base = config.controller, config.cluster.resource_name
@@ -97,15 +99,12 @@ def script_maps(config: ClusterConfig) -> tuple[tuple[str, str, dict[str, str]],
 
 def _persistence(config: ClusterConfig) -> Spec:
     settings = config.controller.persistence
-    spec: Spec = {"enabled": settings.enabled}
     if not settings.enabled:
-        return spec
+        return {"enabled": False}
     if settings.existing_claim:
-        return spec | {"existingClaim": settings.existing_claim}
-    spec |= {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": settings.size}}}
-    if settings.storage_class:
-        spec["storageClassName"] = settings.storage_class
-    return spec
+        return {"enabled": True, "existingClaim": settings.existing_claim}
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": settings.size}}}
+    return filled({"enabled": True, **claim, "storageClassName": settings.storage_class})
 
 
 def accounting_spec(config: ClusterConfig) -> Spec:
@@ -133,14 +132,31 @@ def accounting_spec(config: ClusterConfig) -> Spec:
     more = None
     extra = accounting.extra_conf | inside_auth_alt_parameters(config)
     if database.tls is not None:
-        extra["StorageParameters"] = database_tls_parameters(database.tls)
-        more, mounts = database_tls_volumes(database.tls)
-        spec["slurmdbd"]["volumeMounts"] = mounts
-    if extra:
-        spec["extraConf"] = "\n".join(f"{key}={value}" for key, value in extra.items())
-    if pod := template(config, accounting.pod, more):
-        spec["template"] = pod
-    return spec
+        parameters, more, spec["slurmdbd"]["volumeMounts"] = _database_tls(database.tls)
+        extra["StorageParameters"] = parameters
+    spec["extraConf"] = "\n".join(f"{key}={value}" for key, value in extra.items())
+    spec["template"] = template(config, accounting.pod, more)
+    return filled(spec)
+
+
+DATABASE_CA, DATABASE_CLIENT = "/etc/slinky-database-tls/ca", "/etc/slinky-database-tls/client"
+
+
+def _database_tls(tls: DatabaseTls) -> tuple[str, Spec, list[Spec]]:
+    """TLS from slurmdbd to its database: StorageParameters, and the pod's volumes and mounts with the files that it names.
+
+    Without the Secrets the pod waits: no plain text instead. Source: slurmdbd.conf(5), StorageParameters; mysql_common.c
+    hands them to the client library at each connection, so files that change are used from the next one on.
+    """
+    parameters = [f"SSL_CA={DATABASE_CA}/ca.crt"]
+    volumes = [secret_files("slinky-database-ca", tls.ca_secret, {"ca.crt": "ca.crt"})]
+    mounts = [mount("slinky-database-ca", DATABASE_CA)]
+    if tls.client_secret:
+        parameters += [f"SSL_CERT={DATABASE_CLIENT}/tls.crt", f"SSL_KEY={DATABASE_CLIENT}/tls.key"]
+        pair = {"tls.crt": "tls.crt", "tls.key": "tls.key"}
+        volumes.append(secret_files("slinky-database-client", tls.client_secret, pair))
+        mounts.append(mount("slinky-database-client", DATABASE_CLIENT))
+    return ",".join(parameters), {"volumes": volumes}, mounts
 
 
 def database_secret(config: ClusterConfig) -> str:
@@ -170,3 +186,15 @@ def restapi_spec(config: ClusterConfig) -> Spec:
         annotations = spec["template"].setdefault("metadata", {}).setdefault("annotations", {})
         annotations.update(tls_annotations(config, tls))
     return spec
+
+
+def token_spec(config: ClusterConfig, name: str, token: UserToken) -> Spec:
+    """Spec of a Token: a token of slurmrestd that the operator makes and renews."""
+    secret = token.secret or names.user_token_secret(config.cluster.resource_name, name)
+    return {
+        config.operator_version.jwt_ref_field: config.secret_of(JWT).reference,
+        "username": token.user,
+        "lifetime": f"{token.lifetime}s",
+        "refresh": token.refresh,
+        "secretRef": {"name": secret, "key": TOKEN_ENTRY},
+    }

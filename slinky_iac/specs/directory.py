@@ -18,7 +18,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import SecretEntry
-from slinky_iac.specs.shared import Spec, requests, shell_sidecar, slinky_image
+from slinky_iac.specs.shared import Spec, memory, mount, requests, shell_sidecar, slinky_image
 
 SIDECAR: Final = "sssd"
 CONF: Final = "sssd.conf"
@@ -72,16 +72,12 @@ def sssd_conf(config: ClusterConfig) -> SecretEntry | None:
     return SecretEntry(names.sssd_secret(config.cluster.resource_name), CONF)
 
 
-def _revision(config: ClusterConfig) -> dict[str, str]:
-    """What a pod is noted with, so that another revision of sssd.conf replaces it."""
-    given = config.identity.sssd
-    return {} if given is None else {names.ANNOTATION_SSSD: str(given.revision)}
-
-
 def noted(config: ClusterConfig, template: Spec) -> Spec:
-    """The same template with these annotations."""
-    if more := _revision(config):
-        template.setdefault("metadata", {}).setdefault("annotations", {}).update(more)
+    """The same template, noted with the revision of sssd.conf, so that another one replaces the pods."""
+    given = config.identity.sssd
+    if given is not None:
+        annotations = template.setdefault("metadata", {}).setdefault("annotations", {})
+        annotations[names.ANNOTATION_SSSD] = str(given.revision)
     return template
 
 
@@ -101,8 +97,8 @@ def conf_mounts(config: ClusterConfig, *, by_operator: bool = False) -> list[Spe
     """Mounts of a container that starts sssd itself. ``by_operator``: slurm-operator mounts sssd.conf already."""
     if config.identity.sssd is None:
         return []
-    own = {"name": _GIVEN, "mountPath": f"/etc/sssd/{CONF}", "subPath": CONF, "readOnly": True}
-    return [{"name": _GIVEN, "mountPath": FOLDER, "readOnly": True}, *([] if by_operator else [own])]
+    own = mount(_GIVEN, f"/etc/sssd/{CONF}", CONF)
+    return [mount(_GIVEN, FOLDER), *([] if by_operator else [own])]
 
 
 def sidecar_pod(config: ClusterConfig) -> Spec:
@@ -116,7 +112,7 @@ def sidecar_pod(config: ClusterConfig) -> Spec:
         "volumes": [
             *conf_volume(config),
             {"name": _STATE, "emptyDir": {"sizeLimit": "1Gi"}},
-            {"name": _OWN, "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            memory(_OWN, "1Mi"),
         ],
     }
 
@@ -125,14 +121,10 @@ def sidecar_client(config: ClusterConfig) -> Spec:
     """What slurmctld's container has of the sidecar: its socket, the library, and where to look. Never sssd.conf."""
     if config.identity.sssd is None:
         return {}
-    shared = (
-        (f"{_SSS}/pipes", "pipes"),
-        ("/etc/nsswitch.conf", "slurmctld/nsswitch.conf"),
-        (_LIB, "slurmctld/lib"),
-    )
+    shared = {f"{_SSS}/pipes": "pipes", "/etc/nsswitch.conf": "slurmctld/nsswitch.conf", _LIB: "slurmctld/lib"}
     return {
         "env": [{"name": "LD_LIBRARY_PATH", "value": _LIB}],
-        "volumeMounts": [{"name": _STATE, "mountPath": path, "subPath": entry, "readOnly": True} for path, entry in shared],
+        "volumeMounts": [mount(_STATE, path, entry) for path, entry in shared.items()],
     }
 
 
@@ -153,8 +145,8 @@ def _sidecar(config: ClusterConfig, image: str) -> Spec:
             "seccompProfile": {"type": "RuntimeDefault"},
         },
         mounts=(
-            {"name": _GIVEN, "mountPath": FOLDER, "readOnly": True},
-            {"name": _OWN, "mountPath": "/etc/sssd"},
-            {"name": _STATE, "mountPath": _SSS},
+            mount(_GIVEN, FOLDER),
+            mount(_OWN, "/etc/sssd", read_only=False),
+            mount(_STATE, _SSS, read_only=False),
         ),
     )

@@ -20,7 +20,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.identity import Passwd
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.shared import Spec, locked, requests, shell_sidecar
+from slinky_iac.specs.shared import Spec, locked, memory, mount, requests, shell_sidecar
 
 SIDECAR: Final = "users"
 FILES: Final = {"users": "passwd", "groups": "group"}
@@ -132,7 +132,7 @@ def users_pod(config: ClusterConfig, image: str) -> Spec:
         "initContainers": [_sidecar(config, image)],
         "volumes": [
             {"name": _GIVEN, "configMap": source},
-            {"name": _JOINED, "emptyDir": {"medium": "Memory", "sizeLimit": "8Mi"}},
+            memory(_JOINED, "8Mi"),
         ],
     }
 
@@ -141,7 +141,7 @@ def users_mounts(config: ClusterConfig) -> list[Spec]:
     """Mounts of the daemon's container."""
     if config.identity.passwd is None:
         return []
-    return [{"name": _JOINED, "mountPath": f"/etc/{each}", "subPath": each, "readOnly": True} for each in FILES.values()]
+    return [mount(_JOINED, f"/etc/{each}", each) for each in FILES.values()]
 
 
 def _sidecar(config: ClusterConfig, image: str) -> Spec:
@@ -153,5 +153,5 @@ def _sidecar(config: ClusterConfig, image: str) -> Spec:
         ready=("/bin/sh", "-c", f"[ -s {_TO}/passwd ]"),
         resources=requests("10m", "16Mi", "64Mi"),
         security=locked(names.SLINKY_UID),
-        mounts=({"name": _GIVEN, "mountPath": _FROM, "readOnly": True}, {"name": _JOINED, "mountPath": _TO}),
+        mounts=(mount(_GIVEN, _FROM), mount(_JOINED, _TO, read_only=False)),
     )

@@ -16,7 +16,7 @@ from typing import Final
 from slinky_iac import names
 from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.keys.catalogue import MUNGE, SecretEntry
-from slinky_iac.specs.shared import Spec, locked, requests, shell_sidecar
+from slinky_iac.specs.shared import Spec, locked, memory, mount, requests, secret_files, shell_sidecar
 
 SOCKET: Final = "/run/munge/munge.socket.2"
 """Where libmunge looks by default, on Debian and in Red Hat's packages alike."""
@@ -74,22 +74,12 @@ def munge_pod(config: ClusterConfig, user: int, image: str | None, place: Secret
         "securityContext": {"fsGroup": user},
         "initContainers": [_munged(config, user, image)],
         "volumes": [
-            {
-                "name": "munge-key",
-                "secret": {
-                    "secretName": place.name,
-                    "defaultMode": 0o400,
-                    "items": [{"key": place.entry, "path": names.MUNGE_KEY_FILE}],
-                },
-            },
-            {"name": "munge-own", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
-            {"name": "munge-socket", "emptyDir": {"medium": "Memory", "sizeLimit": "1Mi"}},
+            secret_files("munge-key", place.name, {place.entry: names.MUNGE_KEY_FILE}, mode=0o400),
+            memory("munge-own", "1Mi"),
+            memory("munge-socket", "1Mi"),
             {"name": "slurm-conf", "configMap": {"name": conf}},
         ],
-        "volumeMounts": [
-            {"name": "munge-socket", "mountPath": "/run/munge"},
-            {"name": "slurm-conf", "mountPath": "/etc/slurm", "readOnly": True},
-        ],
+        "volumeMounts": [mount("munge-socket", "/run/munge", read_only=False), mount("slurm-conf", "/etc/slurm")],
     }
 
 
@@ -103,8 +93,8 @@ def _munged(config: ClusterConfig, user: int, image: str | None) -> Spec:
         resources=requests("10m", "16Mi", "64Mi"),
         security=locked(user),
         mounts=(
-            {"name": "munge-key", "mountPath": KEY_FOLDER, "readOnly": True},
-            {"name": "munge-own", "mountPath": OWN_FOLDER},
-            {"name": "munge-socket", "mountPath": "/run/munge"},
+            mount("munge-key", KEY_FOLDER),
+            mount("munge-own", OWN_FOLDER, read_only=False),
+            mount("munge-socket", "/run/munge", read_only=False),
         ),
     )

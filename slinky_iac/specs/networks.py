@@ -34,7 +34,7 @@ from slinky_iac.config.fields import is_address
 from slinky_iac.config.networks import Network, Peer
 from slinky_iac.config.stack import StackConfig
 from slinky_iac.names import Part
-from slinky_iac.specs.shared import Spec
+from slinky_iac.specs.shared import Spec, filled
 
 WEB: Final = (names.SLURMRESTD_PORT, names.SLURMRESTD_TLS_PORT)
 DNS: Final = (53, 5353)
@@ -117,9 +117,8 @@ def _egress(config: StackConfig, part: Part) -> Iterator[Spec]:
         if flow.source == part and (peers := _peers(config, flow.target)):
             yield _to(peers, flow.ports)
     if config.clients and part == "slurmctld":
-        yield _to(
-            _client_spaces(config), ALL_TCP
-        )  # it answers srun and salloc, which listen on a port of the kernel's choice
+        # It answers srun and salloc, which listen on a port of the kernel's choice.
+        yield _to(_client_spaces(config), ALL_TCP)
     database = config.accounting.database
     if part == "slurmdbd" and database is not None:
         known = [_block(network_of(database.host))] if is_address(database.host) else []
@@ -146,7 +145,7 @@ _FOR_CLIENTS: Final[dict[Part, Ports]] = {
 
 def _client_spaces(config: StackConfig) -> list[Spec]:
     spaces = sorted({client.namespace for client in config.clients.values()})
-    return [{"namespaceSelector": {"matchLabels": {names.LABEL_NAMESPACE: space}}} for space in spaces]
+    return [_space(each) for each in spaces]
 
 
 _OWN: Final[dict[Part, Ports]] = {
@@ -165,13 +164,17 @@ def _peers(config: StackConfig, part: Part) -> list[Spec]:
     found: list[Spec] = []
     if part == "operator":
         # The whole namespace: an operator that can't ask slurmrestd treats every node as drained and deletes busy pods.
-        found.append({"namespaceSelector": {"matchLabels": {names.LABEL_NAMESPACE: config.operator.namespace}}})
+        found.append(_space(config.operator.namespace))
     elif part in parts(config):
         found.append({"podSelector": selector(config, part)})
     networks = [*(config.network_policies.nodes if on_host_network(config, part) else ())]
     for host in outside_hosts(config, part):
         networks += addresses_of(config, host)
     return found + [_block(each) for each in dict.fromkeys(networks)]
+
+
+def _space(name: str) -> Spec:
+    return {"namespaceSelector": {"matchLabels": {names.LABEL_NAMESPACE: name}}}
 
 
 def _given(peers: Iterable[Peer]) -> list[Spec]:
@@ -181,12 +184,8 @@ def _given(peers: Iterable[Peer]) -> list[Spec]:
 def _peer(peer: Peer) -> Spec:
     if peer.cidr is not None:
         return _block(peer.cidr)
-    spec: Spec = {}
-    if peer.namespace is not None:
-        spec["namespaceSelector"] = {"matchLabels": {names.LABEL_NAMESPACE: peer.namespace}}
-    if peer.pods:
-        spec["podSelector"] = {"matchLabels": dict(peer.pods)}
-    return spec
+    pods: Spec = {"podSelector": {"matchLabels": dict(peer.pods)}} if peer.pods else {}
+    return pods if peer.namespace is None else _space(peer.namespace) | pods
 
 
 def _block(network: Network) -> Spec:
@@ -194,13 +193,11 @@ def _block(network: Network) -> Spec:
 
 
 def _rule(peers: list[Spec], ports: Ports) -> Spec:
-    listed = _ports(ports)
-    return {"from": peers, **({"ports": listed} if listed else {})}
+    return {"from": peers, **filled({"ports": _ports(ports)})}
 
 
 def _to(peers: list[Spec], ports: Ports) -> Spec:
-    listed = _ports(ports)
-    return {"to": peers, **({"ports": listed} if listed else {})}
+    return {"to": peers, **filled({"ports": _ports(ports)})}
 
 
 def _ports(ports: Ports) -> list[Spec]:

@@ -13,9 +13,10 @@ import hashlib
 from typing import Final
 
 from slinky_iac import names
+from slinky_iac.config.fields import is_address
 from slinky_iac.config.rest_api import RestApiTls
 from slinky_iac.config.stack import ClusterConfig
-from slinky_iac.specs.shared import Spec, container, locked
+from slinky_iac.specs.shared import Spec, container, filled, locked, memory, mount, secret_files
 
 CONTAINER: Final = "slinky-tls"
 CONF, CERTIFICATE, CLIENTS, SCRATCH = "/etc/slinky-tls/conf", "/etc/slinky-tls/own", "/etc/slinky-tls/clients", "/tmp"
@@ -94,19 +95,19 @@ def tls_secret(config: ClusterConfig, tls: RestApiTls) -> str:
 def tls_pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
     """The proxy's part of the pod: container and volumes. Secrets are optional, for slurmrestd must start without them."""
     mounts = [
-        {"name": "slinky-tls-conf", "mountPath": CONF, "readOnly": True},
-        {"name": "slinky-tls-own", "mountPath": CERTIFICATE, "readOnly": True},
-        {"name": "slinky-tls-scratch", "mountPath": SCRATCH},
+        mount("slinky-tls-conf", CONF),
+        mount("slinky-tls-own", CERTIFICATE),
+        mount("slinky-tls-scratch", SCRATCH, read_only=False),
     ]
-    base = config.cluster.resource_name
+    pair = {"tls.crt": "tls.crt", "tls.key": "tls.key"}
     volumes: list[Spec] = [
-        {"name": "slinky-tls-conf", "configMap": {"name": names.restapi_tls_conf(base)}},
-        {"name": "slinky-tls-own", "secret": _secret(tls_secret(config, tls), "tls.crt", "tls.key")},
-        {"name": "slinky-tls-scratch", "emptyDir": {"medium": "Memory", "sizeLimit": "64Mi"}},
+        {"name": "slinky-tls-conf", "configMap": {"name": names.restapi_tls_conf(config.cluster.resource_name)}},
+        secret_files("slinky-tls-own", tls_secret(config, tls), pair, optional=True),
+        memory("slinky-tls-scratch", "64Mi"),
     ]
     if tls.client_ca_secret:
-        mounts.append({"name": "slinky-tls-clients", "mountPath": CLIENTS, "readOnly": True})
-        volumes.append({"name": "slinky-tls-clients", "secret": _secret(tls.client_ca_secret, "ca.crt")})
+        mounts.append(mount("slinky-tls-clients", CLIENTS))
+        volumes.append(secret_files("slinky-tls-clients", tls.client_ca_secret, {"ca.crt": "ca.crt"}, optional=True))
     proxy = {
         "name": CONTAINER,
         "command": ["sh", f"{CONF}/{START}"],
@@ -117,11 +118,6 @@ def tls_pod(config: ClusterConfig, tls: RestApiTls) -> Spec:
     return {"containers": [container(config, tls.image, proxy)], "volumes": volumes}
 
 
-def _secret(name: str, *entries: str) -> Spec:
-    items = [{"key": entry, "path": entry} for entry in entries]
-    return {"secretName": name, "items": items, "defaultMode": 0o440, "optional": True}
-
-
 def tls_annotations(config: ClusterConfig, tls: RestApiTls) -> dict[str, str]:
     """A hash of the proxy's files on its pods: they begin anew with others. Certificates need no such thing."""
     text = "".join(tls_files(config, tls).values())
@@ -130,16 +126,10 @@ def tls_annotations(config: ClusterConfig, tls: RestApiTls) -> dict[str, str]:
 
 def tls_service(config: ClusterConfig, tls: RestApiTls) -> Spec:
     """Spec of the Service that leads to the proxy."""
-    port: Spec = {
-        "name": "https",
-        "port": names.SLURMRESTD_TLS_PORT,
-        "targetPort": names.SLURMRESTD_TLS_PORT,
-        "protocol": "TCP",
-    }
-    if tls.service.node_port is not None:
-        port["nodePort"] = tls.service.node_port
+    own = names.SLURMRESTD_TLS_PORT
+    port = {"name": "https", "port": own, "targetPort": own, "protocol": "TCP", "nodePort": tls.service.node_port}
     selector = {names.LABEL_NAME: "slurmrestd", names.LABEL_INSTANCE: config.cluster.resource_name}
-    return {"type": tls.service.type, "selector": selector, "ports": [port]}
+    return {"type": tls.service.type, "selector": selector, "ports": [filled(port)]}
 
 
 def certificate_names(config: ClusterConfig, tls: RestApiTls) -> tuple[str, ...]:
@@ -155,7 +145,7 @@ def cert_manager_spec(config: ClusterConfig, tls: RestApiTls) -> Spec:
     if tls.issuer is None:
         raise ValueError("a Certificate needs an issuer; rules_tls says so before this is called")
     found = certificate_names(config, tls)
-    addresses = [name for name in found if _is_address(name)]
+    addresses = [name for name in found if is_address(name)]
     return {
         "secretName": tls_secret(config, tls),
         "dnsNames": [name for name in found if name not in addresses],
@@ -164,7 +154,3 @@ def cert_manager_spec(config: ClusterConfig, tls: RestApiTls) -> Spec:
         "privateKey": {"algorithm": "ECDSA", "size": 256, "rotationPolicy": "Always"},
         "usages": ["digital signature", "server auth"],
     }
-
-
-def _is_address(name: str) -> bool:
-    return ":" in name or name.replace(".", "").isdigit()

@@ -42,10 +42,12 @@ def quota_spec(config: ClusterConfig) -> Spec:
 
 def reference(config: ClusterConfig) -> Spec:
     """A reference to a resource of this cluster (Controller and Accounting have the same name), by operator release."""
-    spec: Spec = {"name": config.cluster.resource_name}
-    if config.operator_version.refs_have_namespace:
-        spec["namespace"] = config.cluster.namespace
-    return spec
+    return {"name": config.cluster.resource_name, **reference_namespace(config)}
+
+
+def reference_namespace(config: ClusterConfig) -> Spec:
+    """The namespace of a reference, in releases that want it."""
+    return {"namespace": config.cluster.namespace} if config.operator_version.refs_have_namespace else {}
 
 
 def key_references(config: ClusterConfig) -> Spec:
@@ -121,43 +123,48 @@ def requests(cpu: str, memory: str, most: str) -> Spec:
     return {"requests": {"cpu": cpu, "memory": memory}, "limits": {"memory": most}}
 
 
+def filled(spec: Mapping[str, Any]) -> Spec:
+    """The fields that say something: None, empty texts, mappings and lists are left out; 0 and false stay."""
+    return {field: value for field, value in spec.items() if value not in (None, "", {}, [])}
+
+
+def mount(volume: str, path: str, entry: str = "", *, read_only: bool = True) -> Spec:
+    """A volume's place in a container; ``entry``: a file of it alone, which never changes while the pod runs."""
+    return filled({"name": volume, "mountPath": path, "subPath": entry, "readOnly": read_only or None})
+
+
+def memory(name: str, most: str) -> Spec:
+    """A volume in memory."""
+    return {"name": name, "emptyDir": {"medium": "Memory", "sizeLimit": most}}
+
+
+def secret_files(name: str, secret: str, files: Mapping[str, str], *, mode: int = 0o440, optional: bool = False) -> Spec:
+    """A volume with files of a Secret: ``files`` has the name of each by the entry."""
+    items = [{"key": entry, "path": file} for entry, file in files.items()]
+    source = {"secretName": secret, "items": items, "defaultMode": mode, "optional": optional or None}
+    return {"name": name, "secret": filled(source)}
+
+
 def placement(pod: PodSettings) -> Spec:
     """PodSpec fields that decide where a pod runs and on which network."""
-    spec: Spec = {}
-    if pod.host_network:
-        # Without this policy a pod on the host's network asks the host's DNS and finds no Service (hybrid guide).
-        spec |= {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"}
-    if pod.node_selector:
-        spec["nodeSelector"] = dict(pod.node_selector)
-    if pod.tolerations:
-        spec["tolerations"] = [dict(t) for t in pod.tolerations]
-    if pod.affinity:
-        spec["affinity"] = dict(pod.affinity)
-    return spec
+    # Without this policy a pod on the host's network asks the host's DNS and finds no Service (hybrid guide).
+    network = {"hostNetwork": True, "dnsPolicy": "ClusterFirstWithHostNet"} if pod.host_network else {}
+    where = {"nodeSelector": dict(pod.node_selector), "tolerations": [*pod.tolerations], "affinity": dict(pod.affinity)}
+    return network | filled(where)
 
 
 def template(config: ClusterConfig, pod: PodSettings, more: Mapping[str, Any] | None = None) -> Spec:
     """``spec.template``: metadata and the PodSpec fields that the user sets; the operator merges its own under it."""
-    spec: Spec = dict(more or {}) | placement(pod)
-    if pod.priority_class:
-        spec["priorityClassName"] = pod.priority_class
-    if pod.termination_grace is not None:
-        spec["terminationGracePeriodSeconds"] = pod.termination_grace
-    if config.cluster.images.pull_secrets:
-        spec["imagePullSecrets"] = [{"name": name} for name in config.cluster.images.pull_secrets]
-    metadata: Spec = {}
-    if pod.annotations:
-        metadata["annotations"] = dict(pod.annotations)
-    if pod.labels:
-        metadata["labels"] = dict(pod.labels)
-    return {key: value for key, value in (("metadata", metadata), ("spec", spec)) if value}
+    own = {
+        "priorityClassName": pod.priority_class,
+        "terminationGracePeriodSeconds": pod.termination_grace,
+        "imagePullSecrets": [{"name": name} for name in config.cluster.images.pull_secrets],
+    }
+    metadata = filled({"annotations": dict(pod.annotations), "labels": dict(pod.labels)})
+    return filled({"metadata": metadata, "spec": {**(more or {}), **placement(pod), **filled(own)}})
 
 
 def service(settings: Service, port: int) -> Spec:
     """``spec.service``. The operator applies it when it makes the Service and never again (before 1.3)."""
-    spec: Spec = {"port": port, "spec": {"type": settings.type}}
-    if settings.node_port is not None:
-        spec["nodePort"] = settings.node_port
-    if settings.annotations:
-        spec["metadata"] = {"annotations": dict(settings.annotations)}
-    return spec
+    metadata = filled({"annotations": dict(settings.annotations)})
+    return filled({"port": port, "spec": {"type": settings.type}, "nodePort": settings.node_port, "metadata": metadata})

@@ -13,7 +13,7 @@ from slinky_iac.config.stack import ClusterConfig
 from slinky_iac.config.workers import LoginSet, NodeSet, Resources, Ssh
 from slinky_iac.specs.directory import conf_mounts, conf_volume, noted, sssd_conf
 from slinky_iac.specs.identity import users_mounts, users_pod
-from slinky_iac.specs.shared import Spec, container, reference, service, sidecar, slinky_image, template
+from slinky_iac.specs.shared import Spec, container, filled, mount, reference, service, sidecar, slinky_image, template
 from slinky_iac.specs.slurm_conf import pairs
 
 JWKS_VOLUME = "slurm-jwks"
@@ -36,34 +36,27 @@ _QUANTITY = re.compile(r"(\d+(?:\.\d+)?)(m|k|Ki|M|Mi|G|Gi|T|Ti|P|Pi)?")
 
 def nodeset_spec(config: ClusterConfig, name: str, nodeset: NodeSet) -> Spec:
     """Spec of one NodeSet, with 0 replicas: its gate writes the number (components/node_set.py)."""
-    pod: Spec = {"hostname": names.nodeset_hostname(name)}
     volumes = _volumes(nodeset)
     if config.keys.jwks:
         secret = {"secretName": names.slurm_jwks_secret(config.cluster.resource_name), "defaultMode": 0o600}
         volumes.append({"name": JWKS_VOLUME, "secret": secret})
     image = nodeset.image or config.cluster.images.slurmd or slinky_image(config, "slurmd")
-    pod |= users_pod(config, image)
-    if volumes := volumes + pod.get("volumes", []) + conf_volume(config):
-        pod["volumes"] = volumes
+    pod = {"hostname": names.nodeset_hostname(name), **users_pod(config, image)}
+    pod["volumes"] = volumes + pod.get("volumes", []) + conf_volume(config)
     spec: Spec = {
         "controllerRef": reference(config),
         "replicas": 0,
         "slurmd": container(config, image, _slurmd(config, nodeset)),
         "logfile": sidecar(config),
-        "template": noted(config, template(config, nodeset.pod, pod)),
+        "template": noted(config, template(config, nodeset.pod, filled(pod))),
         "partition": _partition(config, nodeset),
         "updateStrategy": _update_strategy(nodeset),
+        "extraConf": pairs(nodeset.slurmd_conf),
     }
-    if conf := pairs(nodeset.slurmd_conf):
-        spec["extraConf"] = conf
     if nodeset.ssh.enabled:
-        ssh = nodeset.ssh
-        spec["ssh"] = {
-            "enabled": True,
-            "extraSshdConfig": ssh.extra_sshd_config,
-            "sssdConfRef": _sssd_conf(config, ssh),
-        }
-    return spec
+        more = {"extraSshdConfig": nodeset.ssh.extra_sshd_config, "sssdConfRef": _sssd_conf(config, nodeset.ssh)}
+        spec["ssh"] = {"enabled": True, **more}
+    return filled(spec)
 
 
 def _volumes(settings: NodeSet | LoginSet) -> list[Spec]:
@@ -89,28 +82,25 @@ def template_digest(spec: Spec) -> str:
 
 
 def _slurmd(config: ClusterConfig, nodeset: NodeSet) -> Spec:
-    more: Spec = {}
-    jwks = config.keys.jwks
+    jwks, limits = config.keys.jwks, _limits(nodeset.resources)
     env = [{"name": key, "value": value} for key, value in nodeset.env.items()]
-    limits = _limits(nodeset.resources)
-    if limits:
-        more["resources"] = {"requests": dict(limits), "limits": dict(limits)}
     if nodeset.resources.cpus:
         env.append({"name": "POD_CPUS", "value": str(whole_cpus(nodeset.resources.cpus))})
     if nodeset.resources.memory:
         env.append({"name": "POD_MEMORY", "value": str(mebibytes(nodeset.resources.memory))})
     if jwks:  # slurmd looks beside slurm.key, in the operator's volume, unless it is told another place (auth/slurm)
         env.append({"name": "SLURM_SACK_JWKS", "value": f"{names.SLURM_JWKS_FOLDER}/{names.SLURM_JWKS_FILE}"})
-    if env:
-        more["env"] = env
-    if nodeset.privileged is not None:
-        more["securityContext"] = {"privileged": nodeset.privileged}
     mounts = _mounts(nodeset)
     if jwks:  # the folder, not the file: only then does kubelet follow the Secret
-        mounts.append({"name": JWKS_VOLUME, "mountPath": names.SLURM_JWKS_FOLDER, "readOnly": True})
-    if mounts := mounts + users_mounts(config) + conf_mounts(config, by_operator=nodeset.ssh.enabled):
-        more["volumeMounts"] = mounts
-    return more
+        mounts.append(mount(JWKS_VOLUME, names.SLURM_JWKS_FOLDER))
+    return filled(
+        {
+            "resources": {"requests": dict(limits), "limits": dict(limits)} if limits else None,
+            "env": env,
+            "securityContext": None if nodeset.privileged is None else {"privileged": nodeset.privileged},
+            "volumeMounts": mounts + users_mounts(config) + conf_mounts(config, by_operator=nodeset.ssh.enabled),
+        }
+    )
 
 
 def _limits(resources: Resources) -> dict[str, str]:
@@ -141,10 +131,8 @@ def _partition(config: ClusterConfig, nodeset: NodeSet) -> Spec:
     # ``enabled`` is always said: its default is true in 1.0 and false from 1.1 on. Outside slurmctlds never see it.
     if config.controller.external is not None:
         return {"enabled": False}
-    spec: Spec = {"enabled": nodeset.partition.enabled}
-    if nodeset.partition.enabled and nodeset.partition.config:
-        spec["config"] = pairs(nodeset.partition.config)
-    return spec
+    enabled = nodeset.partition.enabled
+    return filled({"enabled": enabled, "config": pairs(nodeset.partition.config) if enabled else None})
 
 
 def _update_strategy(nodeset: NodeSet) -> Spec:
@@ -158,24 +146,20 @@ def loginset_spec(config: ClusterConfig, login: LoginSet) -> Spec:
     """Spec of one LoginSet."""
     image = login.image or config.cluster.images.login or slinky_image(config, "login")
     mounts = _mounts(login) + users_mounts(config) + conf_mounts(config, by_operator=True)
-    spec: Spec = {
+    pod = users_pod(config, image)
+    pod["volumes"] = _volumes(login) + pod.get("volumes", []) + conf_volume(config)
+    spec = {
         "controllerRef": reference(config),
         "replicas": login.replicas,
-        "login": container(config, image, {"volumeMounts": mounts} if mounts else None),
+        "login": container(config, image, filled({"volumeMounts": mounts})),
         "initconf": sidecar(config),
         "sssdConfRef": _sssd_conf(config, login),
         "service": service(login.service, 22),
+        "rootSshAuthorizedKeys": login.root_authorized_keys,
+        "extraSshdConfig": login.extra_sshd_config,
+        "template": noted(config, template(config, login.pod, filled(pod))),
     }
-    if login.root_authorized_keys:
-        spec["rootSshAuthorizedKeys"] = login.root_authorized_keys
-    if login.extra_sshd_config:
-        spec["extraSshdConfig"] = login.extra_sshd_config
-    more = users_pod(config, image)
-    if volumes := _volumes(login) + more.pop("volumes", []) + conf_volume(config):
-        more["volumes"] = volumes
-    if pod := noted(config, template(config, login.pod, more)):
-        spec["template"] = pod
-    return spec
+    return filled(spec)
 
 
 def replaces_pods(old: Mapping[str, Any], new: Mapping[str, Any]) -> bool:
