@@ -29,16 +29,30 @@ ON_ONE_STACK = (
     *("test_drift.py", "test_jobs.py", "test_user_pages.py", "test_tokens.py", "test_clients.py", "test_own_program.py"),
     "test_drain_teardown.py",
 )
-"""They find the stack up that the one before left, and one pytest runs them all; the last of them destroys it."""
-LONGEST = (
-    *("test_stack_life.py", "test_slurmrest_real.py", "test_leaks.py", "test_two_stacks.py", "test_wheel.py"),
-    *("test_key_rotation.py", "test_handoff.py"),
-    *("test_unknowns.py", "test_bad_stacks.py", "test_ci_gate.py", "test_bad_input.py", "test_external_keys.py"),
-    *("test_ci_script.py", "test_two_gates.py", "test_node_table.py", "test_examples.py"),
+"""They find the stack up that the one before left; the last of them destroys it."""
+TOGETHER = (
+    ON_ONE_STACK,
+    ("test_hostlist_real.py", "test_lab_kubernetes.py", "test_slurm_image.py"),
+    ("test_node_table.py", "test_chart_digest.py", "test_key_source.py"),  # they share an API server
+    ("test_two_gates.py", "test_scaler_gate.py", "test_terminal.py"),
+    ("test_dynamic.py", "test_interrupts.py", "test_plugin_process.py"),
+    ("test_rollout_order.py", "test_slurm_conf_order.py", "test_munge_client.py"),
+    (
+        *("test_saved_state.py", "test_own_parts.py", "test_reads.py", "test_contract.py", "test_manual.py"),
+        *("test_rules_cluster.py", "test_rules_jobs.py", "test_rules_keys.py", "test_rules_ways.py"),
+    ),
 )
-"""Begun next, in this order, and beside them, so that no lane is left alone with a long one."""
+"""Modules of one folder that one pytest runs: each of its own would begin by importing the library."""
+LONGEST = (
+    *("test_preflight.py", "test_stack_life.py", "test_leaks.py", "test_slurmrest_real.py", "test_two_stacks.py"),
+    *("test_wheel.py", "test_key_rotation.py", "test_handoff.py"),
+    *("test_node_table.py", "test_two_gates.py", "test_dynamic.py", "test_bad_input.py", "test_ci_gate.py"),
+    *("test_examples.py", "test_status.py", "test_external_keys.py", "test_bad_stacks.py", "test_unknowns.py"),
+    "test_ci_script.py",
+)
+"""Begun first, in this order, on labs and beside them, so that no lane is left alone with a long one."""
 Modules = tuple[Path, ...]
-"""What one pytest runs: one module mostly."""
+"""What one pytest runs."""
 IN_LAB = 'eval "$(./lab/lab env)" && exec "$@"'
 
 
@@ -66,12 +80,18 @@ class Lane:
 
 
 def modules(folders: Sequence[Path]) -> list[Modules]:
-    """Test modules of the folders: those on one stack, then the longest. A file that is named itself is taken as it is."""
+    """Test modules of the folders, the longest first. A file that is named itself is taken as it is."""
     found = [path for folder in folders for path in (sorted(folder.glob("test_*.py")) if folder.is_dir() else [folder])]
-    together = sorted((path for path in found if path.name in ON_ONE_STACK), key=lambda path: ON_ONE_STACK.index(path.name))
-    others = [path for path in found if path.name not in ON_ONE_STACK]
-    others.sort(key=lambda path: (LONGEST.index(path.name) if path.name in LONGEST else len(LONGEST), path.name))
-    return [*([tuple(together)] if together else []), *((path,) for path in others)]
+    units: dict[tuple[Path, tuple[str, ...]], list[Path]] = {}
+    for path in found:
+        group = next((group for group in TOGETHER if path.name in group), (path.name,))
+        units.setdefault((path.parent, group), []).append(path)
+    made = [tuple(sorted(unit, key=lambda path: _place(path, group))) for (_, group), unit in units.items()]
+    return sorted(made, key=lambda unit: min(_place(path, LONGEST) for path in unit))
+
+
+def _place(path: Path, names: tuple[str, ...]) -> int:
+    return names.index(path.name) if path.name in names else len(names)
 
 
 class Work:

@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from tests.integration.engine import Project
-from tests.integration.kube_api import KubeApi, served
+from tests.integration.kube_api import KubeApi
 from tests.oci_registry import Registry, archive, digest_of, serving
 from tests.stacks import ROOT
 
@@ -28,10 +28,9 @@ PROGRAM = """
 
 
 @pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
-    with served(tmp_path_factory.mktemp("api")) as made:
-        made.kubectl("create", "namespace", "slinky")  # removed by nothing: no controller ends a namespace here
-        yield made
+def api(kube: KubeApi) -> KubeApi:
+    kube.kubectl("create", "namespace", "slinky")  # removed by nothing: no controller ends a namespace here
+    return kube
 
 
 @pytest.fixture

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 from tests.integration.engine import Project
-from tests.integration.kube_api import KubeApi, served
+from tests.integration.kube_api import KubeApi
 from tests.raw_keys import raw_key
 from tests.stacks import ROOT, outside
 
@@ -37,10 +36,9 @@ KEYS = {name: base64.b64encode(raw_key(name, 64)).decode() for name in ("slurmKe
 
 
 @pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
-    with served(tmp_path_factory.mktemp("api")) as made:
-        made.kubectl("create", "namespace", "slurm")
-        yield made
+def api(kube: KubeApi) -> KubeApi:
+    kube.kubectl("create", "namespace", "slurm")
+    return kube
 
 
 def write(project: Project, api: KubeApi, **keys: object) -> None:

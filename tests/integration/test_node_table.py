@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.integration.engine import Project
-from tests.integration.kube_api import KubeApi, served
+from tests.integration.kube_api import KubeApi
 from tests.stacks import ROOT
 
 PREFIX = "slurm.example.org"
@@ -27,10 +25,9 @@ PROGRAM = """
 """
 
 
-@pytest.fixture(scope="module")
-def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[KubeApi]:
-    with served(tmp_path_factory.mktemp("api")) as made:
-        yield made
+@pytest.fixture
+def api(kube: KubeApi) -> KubeApi:
+    return kube
 
 
 def write(project: Project, api: KubeApi, *rows: dict[str, object]) -> None:
