@@ -7,7 +7,7 @@ for it. The key that signs tokens comes from its Kubernetes Secret at that momen
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from functools import cached_property
 from typing import Final
@@ -22,7 +22,7 @@ from slinky_iac.slurmrest.auth import SigningKey, held
 from slinky_iac.slurmrest.client import SlurmrestClient
 from slinky_iac.slurmrest.endpoints import Endpoint, direct, in_kubernetes
 from slinky_iac.slurmrest.level import require_admin
-from slinky_iac.slurmrest.shared import THIS_PROCESS
+from slinky_iac.slurmrest.shared import THIS_PROCESS, SharedJobs
 
 LISTS_S: Final = 300.0
 """Who has a minute for any question has so long for the lists of nodes and jobs: slurmrestd takes some 1 ms a job before the
@@ -67,18 +67,8 @@ class Connection:
         Raises what :func:`require_admin` does; after an answer that was none, the next use asks again.
         """
         if self._slurm is None:
-            client = SlurmrestClient(
-                endpoint(self.reach),
-                self.signing_keys(),
-                again=self.signing_keys,
-                user=self.reach.user,
-                clock=self._clock,
-                retry=self._retry,
-                budget_s=self._budget_s,
-                lists_s=LISTS_S if self._budget_s >= PATIENT_S else None,
-                shared=THIS_PROCESS,
-                connect=self._way.lead,
-            )
+            lists_s = LISTS_S if self._budget_s >= PATIENT_S else None
+            client = self._client(self.signing_keys(), self.signing_keys, lists_s=lists_s, shared=THIS_PROCESS)
             self._slurm = self._stack.enter_context(client)
         if not self._is_admin:
             require_admin(self._slurm, self.reach.user)
@@ -87,26 +77,32 @@ class Connection:
 
     def slurm_as(self, user: str) -> SlurmrestClient:
         """A client of its own whose tokens name ``user``: what it submits is that user's. Close it, or use ``with``."""
-        return SlurmrestClient(
-            endpoint(self.reach),
-            self.signing_keys(),
-            again=self.signing_keys,
-            user=user,
-            clock=self._clock,
-            retry=self._retry,
-            budget_s=self._budget_s,
-            connect=self._way.lead,
-        )
+        return self._client(self.signing_keys(), self.signing_keys, user=user)
 
     def slurm_with(self, keys: Sequence[SigningKey]) -> SlurmrestClient:
         """A client of its own that signs with these keys only: to tell which one is taken. Close it, or use ``with``."""
+        return self._client(keys, retry=Retry(tries=2))
+
+    def _client(
+        self,
+        keys: Sequence[SigningKey],
+        again: Callable[[], Sequence[SigningKey]] | None = None,
+        *,
+        user: str = "",
+        retry: Retry | None = None,
+        lists_s: float | None = None,
+        shared: SharedJobs | None = None,
+    ) -> SlurmrestClient:
         return SlurmrestClient(
             endpoint(self.reach),
             keys,
-            user=self.reach.user,
+            again=again,
+            user=user or self.reach.user,
             clock=self._clock,
-            retry=Retry(tries=2),
+            retry=retry or self._retry,
             budget_s=self._budget_s,
+            lists_s=lists_s,
+            shared=shared,
             connect=self._way.lead,
         )
 

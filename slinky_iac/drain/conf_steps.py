@@ -269,10 +269,9 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
     why = "; ".join([*lines(holding, goal.leaving), *unfree])
     if look.now < goal.deadline_at:
         return Wait(f"waiting for {why}; then slurm.conf loses {leaving_in_words(goal.leaving)}")
-    if look.now < goal.ends_at:
-        step = _last_resort(look, goal, holding)
-        if step is not None:
-            return step
+    act = {"requeue": _requeue, "cancel": _cancel}.get(goal.policy.on_deadline)
+    if act is not None and look.now < goal.ends_at and (step := act(look, goal, holding)) is not None:
+        return step
     undo = goal.policy.on_deadline == "undo"
     what = (
         "partitions and hosts are given back"
@@ -289,16 +288,7 @@ def _wait(look: ConfLook, goal: ConfGoal) -> Step | None:
     )
 
 
-def _last_resort(look: ConfLook, goal: ConfGoal, holding: tuple[Job, ...]) -> Step | None:
-    """What the policy does; None where it does nothing, or nothing that helps."""
-    if goal.policy.on_deadline == "requeue":
-        return _requeue(goal, holding)
-    if goal.policy.on_deadline == "cancel":
-        return _cancel(look, goal, holding)
-    return None
-
-
-def _requeue(goal: ConfGoal, holding: tuple[Job, ...]) -> Step | None:
+def _requeue(_look: ConfLook, goal: ConfGoal, holding: tuple[Job, ...]) -> Step | None:
     """A requeued job waits in the same partition, with the same --nodelist: only what is on a host can be helped so."""
     able = [
         each

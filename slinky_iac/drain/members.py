@@ -157,7 +157,7 @@ def just_triggered(pod: Pod, owner: Owner, at: int) -> bool:
 
 def unmark(pod: Pod, tag: Tag, *, uncordon: bool) -> Unmark:
     """What to take back from a pod that carries our ``tag``."""
-    return Unmark(pod=pod.name, restore_cost=pod.cost_text == str(tag.cost), was=tag.was, uncordon=uncordon)
+    return Unmark(pod.name, restore_cost=pod.cost_text == str(tag.cost), was=tag.was, uncordon=uncordon)
 
 
 RELEASED_REASON: Final = "Not responding (drain taken back by slinky-iac)"
@@ -221,14 +221,11 @@ def _doomed(seen: Observation) -> frozenset[str]:
 
 
 def _unmark(pod: Pod, tag: Tag, cluster: ClusterView | None) -> Unmark:
+    """The same. Where the operator holds the node for a reason of its own, the cordon on its pod is its own to lift."""
     record = cluster.nodes.get(pod.slurm_node) if cluster is not None else None
-    return unmark(pod, tag, uncordon=pod.cordon and not _operators(record))
-
-
-def _operators(record: Node | None) -> bool:
-    """Whether the operator holds the node for a reason of its own: then the cordon on its pod is the operator's to lift."""
     held = record is not None and record.drained_or_draining and record.held_by_operator
-    return held and not drained_for_cordon(record)
+    uncordon = pod.cordon and (not held or drained_for_cordon(record))
+    return unmark(pod, tag, uncordon=uncordon)
 
 
 def drained_for_cordon(record: Node | None) -> bool:

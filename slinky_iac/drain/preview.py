@@ -150,7 +150,8 @@ def _without_drain(settings: GateSettings, seen: Observation, current: int, kept
         plan["raises"] = {"from": current, "to": settings.replicas}
         due.append(f"{settings.resource} has {current} replicas and {settings.replicas} are asked for")
     replaced = seen.outdated if settings.rolls else frozenset()
-    ours = {pod.slurm_node for pod in seen.pods if pod.gate} | _our_nodes(settings, seen)
+    records = seen.cluster.nodes.values() if seen.cluster is not None else ()
+    ours = {pod.slurm_node for pod in seen.pods if pod.gate} | {n.name for n in records if settings.owner.owns(n.reason)}
     nodes = sorted(ours - {pod.slurm_node for pod in seen.pods if pod.name in replaced})
     if nodes and undo_steps(seen, settings.owner) and len(seen.pods) <= settings.target:
         why = "an earlier run did not end; its drains and marks are removed"
@@ -181,11 +182,6 @@ def _unanswered(session: Session, settings: GateSettings, olds: Mapping[str, Any
     if current > settings.target:
         kept = plan_props(unknown_plan(settings.owner.nodeset, current, settings.target, why))
     return Seen(kept, due=f"not known: {why}")
-
-
-def _our_nodes(settings: GateSettings, seen: Observation) -> set[str]:
-    nodes = seen.cluster.nodes.values() if seen.cluster is not None else ()
-    return {node.name for node in nodes if settings.owner.owns(node.reason)}
 
 
 def outside_hosts(settings: OutsideSettings, olds: Mapping[str, Any]) -> Seen:

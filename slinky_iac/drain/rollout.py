@@ -15,11 +15,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
-from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import Candidate, Kind, assess, choose
 from slinky_iac.drain.free import Free, distinct, jobs_in_words, names_in_use, some
-from slinky_iac.drain.members import cost_below, fault_of, is_marked, mark, stale_records, tag_of
+from slinky_iac.drain.members import fault_of, stale_records, tag_of
 from slinky_iac.drain.plan import (
     DrainPlan,
     Finding,
@@ -31,10 +30,20 @@ from slinky_iac.drain.plan import (
     share_findings,
     when,
 )
-from slinky_iac.drain.protocol import DeletePod, Done, Goal, Observation, Resume, SetCosts, Step, Stop, Wait
+from slinky_iac.drain.protocol import DeletePod, Done, Goal, Observation, Resume, Step, Stop, Wait
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, none_listed, staged, stopped
 from slinky_iac.drain.settings import OPERATORS, DrainPolicy, GateSettings, Owner
-from slinky_iac.drain.steps import answer_is_due, drained_by_us, gone, in_flight, operator_blind, refused, trigger_sync, wait
+from slinky_iac.drain.steps import (
+    answer_is_due,
+    drained_by_us,
+    gone,
+    in_flight,
+    marked_by_us,
+    operator_blind,
+    refused,
+    trigger_sync,
+    wait,
+)
 from slinky_iac.kube.objects import NodeSet, Pod
 from slinky_iac.slurmrest.objects import STANDS_STILL
 
@@ -145,7 +154,9 @@ def _replace(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSet
     if used:
         return wait(seen, goal, used)
     stage = staged(seen, goal, cluster, batch)
-    return _marked(stage) or drained_by_us(stage) or _delete(stage)
+    retained = (pod for pod in stage.retained if tag_of(pod, goal.owner) is None)
+    staying = [each for each in stage.to_mark if each.kind is not Kind.LEAVING]
+    return marked_by_us(stage, retained, staying) or drained_by_us(stage) or _delete(stage)
 
 
 def batch_size(room: int, policy: DrainPolicy, replicas: int) -> int:
@@ -174,18 +185,6 @@ def _away(seen: Observation, goal: Goal) -> list[tuple[Pod, str]]:
     return [(pod, fault) for pod, fault in judged if fault]
 
 
-def _marked(stage: ScaleInState) -> Step | None:
-    """Our mark on every pod of the batch; the cost makes the operator take these first if it must take any."""
-    cost = cost_below(pod for pod in stage.retained if tag_of(pod, stage.goal.owner) is None)
-    if cost is None:
-        return Stop(
-            f"a pod has the lowest deletion cost there is: remove its annotation {names.ANNOTATION_DELETION_COST}", "blocked"
-        )
-    marks = [mark(each.pod, stage.goal.owner, cost) for each in stage.to_mark if each.kind is not Kind.LEAVING]
-    missing = tuple(wanted for wanted in marks if not is_marked(stage.seen.pods_by_name[wanted.pod], wanted))
-    return SetCosts(missing) if missing else None
-
-
 def _delete(stage: ScaleInState) -> Step:
     """The deletion of a pod whose node is free and seen so by the operator in this run, or the wait for one."""
     seen, goal = stage.seen, stage.goal
@@ -205,15 +204,10 @@ def _delete(stage: ScaleInState) -> Step:
     if stage.unfree and seen.now >= goal.deadline_at:
         return deadline_step(stage)
     if stage.unfree:
-        return Wait(stage.waiting(f"their pods are replaced{_left(stage)}", "nodes of this batch"), stage.progress())
+        left = len(seen.outdated - {each.name for each in stage.selected})
+        more = f", {left} more after them" if left else ""
+        return Wait(stage.waiting(f"their pods are replaced{more}", "nodes of this batch"), stage.progress())
     return Wait(f"pods are ending: {', '.join(each.name for each in stage.selected)}")
-
-
-def _left(stage: ScaleInState) -> str:
-    """Pods of an earlier template that are left after this batch."""
-    batch = {each.name for each in stage.selected}
-    left = sum(1 for name in stage.seen.outdated if name not in batch)
-    return f", {left} more after them" if left else ""
 
 
 def plan_rollout(settings: GateSettings, seen: Observation, olds: Mapping[str, Any], going: Collection[str]) -> Seen | None:

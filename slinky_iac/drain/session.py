@@ -135,7 +135,9 @@ class Session(Connection):
                 with suppress(KubeNotFound):
                     self.kube.delete_worker(self.reach.namespace, self._pods[pod])
             case _:
-                act_on_slurm(self.slurm, step, owner, self._tell, self._recent_nodes())
+                nodes = self._answers.nodes if self._answers is not None else None
+                recent = nodes is not None and self.steady() - nodes.answered <= RECENT_S
+                act_on_slurm(self.slurm, step, owner, self._tell, nodes if recent else None)
                 if isinstance(step, protocol.Signal):
                     self._set_marks(step.marks)
 
@@ -165,11 +167,6 @@ class Session(Connection):
         mark, max_replicas = (step.mark, None) if isinstance(step, protocol.PauseScaler) else (None, step.max_replicas)
         wanted = {names.KEDA_PAUSED: "true" if mark else None, names.ANNOTATION_PAUSED_BY: mark}
         scalers.write(self.kube, self.reach.namespace, state, wanted, max_replicas)
-
-    def _recent_nodes(self) -> NodesAnswer | None:
-        """The last look's list of nodes, if a drain may rest on it."""
-        nodes = self._answers.nodes if self._answers is not None else None
-        return nodes if nodes is not None and self.steady() - nodes.answered <= RECENT_S else None
 
     def _write(self, step: protocol.SetReplicas | protocol.DeleteNodeSet | protocol.RevokePermit) -> None:
         """Write or delete exactly the NodeSet of the last look; its end is the next look's matter.

@@ -35,12 +35,12 @@ moment between the last look and the operator's next one):
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Final
 
 from slinky_iac import names
 from slinky_iac.cluster.snapshot import ClusterView
-from slinky_iac.drain.cost import Kind, predicted_victims
+from slinky_iac.drain.cost import Candidate, Kind, predicted_victims
 from slinky_iac.drain.free import names_in_use
 from slinky_iac.drain.members import (
     cost_below,
@@ -70,7 +70,7 @@ from slinky_iac.drain.protocol import (
     Wait,
 )
 from slinky_iac.drain.scale_in_state import ScaleInState, another_slurm, deadline_step, judge, late, none_listed, unsettled
-from slinky_iac.kube.objects import NodeSet
+from slinky_iac.kube.objects import NodeSet, Pod
 
 HANDED_OVER_S: Final = 30 * 24 * 3600
 """Hold of a node whose pod may be deleted from now on: it outlasts an operator that is away, or a deletion that fails."""
@@ -182,7 +182,9 @@ def _obstacle(seen: Observation, goal: Goal, cluster: ClusterView, state: NodeSe
     blocks = tuple(state_blocks(seen, state, goal.owner))
     if blocks:
         return Stop("; ".join(block.text for block in blocks), "blocked")
-    why = another_slurm(goal, cluster) or in_flight(seen, state) or operator_blind(seen, state) or _moving(seen)
+    moving = ", ".join(pod.name for pod in unsettled(seen))
+    why = another_slurm(goal, cluster) or in_flight(seen, state) or operator_blind(seen, state)
+    why = why or (f"not settled yet: {moving} (not ready, and only for a short time)" if moving else "")
     return wait(seen, goal, why) if why else None
 
 
@@ -193,11 +195,6 @@ def operator_blind(seen: Observation, state: NodeSet) -> str:
     if not seen.restapi_ready:
         return "the operator's slurmrestd (RestApi) is not available, so the operator is blind"
     return ""
-
-
-def _moving(seen: Observation) -> str:
-    moving = ", ".join(pod.name for pod in unsettled(seen))
-    return f"not settled yet: {moving} (not ready, and only for a short time)" if moving else ""
 
 
 def in_flight(seen: Observation, state: NodeSet) -> str:
@@ -267,14 +264,20 @@ def _prepare(stage: ScaleInState) -> Step | None:
     surplus = _first(seen, goal, release_steps(seen, goal.owner, held))
     if surplus is not None:
         return surplus
-    cost = cost_below(stage.retained)
+    step = marked_by_us(stage, stage.retained, stage.to_mark) or drained_by_us(stage)
+    return step or (None if goal.teardown else _cordon(stage))
+
+
+def marked_by_us(stage: ScaleInState, retained: Iterable[Pod], selected: Iterable[Candidate]) -> Step | None:
+    """Our mark on every selected pod, with a cost under that of all retained ones, so that the operator takes these first;
+    None where it is so."""
+    cost = cost_below(retained)
     if cost is None:
-        return Stop("a retained pod has the lowest deletion cost there is, so the operator would delete it first", "blocked")
-    marks = [mark(each.pod, goal.owner, cost) for each in stage.to_mark]
-    missing = tuple(wanted for wanted in marks if not is_marked(seen.pods_by_name[wanted.pod], wanted))
-    if missing:
-        return SetCosts(missing)
-    return drained_by_us(stage) or (None if goal.teardown else _cordon(stage))
+        first = "a retained pod has the lowest deletion cost there is, so the operator would delete it first"
+        return Stop(f"{first}: remove its annotation {names.ANNOTATION_DELETION_COST}", "blocked")
+    marks = (mark(each.pod, stage.goal.owner, cost) for each in selected)
+    missing = tuple(wanted for wanted in marks if not is_marked(stage.seen.pods_by_name[wanted.pod], wanted))
+    return SetCosts(missing) if missing else None
 
 
 def drained_by_us(stage: ScaleInState) -> Step | None:

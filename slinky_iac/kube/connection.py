@@ -130,8 +130,9 @@ class Credentials:
         meanwhile, it is that. Raises :class:`KubeUnreachable`."""
         asked = self._clock.monotonic()
         with self._lock:
-            if self._known is not None and self._known is not refused and not self._over(self._known):
-                return self._known
+            known = self._known
+            if known is not None and known is not refused and (known.expires is None or self._clock.wall() < known.expires):
+                return known
             failure, came = self._failed
             if failure and came > asked:
                 raise KubeUnreachable(failure)
@@ -142,15 +143,13 @@ class Credentials:
                 raise
             return self._known
 
-    def _over(self, known: Credential) -> bool:
-        return known.expires is not None and self._clock.wall() >= known.expires
-
     def _ask(self) -> Credential:
         """Credentials in client-go's order: certificate with any of token, token file, basic; exec only without."""
         user = self._access.user
         cert, key = user.client_cert, user.client_key
         if user.token_file is not None:
-            return Credential(f"Bearer {self._token_from(user.token_file)}", cert, key, self._soon())
+            header = f"Bearer {_token_from(user.token_file)}"
+            return Credential(header, cert, key, self._clock.wall() + TOKEN_FILE_LIFE_S)
         if user.token is not None:
             return Credential(f"Bearer {_header_safe(user.token, self._access.origin)}", cert, key)
         if user.username is not None:
@@ -159,18 +158,6 @@ class Credentials:
         if user.exec is not None and cert is None:
             return self._from_plugin(user.exec)
         return Credential(None, cert, key)
-
-    def _soon(self) -> float:
-        return self._clock.wall() + TOKEN_FILE_LIFE_S
-
-    def _token_from(self, path: Path) -> str:
-        try:
-            token = path.read_text(encoding="ascii").strip()
-        except (OSError, UnicodeDecodeError) as error:
-            raise KubeUnreachable(f"token file {path} can't be read ({type(error).__name__})") from None
-        if not token:
-            raise KubeUnreachable(f"token file {path} is empty")
-        return _header_safe(token, f"token file {path}")
 
     def _from_plugin(self, plugin: ExecPlugin) -> Credential:
         """Raises :class:`KubeUnreachable`; the plugin's stdout (a credential) is never quoted, its stderr is."""
@@ -317,6 +304,16 @@ def _exec_credential(stdout: bytes, name: str) -> Credential:
             "run it by hand and log in again"
         )
     return credential
+
+
+def _token_from(path: Path) -> str:
+    try:
+        token = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise KubeUnreachable(f"token file {path} can't be read ({type(error).__name__})") from None
+    if not token:
+        raise KubeUnreachable(f"token file {path} is empty")
+    return _header_safe(token, f"token file {path}")
 
 
 def _header_safe(token: str, where: str) -> str:

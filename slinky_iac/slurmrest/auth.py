@@ -163,12 +163,9 @@ class SlurmJwtAuth(httpx.Auth):
         now = int(self._clock())
         held = self._token
         if held is None or fresh or held[0] != index or not 0 <= now - held[2] < self._life_s // 2:
-            held = (index, self._mint(self._keys[index], now), now)
+            held = (index, user_token(self._keys[index], self._user, now, self._life_s, self._signer), now)
             self._token = held
         return held[1]
-
-    def _mint(self, key: SigningKey, now: int) -> str:
-        return user_token(key, self._user, now, self._life_s, self._signer)
 
 
 def user_token(key: SigningKey, user: str, now: int, life_s: int, signer: Signer | None = None) -> str:
