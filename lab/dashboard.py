@@ -13,7 +13,13 @@ from typing import Final
 
 from grafana_foundation_sdk.builders import bargauge, common, dashboard, prometheus, stat, timeseries
 from grafana_foundation_sdk.cog.encoder import JSONEncoder
-from grafana_foundation_sdk.models.common import BigValueColorMode, LegendDisplayMode, LegendPlacement, StackingMode
+from grafana_foundation_sdk.models.common import (
+    BigValueColorMode,
+    LegendDisplayMode,
+    LegendPlacement,
+    StackingMode,
+    VizOrientation,
+)
 from grafana_foundation_sdk.models.dashboard import (
     DashboardCursorSync,
     DataSourceRef,
@@ -44,7 +50,7 @@ def number(
 ) -> stat.Panel:
     """A panel of single numbers."""
     panel = stat.Panel().title(title).description(about).datasource(SOURCE).unit(unit).thresholds(marks)
-    panel = panel.color_mode(BigValueColorMode.BACKGROUND).height(4).span(6)
+    panel = panel.color_mode(BigValueColorMode.BACKGROUND).reduce_options(newest()).height(4).span(6)
     return _asking(panel, queries)
 
 
@@ -53,6 +59,7 @@ def lines(
 ) -> timeseries.Panel:
     """A panel of lines over time."""
     legend = common.VizLegendOptions().display_mode(LegendDisplayMode.LIST).placement(LegendPlacement.BOTTOM)
+    legend = legend.show_legend(show_legend=True)  # the SDK writes false where this isn't said
     panel = timeseries.Panel().title(title).description(about).datasource(SOURCE).unit(unit).min(0).legend(legend)
     panel = panel.height(8).span(12).line_width(1).fill_opacity(20 if stacked else 0)
     if stacked:
@@ -65,7 +72,13 @@ def bars(
 ) -> bargauge.Panel:
     """A bar for each series."""
     panel = bargauge.Panel().title(title).description(about).datasource(SOURCE).unit(unit).thresholds(marks).min(0)
+    panel = panel.reduce_options(newest()).orientation(VizOrientation.HORIZONTAL).show_unfilled(show_unfilled=True)
     return _asking(panel.height(8).span(12), queries)
+
+
+def newest() -> common.ReduceDataOptions:
+    """Of each series its last value."""
+    return common.ReduceDataOptions().calcs(["lastNotNull"])
 
 
 def _asking(panel, queries):  # type: ignore[no-untyped-def]

@@ -79,6 +79,16 @@ def test_every_panel_asks_for_metrics_that_are_there():
         assert panel["description"], panel["title"]
 
 
+def test_every_panel_shows_whose_its_lines_are_and_the_last_value_of_its_numbers():
+    """What the SDK leaves out or writes as null is Grafana's to guess; it writes a legend that isn't shown."""
+    for panel in json.loads(dashboard())["panels"]:
+        options = panel.get("options")
+        if panel["type"] == "timeseries":
+            assert options["legend"]["showLegend"] is True, panel["title"]
+        elif panel["type"] != "row":
+            assert options["reduceOptions"]["calcs"] == ["lastNotNull"], panel["title"]
+
+
 def test_the_status_job_never_leaves_half_a_file_and_mounts_no_key():
     config = inside(status=STATUS)
     spec = status_job(config, config.monitoring.status)
