@@ -57,12 +57,12 @@ def test_without_a_terminal_a_wait_is_one_line_a_minute_and_the_last_says_what_h
     run = gated.start_up()
     assert run.stdout is not None
     said: list[tuple[float, str]] = []
-    for line in run.stdout:
-        said.append((time.monotonic(), line.strip()))
-        waits = [(at, text) for at, text in said if WAITS in text]
-        if len(waits) == LINES and jobs:
-            slurm.finish(*jobs)
-            jobs = []
+    with run.stdout as lines:
+        for line in lines:
+            said.append((time.monotonic(), line.strip()))
+            if jobs and sum(WAITS in text for _, text in said) == LINES:
+                slurm.finish(*jobs)
+                jobs = []
     assert run.wait(60) == 0, said
     times = [at for at, text in said if WAITS in text]
     assert len(times) >= LINES
