@@ -33,7 +33,7 @@ RECOVERY_S = 240
 def up(gated: Gated, most: int = 3) -> None:
     """Three pods that an autoscaler owns, behind the fence."""
     cluster = dev_settings()["slinky-iac:cluster"] | {"fence": True}
-    gated.write(3, nodeset={"owner": "autoscaler", "maxReplicas": most}, cluster=cluster)
+    gated.write(most, nodeset={"owner": "autoscaler", "maxReplicas": most}, cluster=cluster)
     gated.stack.up("--refresh")  # a test has taken the RestApi's fence away
 
 
@@ -66,6 +66,11 @@ def reports(gated: Gated) -> dict[str, set[str]]:
         }
         for node, pod in gated.world.pods(NAMESPACE, NODESET).items()
     }
+
+
+def uids(gated: Gated) -> dict[str, str]:
+    """Which pod each node is."""
+    return {node: pod["metadata"]["uid"] for node, pod in gated.world.pods(NAMESPACE, NODESET).items()}
 
 
 def drained(slurm: Slurm) -> set[str]:
@@ -192,14 +197,16 @@ def test_an_operator_that_loses_its_client_deletes_no_busy_pod(gated: Gated, slu
     finish_by_drains(gated, slurm, jobs, 2)
 
 
-def test_idle_pods_go_as_before(gated: Gated, slurm: Slurm) -> None:
-    job = slurm.submit("-p", NODESET, "-w", "gpu-1", "--exclusive", "-t", "30")
-    slurm.await_running(job)
-    scale(gated, 1)
-    await_true("the idle ones are gone", lambda: gated.pods() == ["gpu-1"], 120)
-    slurm.finish(job)
-    (row,) = slurm.await_completed(job)
-    assert (row.state, row.nodes) == ("COMPLETED", "gpu-1")
+def test_an_idle_pod_goes_as_before(gated: Gated, slurm: Slurm) -> None:
+    jobs = [slurm.submit("-p", NODESET, "-w", node, "--exclusive", "-t", "30") for node in ("gpu-1", "gpu-2")]
+    slurm.await_running(*jobs)
+    scale(gated, 2)
+    await_true("the idle one is gone", lambda: gated.pods() == ["gpu-1", "gpu-2"], 120)
+    slurm.finish(*jobs)
+    assert {(row.state, row.nodes) for row in slurm.await_completed(*jobs)} == {
+        ("COMPLETED", "gpu-1"),
+        ("COMPLETED", "gpu-2"),
+    }
 
 
 def test_a_pod_that_a_person_has_drained_goes(gated: Gated, slurm: Slurm) -> None:
@@ -218,17 +225,15 @@ def test_a_gate_lowers_the_maximum_and_its_pods_go_at_once(gated: Gated, slurm: 
 
 
 def test_a_person_deletes_a_pod_and_an_ended_one_is_replaced(gated: Gated, world: World, slurm: Slurm) -> None:
-    """Neither is the operator's to wait for."""
-    uids = {node: pod["metadata"]["uid"] for node, pod in world.pods(NAMESPACE, NODESET).items()}
+    """The one isn't the operator's deletion, and in the other nothing runs any more: kubelet ended it."""
+    before = uids(gated)
     world.kubectl("delete", "pod", "-n", NAMESPACE, f"{RESOURCE}-0", "--wait=false")
-    failed = json.dumps({"status": {"phase": "Failed"}})
-    world.kubectl("patch", "pod", "-n", NAMESPACE, f"{RESOURCE}-1", "--subresource=status", "--type=merge", "-p", failed)
+    ended = json.dumps({"spec": {"activeDeadlineSeconds": 1}})
+    world.kubectl("patch", "pod", "-n", NAMESPACE, f"{RESOURCE}-1", "--type=merge", "-p", ended)
 
     def replaced() -> bool:
-        found = world.pods(NAMESPACE, NODESET)
-        return set(found) == set(NODES) and not {uids["gpu-0"], uids["gpu-1"]} & {
-            p["metadata"]["uid"] for p in found.values()
-        }
+        found = uids(gated)
+        return set(found) == set(NODES) and {node for node in NODES if found[node] != before[node]} == {"gpu-0", "gpu-1"}
 
-    await_true("both are new", replaced, 120)
+    await_true("both are new, and no other is", replaced, 180)
     slurm.await_registered(*NODES)

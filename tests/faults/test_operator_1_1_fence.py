@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from tests.e2e.gated import NAMESPACE, NODES, NODESET, Gated
+from tests.e2e.gated import NODES, NODESET, Gated
 from tests.e2e.slurm import Slurm, await_true
 from tests.faults import test_fence_pods
-from tests.faults.test_fence_pods import busy, refusals, three
+from tests.faults.test_fence_pods import busy, refusals, three, uids
 from tests.faults.test_lost_state import give_back, lose_state
 from tests.faults.test_operator_1_1 import STANDS_ON, gated
 
 __all__ = ["STANDS_ON", "gated", "three"]
-
-
-def uids(gated: Gated) -> dict[str, str]:
-    return {node: pod["metadata"]["uid"] for node, pod in gated.world.pods(NAMESPACE, NODESET).items()}
 
 
 def test_a_pod_whose_node_slurmctld_lost_is_replaced(gated: Gated, slurm: Slurm) -> None:
@@ -53,7 +49,7 @@ test_a_number_lowered_while_the_operator_was_down_costs_no_job = (
 test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod = (
     test_fence_pods.test_an_operator_that_comes_back_without_slurmrestd_deletes_no_busy_pod
 )
-test_idle_pods_go_as_before = test_fence_pods.test_idle_pods_go_as_before
+test_an_idle_pod_goes_as_before = test_fence_pods.test_an_idle_pod_goes_as_before
 test_a_gate_lowers_the_maximum_and_its_pods_go_at_once = (
     test_fence_pods.test_a_gate_lowers_the_maximum_and_its_pods_go_at_once
 )
