@@ -37,9 +37,7 @@ class Machine(Wire, frozen=True):
         return any(_fields(fields, part) for fields in claims for part in PARTS)
 
 
-class MemorySwap(Wire, frozen=True):
-    """How pods use swap."""
-
+class _MemorySwap(Wire, frozen=True):
     swap_behavior: str = ""
 
 
@@ -48,12 +46,10 @@ class KubeletConfig(Wire, frozen=True):
 
     cpu_manager_policy: str = "none"
     topology_manager_policy: str = "none"
-    memory_swap: MemorySwap = MemorySwap()
+    memory_swap: _MemorySwap = _MemorySwap()
 
 
-class Configz(Wire, frozen=True):
-    """The kubelet's answer."""
-
+class _Configz(Wire, frozen=True):
     kubeletconfig: KubeletConfig
 
 
@@ -73,7 +69,7 @@ def kubelet_config(kube: KubeClient, node: str) -> KubeletConfig:
     """What a node's kubelet runs with. It takes the right `nodes/proxy`, by which commands can be run in every pod of the
     node too, so few users have it."""
     path = f"/api/v1/nodes/{label_of(node)}/proxy/configz"
-    return kube.asked(path, Configz, f"the kubelet of {node}").kubeletconfig
+    return kube.asked(path, _Configz, f"the kubelet of {node}").kubeletconfig
 
 
 def apply(kube: KubeClient, machine: Machine, own: Mapping[tuple[str, str], str], manager: str) -> None:

@@ -69,9 +69,7 @@ def seconds(moment: datetime | None) -> int | None:
     return None if moment is None else int(moment.timestamp())
 
 
-class OwnerReference(Wire, frozen=True):
-    """Who made an object."""
-
+class _OwnerReference(Wire, frozen=True):
     uid: str
     controller: bool = False
 
@@ -113,7 +111,7 @@ class WrittenMeta(ObjectMeta, frozen=True, kw_only=True):
 
     resource_version: Text
     creation_timestamp: Moment
-    owner_references: tuple[OwnerReference, ...] = ()
+    owner_references: tuple[_OwnerReference, ...] = ()
 
 
 class Condition(Wire, frozen=True):
@@ -132,26 +130,20 @@ class Waiting(Wire, frozen=True):
     message: str = ""
 
 
-class Terminated(Wire, frozen=True):
-    """How a container ended."""
-
+class _Terminated(Wire, frozen=True):
     reason: str = ""
     message: str = ""
     exit_code: int = 0
 
 
-class ContainerState(Wire, frozen=True):
-    """A container's state."""
-
+class _ContainerState(Wire, frozen=True):
     waiting: Waiting | None = None
-    terminated: Terminated | None = None
+    terminated: _Terminated | None = None
 
 
-class ContainerStatus(Wire, frozen=True):
-    """A container."""
-
+class _ContainerStatus(Wire, frozen=True):
     name: str = ""
-    state: ContainerState = ContainerState()
+    state: _ContainerState = _ContainerState()
 
 
 class PodSpec(Wire, frozen=True):
@@ -170,8 +162,8 @@ class PodStatus(Wire, frozen=True):
     reason: str = ""
     message: str = ""
     conditions: tuple[Condition, ...] = ()
-    init_container_statuses: tuple[ContainerStatus, ...] = ()
-    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[_ContainerStatus, ...] = ()
+    container_statuses: tuple[_ContainerStatus, ...] = ()
     qos_class: str = ""
 
 
@@ -298,9 +290,7 @@ class Pod(Wire, frozen=True, dict=True):
         return "; ".join([*found, *(text[:200] for text in unscheduled if text)])
 
 
-class UpdateStrategy(Wire, frozen=True):
-    """How pods of an earlier template are replaced."""
-
+class _UpdateStrategy(Wire, frozen=True):
     type: str = "RollingUpdate"
 
 
@@ -310,17 +300,13 @@ class OwnPartition(Wire, frozen=True):
     enabled: bool = False
 
 
-class NodeSetSpec(Wire, frozen=True):
-    """What is asked of a NodeSet."""
-
+class _NodeSetSpec(Wire, frozen=True):
     replicas: int = 1
-    update_strategy: UpdateStrategy = UpdateStrategy()
+    update_strategy: _UpdateStrategy = _UpdateStrategy()
     partition: OwnPartition = OwnPartition()
 
 
-class NodeSetStatus(Wire, frozen=True):
-    """What the operator has seen of a NodeSet."""
-
+class _NodeSetStatus(Wire, frozen=True):
     replicas: int = 0
     updated_replicas: int = 0
     observed_generation: int = 0
@@ -332,8 +318,8 @@ class NodeSet(Wire, frozen=True):
     """slurm-operator's NodeSet."""
 
     metadata: WrittenMeta
-    spec: NodeSetSpec
-    status: NodeSetStatus = NodeSetStatus()
+    spec: _NodeSetSpec
+    status: _NodeSetStatus = _NodeSetStatus()
 
     @property
     def name(self) -> str:

@@ -30,28 +30,24 @@ def login_hosts(kube: KubeClient, namespace: str, loginset: str) -> tuple[str, .
     )
 
 
-class SecretVolume(Wire, frozen=True):
-    """A volume's Secret."""
-
+class _SecretVolume(Wire, frozen=True):
     secret_name: str = ""
 
 
-class Volume(Wire, frozen=True):
+class _Volume(Wire, frozen=True):
     """A volume of a pod; of any kind but a Secret nothing is read."""
 
-    secret: SecretVolume | None = None
+    secret: _SecretVolume | None = None
 
 
-class MountingSpec(PodSpec, frozen=True):
-    """A pod's spec with its volumes."""
-
-    volumes: tuple[Volume, ...] = ()
+class _MountingSpec(PodSpec, frozen=True):
+    volumes: tuple[_Volume, ...] = ()
 
 
 class MountingPod(Pod, frozen=True, dict=True):
     """A pod with its volumes."""
 
-    spec: MountingSpec
+    spec: _MountingSpec
 
 
 def pods_with_secret(kube: KubeClient, namespace: str, secret: str) -> tuple[MountingPod, ...]:

@@ -71,28 +71,24 @@ def config_map_apply(name: str, data: Mapping[str, str], owner: str) -> dict[str
     }
 
 
-class LoadBalancerIngress(Wire, frozen=True):
+class _LoadBalancerIngress(Wire, frozen=True):
     """Where a load balancer takes connections; empty for one that gave a name."""
 
     ip: str = ""
 
 
-class LoadBalancer(Wire, frozen=True):
-    """What a load balancer did for a Service."""
-
-    ingress: tuple[LoadBalancerIngress, ...] = ()
+class _LoadBalancer(Wire, frozen=True):
+    ingress: tuple[_LoadBalancerIngress, ...] = ()
 
 
-class ServiceStatus(Wire, frozen=True):
-    """How a Service is."""
-
-    load_balancer: LoadBalancer = LoadBalancer()
+class _ServiceStatus(Wire, frozen=True):
+    load_balancer: _LoadBalancer = _LoadBalancer()
 
 
 class Service(Wire, frozen=True):
     """A Service."""
 
-    status: ServiceStatus = ServiceStatus()
+    status: _ServiceStatus = _ServiceStatus()
 
     @property
     def address(self) -> str | None:
@@ -100,41 +96,31 @@ class Service(Wire, frozen=True):
         return next((each.ip for each in self.status.load_balancer.ingress if each.ip), None)
 
 
-class Container(Wire, frozen=True):
-    """A container of a template."""
-
+class _Container(Wire, frozen=True):
     image: str = ""
 
 
-class TemplateSpec(Wire, frozen=True):
-    """spec of a template's pods."""
-
-    containers: tuple[Container, ...] = ()
+class _TemplateSpec(Wire, frozen=True):
+    containers: tuple[_Container, ...] = ()
 
 
-class Template(Wire, frozen=True):
-    """A Deployment's template."""
-
-    spec: TemplateSpec = TemplateSpec()
+class _Template(Wire, frozen=True):
+    spec: _TemplateSpec = _TemplateSpec()
 
 
-class DeploymentSpec(Wire, frozen=True):
-    """What is asked of a Deployment."""
-
-    template: Template = Template()
+class _DeploymentSpec(Wire, frozen=True):
+    template: _Template = _Template()
 
 
-class DeploymentStatus(Wire, frozen=True):
-    """How a Deployment is."""
-
+class _DeploymentStatus(Wire, frozen=True):
     available_replicas: int = 0
 
 
 class Deployment(Wire, frozen=True):
     """Only what tells whether it serves, and from which images."""
 
-    spec: DeploymentSpec = DeploymentSpec()
-    status: DeploymentStatus = DeploymentStatus()
+    spec: _DeploymentSpec = _DeploymentSpec()
+    status: _DeploymentStatus = _DeploymentStatus()
 
 
 class ControllerSpec(Wire, frozen=True):
@@ -159,9 +145,7 @@ class ScaleTarget(Wire, frozen=True):
     api_version: str = ""
 
 
-class ScalerSpec(Wire, frozen=True):
-    """What is asked of an autoscaler."""
-
+class _ScalerSpec(Wire, frozen=True):
     scale_target_ref: ScaleTarget
 
 
@@ -169,7 +153,7 @@ class Scaler(Wire, frozen=True):
     """A HorizontalPodAutoscaler (autoscaling/v2) or a ScaledObject (keda.sh/v1alpha1)."""
 
     metadata: ObjectMeta
-    spec: ScalerSpec
+    spec: _ScalerSpec
 
     def scales(self, nodeset: str, group: str) -> bool:
         """Whether it writes the replicas of this NodeSet."""
@@ -183,22 +167,20 @@ class Admission(Wire, frozen=True):
     spec: dict[str, Any]
 
 
-class ApiResource(Wire, frozen=True):
-    """One resource of an API group."""
-
+class _ApiResource(Wire, frozen=True):
     name: str
 
 
 class ApiResourceList(Wire, frozen=True):
     """The resources of one version of an API group."""
 
-    resources: tuple[ApiResource, ...]
+    resources: tuple[_ApiResource, ...]
 
 
 class ApiGroupList(Wire, frozen=True):
     """All API groups."""
 
-    groups: tuple[ApiResource, ...]
+    groups: tuple[_ApiResource, ...]
 
 
 class Version(Wire, frozen=True):

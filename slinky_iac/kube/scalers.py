@@ -15,9 +15,7 @@ from slinky_iac.kube.resources import Scaler, ScaleTarget
 from slinky_iac.names import ANNOTATION_PAUSED_BY, GROUP, KEDA_PAUSED
 
 
-class ScaledObjectSpec(Wire, frozen=True):
-    """What is asked of KEDA."""
-
+class _ScaledObjectSpec(Wire, frozen=True):
     scale_target_ref: ScaleTarget
     max_replica_count: int | None = None
 
@@ -36,7 +34,7 @@ class ScaledObject(Wire, frozen=True):
     """A ScaledObject (keda.sh/v1alpha1)."""
 
     metadata: WrittenMeta
-    spec: ScaledObjectSpec
+    spec: _ScaledObjectSpec
     status: Conditions = Conditions()
 
     @property

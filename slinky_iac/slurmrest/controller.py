@@ -34,9 +34,7 @@ class Reservation(Wire, frozen=True, kw_only=True):
         return found
 
 
-class PartitionState(Wire, frozen=True):
-    """The part of a partition that says whether it takes jobs."""
-
+class _PartitionState(Wire, frozen=True):
     state: frozenset[str] = frozenset()
 
 
@@ -44,7 +42,7 @@ class Partition(Wire, frozen=True):
     """A partition."""
 
     name: Name
-    partition: PartitionState = PartitionState()
+    partition: _PartitionState = _PartitionState()
     """``UP``, ``DOWN``, ``DRAIN`` or ``INACTIVE`` in its ``state``; empty where Slurm doesn't say."""
     node_sets: str = ""
     """Names of NodeSet= lines in its Nodes=, by comma."""

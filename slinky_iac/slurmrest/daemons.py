@@ -102,9 +102,7 @@ class Cluster(Wire, frozen=True):
     """slurmctld's protocol: 24.11 = 10752, 26.05 = 11520; the only way to its release over REST before 26.05."""
 
 
-class RunState(Wire, frozen=True):
-    """States of a run in slurmdbd."""
-
+class _RunState(Wire, frozen=True):
     current: States
 
 
@@ -119,7 +117,7 @@ class Accounted(Wire, frozen=True):
     """One run of a job as slurmdbd has it; a job that was requeued has one for each run."""
 
     job_id: Annotated[int, Meta(gt=0)]
-    state: RunState
+    state: _RunState
     time: RunTime
     """``end`` is 0 or now while it continues, or while slurmdbd hasn't heard of its end."""
     nodes: str = ""
@@ -135,9 +133,7 @@ class Accounted(Wire, frozen=True):
         return () if self.nodes == "None assigned" else expanded(self.nodes)[0]
 
 
-class Clusters(Envelope, frozen=True, kw_only=True):
-    """GET /slurmdb/…/clusters/."""
-
+class _Clusters(Envelope, frozen=True, kw_only=True):
     clusters: tuple[Cluster, ...]
 
 
@@ -185,7 +181,7 @@ class DaemonsSession(Session):
 
     def clusters(self, *, budget_s: float | None = None) -> tuple[Cluster, ...]:
         """The clusters that slurmdbd knows. A refused token looks like a slurmdbd that is down here (7000)."""
-        return self._get("clusters/", Clusters, budget_s, api="slurmdb", most=LONG).clusters
+        return self._get("clusters/", _Clusters, budget_s, api="slurmdb", most=LONG).clusters
 
     def accounted(self, ids: Iterable[int], *, cluster: str = "", budget_s: float | None = None) -> tuple[Accounted, ...]:
         """All runs of these jobs that slurmdbd remembers. By number, for slurmdbd finds nodes by their place in its list of
