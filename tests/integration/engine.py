@@ -250,6 +250,14 @@ class Project:
         """The state's resources by name."""
         return {r["urn"].rpartition("::")[2]: r for r in self.state().get("resources", [])}
 
+    def twin(self, engine: Engine, folder: Path) -> "Project":
+        """A copy of the project and its stack as they are now, with a folder and a backend of its own."""
+        shutil.copytree(self.folder, folder, symlinks=True)
+        shutil.copytree(self.engine.backend, engine.backend, dirs_exist_ok=True)
+        made = Project(engine, folder)
+        made.run("stack", "select", STACK)
+        return made
+
     def locks(self) -> list[Path]:
         """Lock files of the backend: empty unless an operation runs or has been killed."""
         return list((self.engine.backend / ".pulumi" / "locks").rglob("*.json"))

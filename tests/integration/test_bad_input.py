@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.integration.engine import REPO, Engine, Project, create_project
+from tests.integration.engine import REPO, Engine, Project, Tools, create_project
 from tests.raw_keys import text_key
 from tests.stacks import Data, merged, sections
 
@@ -34,16 +34,23 @@ def configure(project: Project, data: Data) -> None:
     file.write_text(yaml.safe_dump({**kept, "config": {**config, **secret}}))
 
 
-@pytest.fixture
-def stack(engine: Engine, tmp_path: Path) -> Project:
+@pytest.fixture(scope="module")
+def first(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """A stack of our program with both keys set."""
-    project = create_project(engine, tmp_path / "project", "slinky-iac")
+    root = tmp_path_factory.mktemp("first")
+    project = create_project(Engine(tools, root / "engine"), root / "project", "slinky-iac")
     for name in ("__main__.py", "components", "slinky_iac"):
         (project.folder / name).symlink_to(REPO / name)
     configure(project, settings())
     for name, raw in KEYS.items():
         project.run("config", "set", "--secret", name, stdin=base64.b64encode(raw).decode())
     return project
+
+
+@pytest.fixture
+def stack(first: Project, engine: Engine, tmp_path: Path) -> Project:
+    """The same, for one test."""
+    return first.twin(engine, tmp_path / "project")
 
 
 def refused(project: Project, *, env: dict[str, str] | None = None) -> str:

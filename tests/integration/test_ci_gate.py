@@ -19,7 +19,7 @@ import pytest
 import yaml
 
 from slinky_iac.commands.plan.build import change_order
-from tests.integration.engine import REPO, Project
+from tests.integration.engine import REPO, Engine, Project, Tools, create_project
 from tests.integration.test_policy_pack import PACK_VENV
 from tests.unit.plan.made import HOUR, MINUTE, NOW, job, plan
 
@@ -65,15 +65,23 @@ PACK = """
 PLAN = plan({"gpu-2": [job("7", "alice", -HOUR, 30 * MINUTE)], "gpu-1": []}, before=3, after=1)
 
 
-@pytest.fixture
-def scaled(project: Project) -> Project:
+@pytest.fixture(scope="module")
+def first(tools: Tools, tmp_path_factory: pytest.TempPathFactory) -> Project:
     """Three nodes that are up, and a program that asks for one."""
+    root = tmp_path_factory.mktemp("first")
+    project = create_project(Engine(tools, root / "engine"), root / "project")
     project.write(gates=GATES, main="from gates import NodeSetScale\nNodeSetScale(3)\n")
     (project.folder / "planned.json").write_text("{}")
     project.up()
     write(project, PLAN)
     project.write(main="from gates import NodeSetScale\nNodeSetScale(1)\n")
     return project
+
+
+@pytest.fixture
+def scaled(first: Project, engine: Engine, tmp_path: Path) -> Project:
+    """The same, for one test."""
+    return first.twin(engine, tmp_path / "project")
 
 
 def write(project: Project, planned: dict[str, Any]) -> None:
