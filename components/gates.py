@@ -77,7 +77,7 @@ def gate_props(config: ClusterConfig, nodeset: str, settings: NodeSet) -> dict[s
         "cluster": config.cluster.name,
         "replicas": settings.replicas,
         "owner": settings.owner,
-        "maxReplicas": settings.max_replicas if settings.max_replicas is not None else settings.replicas,
+        "maxReplicas": settings.most,
         "operatorVersion": config.operator.version,
         "updates": settings.update_strategy.type,
         "maxUnavailable": settings.update_strategy.max_unavailable,

@@ -50,25 +50,6 @@ from .slurm_conf import QueueGate, queue_props
 from .slurm_job import SlurmJob, job_props
 from .watched import watched
 
-EXPORTS: Final = {
-    "slurmrestdUrl": "slurmrestd_url",
-    "slurmrestdCa": "slurmrestd_ca",
-    "slurmdJoin": "slurmd_join",
-    "sackdJoin": "sackd_join",
-    "slurmKeyFingerprint": "slurm_key_fingerprint",
-    "jwtKeyFingerprint": "jwt_key_fingerprint",
-    "outsideSlurmConf": "outside_slurm_conf",
-    "nodesets": "nodesets",
-    "scaleInPlans": "scale_in_plans",
-    "findings": "findings",
-    "mungeKeyFingerprint": "munge_key_fingerprint",
-    "mungeClientPod": "munge_client_pod",
-    "clientPods": "client_pods",
-    "tokenKeySet": "token_key_set",
-    "keysSince": "keys_since",
-}
-"""Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
-
 
 @dataclass(frozen=True, kw_only=True)
 class HybridClusterArgs:
@@ -294,6 +275,26 @@ class HybridCluster(pulumi.ComponentResource):
         self.outside_slurm_conf = pulumi.Output.from_input(outside_slurm_conf(settings.config))
         self.token_key_set = pulumi.Output.from_input(settings.keys.token_set or "")
         self.findings = pulumi.Output.from_input([_worded(each) for each in settings.findings])
+
+
+EXPORTS: Final = {
+    "slurmrestdUrl": "slurmrestd_url",
+    "slurmrestdCa": "slurmrestd_ca",
+    "slurmdJoin": "slurmd_join",
+    "sackdJoin": "sackd_join",
+    "slurmKeyFingerprint": "slurm_key_fingerprint",
+    "jwtKeyFingerprint": "jwt_key_fingerprint",
+    "outsideSlurmConf": "outside_slurm_conf",
+    "nodesets": "nodesets",
+    "scaleInPlans": "scale_in_plans",
+    "findings": "findings",
+    "mungeKeyFingerprint": "munge_key_fingerprint",
+    "mungeClientPod": "munge_client_pod",
+    "clientPods": "client_pods",
+    "tokenKeySet": "token_key_set",
+    "keysSince": "keys_since",
+}
+"""Stack outputs, each with the cluster's attribute that it shows. Commands read them by these names."""
 
 
 def _read(config: StackConfig) -> tuple[Mapping[str, str], str | None]:

@@ -91,7 +91,7 @@ class Demand:
         return self.busy + min(self.waiting, 1) * more
 
     def asked(self, step: int, least: int, most: int) -> int:
-        """The number of replicas that the autoscaler comes to."""
+        """The number of nodes that the autoscaler comes to."""
         wanted = self.wanted(step)
         raised = max(wanted, ceil(round(self.nodes * BEYOND_TOLERANCE, 6))) if wanted > self.nodes else wanted
         return max(least, min(raised, most))

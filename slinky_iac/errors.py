@@ -1,32 +1,5 @@
 """Every exception of this project, in one tree.
 
-SlinkyError
-├── ConfigError             the stack's configuration has errors; carries all of them
-├── HostlistError           a Slurm node expression can't be read
-├── StateError              a stack's state could not be read
-├── PreviewError            what was given as a preview is none, or not a whole one
-├── ProjectError            a project's folder or a stack's file can't be made as asked
-├── HandoffError            a hand-off can't be made as asked, or not be written where it should go
-├── DiagramError            a diagram can't be drawn as asked
-├── RotationError           a key can't be replaced now, or not this way; the message says what was changed
-├── KeyMaterialError        a slurm.key or JWT key that Slurm would refuse or misread; never carries the key
-├── SlurmrestError          slurmrestd could not be asked, or what it said is not an answer
-│   ├── SlurmrestUnreachable    no connection, no answer in time, or a proxy's 502/503/504 that isn't Slurm's
-│   ├── SlurmrestAuthError      token refused (HTTP 511 / Slurm error 1007) or missing (401)
-│   ├── SlurmrestVersionError   none of the REST versions we speak is served
-│   ├── SlurmrestRefused        Slurm understood and said no: carries ``error_number``
-│   └── SlurmrestGarbage        an answer that isn't the JSON Slurm documents: nothing may be concluded from it
-├── KubeError               the Kubernetes API could not be asked, or said no: carries ``status``
-│   ├── KubeUnreachable
-│   ├── KubeNotFound
-│   ├── KubeConflict
-│   └── KubeForbidden
-├── JobError                a job of the stack failed, or could not be submitted or followed
-└── DrainError              a drain did not end with free nodes
-    ├── DrainBlocked        it stopped before its end; the message says what stays as it is now
-    ├── DrainLost           slurmdbd says that a job was lost with a node that a gate drained
-    └── DrainDeadline       the bound of the wait is over and jobs still run: nothing was killed
-
 ``kube.wire.NoAnswer`` is one more, which its callers turn into one of these.
 Messages say what was got, where, what is allowed, what follows from it and what to do next. Constructors do nothing
 but keep their arguments; no message ever holds a secret.
@@ -48,7 +21,7 @@ class SlinkyError(Exception):
 class ConfigError(SlinkyError):
     """The configuration of a stack has errors.
 
-    ``faults`` holds one sentence an error, each beginning with its path: ``nodesets.gpu.replicas: …``.
+    ``faults`` holds one sentence an error, each beginning with its path: ``cluster.name: …``.
     """
 
     def __init__(self, faults: tuple[str, ...]) -> None:
@@ -94,11 +67,13 @@ class SlurmrestError(SlinkyError):
 
 
 class SlurmrestUnreachable(SlurmrestError):
-    """No connection to slurmrestd (or from it to slurmctld), or no answer within the time given."""
+    """No connection to slurmrestd (or from it to slurmctld), no answer within the time given, or a proxy's 502, 503 or 504
+    that isn't Slurm's."""
 
 
 class SlurmrestAuthError(SlurmrestError):
-    """The token was refused; wrong key, expired token and version skew look alike (HTTP 511, Slurm error 1007)."""
+    """The token was refused; wrong key, expired token and version skew look alike (HTTP 511, Slurm error 1007). Or there was
+    none (401)."""
 
 
 class SlurmrestElsewhere(SlurmrestError):

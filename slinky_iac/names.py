@@ -323,9 +323,9 @@ def stack_job(tag: str) -> str:
     return f"jobs.{found[2]} of stack {found[1]}" if found else ""
 
 
-def permit_to_scale(replicas: int, generation: int) -> str:
-    """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` be lowered to ``replicas``."""
-    return f"{PERMIT_SCALE}{replicas}{PERMIT_AT}{generation}"
+def permit_to_scale(number: int, generation: int) -> str:
+    """Value of :data:`ANNOTATION_PERMIT` that lets a NodeSet of this ``metadata.generation`` be lowered to ``number``."""
+    return f"{PERMIT_SCALE}{number}{PERMIT_AT}{generation}"
 
 
 def permit_holds(permit: str, generation: int) -> bool:

@@ -63,7 +63,7 @@ def _rolling(config: StackConfig, kube: KubeClient) -> Iterator[str]:
             state = kube.nodeset(config.cluster.namespace, resource)
         except KubeNotFound:
             continue
-        if not state.on_delete and state.status.replicas > 0:
+        if not state.on_delete and state.has_pods:
             yield (
                 f"{resource} still has the update strategy {state.spec.update_strategy.type}, so the new operator may"
                 " replace busy pods. Set operator.version back and run `pulumi up`, which writes OnDelete; then set the new"

@@ -91,7 +91,7 @@ class Smoke(Section):
     user: SlurmUser | None = None
     """Who runs them: an ordinary user whom slurmctld's host knows."""
     partitions: tuple[SlurmName, ...] = ()
-    """Partitions; by default those of the stack that have a NodeSet with replicas, or an outside host."""
+    """Partitions; by default those of the stack that have a NodeSet with pods, or an outside host."""
     timeout: Seconds = 120
     """How long each may take, from its submission to its row in slurmdbd. Then the update fails, and says which partition it
     was."""

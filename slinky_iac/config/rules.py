@@ -174,7 +174,7 @@ def _nodesets(config: StackConfig, _: frozenset[str]) -> Iterator[Finding]:
     total = 0
     for name, nodeset in config.nodesets.items():
         path = f"nodesets.{name}"
-        total += max(nodeset.replicas, nodeset.max_replicas or 0)
+        total += nodeset.most
         if config.drain_of(name).on_deadline == "requeue" and config.slurm_numbers < REQUEUE_SINCE:
             yield at(f"{path}.drain.onDeadline").warning(
                 f"is requeue, and slurmrestd {config.slurm_release} can't requeue jobs (26.05 and newer can): at the"

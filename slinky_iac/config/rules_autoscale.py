@@ -44,7 +44,7 @@ def _of_one(path: str, nodeset: NodeSet, autoscale: Autoscale) -> Iterator[Findi
             " that no gate has drained. Set owner: autoscaler and maxReplicas, or remove autoscale"
         )
     most = nodeset.max_replicas
-    if nodeset.owner == "autoscaler" and not (nodeset.replicas if most is None else most):
+    if nodeset.owner == "autoscaler" and not nodeset.most:
         yield at(f"{path.removesuffix('.autoscale')}.maxReplicas").error(
             "must be 1 or more with autoscale: Kubernetes refuses an autoscaler with a maximum of 0, and without maxReplicas"
             " the maximum is replicas. Set maxReplicas; to stop the NodeSet for a while, set its partition to DOWN"

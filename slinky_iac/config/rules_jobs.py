@@ -152,7 +152,7 @@ def smoke_jobs(config: StackConfig) -> dict[str, Job]:
     smoke = config.smoke
     if not smoke.enabled or smoke.user is None:
         return {}
-    running = {name for name, each in config.nodesets.items() if each.replicas and each.owner == "stack"}
+    running = {name for name, each in config.nodesets.items() if each.has_pods}
     running |= {host.name for host in config.external.slurmd_hosts if host.state == "active"}
     own = [name for name in config.nodesets if name in running and config.nodesets[name].partition.enabled]
     own += [

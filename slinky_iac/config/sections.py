@@ -80,7 +80,7 @@ class Cluster(Section):
     slurm_version: SlurmRelease | None = None
     """Slurm release of the outside daemons, e.g. 26.05; by default the release of Slinky's images."""
     max_node_count: int = Field(default=1024, ge=1, le=65533)
-    """MaxNodeCount of slurm.conf: the sum of all NodeSets' replicas may not exceed it."""
+    """MaxNodeCount of slurm.conf: all NodeSets' pods together may not exceed it."""
     images: Images = Images()
     """Container images."""
 

@@ -83,6 +83,18 @@ def _one_of(key: str, known: frozenset[str], shown: str) -> Refusal:
     return Refusal(key, _unknown(key, known), f"takes {shown}")
 
 
+def _removed(key: str, instead: str) -> Refusal:
+    return Refusal(key, lambda conf: bool(conf[key]), f"was removed from Slurm: use {instead}")
+
+
+def _not_both(key: str, first: str, second: str) -> Refusal:
+    return Refusal(
+        key,
+        lambda conf: first.lower() in conf[key] and second.lower() in conf[key],
+        f"has {first} and {second}, of which one is possible",
+    )
+
+
 def _positive(key: str) -> Refusal:
     return Refusal(key, lambda conf: conf[key] == "0", "may not be 0")
 
@@ -122,8 +134,12 @@ def _bare_suspend(conf: Conf) -> bool:
     return set(conf.words("PreemptMode")) in ({"suspend"}, {"on"})
 
 
-def _more_than(key: str, alone: str) -> Callable[[Conf], bool]:
-    return lambda conf: conf.has(key, alone) and len(set(conf.words(key))) > 1
+def _alone(key: str, word: str) -> Refusal:
+    return Refusal(
+        key,
+        lambda conf: conf.has(key, word.lower()) and len(set(conf.words(key))) > 1,
+        f"has {word}, which stands alone",
+    )
 
 
 REFUSED: Final = (
@@ -188,24 +204,10 @@ REFUSED: Final = (
     ),
     _needs_contain("NamespaceType", "namespace/none"),
     _needs_contain("JobContainerType", "job_container/none"),
-    *(
-        Refusal(
-            "HealthCheckNodeState",
-            _more_than("HealthCheckNodeState", alone),
-            f"has {alone.upper()}, which stands alone",
-        )
-        for alone in ("start_only", "reboot_only")
-    ),
-    Refusal(
-        "LaunchParameters",
-        lambda conf: "enable_nss_slurm" in conf["LaunchParameters"] and "disable_send_gids" in conf["LaunchParameters"],
-        "has enable_nss_slurm and disable_send_gids, of which one is possible",
-    ),
-    Refusal(
-        "JobAcctGatherParams",
-        lambda conf: "usepss" in conf["JobAcctGatherParams"] and "noshared" in conf["JobAcctGatherParams"],
-        "has UsePss and NoShared, of which one is possible",
-    ),
+    _alone("HealthCheckNodeState", "START_ONLY"),
+    _alone("HealthCheckNodeState", "REBOOT_ONLY"),
+    _not_both("LaunchParameters", "enable_nss_slurm", "disable_send_gids"),
+    _not_both("JobAcctGatherParams", "UsePss", "NoShared"),
     Refusal(
         "CommunicationParameters",
         lambda conf: (
@@ -214,9 +216,7 @@ REFUSED: Final = (
         "disables IPv4 without EnableIPv6, and then no daemon can speak",
     ),
     Refusal(
-        "MCSParameters",
-        lambda conf: bool(conf["MCSParameters"]) and not conf["MCSPlugin"],
-        "needs an MCSPlugin beside it",
+        "MCSParameters", lambda conf: bool(conf["MCSParameters"]) and not conf["MCSPlugin"], "needs an MCSPlugin beside it"
     ),
     Refusal(
         "MCSPlugin",
@@ -240,26 +240,14 @@ REFUSED: Final = (
         ),
         "has OOMKillStep or SlurmdSpecOverride, which need task/cgroup in TaskPlugin",
     ),
-    Refusal(
-        "TaskPluginParam",
-        lambda conf: conf.has("TaskPluginParam", "slurmdspecoverride") and conf.has("TaskPluginParam", "slurmdoffspec"),
-        "has SlurmdOffSpec and SlurmdSpecOverride, of which one is possible",
-    ),
+    _not_both("TaskPluginParam", "SlurmdOffSpec", "SlurmdSpecOverride"),
     Refusal(
         "FastSchedule",
         lambda conf: conf["FastSchedule"] not in ("", "1"),
         "was removed from Slurm: leave it out; SlurmdParameters=config_overrides does what 2 did",
     ),
-    Refusal(
-        "AccountingStoreJobComment",
-        lambda conf: bool(conf["AccountingStoreJobComment"]),
-        "was removed from Slurm: use AccountingStoreFlags=job_comment",
-    ),
-    Refusal(
-        "SallocDefaultCommand",
-        lambda conf: bool(conf["SallocDefaultCommand"]),
-        "was removed from Slurm: use LaunchParameters=use_interactive_step",
-    ),
+    _removed("AccountingStoreJobComment", "AccountingStoreFlags=job_comment"),
+    _removed("SallocDefaultCommand", "LaunchParameters=use_interactive_step"),
     *(_positive(key) for key in ("FirstJobId", "MaxJobCount", "MaxStepCount")),
     Refusal(
         "FirstJobId",

@@ -215,6 +215,16 @@ class NodeSet(Section):
         return self
 
     @property
+    def most(self) -> int:
+        """The most pods that it may have."""
+        return self.replicas if self.max_replicas is None else self.max_replicas
+
+    @property
+    def has_pods(self) -> bool:
+        """Whether the stack itself gives it pods."""
+        return self.replicas > 0 and self.owner == "stack"
+
+    @property
     def slurmd_conf(self) -> dict[str, str]:
         """Parameters after ``slurmd --conf`` besides the feature that the operator adds: features, GRES, extraConf."""
         parameters = dict(self.extra_conf)

@@ -346,6 +346,11 @@ class NodeSet(Wire, frozen=True):
         return self.spec.update_strategy.type == "OnDelete"
 
     @property
+    def has_pods(self) -> bool:
+        """The operator counts pods of it."""
+        return self.status.replicas > 0
+
+    @property
     def frozen(self) -> str | None:
         """Text of the annotation that forbids changes, None when absent."""
         return self.metadata.annotations.get(names.ANNOTATION_FREEZE)

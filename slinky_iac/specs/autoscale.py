@@ -59,7 +59,7 @@ def _scaled_object(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale
         "cooldownPeriod": autoscale.cooldown,
         "initialCooldownPeriod": autoscale.cooldown,
         "minReplicaCount": autoscale.min_replicas,
-        "maxReplicaCount": _most(nodeset),
+        "maxReplicaCount": nodeset.most,
         # No `fallback`: without one a trigger in error changes nothing (RequestScale). With `replicas: 0` KEDA scales to
         # zero under running jobs, and `behavior: currentReplicas` ends KEDA 2.17.0 with a nil pointer for any kind but
         # Deployments and StatefulSets (run).
@@ -107,7 +107,7 @@ def _hpa(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale: Autoscal
     return {
         "scaleTargetRef": _target(config, name),
         "minReplicas": autoscale.min_replicas,
-        "maxReplicas": _most(nodeset),
+        "maxReplicas": nodeset.most,
         "behavior": _behavior(nodeset, autoscale),
         "metrics": [{"type": "External", "external": {"metric": metric, "target": target}}],
     }
@@ -116,7 +116,7 @@ def _hpa(config: ClusterConfig, name: str, nodeset: NodeSet, autoscale: Autoscal
 def _behavior(nodeset: NodeSet, autoscale: Autoscale) -> Spec:
     """Up at once, as far as it takes: a wide job needs all its nodes. Down after the cool-down, and in steps."""
     down = {"type": "Pods", "value": autoscale.scale_down.nodes, "periodSeconds": autoscale.scale_down.every}
-    up = {"type": "Pods", "value": max(_most(nodeset), 1), "periodSeconds": SYNC_S}
+    up = {"type": "Pods", "value": max(nodeset.most, 1), "periodSeconds": SYNC_S}
     return {
         "scaleDown": {"stabilizationWindowSeconds": min(autoscale.cooldown, LONGEST_WINDOW_S), "policies": [down]},
         "scaleUp": {"stabilizationWindowSeconds": 0, "policies": [up]},
@@ -126,7 +126,3 @@ def _behavior(nodeset: NodeSet, autoscale: Autoscale) -> Spec:
 def _target(config: ClusterConfig, name: str) -> Spec:
     made = names.nodeset_resource(config.cluster.resource_name, name)
     return {"apiVersion": names.API_VERSION, "kind": "NodeSet", "name": made}
-
-
-def _most(nodeset: NodeSet) -> int:
-    return nodeset.max_replicas if nodeset.max_replicas is not None else nodeset.replicas

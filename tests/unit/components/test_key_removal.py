@@ -60,6 +60,6 @@ def test_a_key_of_an_external_store_takes_its_daemons_along_and_no_secret(which:
 def test_nothing_else_that_is_protected_stands_in_the_way(stack: str, which: KeyName) -> None:
     recording = recorded(stack, logins=LOGINS)
     state = State.read({"urn": r.urn, "type": r.type, "protect": r.protect} for r in recording.resources)
-    lifted = {holder.urn for holder in holders(state, BY_NAME[which]) if holder.protected}
+    lifted = {holder.urn for holder in holders(state, BY_NAME[which]) if holder.protect}
     assert lifted
     assert {r.urn for r in removed_with(recording, which) if r.protect} == lifted
