@@ -4,7 +4,10 @@ import gc
 
 from hypothesis import settings
 
-settings.register_profile("slinky", deadline=None)
+from tests.unit.examples import examples
+
+gc.disable()  # until all is collected: it would look through all modules again and again
+settings.register_profile("slinky", deadline=None, max_examples=examples(100))
 settings.load_profile("slinky")
 
 
@@ -12,3 +15,4 @@ def pytest_collection_finish() -> None:
     """What was imported and collected stays to the end: no garbage collection of a test's need go through it."""
     gc.collect()
     gc.freeze()
+    gc.enable()

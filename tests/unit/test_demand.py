@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from slinky_iac.demand import BUSY, METRICS, Demand, formula, read
+from tests.unit.examples import examples
 
 
 @st.composite
@@ -37,41 +38,41 @@ def looks(draw: st.DrawFn) -> Demand:
 STEPS = st.integers(1, 9)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks(), STEPS)
 def test_never_fewer_nodes_than_are_busy(seen: Demand, step: int) -> None:
     assert seen.asked(step, 0, 1000) >= seen.alloc + seen.mixed + seen.completing
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks(), STEPS)
 def test_no_registered_node_is_asked_away_while_a_job_is_suspended(seen: Demand, step: int) -> None:
     held = replace(seen, suspended=1)
     assert held.asked(step, 0, 1000) >= held.alloc + held.mixed + held.idle
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks(), STEPS)
 def test_the_widest_job_fits_beside_the_busy_nodes(seen: Demand, step: int) -> None:
     if seen.waiting:
         assert seen.asked(step, 0, 1000) >= seen.busy + seen.narrow
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks(), STEPS)
 def test_a_job_that_still_waits_with_idle_nodes_gets_more_until_it_has_all_it_may_take(seen: Demand, step: int) -> None:
     if seen.waiting and not seen.completing and not seen.suspended and seen.idle - seen.drained < seen.wide:
         assert seen.wanted(step) > seen.alloc + seen.mixed + seen.idle
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks(), STEPS)
 def test_what_is_wanted_beyond_the_registered_nodes_is_beyond_kubernetes_tolerance(seen: Demand, step: int) -> None:
     if seen.nodes and seen.wanted(step) > seen.nodes:
         assert seen.asked(step, 0, 10_000) / seen.nodes > 1.1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks(), STEPS)
 def test_nothing_busy_and_nothing_waiting_asks_for_none(seen: Demand, step: int) -> None:
     calm = replace(seen, alloc=0, mixed=0, completing=0, suspended=0, pending=seen.held)
@@ -79,7 +80,7 @@ def test_nothing_busy_and_nothing_waiting_asks_for_none(seen: Demand, step: int)
     assert calm.asked(step, 2, 1000) == 2
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks(), STEPS)
 def test_keda_computes_the_same(seen: Demand, step: int) -> None:
     assert by_keda(seen, step, restapi=1, pods=seen.nodes) == seen.asked(step, 0, 10_000)
@@ -91,7 +92,7 @@ def by_keda(seen: Demand, step: int, **pods: int) -> int:
     return ceil(round(eval(formula(step), {"__builtins__": {}, "max": max, "min": min}, values), 6))
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks(), STEPS, st.integers(0, 200), st.integers(0, 3))
 def test_without_slurmrestd_no_pod_is_asked_away(seen: Demand, step: int, pods: int, restapi: int) -> None:
     """slurm-operator without a Slurm client removes pods without a look at their jobs (run, 1.0.1)."""
@@ -99,7 +100,7 @@ def test_without_slurmrestd_no_pod_is_asked_away(seen: Demand, step: int, pods: 
     assert asked == max(seen.asked(step, 0, 10_000), 0 if restapi else pods)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks())
 def test_an_answer_of_slurmctld_is_read(seen: Demand) -> None:
     lines = [f'{metric}{{partition="gpu"}} {getattr(seen, name)}' for name, metric in METRICS.items()]
@@ -107,7 +108,7 @@ def test_an_answer_of_slurmctld_is_read(seen: Demand) -> None:
     assert read("\n".join([*other, "# TYPE x gauge", *lines]), "gpu") == seen
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(looks(), st.sampled_from(sorted(METRICS)))
 def test_an_answer_without_one_of_the_metrics_is_no_demand(seen: Demand, missing: str) -> None:
     lines = [f'{metric}{{partition="gpu"}} {getattr(seen, name)}' for name, metric in METRICS.items() if name != missing]

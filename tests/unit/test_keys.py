@@ -19,6 +19,7 @@ from slinky_iac.keys.jwks import kid, of_slurm_jwks, slurm_jwks
 from slinky_iac.keys.raw import MINIMUM_BYTES, check, decode, fingerprint, is_like_a_passphrase, to_secret_data
 from tests.raw_keys import raw_key, text_key
 from tests.rsa_keys import pem
+from tests.unit.examples import examples
 
 STRONG = bytes(range(100, 132))
 """Enough for a key: Hypothesis likes zeros, which are refused."""
@@ -135,7 +136,7 @@ def test_a_slurm_jwks_that_can_not_be_read_is_quoted_nowhere(document: bytes) ->
 CERTIFICATE = b"-----BEGIN CERTIFICATE-----\n" + base64.encodebytes(os.urandom(300)) + b"-----END CERTIFICATE-----\n"
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.binary(min_size=16, max_size=64))
 def test_random_bytes_in_hexadecimal_are_a_key(raw: bytes) -> None:
     """`openssl rand -hex 32` makes many a jwt_hs256.key, and has 15 different bytes as often as 16."""

@@ -15,6 +15,7 @@ from slinky_iac.commands.cli import main
 from slinky_iac.config.findings import Level
 from slinky_iac.config.stack_file import parse
 from tests.stacks import EXAMPLES
+from tests.unit.examples import examples
 
 STACK = """\
 # a comment
@@ -133,14 +134,14 @@ def test_an_alias_in_itself_ends() -> None:
     assert judge("config:\n  slinky-iac:cluster: &a\n    name: lab\n    images: *a\n")[0] is None
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=examples(300), deadline=None)
 @given(st.text(alphabet=st.sampled_from("abc:- \n\t'\"{}[]&*!|>#%@,?~0.1"), max_size=60))
 def test_no_text_makes_a_traceback(text: str) -> None:
     judge("config:\n  slinky-iac:cluster:\n    " + text)
     judge(text)
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(at=st.integers(0, len(STACK)), junk=st.text(alphabet="\t:{}[]&*'\"\n -x", min_size=1, max_size=4))
 def test_a_damaged_file_never_shows_its_secrets(at: int, junk: str) -> None:
     shown = "\n".join(f"{place.finding}{place.finding.paste}" for place in judge(STACK[:at] + junk + STACK[at:])[1])

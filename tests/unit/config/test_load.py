@@ -16,6 +16,7 @@ from slinky_iac.config.load import load
 from slinky_iac.config.rules import findings
 from slinky_iac.config.stack import PROJECT, StackConfig, json_schema
 from slinky_iac.errors import ConfigError
+from tests.unit.examples import examples
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = [*sorted(ROOT.glob("examples/Pulumi.*.yaml")), ROOT / "Pulumi.dev.yaml"]
@@ -166,7 +167,7 @@ _PATHS = [
 ]
 
 
-@settings(max_examples=500, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(500), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(where=st.sampled_from(_PATHS), value=_PLAIN)
 def test_a_broken_configuration_is_never_a_traceback(where: tuple[str, str], value: object) -> None:
     data = minimal()

@@ -18,6 +18,7 @@ from slinky_iac.config.stack import PROJECT, SECRET_KEYS, StackConfig
 from tests.program import in_program
 from tests.raw_keys import text_key
 from tests.stacks import minimal, outside
+from tests.unit.examples import examples
 
 RAW = (bytes(range(64)), bytes(range(64, 128)))
 KEYS = {"slurmKey": base64.b64encode(RAW[0]).decode(), "jwtKey": base64.b64encode(RAW[1]).decode()}
@@ -174,7 +175,7 @@ _JSON = st.recursive(
 _SECTIONS = st.sampled_from([*StackConfig.model_fields, "bogus", ""])
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=examples(400), deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
     broken=st.dictionaries(_SECTIONS, _JSON.map(json.dumps) | st.text(max_size=12), min_size=1, max_size=3),
     hidden=st.sets(_SECTIONS, max_size=1),

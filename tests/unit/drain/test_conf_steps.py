@@ -21,6 +21,7 @@ from slinky_iac.drain.protocol import Cancel, ClosePartitions, Done, Drain, Requ
 from slinky_iac.drain.settings import DrainPolicy, Limits, Owner
 from tests.unit import builders
 from tests.unit.drain.made import NOW, job
+from tests.unit.examples import examples
 
 OWNER = Owner("dev", SLURM_CONF)
 OURS = OWNER.reason("slurm.conf changes")
@@ -224,7 +225,7 @@ NODES = st.lists(
 SOME = st.lists(JOBS, max_size=5, unique_by=lambda each: each.job_id)
 
 
-@settings(max_examples=200)
+@settings(max_examples=examples(200))
 @given(STATES, NODES, SOME, st.sets(st.sampled_from("ab")), HOSTS, st.integers(0, 700), st.booleans(), POLICIES)
 def test_nothing_leaves_slurm_conf_that_a_job_names_and_no_job_is_touched_but_by_policy(
     states, nodes, jobs, going, hosts, after, can_close, act

@@ -10,6 +10,7 @@ from slinky_iac.cluster.snapshot import ClusterView
 from slinky_iac.drain.cost import RESERVATION_HORIZON_S, Kind, assess, choose, class_of, drainable
 from tests.unit import builders
 from tests.unit.drain.made import NOW, OURS, OWNER, held, job, node, pod, stated_cost
+from tests.unit.examples import examples
 
 
 def assessed(pods, nodes, jobs=(), reservations=()):
@@ -177,7 +178,7 @@ PODS = st.sampled_from(
 )
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(st.lists(st.tuples(PODS, STATES), min_size=1, max_size=7), JOBS, st.integers(0, 7))
 def test_no_other_choice_that_the_operator_would_make_is_cheaper(workers, jobs, target):
     pods = [pod(n, **changes) for n, (changes, _) in enumerate(workers)]

@@ -12,8 +12,8 @@ from slinky_iac.drain.protocol import SetReplicas
 from tests.unit.drain.scale_in_machine import STRANGE, VERSIONS, ScaleIn
 from tests.unit.drain.wider_machine import Wider
 
-WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "2"))
-"""Hundreds of random walks; most faults show within the first ten, the fuzz tier goes further."""
+WALKS = int(os.environ.get("SLINKY_MODEL_WALKS", "0"))
+"""Hundreds of random walks; 0: the first 80. Most faults show within the first ten, the fuzz tier goes further."""
 
 
 def walk(seed: int) -> None:
@@ -128,16 +128,16 @@ def _machines_turn(machine: ScaleIn, dice: random.Random, faulty: float) -> None
 
 TestScaleIn = Wider.TestCase
 TestScaleIn.settings = settings(
-    max_examples=int(os.environ.get("SLINKY_MODEL_EXAMPLES", "50")),
+    max_examples=int(os.environ.get("SLINKY_MODEL_EXAMPLES", "15")),
     stateful_step_count=70,
     deadline=None,
     suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
 )
 
 
-@pytest.mark.parametrize("hundred", range(WALKS))
+@pytest.mark.parametrize("hundred", range(WALKS or 1))
 def test_no_job_is_lost_on_a_hundred_random_walks(hundred):
-    for seed in range(hundred * 100, hundred * 100 + 100):
+    for seed in range(hundred * 100, hundred * 100 + (100 if WALKS else 80)):
         try:
             walk(seed)
         except BaseException as error:

@@ -16,6 +16,7 @@ from tests.unit.drain.made import OWNER
 from tests.unit.drain.model import world
 from tests.unit.drain.test_drive import ModelSession, job_ends, nothing, with_job
 from tests.unit.drain.test_drive import settings as gate
+from tests.unit.examples import examples
 
 AT_WORK = ScalerView(paused=False, mark="", stopped=False, max_replicas=8)
 PAUSED = ScalerView(paused=True, mark="dev/gpu r1", stopped=True, max_replicas=8)
@@ -159,7 +160,7 @@ def test_a_cancel_gives_back_a_dead_run_s_pause():
     assert scaler.give_back(session, autoscaled(4)) == 0
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=examples(60), deadline=None)
 @given(pods=st.integers(1, 5), max_replicas=st.integers(0, 5), cut=st.integers(0, 12), dies=st.booleans())
 def test_whatever_ends_a_run_the_next_one_ends_with_an_autoscaler_that_works(pods, max_replicas, cut, dies):
     """A run is cut off at any pause: interrupted, which it sees, or killed with its engine, which it doesn't outlive."""

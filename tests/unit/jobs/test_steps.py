@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from slinky_iac.drain.protocol import Done, Step, Stop, Wait
 from slinky_iac.jobs.steps import CancelJobs, JobsSeen, Mark, Release, Submit, chosen, decide, merged, run_number
+from tests.unit.examples import examples
 from tests.unit.jobs.model import NOW, PREFIX, TAG, Daemons, Killed, Run, goal, job
 
 FATES = ("ok", "lost", "late", "dropped", "killed")
@@ -186,7 +187,7 @@ def test_an_open_run_of_an_update_that_a_state_forgot_is_gone_on_with() -> None:
     assert run_number(seen(open_), PREFIX, "abc", 1, first=True, every_update=True) == 3
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(FATES), st.integers(0, 7)), max_size=25), st.booleans())
 def test_a_run_starts_exactly_once_whatever_is_lost(fates: list[tuple[str, int]], forgets: bool) -> None:
     """Each step's request may be lost, late or dropped, or the program killed with it; between two steps late requests
@@ -226,7 +227,7 @@ def test_a_run_starts_exactly_once_whatever_is_lost(fates: list[tuple[str, int]]
     assert daemons.starts == {TAG: 1}
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=examples(400), deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 1), st.sampled_from(("look", "act", "proceed")), st.sampled_from(FATES)), max_size=40)
 )
@@ -249,7 +250,7 @@ def test_two_runs_at_once_start_no_second_job(moves: list[tuple[int, str, str]])
         assert daemons.starts.get(TAG, 0) <= 1
 
 
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=examples(200), deadline=None)
 @given(st.lists(st.tuples(st.sampled_from(FATES), st.integers(0, 3)), max_size=12))
 def test_after_a_destroy_no_job_of_the_resource_can_start(fates: list[tuple[str, int]]) -> None:
     daemons = Daemons()

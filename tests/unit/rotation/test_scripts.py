@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from slinky_iac.commands.rotation.host_scripts import File, KeyReport, change, look, parse_report
 from slinky_iac.commands.rotation.model import Host
 from slinky_iac.keys.catalogue import Role
+from tests.unit.examples import examples
 
 RAW = st.binary(min_size=32, max_size=1200)
 CALLS = "calls"
@@ -45,7 +46,7 @@ def calls(host: Path) -> list[str]:
     return (host / CALLS).read_text().splitlines() if (host / CALLS).exists() else []
 
 
-@settings(max_examples=20, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(max_examples=examples(20), suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
 @given(raw=RAW)
 def test_a_key_arrives_byte_for_byte_and_for_its_owner_only(host: Path, raw: bytes) -> None:
     folder = host / "etc slurm"

@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from slinky_iac.drain.observe import cluster_view
 from slinky_iac.errors import SlurmrestUnreachable
 from slinky_iac.slurmrest.current_jobs import FEW, MOST_TASKS, SHARE, Choice, StatesAnswer, Wanted, chosen
+from tests.unit.examples import examples
 from tests.unit.slurmrest.fake import FakeSlurm, answer, error, job, node, number
 
 BALLAST = [job(900 + each, "COMPLETED") for each in range(40)]
@@ -201,7 +202,7 @@ class Busy(FakeSlurm):
 EVENTS = ["begins", "ends", "completes", "is suspended", "is requeued", "runs again", "is forgotten"]
 
 
-@settings(max_examples=300)
+@settings(max_examples=examples(300))
 @given(
     st.lists(st.tuples(st.sampled_from(EVENTS), st.integers(0, 9)), max_size=14),
     st.lists(st.sampled_from([("RUNNING",), ("SUSPENDED",), ("COMPLETED", "COMPLETING")]), max_size=6),

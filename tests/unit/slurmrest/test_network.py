@@ -22,6 +22,7 @@ from slinky_iac.slurmrest.drains import Outcome
 from slinky_iac.slurmrest.endpoints import Direct
 from slinky_iac.slurmrest.lists import NodesAnswer
 from slinky_iac.slurmrest.objects import Node
+from tests.unit.examples import examples
 from tests.unit.slurmrest.fake import KEY, FakeSlurm, answer, error, job, node
 
 Reply = Callable[[BaseHTTPRequestHandler], None]
@@ -313,7 +314,7 @@ raw_answers = st.one_of(
 )
 
 
-@settings(max_examples=120, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=examples(120), deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(raw=raw_answers)
 def test_any_bytes_give_a_value_or_an_error_of_ours_and_never_the_token(server: Server, raw: bytes) -> None:
     sent: list[str] = []

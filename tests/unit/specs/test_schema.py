@@ -17,6 +17,7 @@ from tests.crds import CEL, SERVED, faults, nested_rules, spec_schema
 from tests.rendering import custom_resources, services
 from tests.stacks import FORMS, form, minimal
 from tests.strategies import sound_configs
+from tests.unit.examples import examples
 
 KINDS = ("Accounting", "Controller", "RestApi", "NodeSet", "LoginSet")
 SCHEMA_OF = {"1.0.1": "1.0.1", "1.0.2": "1.0.2", "1.1.0": "1.1.0"}
@@ -47,7 +48,7 @@ def test_every_form_is_what_the_crds_take(name: str, version: str) -> None:
     assert {kind: found for kind, found in said.items() if found} == {}
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(300), deadline=None, suppress_health_check=list(HealthCheck))
 @given(config=sound_configs())
 def test_every_sound_configuration_is_what_the_api_server_takes(config: StackConfig) -> None:
     version = config.operator.version
@@ -59,7 +60,7 @@ def test_every_sound_configuration_is_what_the_api_server_takes(config: StackCon
         assert set(body) <= (SERVICE if kind.startswith("Service/") else fields_of(EndpointSliceInitArgs)), kind
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(config=sound_configs())
 def test_every_container_has_an_image(config: StackConfig) -> None:
     """The operator defaults none: a container without one never starts."""
@@ -74,7 +75,7 @@ def test_every_container_has_an_image(config: StackConfig) -> None:
         assert {name for name in CONTAINERS & set(spec) if spec[name]["image"]} == wanted[kind.split("/")[0]], kind
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(config=sound_configs())
 def test_a_nodeset_is_made_with_no_replicas(config: StackConfig) -> None:
     """Its gate raises them: a NodeSet that has pods has a gate."""
@@ -82,7 +83,7 @@ def test_a_nodeset_is_made_with_no_replicas(config: StackConfig) -> None:
         assert nodeset_spec(config, name, config.nodesets[name])["replicas"] == 0
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=examples(100), deadline=None, suppress_health_check=list(HealthCheck))
 @given(config=sound_configs())
 def test_references_carry_a_namespace_exactly_where_the_release_matches_on_it(config: StackConfig) -> None:
     has = config.operator.version in {"1.0.1", "1.0.2", "1.1.0"}
