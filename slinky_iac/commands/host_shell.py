@@ -1,13 +1,15 @@
-"""Shell for scripts that root runs in Slurm's folder on a host, where somebody else may be at work. Pure.
+"""Shell for scripts that run on hosts, and the reading of what one prints on slurmctld's host. Pure.
 
-A user who may write into that folder (on many sites /etc/slurm is SlurmUser's) can lay a link in the place of any file
-that root is about to make there. A random name doesn't help: it shows as soon as the file is made. So such a folder is
-refused. One that is root's may still hold links from an earlier time: files are made under new names and renamed over the
-old ones, so that no link is followed.
+Root runs some of them in Slurm's folder, where somebody else may be at work. A user who may write into that folder (on many
+sites /etc/slurm is SlurmUser's) can lay a link in the place of any file that root is about to make there. A random name
+doesn't help: it shows as soon as the file is made. So such a folder is refused. One that is root's may still hold links from
+an earlier time: files are made under new names and renamed over the old ones, so that no link is followed.
 """
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 TRUSTED: Final = """\
@@ -32,3 +34,49 @@ trusted() { # FOLDER: only root may change it and every folder above it; else sa
 }
 """
 """A function for bash and POSIX shells that have ``local`` (dash, busybox)."""
+
+
+MARK: Final = "part() { printf '== %s\\n' \"$1\"; }\n"
+"""For a script: `part NAME` begins a part of the answer."""
+CONFIG: Final = """\
+PATH="$PATH:/usr/sbin:/sbin:/opt/slurm/bin:/usr/local/bin"
+conf=$(scontrol show config) || exit 3
+value() { printf '%s\\n' "$conf" | sed -n "s/^$1[[:space:]]*= *//p" | head -n 1; }
+file=$(value SLURM_CONF)
+folder=$(dirname "${file:-/etc/slurm/slurm.conf}")
+jwt=$(value AuthAltParameters | tr ',' '\\n' | sed -n 's/^jwt_key=//p' | head -n 1)
+part config; printf '%s\\n' "$conf"
+"""
+"""For a script: prints the running configuration, and knows the folder of slurm.conf and the JWT key's file."""
+_PART: Final = re.compile(r"^== ([a-z.-]+)$")
+_LINE: Final = re.compile(r"^([A-Za-z_]+(?:\[\d+\])?)\s*=\s?(.*)$")
+_NULL: Final = frozenset({"", "(null)", "n/a"})
+
+
+def parts(answer: str) -> dict[str, list[str]]:
+    """Lines of the answer by part; all of it is the configuration where it has no parts."""
+    found: dict[str, list[str]] = {}
+    now = found.setdefault("config", [])
+    for line in answer.splitlines():
+        if mark := _PART.match(line):
+            now = found.setdefault(mark[1], [])
+        elif line.strip():
+            now.append(line.strip())
+    return found
+
+
+def settings(lines: Iterable[str]) -> dict[str, str]:
+    """Parameters of `scontrol show config`."""
+    return {found[1]: found[2] for found in map(_LINE.match, lines) if found}
+
+
+def known(config: Mapping[str, str], key: str) -> str:
+    """A parameter's value; empty where it has none."""
+    text = config.get(key, "").strip()
+    return "" if text.lower() in _NULL else text
+
+
+def number(config: Mapping[str, str], key: str, otherwise: int) -> int:
+    """A number; SlurmctldPort may be a range, of which the first counts."""
+    text = known(config, key).partition("-")[0]
+    return int(text) if text.isdigit() and len(text) < 10 else otherwise

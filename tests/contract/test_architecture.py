@@ -115,9 +115,8 @@ _PARTS = {
         "reach slurmrest specs"
     ),
     "commands.token": "cluster commands.output commands.stack_config config errors reach slurmrest",
-    "commands.scontrol": "",
     "commands.init": (
-        "commands.check commands.children commands.rotation commands.scontrol config errors keys kube releases safe_yaml "
+        "commands.check commands.children commands.rotation commands.host_shell config errors keys kube releases safe_yaml "
         "text"
     ),
     "commands.keys": "commands.output commands.rotation config errors keys names",
@@ -134,7 +133,7 @@ _PARTS = {
         "node_table preflight slurmrest specs text"
     ),
     "commands.preflight": (
-        "cluster commands.children commands.output commands.scontrol commands.stack_config "
+        "cluster commands.children commands.output commands.host_shell commands.stack_config "
         "commands.verify_state config errors keys kube names preflight reach slurmrest specs text"
     ),
     "commands.cli": (
@@ -167,7 +166,7 @@ NARROW = {
         "safe_yaml",
         "text",
     },
-    "slinky_iac/commands/init/stack.py": {"commands.scontrol", "config", "errors", "releases"},
+    "slinky_iac/commands/init/stack.py": {"commands.host_shell", "config", "errors", "releases"},
     "slinky_iac/commands/keys/report.py": {"commands.rotation"},
     "slinky_iac/commands/new.py": {"__version__", "errors"},
     "slinky_iac/commands/output.py": set(),

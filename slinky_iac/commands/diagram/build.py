@@ -106,15 +106,13 @@ def _boxes(config: StackConfig) -> Iterator[Box]:
     replicas = config.restapi.replicas
     pods = f"{replicas} pod{'s' if replicas > 1 else ''}, always there"
     yield Box("rest", "slurmrestd", (pods, f":{names.SLURMRESTD_PORT}"), "kubernetes", "control", BOTH, 1, 0)
-    yield _operator(config)
+    whose = f"namespace {config.operator.namespace}" if config.operator.install else "another stack's"
+    yield Box("operator", "slurm-operator", (config.operator.version, whose), "kubernetes", "control", ("jwt",), 1, 1)
     yield Box("api", "API server", (config.kubernetes.context or "of your kubeconfig",), "kubernetes", "control", (), 1, 2)
     yield from _slurmctld(config)
     yield from _slurmdbd(config)
-    row = 2
-    for box in _workers(config, row):
-        yield box
-        row += 1
-    yield from _logins(config, row)
+    workers = tuple(_workers(config, 2))
+    yield from (*workers, *_logins(config, 2 + len(workers)))
     yield from _outside(config)
 
 
@@ -130,18 +128,12 @@ def _munge(config: StackConfig) -> Iterator[Box]:
     yield from _outside(config)
 
 
-def _operator(config: StackConfig) -> Box:
-    whose = f"namespace {config.operator.namespace}" if config.operator.install else "another stack's"
-    return Box("operator", "slurm-operator", (config.operator.version, whose), "kubernetes", "control", ("jwt",), 1, 1)
-
-
 def _slurmctld(config: StackConfig) -> Iterator[Box]:
     external = config.controller.external
     if external is None:
         service = config.controller.service.type
-        kept = (
-            f"queue in {config.controller.persistence.size}" if config.controller.persistence.enabled else "queue not kept"
-        )
+        stored = config.controller.persistence
+        kept = f"queue in {stored.size}" if stored.enabled else "queue not kept"
         lines = (names.controller_service(config.cluster.resource_name), f":{names.SLURMCTLD_PORT}, {service}", kept)
         yield Box("ctl", "slurmctld", lines, "kubernetes", "daemon", _judges(config), 2, 0)
         return
@@ -175,11 +167,13 @@ def _slurmdbd(config: StackConfig) -> Iterator[Box]:
 def _workers(config: StackConfig, row: int) -> Iterator[Box]:
     shown, rest = _boxed(config.nodesets)
     for at, (name, nodeset) in enumerate(shown):
-        yield _nodes(f"nodes-{name}", f"NodeSet {name}", _nodeset_lines(name, nodeset), row + at)
+        lines = _nodeset_lines(name, nodeset)
+        yield Box(f"nodes-{name}", f"NodeSet {name}", lines, "kubernetes", "nodes", ("slurm",), 2, row + at)
     if rest:
         count = sum(nodeset.replicas for _, nodeset in rest)
         lines = (", ".join(name for name, _ in rest), f"{count} pods together, slurmd :{names.SLURMD_PORT}")
-        yield _nodes("nodes-more", f"{len(rest)} more NodeSets", lines, row + len(shown))
+        title = f"{len(rest)} more NodeSets"
+        yield Box("nodes-more", title, lines, "kubernetes", "nodes", ("slurm",), 2, row + len(shown))
 
 
 def _boxed(own: Mapping[str, Set]) -> tuple[list[tuple[str, Set]], list[tuple[str, Set]]]:
@@ -187,10 +181,6 @@ def _boxed(own: Mapping[str, Set]) -> tuple[list[tuple[str, Set]], list[tuple[st
     sets = list(own.items())
     boxes = len(sets) if len(sets) <= MOST else MOST - 1
     return sets[:boxes], sets[boxes:]
-
-
-def _nodes(box: str, title: str, lines: tuple[str, ...], row: int) -> Box:
-    return Box(box, title, lines, "kubernetes", "nodes", ("slurm",), 2, row)
 
 
 def _nodeset_lines(name: str, nodeset: NodeSet) -> tuple[str, ...]:
@@ -209,16 +199,13 @@ def _nodeset_lines(name: str, nodeset: NodeSet) -> tuple[str, ...]:
 def _logins(config: StackConfig, row: int) -> Iterator[Box]:
     shown, rest = _boxed(config.logins)
     for at, (name, login) in enumerate(shown):
-        title, lines = f"login pods {name}", (_login_line(login), "sackd, sshd :22")
+        pods = f"{login.replicas} pod{'' if login.replicas == 1 else 's'}, {login.service.type}"
+        title, lines = f"login pods {name}", (pods, "sackd, sshd :22")
         yield Box(f"login-{name}", title, lines, "kubernetes", "login", ("slurm",), 2, row + at)
     if rest:
         lines = (", ".join(name for name, _ in rest), "sackd, sshd :22")
         title = f"{len(rest)} more login sets"
         yield Box("login-more", title, lines, "kubernetes", "login", ("slurm",), 2, row + len(shown))
-
-
-def _login_line(login: LoginSet) -> str:
-    return f"{login.replicas} pod{'' if login.replicas == 1 else 's'}, {login.service.type}"
 
 
 def _outside(config: StackConfig) -> Iterator[Box]:
@@ -303,11 +290,8 @@ def _dbd_port(config: StackConfig) -> int:
 def _keys(config: StackConfig) -> Iterator[Key]:
     if config.keys.auth == "auth/munge":
         where = f"Secret {config.cluster.namespace}/{config.secret_of(MUNGE).name}"
-        yield Key(
-            "munge",
-            "munge.key",
-            f"{where}, only munged's container sees it: anyone who has it can act as any user of the cluster",
-        )
+        text = f"{where}, only munged's container sees it: anyone who has it can act as any user of the cluster"
+        yield Key("munge", "munge.key", text)
         return
     source = {
         "generated": "made by the stack",
@@ -327,9 +311,8 @@ def _keys(config: StackConfig) -> Iterator[Key]:
     what = "signs this stack's own tokens" if rs256 else "will sign this stack's own tokens, and signs nothing yet"
     yield Key("tokens", "token key", f"Secret {namespace}/{config.secret_of(TOKENS).name}, RSA, no daemon has it: {what}")
     where = f"ConfigMap {namespace}/{names.token_key_set(base)}"
-    yield Key(
-        "public", names.JWKS_FILE, f"{where}, outside by the hand-off: the token key's public half, which signs nothing"
-    )
+    text = f"{where}, outside by the hand-off: the token key's public half, which signs nothing"
+    yield Key("public", names.JWKS_FILE, text)
 
 
 def _description(config: StackConfig) -> str:

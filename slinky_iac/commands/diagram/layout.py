@@ -222,7 +222,7 @@ def _areas(picture: Picture, boxes: tuple[Placed, ...], end: float) -> Iterator[
 
 
 def _lines(picture: Picture, placed: Mapping[str, Placed]) -> Iterator[Line]:
-    bus = [arrow for arrow in picture.arrows if _joins_bus(arrow, placed)]
+    bus = [arrow for arrow in picture.arrows if arrow.head == "ctl" and placed[arrow.tail].box.row >= 2]
     if bus:  # first: who crosses it is drawn above it
         yield from _bus(bus, placed)
     for arrow in picture.arrows:
@@ -230,36 +230,23 @@ def _lines(picture: Picture, placed: Mapping[str, Placed]) -> Iterator[Line]:
             yield _line(arrow, placed[arrow.tail], placed[arrow.head])
 
 
-def _joins_bus(arrow: Arrow, placed: Mapping[str, Placed]) -> bool:
-    return arrow.head == "ctl" and placed[arrow.tail].box.row >= 2
-
-
 def _bus(arrows: list[Arrow], placed: Mapping[str, Placed]) -> Iterator[Line]:
     """One trunk into slurmctld, and a branch from each box; where two boxes stand side by side their branches meet."""
     hub = placed["ctl"]
     inside = hub.x < LANE
     entry = hub.y + hub.h - 18
-    starts = {arrow: _joint(placed[arrow.tail]) for arrow in arrows}
+    starts = {arrow: (box := placed[arrow.tail]).y + box.h - 20 for arrow in arrows}
     low = max(starts.values())
     side = hub.x + hub.w if inside else hub.x
-    both = any(arrow.both for arrow in arrows)
-    words = (arrows[0].label.partition(",")[0], *((_back(arrows),) if both else ()))
+    back = [arrow.label.partition(", ")[2] for arrow in arrows if arrow.both]
+    words = (arrows[0].label.partition(",")[0], *back[:1])
     baseline = entry + 14 + SMALL_LINE * len(words) if inside else entry + 4 + SMALL_LINE * (len(words) - 1)
     label = Label(LANE - 8, baseline, words, "end")
-    yield Line(Arrow("", "ctl", both=both), ((LANE, low), (LANE, entry), (side, entry)), label)
+    yield Line(Arrow("", "ctl", both=bool(back)), ((LANE, low), (LANE, entry), (side, entry)), label)
     for arrow in arrows:
         box, y = placed[arrow.tail], starts[arrow]
         edge = box.x + box.w if box.x < LANE else box.x
         yield Line(arrow, ((edge, y), (LANE, y)), None, head=False, tail=arrow.both)
-
-
-def _back(arrows: list[Arrow]) -> str:
-    label = next(arrow.label for arrow in arrows if arrow.both)
-    return label.partition(", ")[2]
-
-
-def _joint(box: Placed) -> float:
-    return box.y + box.h - 20
 
 
 def _line(arrow: Arrow, tail: Placed, head: Placed) -> Line:
@@ -276,9 +263,8 @@ def _upright(arrow: Arrow, tail: Placed, head: Placed) -> Line:
     x = tail.x + tail.w / 2
     down = head.y > tail.y
     ends = (tail.y + tail.h, head.y) if down else (tail.y, head.y + head.h)
-    middle = sum(ends) / 2
-    lines = (arrow.label,)
-    return Line(arrow, ((x, ends[0]), (x, ends[1])), Label(x + 8, middle + 4, lines, "start"), tail=arrow.both)
+    label = Label(x + 8, sum(ends) / 2 + 4, (arrow.label,), "start")
+    return Line(arrow, ((x, ends[0]), (x, ends[1])), label, tail=arrow.both)
 
 
 def _level(arrow: Arrow, tail: Placed, head: Placed) -> Line:

@@ -90,7 +90,8 @@ def run(arguments: argparse.Namespace, ask: Ask = input, ssh: Shell = children.r
     wanted = Wanted(arguments.slurmctld or found.host, arguments.nodeset[0], arguments.nodeset[1], base)
     require_fit(found, wanted)
     imported = _keys(found, arguments.via) if arguments.via and not _has_keys(before) else {}
-    kept = _kept(file)
+    # What the file has beside its settings: its secrets can be read with that only.
+    kept = {name: value for name, value in _document(file).items() if name != "config"}
     settings: dict[str, object] = sections(found, wanted)
     policies = unguarded(settings, found)
     text = document(settings, source, kept, policies)
@@ -220,17 +221,11 @@ def _document(file: Path) -> dict[str, object]:
     return found if isinstance(found, dict) else {}
 
 
-def _kept(file: Path) -> dict[str, object]:
-    """What the file has beside its settings: its secrets can be read with that only."""
-    return {name: value for name, value in _document(file).items() if name != "config"}
-
-
 def _with_secrets(text: str, file: Path) -> str:
     """The text with the encrypted values of the file before."""
     config = _document(file).get("config")
-    secret = (
-        {n: v for n, v in config.items() if isinstance(v, dict) and set(v) == {"secure"}} if isinstance(config, dict) else {}
-    )
+    values = config.items() if isinstance(config, dict) else ()
+    secret = {name: value for name, value in values if isinstance(value, dict) and set(value) == {"secure"}}
     lines = yaml.safe_dump(secret, sort_keys=False).splitlines() if secret else []
     return text + "".join(f"  {line}\n" for line in lines)
 

@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import yaml
 
-from slinky_iac.commands.scontrol import CONFIG, MARK, known, number, parts, settings
+from slinky_iac.commands.host_shell import CONFIG, MARK, known, number, parts, settings
 from slinky_iac.config.fields import is_address
 from slinky_iac.config.findings import Finding, Level
 from slinky_iac.config.shown import shown

@@ -90,30 +90,23 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
         if not scope.daemons:
             return replace(facts, pod=PodFacts(trouble="only connections from here were asked for", skipped=True))
         if not scope.pod:
-            facts = replace(facts, pod=PodFacts(trouble="--no-pod was given", skipped=True))
+            pod = PodFacts(trouble="--no-pod was given", skipped=True)
         elif kube is None or kube_facts.trouble:
-            facts = replace(facts, pod=PodFacts(trouble="the API server could not be asked"))
+            pod = PodFacts(trouble="the API server could not be asked")
         else:
-            made = bool(kube_facts.restapi_pods)
-            seen = ask_pods(
-                kube, config, inside_places(config, external, made=made), clock=clock, namespace=scope.pod_namespace
-            )
-            facts = replace(facts, pod=seen)
-        if _is_munge(config):
+            inside = inside_places(config, external, made=bool(kube_facts.restapi_pods))
+            pod = ask_pods(kube, config, inside, clock=clock, namespace=scope.pod_namespace)
+        facts = replace(facts, pod=pod)
+        if config.keys.auth == "auth/munge":
             return facts
         found = _signing_keys(values, kube if not kube_facts.trouble else None)
-        return replace(
-            facts, slurm=ask_slurm(_ways(config, kube_facts), found, clock=clock, connect=preflight_clients(way.lead))
-        )
-
-
-def _is_munge(config: StackConfig) -> bool:
-    return config.keys.auth == "auth/munge"
+        ways, clients = _ways(config, kube_facts), preflight_clients(way.lead)
+        return replace(facts, slurm=ask_slurm(ways, found, clock=clock, connect=clients))
 
 
 def _keys_of(config: StackConfig) -> tuple[Key, ...]:
     """The keys that daemons share."""
-    return (MUNGE,) if _is_munge(config) else DAEMON_KEYS
+    return (MUNGE,) if config.keys.auth == "auth/munge" else DAEMON_KEYS
 
 
 def _prints(values: Values) -> dict[str, str]:
@@ -154,7 +147,7 @@ def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, 
         token_set=token_set,
         token_set_trouble=token_set_trouble,
         namespace=_or_none(lambda: kube.namespace_exists(namespace)),
-        restapi=_or_none(lambda: _there(lambda: kube.deployment_images(namespace, names.restapi_service(base)))),
+        restapi=_or_none(partial(_there, kube, namespace, names.restapi_service(base))),
         restapi_pods=_or_none(lambda: kube.deployment_available(namespace, names.restapi_service(base))),
         keys=prints,
         keys_trouble=troubles,
@@ -181,12 +174,13 @@ def _token_set(kube: ShortPodClient, config: StackConfig) -> tuple[bytes | None,
 
 def _workers(kube: ShortPodClient, config: StackConfig) -> dict[str, Workers]:
     """Before the first `up`, or unreadable, a NodeSet's pods aren't known, and no check takes that for none."""
-    cluster = config.cluster
-    resources = {name: names.nodeset_resource(cluster.resource_name, name) for name in config.nodesets}
-    asked = {
-        name: _or_none(partial(Workers.look, kube, cluster.namespace, resource)) for name, resource in resources.items()
-    }
-    return {name: found for name, found in asked.items() if found is not None and found.nodeset is not None}
+    found: dict[str, Workers] = {}
+    for name in config.nodesets:
+        resource = names.nodeset_resource(config.cluster.resource_name, name)
+        seen = _or_none(partial(Workers.look, kube, config.cluster.namespace, resource))
+        if seen is not None and seen.nodeset is not None:
+            found[name] = seen
+    return found
 
 
 def _kubelets(kube: ShortPodClient, config: StackConfig, workers: Mapping[str, Workers]) -> dict[str, Kubelet]:
@@ -204,9 +198,9 @@ def _kubelets(kube: ShortPodClient, config: StackConfig, workers: Mapping[str, W
     return found
 
 
-def _there(question: Callable[[], object]) -> bool:
+def _there(kube: ShortPodClient, namespace: str, deployment: str) -> bool:
     try:
-        question()
+        kube.deployment_images(namespace, deployment)
     except KubeNotFound:
         return False
     return True

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Final
 
-from slinky_iac.commands.scontrol import CONFIG, MARK, known, number, parts, settings
+from slinky_iac.commands.host_shell import CONFIG, MARK, known, number, parts, settings
 from slinky_iac.keys.catalogue import JWT, SLURM
 from slinky_iac.preflight.facts import Clock, HostFacts, SlurmFacts
 from slinky_iac.slurmrest.controller import Partition
