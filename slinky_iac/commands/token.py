@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
     parser.epilog = CODES
     parser.add_argument("--user", required=True, help="whom the token is for: a user whom slurmctld's host knows")
-    parser.add_argument("--lifespan", type=_lifespan, default=3600, help="lifetime, as 30m; by default 1h")
+    parser.add_argument("--lifespan", type=parse_duration, default=3600, help="lifetime, as 30m; by default 1h")
     add_stack(parser)
 
 
@@ -93,7 +93,3 @@ def _require_ordinary(connection: Connection, user: str, *, accounting: bool) ->
         raise ValueError(f"--user: whether {user} is an administrator in slurmdbd is not known: {error} {NEXT}") from None
     if level == ADMIN:
         raise ValueError(f"--user: {user} has AdminLevel=Admin in slurmdbd. Name an ordinary user. {NEXT}")
-
-
-def _lifespan(text: str) -> int:
-    return parse_duration(text)

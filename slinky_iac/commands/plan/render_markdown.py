@@ -34,7 +34,9 @@ def markdown(order: ChangeOrder, verdict: Verdict) -> str:
         lines += ["", f"### {safe(words.drain_title(drain))}", "", *_drain(drain, order.taken_at)]
     if order.gives_back:
         lines += ["", f"Given back from an interrupted run: {', '.join(map(safe, order.gives_back))}"]
-    lines += _undo(order) + _policies(order) + _changes(order) + _messages(order)
+    if order.undo:
+        lines += ["", "### Can't be undone", "", *(f"- **{safe(what)}**: {safe(why)}" for what, why in order.undo)]
+    lines += _policies(order) + _changes(order) + _messages(order)
     return _cut("\n".join(lines) + "\n")
 
 
@@ -63,12 +65,6 @@ def _drain(drain: Drain, now: int) -> Iterable[str]:
         yield f"\nand {words.unlisted(drain)} jobs more"
     if drain.returns:
         yield f"\nBack to work: {', '.join(map(safe, drain.returns))}"
-
-
-def _undo(order: ChangeOrder) -> list[str]:
-    if not order.undo:
-        return []
-    return ["", "### Can't be undone", "", *(f"- **{safe(what)}**: {safe(why)}" for what, why in order.undo)]
 
 
 def _policies(order: ChangeOrder) -> list[str]:

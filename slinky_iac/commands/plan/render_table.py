@@ -34,7 +34,10 @@ def table(order: ChangeOrder, verdict: Verdict, *, colour: bool = False, width: 
         lines += ["", title, *_drain(drain, order.taken_at, paint, width)]
     if order.gives_back:
         lines += ["", *_said(f"Given back from an interrupted run: {', '.join(order.gives_back)}", width, indent="")]
-    lines += _undo(order, paint, width) + _changes(order, paint, width) + _policies(order, paint, width)
+    if order.undo:
+        lines += ["", paint("Can't be undone", "bold")]
+        lines += [each for row in order.undo for each in _said(": ".join(row), width)]
+    lines += _changes(order, paint, width) + _policies(order, paint, width)
     return "\n".join(lines) + "\n"
 
 
@@ -86,12 +89,6 @@ def _fitting(rows: list[tuple[str, ...]], width: int | None) -> list[tuple[str, 
         instead = [(_LATE_SHORT if row[number] else "",) if not least else () for row in rows]
         rows = [(*row[:number], *mark, *row[number + 1 :]) for row, mark in zip(rows, instead, strict=True)]
     return rows
-
-
-def _undo(order: ChangeOrder, paint: Paint, width: int | None) -> list[str]:
-    if not order.undo:
-        return []
-    return ["", paint("Can't be undone", "bold"), *(each for row in order.undo for each in _said(": ".join(row), width))]
 
 
 def _changes(order: ChangeOrder, paint: Paint, width: int | None) -> list[str]:

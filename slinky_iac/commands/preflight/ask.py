@@ -70,10 +70,11 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
     """All facts of one preflight."""
     config, clock = values.config, Clock()
     external = [*places(config)]
+    held = ((key.label, values.keys.of(key)) for key in _keys_of(config))
     facts = Facts(
         here=attempts(external, TRY_S),
         keys_trouble=keys_trouble,
-        keys=_prints(values),
+        keys={label: fingerprint(raw) for label, raw in held if raw is not None},
         token_set=values.keys.token_set(),
         certificates=ask_certificates(config, TRY_S, now=clock.wall),
     )
@@ -107,11 +108,6 @@ def ask(values: Values, scope: Scope, *, env: Mapping[str, str] = os.environ, ke
 def _keys_of(config: StackConfig) -> tuple[Key, ...]:
     """The keys that daemons share."""
     return (MUNGE,) if config.keys.auth == "auth/munge" else DAEMON_KEYS
-
-
-def _prints(values: Values) -> dict[str, str]:
-    held = ((key.label, values.keys.of(key)) for key in _keys_of(values.config))
-    return {label: fingerprint(raw) for label, raw in held if raw is not None}
 
 
 def _kube(kube: ShortPodClient, config: StackConfig, server: str, scope: Scope, now: float) -> KubeFacts:

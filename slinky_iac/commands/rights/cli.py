@@ -43,7 +43,7 @@ def manifests(config: StackConfig, use: Use, found: Sequence[Right], account: Ac
         name = f"slinky-{use}-{config.cluster.namespace}-{config.cluster.resource_name}"
         kind = "ClusterRole" if place is None else "Role"
         meta = {"name": name} if place is None else {"name": name, "namespace": place}
-        yield {"apiVersion": f"{API}/v1", "kind": kind, "metadata": meta, "rules": list(_rules(rows))}
+        yield {"apiVersion": f"{API}/v1", "kind": kind, "metadata": meta, "rules": list(map(_rule, rows))}
         yield {
             "apiVersion": f"{API}/v1",
             "kind": f"{kind}Binding",
@@ -53,10 +53,9 @@ def manifests(config: StackConfig, use: Use, found: Sequence[Right], account: Ac
         }
 
 
-def _rules(rows: Iterable[Right]) -> Iterator[dict[str, Any]]:
-    for each in rows:
-        named = {"resourceNames": list(each.names)} if each.names else {}
-        yield {"apiGroups": [each.group], "resources": [each.resource], **named, "verbs": list(each.verbs)}
+def _rule(right: Right) -> dict[str, Any]:
+    named = {"resourceNames": list(right.names)} if right.names else {}
+    return {"apiGroups": [right.group], "resources": [right.resource], **named, "verbs": list(right.verbs)}
 
 
 def as_yaml(found: Iterable[dict[str, Any]], notes: Iterable[str]) -> str:

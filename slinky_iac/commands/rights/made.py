@@ -39,17 +39,13 @@ def made(config: StackConfig) -> tuple[Made, ...]:
     found = [Made(group, resource, name, namespace) for group, resource, name in _in_namespace(config)]
     found += [Made("networking.k8s.io", "networkpolicies", each.name, each.namespace) for each in network_policies(config)]
     found += _of_clients(config)
-    if _has_namespace(config):
+    # A munge cluster whose clients have namespaces of their own has none of its own.
+    if config.cluster.create_namespace and (config.keys.auth == "auth/slurm" or config.munge.image is not None):
         found.append(Made(CORE, "namespaces", namespace, None))
     if config.cluster.fence and config.keys.auth == "auth/slurm":
         kinds = ("validatingadmissionpolicies", "validatingadmissionpolicybindings")
         found += [Made(ADMISSION, kind, each.name, None) for each in fence(config) for kind in kinds]
     return tuple(found)
-
-
-def _has_namespace(config: StackConfig) -> bool:
-    """A munge cluster whose clients have namespaces of their own has none of its own."""
-    return config.cluster.create_namespace and (config.keys.auth == "auth/slurm" or config.munge.image is not None)
 
 
 def _of_clients(config: StackConfig) -> Iterator[Made]:

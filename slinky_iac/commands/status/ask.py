@@ -132,9 +132,11 @@ def _cluster(session: Connection, found: Facts, seen: Seen) -> Seen:
             for name, gate in found.gates.items()
             if gate.autoscaler
         },
-        operator=_operator(session, found),
-        fence=_fence(session, found),
-        keys={place.name: _key_or_not(session, place) for place in found.keys},
+        operator=ask(lambda: session.kube.deployment_images(found.operator_namespace, OPERATOR))
+        if found.operator_namespace
+        else _closed("another stack deploys the operator"),
+        fence=ask(lambda: fence_faults(session.kube, found.fence)) if found.fence else _closed("the stack has none"),
+        keys={place.name: ask(partial(_key, session, place)) if place.read else _closed(NOT_READ) for place in found.keys},
     )
     return _slurm(session, found, asked)
 
@@ -158,22 +160,6 @@ def _slurm(session: Connection, found: Facts, seen: Seen) -> Seen:
         jobs=ask(slurm.jobs),
         slurmdbd=ask(slurm.clusters) if found.has_slurmdbd else _closed("the stack has no accounting"),
     )
-
-
-def _operator(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:
-    if not found.operator_namespace:
-        return _closed("another stack deploys the operator")
-    return ask(lambda: session.kube.deployment_images(found.operator_namespace, OPERATOR))
-
-
-def _fence(session: Connection, found: Facts) -> Answer[tuple[str, ...]]:
-    if not found.fence:
-        return _closed("the stack has none")
-    return ask(lambda: fence_faults(session.kube, found.fence))
-
-
-def _key_or_not(session: Connection, place: KeyPlace) -> Answer[SeenKey]:
-    return ask(partial(_key, session, place)) if place.read else _closed(NOT_READ)
 
 
 def _key(session: Connection, place: KeyPlace) -> SeenKey:

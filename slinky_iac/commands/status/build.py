@@ -193,7 +193,8 @@ def _key(place: KeyPlace, seen: Seen) -> Key:
     answer = seen.keys.get(place.name)
     known = place.fingerprint if place.fingerprint.startswith("SHA256:") else ""
     if answer is None or answer.value is None:
-        text = "" if answer is None else _why_unread(answer.trouble)
+        trouble = "" if answer is None else answer.trouble
+        text = NOT_READ if trouble == f"{NOT_ASKED}{NOT_READ}" else "the Secret could not be read" if answer else ""
         return Key(place.name, where, known or _only(place), place.made, "unknown", text)
     live = answer.value
     made = live.made if live.made is not None else place.made
@@ -211,10 +212,6 @@ def _key(place: KeyPlace, seen: Seen) -> Key:
         return Key(place.name, where, known, made, "same")
     text = live.text or f"the Secret holds {live.fingerprint}"
     return Key(place.name, where, known or live.fingerprint, made, "differs", text)
-
-
-def _why_unread(trouble: str) -> str:
-    return NOT_READ if trouble == f"{NOT_ASKED}{NOT_READ}" else "the Secret could not be read"
 
 
 def _aged(key: Key, seen: Seen) -> Key:

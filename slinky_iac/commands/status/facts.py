@@ -67,8 +67,10 @@ def key_places(state: State) -> Iterable[KeyPlace]:
             said = state.outputs.get(output)
             fingerprint = said if isinstance(said, str) else ""
             beside = jwks.object_name if key is SLURM else ""
-            made = _made(state, secret)
-            entry, record = str(reference.get("key") or ""), _record(state, secret)
+            made = next((moment(each.created) for each in state.all(SECRET) if each.object_name == secret), None)
+            kept = (each.outputs for each in state.all(EXTERNAL_KEY))
+            record = next((each for each in kept if each.get("secret") == secret and each.get("mark")), None)
+            entry = str(reference.get("key") or "")
             yield KeyPlace(key.label, controller.namespace, secret, entry, fingerprint, made, beside, record=record)
     yield from _token_key(state)
 
@@ -95,15 +97,6 @@ def public_kids(document: object) -> frozenset[str]:
         return kids(str(document).encode())
     except ValueError:
         return frozenset()
-
-
-def _record(state: State, secret: str) -> Mapping[str, Any] | None:
-    kept = (each.outputs for each in state.all(EXTERNAL_KEY))
-    return next((each for each in kept if each.get("secret") == secret and each.get("mark")), None)
-
-
-def _made(state: State, secret: str) -> int | None:
-    return next((moment(each.created) for each in state.all(SECRET) if each.object_name == secret), None)
 
 
 def jwt_reference(controller: Mapping[str, Any]) -> Mapping[str, Any]:
