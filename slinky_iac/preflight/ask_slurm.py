@@ -100,7 +100,7 @@ def ask_slurm(
     ``keys`` by where they come from, the likeliest first. ``quick`` leaves out what takes seconds on a large cluster, the
     nodes, and what needs many questions. ``connect`` makes a client (:func:`preflight_clients`).
     """
-    unanswered: list[facts.FailedQuery] = []
+    unanswered: dict[str, str] = {}
     silent: list[str] = []
     for way in ways:
         asking = _Asking(way, keys, clock, connect)
@@ -112,13 +112,13 @@ def ask_slurm(
                 found = replace(found, failed={"conf": str(error)}, served=())
             except SlurmrestError as error:
                 if way.needed:
-                    unanswered.append(facts.FailedQuery(way.endpoint.shown, str(error)))
+                    unanswered[way.endpoint.shown] = str(error)
                 else:
                     silent.append(str(error))
                 continue
-            return replace(_asked(asking, found, quick=quick), unanswered=tuple(unanswered))
+            return replace(_asked(asking, found, quick=quick), unanswered=unanswered)
     why = "; ".join(silent) or "no slurmrestd runs yet: the stack has not created one, and names none outside"
-    return SlurmFacts(trouble=why, unanswered=tuple(unanswered))
+    return SlurmFacts(trouble=why, unanswered=unanswered)
 
 
 def _versions(client: SlurmrestClient, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
@@ -188,8 +188,8 @@ def _asked(asking: _Asking, found: SlurmFacts, *, quick: bool) -> SlurmFacts:
         running = ask("conf", client.running_conf)
         found = replace(
             found,
-            conf=running.conf if running else None,
-            version=running.version if running else "",
+            conf=running.slurm_conf if running else None,
+            version=(running.slurm_conf_meta.SLURM_VERSION or "") if running else "",
             partitions=ask("partitions", client.partitions),
             jobs_by_partition=None if quick else ask("jobs_by_partition", lambda: _jobs_by_partition(client)),
             nodes=None if quick else ask("nodes", lambda: client.nodes(allow_none=True).nodes),

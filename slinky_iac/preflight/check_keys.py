@@ -47,8 +47,8 @@ def _slurmrestd(config: StackConfig, facts: Facts) -> Answers:
             about="slurmrestd in Kubernetes",
             source="Kubernetes",
         )
-    for each in slurm.unanswered:
-        yield problem(each.trouble, "Drains and the operator need one: look at its log", about=each.what)
+    for what, trouble in slurm.unanswered.items():
+        yield problem(trouble, "Drains and the operator need one: look at its log", about=what)
     if slurm.way:
         place = "in Kubernetes" if slurm.inside else "outside"
         yield fine(f"{slurm.release} answers at {slurm.way}", about=f"slurmrestd {place}")

@@ -141,14 +141,6 @@ class KubeFacts:
 
 
 @dataclass(frozen=True)
-class FailedQuery:
-    """One slurmrestd that was asked in vain: which one, and what came back."""
-
-    what: str
-    trouble: str
-
-
-@dataclass(frozen=True)
 class CertificateFacts:
     """What a handshake with one slurmrestd at an https address showed."""
 
@@ -176,8 +168,8 @@ class SlurmFacts:
     """It is the RestApi's own, in Kubernetes, which the operator asks too."""
     trouble: str = ""
     """Why no slurmrestd could be asked; empty where one was."""
-    unanswered: tuple[FailedQuery, ...] = ()
-    """Ways that were tried before, in vain."""
+    unanswered: Mapping[str, str] = field(default_factory=dict)
+    """Ways that were tried before, in vain, and what came back."""
     served: tuple[str, ...] | None = None
     release: str = ""
     """slurmrestd's."""

@@ -9,7 +9,6 @@ fields are those of data_parser v0.0.45 (Slurm 26.05.5, run). A refused token lo
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Annotated
 from urllib.parse import quote
 
@@ -57,7 +56,9 @@ class _ConfMeta(Wire, frozen=True):
     SLURM_VERSION: str | None = None
 
 
-class _ConfBody(Envelope, frozen=True, kw_only=True):
+class RunningConf(Envelope, frozen=True, kw_only=True):
+    """slurmctld's configuration, and its own release (GET conf)."""
+
     slurm_conf: SlurmConf
     slurm_conf_meta: _ConfMeta = _ConfMeta()
 
@@ -76,14 +77,6 @@ class _Pinged(Wire, frozen=True):
 
 class _DbdPingBody(Envelope, frozen=True, kw_only=True):
     pings: list[_Pinged]
-
-
-@dataclass(frozen=True)
-class RunningConf:
-    """slurmctld's configuration and its own release."""
-
-    conf: SlurmConf
-    version: str
 
 
 class Controller(Wire, frozen=True):
@@ -162,8 +155,7 @@ class DaemonsSession(Session):
     def running_conf(self) -> RunningConf:
         """slurmctld's running configuration. :raises SlurmrestVersionError: slurmrestd is older than 26.05."""
         self._require(CONF_SINCE, "a running slurm.conf can be read", self._left(None))
-        body = self._get("conf", _ConfBody, None, most=LONG)
-        return RunningConf(body.slurm_conf, body.slurm_conf_meta.SLURM_VERSION or "")
+        return self._get("conf", RunningConf, None, most=LONG)
 
     def slurmctld_time(self) -> int:
         """slurmctld's clock, in seconds since 1970; proof as well that it takes our tokens. :raises SlurmrestAuthError:"""

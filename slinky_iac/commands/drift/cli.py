@@ -50,7 +50,7 @@ def check(stack: str | None) -> tuple[Finding, ...]:
         seen = look(session, own, fence_parts(state), wanted.partitions)
         if wanted.required:
             with suppress(SlurmrestVersionError):  # before Slurm 26.05 slurmrestd can't tell
-                seen = replace(seen, conf=session.slurm.running_conf().conf)
+                seen = replace(seen, conf=session.slurm.running_conf().slurm_conf)
         if wanted.labelled.nodes:
             seen = replace(seen, machines=machines(session.kube))
         if wanted.token_set is not None:

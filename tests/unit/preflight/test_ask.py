@@ -119,7 +119,7 @@ def test_keys_in_secrets_become_fingerprints_and_a_broken_one_a_reason(api: Api)
 def test_a_slurmrestd_that_drains_need_is_missed_where_it_does_not_answer(api: Api) -> None:
     config = values(slurmrest={"url": "http://127.0.0.1:1"})
     facts = ask(config, Scope(pod=False), env={"KUBECONFIG": str(api.kubeconfig)})
-    assert [each.what for each in facts.slurm.unanswered] == ["http://127.0.0.1:1"]
+    assert [*facts.slurm.unanswered] == ["http://127.0.0.1:1"]
 
 
 def test_slurmrestds_pod_is_asked_through_the_api_server(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:

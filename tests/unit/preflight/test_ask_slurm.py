@@ -74,7 +74,7 @@ def ask(
 
 def test_all_questions_are_answered() -> None:
     seen = ask({"inside": Surveyed().add(node("gpu-0"))}, INSIDE)
-    assert (seen.way, seen.inside, seen.failed, seen.unanswered) == ("http://inside:6820", True, {}, ())
+    assert (seen.way, seen.inside, seen.failed, seen.unanswered) == ("http://inside:6820", True, {}, {})
     assert (seen.served, seen.release) == (("v0.0.45", "v0.0.44"), "26.05.5")
     assert seen.tokens == {"configuration": "accepted"}
     assert seen.conf is not None
@@ -200,14 +200,14 @@ def test_what_is_no_slurmrestd_serves_none_of_its_versions() -> None:
 
 def test_the_one_that_drains_need_is_missed_and_the_next_is_asked() -> None:
     seen = ask({"inside": None, "outside": Surveyed()}, INSIDE, OUTSIDE)
-    assert [each.what for each in seen.unanswered] == ["http://inside:6820"]
+    assert [*seen.unanswered] == ["http://inside:6820"]
     assert (seen.way, seen.inside) == ("http://outside:6820", False)
     assert seen.tokens == {"configuration": "accepted"}
 
 
 def test_an_outside_slurmrestd_that_is_silent_here_leaves_things_unknown() -> None:
     seen = ask({"outside": None}, OUTSIDE)
-    assert (seen.way, seen.unanswered) == ("", ())
+    assert (seen.way, seen.unanswered) == ("", {})
     assert "Connection refused" in seen.trouble
 
 
