@@ -100,16 +100,16 @@ def _encrypted(value: object, path: str, depth: int) -> Iterator[str]:
 
 
 HELP = "check a stack's file: errors and findings with their lines and YAML to paste; offline: no stack, no cluster"
+CODES = (
+    "exit codes: 0 no error; 1 a file can't be read, or there is none; 2 wrong arguments; 6 errors (with --strict: or"
+    " warnings). A secret that isn't set yet is a warning"
+)
 _SHADES: Final = {Level.ERROR: "red", Level.WARNING: "yellow", Level.INFO: "cyan"}
 _WORDS: Final = {Level.ERROR: "error", Level.WARNING: "warning", Level.INFO: "note"}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = (
-        "exit codes: 0 no error; 1 a file can't be read, or there is none; 2 wrong arguments; 6 errors (with --strict: or"
-        " warnings). A secret that isn't set yet is a warning"
-    )
     parser.add_argument("files", nargs="*", metavar="FILE", help="Pulumi.<stack>.yaml; by default every one of this folder")
     parser.add_argument("--strict", action="store_true", help="let warnings count as errors, unless they are acknowledged")
     output.add_json(parser)

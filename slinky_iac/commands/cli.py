@@ -33,6 +33,8 @@ class Command(Protocol):
     """A module that carries out one command."""
 
     HELP: str
+    CODES: str
+    """``exit codes: 0 …; 2 …``, behind its help."""
 
     def add_arguments(self, parser: argparse.ArgumentParser, /) -> None:
         """Add the command's own arguments."""
@@ -90,7 +92,8 @@ def parser(prog: str = MODULE, only: Collection[str] = COMMANDS) -> argparse.Arg
     )
     for name in COMMANDS:
         if name in only:
-            command(name).add_arguments(commands.add_parser(name, help=command(name).HELP))
+            found = command(name)
+            found.add_arguments(commands.add_parser(name, help=found.HELP, epilog=found.CODES))
     printed = "exit codes: 0 printed; 2 wrong arguments"
     commands.add_parser("schema", help="print the JSON schema of Pulumi.<stack>.yaml for editors", epilog=printed)
     pages = commands.add_parser("reference", help="print a page of docs/ that is made from the code", epilog=printed)

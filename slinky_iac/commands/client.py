@@ -27,7 +27,6 @@ _HEAD: Final = """\
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = CODES
     parser.add_argument("name", metavar="NAME", help="client, as clients.NAME of the configuration")
     stack_config.add_source(parser)
     parser.add_argument("--person", metavar="NAME", help="print a whole pod of this person, for `kubectl apply -f -`")

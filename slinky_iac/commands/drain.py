@@ -160,7 +160,6 @@ WIDTH: Final = 100
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = CODES
     acts = parser.add_subparsers(dest="act", required=True)
     for name, text in ACTS:
         act = acts.add_parser(name, help=text)

@@ -17,7 +17,6 @@ CODES: Final = "exit codes: 0 printed; 2 wrong arguments"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = CODES
     parser.add_argument("what", choices=("rules", "dashboard"), help="rules: YAML for rule_files; dashboard: JSON to import")
 
 

@@ -12,6 +12,7 @@ from slinky_iac import __version__
 from slinky_iac.errors import ProjectError
 
 HELP = "make a project folder of your own: Pulumi.yaml, __main__.py, requirements.txt; offline"
+CODES = "exit codes: 0 made; 1 a file is there already, or can't be written; 2 wrong arguments"
 WHEEL: Final = f"slinky_iac-{__version__}-py3-none-any.whl"
 """The file that the template's requirements.txt names."""
 FILES: Final = ("Pulumi.yaml", "__main__.py", "requirements.txt", ".gitignore")
@@ -19,7 +20,6 @@ FILES: Final = ("Pulumi.yaml", "__main__.py", "requirements.txt", ".gitignore")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = "exit codes: 0 made; 1 a file is there already, or can't be written; 2 wrong arguments"
     parser.add_argument("folder", type=Path, metavar="DIR", help="the project's folder; it is created if it doesn't exist")
     parser.add_argument("--wheel", type=Path, metavar="FILE", help=f"{WHEEL}, to copy into DIR/wheels")
 

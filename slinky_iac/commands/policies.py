@@ -11,6 +11,7 @@ from slinky_iac.commands.new import require_room, shipped
 from slinky_iac.errors import ProjectError
 
 HELP = "write the policy pack into a folder, for `pulumi preview --policy-pack DIR`; offline"
+CODES = "exit codes: 0 written; 1 the folder has one already, or can't be written; 2 wrong arguments"
 FILES: Final = (
     *("PulumiPolicy.yaml", "__main__.py", "requirements.txt", "requirements.lock"),
     *("site.example.json", "site.schema.json"),
@@ -21,7 +22,6 @@ RULES: Final = "slurm_rules"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = "exit codes: 0 written; 1 the folder has one already, or can't be written; 2 wrong arguments"
     parser.add_argument("folder", type=Path, metavar="DIR", help="the pack's folder; it is created if it doesn't exist")
 
 

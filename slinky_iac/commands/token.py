@@ -35,7 +35,6 @@ NEXT: Final = "No token was made."
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = CODES
     parser.add_argument("--user", required=True, help="whom the token is for: a user whom slurmctld's host knows")
     parser.add_argument("--lifespan", type=parse_duration, default=3600, help="lifetime, as 30m; by default 1h")
     add_stack(parser)

@@ -194,6 +194,7 @@ def _name(resource: Json) -> str:
 
 
 HELP = "check the stack's state for code that isn't this program's, before an engine loads a state that others can write"
+CODES = "exit codes: 0 none; 1 the state could not be read; 2 wrong arguments; 6 foreign code, or what may be"
 NEXT = (
     "Somebody who can write to the backend may have put it there, to run it with your rights. Don't run `pulumi` on this"
     " stack. Compare with an earlier version of the state in the backend, import a good one (`pulumi stack import`), and"
@@ -203,7 +204,6 @@ NEXT = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = "exit codes: 0 none; 1 the state could not be read; 2 wrong arguments; 6 foreign code, or what may be"
     add_stack(parser)
     add_json(parser)
     allow = "package, dotted name of a dynamic provider, path of a kubeconfig or address, that is your own; may be repeated"

@@ -23,7 +23,6 @@ CODES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = CODES
     stack_config.add_source(parser)
     parser.add_argument("--format", choices=("svg", "mermaid"), default="svg")
     parser.add_argument("--title", default="", help="by default the cluster's name")

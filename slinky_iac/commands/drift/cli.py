@@ -148,11 +148,11 @@ def look(
 
 
 HELP = "compare the running Slurm with the stack: nodes, records, drains, partitions, name, version, fence; repairs nothing"
+CODES = "exit codes: 0 no drift; 1 something could not be asked; 2 wrong arguments; 5 drift"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = "exit codes: 0 no drift; 1 something could not be asked; 2 wrong arguments; 5 drift"
     output.add_stack(parser)
     output.add_json(parser)
 

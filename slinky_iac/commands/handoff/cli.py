@@ -118,11 +118,11 @@ def held_keys(values: Values) -> Keys:
 
 
 HELP = "render what hosts outside Kubernetes need to join: files, units, places of keys, ports, checks"
+CODES = "exit codes: 0 written; 1 the stack could not be read, or the folder not be written; 2 wrong arguments"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = "exit codes: 0 written; 1 the stack could not be read, or the folder not be written; 2 wrong arguments"
     add_source(parser)
     parser.add_argument("--format", choices=tuple(FORMS), default="folder", help="by default a folder for each role")
     parser.add_argument(

@@ -40,6 +40,7 @@ from slinky_iac.kube.connection import for_children
 from slinky_iac.text import printable
 
 HELP = "write a stack's file that fits a running Slurm cluster, and import its keys as secrets of the stack"
+CODES = "exit codes: 0 written; 1 refused or not possible, and the message says what was written; 2 wrong arguments"
 VIA: Final = "ssh root@{host} sh -s"
 _STACK: Final = re.compile(r"[A-Za-z0-9_.-]{1,100}")
 _NODESET: Final = re.compile(r"([a-z0-9]([a-z0-9-]*[a-z0-9])?)=([0-9]{1,5})")
@@ -49,9 +50,6 @@ Shell = Callable[..., "subprocess.CompletedProcess[str]"]
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = (
-        "exit codes: 0 written; 1 refused or not possible, and the message says what was written; 2 wrong arguments"
-    )
     parser.add_argument("stack", metavar="STACK", help="name of the stack: Pulumi.STACK.yaml is written in this folder")
     parser.add_argument("--slurmctld", metavar="HOST", help="slurmctld's host, as pods and --via reach it")
     source = parser.add_mutually_exclusive_group()

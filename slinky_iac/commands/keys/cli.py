@@ -41,7 +41,6 @@ CODES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = CODES
     acts = parser.add_subparsers(dest="act", required=True)
     made = acts.add_parser("generate", help="make a key in a new file, 0600", epilog=CODES)
     made.add_argument("which", choices=[key.name for key in ROTATING])

@@ -64,7 +64,6 @@ CODES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = CODES
     parser.add_argument("file", nargs="?", default="-", help="output of `pulumi preview --json`; - or nothing: stdin")
     parser.add_argument("--format", choices=("table", "markdown", "html", "json"), default="table")
     where = parser.add_mutually_exclusive_group()

@@ -23,15 +23,15 @@ from slinky_iac.preflight.check import Check, Verdict
 from slinky_iac.preflight.compare import checks
 
 HELP = "check that both halves fit: names, ports, releases, keys, slurm.conf, clocks; from here and from a pod"
+CODES = (
+    "exit codes: 0 no problem found (a check that could not be made is none); 1 it could not be run; 2 wrong arguments;"
+    " 6 problems (with --strict: or warnings); 130 interrupted"
+)
 _FILE: Final = "--config names a file, whose keys are encrypted, and no stack; run `preflight --stack`"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = (
-        "exit codes: 0 no problem found (a check that could not be made is none); 1 it could not be run; 2 wrong arguments;"
-        " 6 problems (with --strict: or warnings); 130 interrupted"
-    )
     stack_config.add_source(parser, "stack; by default the selected one. It need not be up yet")
     add_json(parser)
     parser.add_argument("--all", action="store_true", help="print every check in full, those that are fine too")

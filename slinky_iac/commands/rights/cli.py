@@ -104,12 +104,12 @@ ALONE: Final = (
     " until the next `pulumi up` has ended, or use --stack."
 )
 HELP = "print the Roles that an account needs in Kubernetes for review, apply, preflight or status of a stack, and no more"
+CODES = "exit codes: 0 printed; 1 the stack could not be read; 2 wrong arguments"
 _NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9.]*[a-z0-9])?")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = "exit codes: 0 printed; 1 the stack could not be read; 2 wrong arguments"
     add_source(parser)
     parser.add_argument(
         "--for", dest="use", required=True, choices=[str(use) for use in Use], help="what the account is for"

@@ -22,7 +22,6 @@ CODES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Arguments of the command."""
-    parser.epilog = CODES
     whose = parser.add_mutually_exclusive_group()
     add_stack(whose)
     whose.add_argument(
